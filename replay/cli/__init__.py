@@ -1,0 +1,5 @@
+"""."""
+
+
+def main() -> None:
+    """Run the command line."""

@@ -1,0 +1,1 @@
+"""Verdicts to findings in words: what went wrong, where, and what would have been right."""

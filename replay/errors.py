@@ -1,0 +1,74 @@
+"""The exception tree.
+
+ReplayError                 exit code 2 unless said otherwise; its text is one clear line
+├── InputError              a file that cannot be read as what it should be: path, place, what was expected
+│   ├── FormatError         a results file that no reader knows, or that is broken
+│   ├── FleetError          a fleet file with a mistake in it
+│   └── RunFileError        a run file that is missing, broken, newer than we are, or held by another process
+├── UsageError              options that do not go together, an id that is not there
+├── MissingExtraError            an optional dependency that is not installed
+├── NoServerReachedError         exit 4: not one server of the fleet could be started
+└── FoundFailuresError           exit 1: what `--fail-on` names was found
+"""
+
+from __future__ import annotations
+
+
+class ReplayError(Exception):
+    """Anything that `replay` reports to its user in one line instead of a traceback."""
+
+    exit_code = 2
+
+
+class InputError(ReplayError):
+    """A file that cannot be read as what it should be.
+
+    Args:
+        path: the file.
+        message: what is wrong, what was expected, and what to do.
+        place: where in the file, e.g. `line 3, column 7` or `servers.excel.command`.
+    """
+
+    def __init__(self, path: str, message: str, place: str = "") -> None:
+        self.path, self.message, self.place = path, message, place
+        super().__init__(": ".join(part for part in (path, place, message) if part))
+
+
+class FormatError(InputError):
+    """A results file that no reader knows, or that is broken."""
+
+
+class FleetError(InputError):
+    """A fleet file with a mistake in it."""
+
+
+class RunFileError(InputError):
+    """A run file that is missing, broken, newer than this program, or held by another process."""
+
+
+class UsageError(ReplayError):
+    """Options that do not go together, or an id that is not there."""
+
+
+class MissingExtraError(ReplayError):
+    """An optional dependency is not installed.
+
+    Args:
+        extra: name of the distribution's extra that brings it.
+        wanted_for: what needs it.
+    """
+
+    def __init__(self, extra: str, wanted_for: str) -> None:
+        super().__init__(f'{wanted_for} needs more packages; install them with: pip install "mcp-replay[{extra}]"')
+
+
+class NoServerReachedError(ReplayError):
+    """Not one server of the fleet could be started."""
+
+    exit_code = 4
+
+
+class FoundFailuresError(ReplayError):
+    """What `--fail-on` names was found."""
+
+    exit_code = 1

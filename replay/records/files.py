@@ -1,0 +1,107 @@
+"""The stamp that every file of ours starts with, and the documents that carry it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+from replay.records.base import JsonObject, Record
+from replay.records.server import Server
+from replay.records.trajectory import Trajectory
+from replay.records.verdict import Verdict
+
+TRAJECTORY_FORMAT: Final = "replay.trajectory"
+TRAJECTORY_VERSION: Final = 1
+RUN_FORMAT: Final = "replay.run"
+RUN_VERSION: Final = 1
+CASSETTE_FORMAT: Final = "replay.cassette"
+CASSETTE_VERSION: Final = 1
+
+
+class TrajectoryFile(Trajectory):
+    """`*.trajectory.json`: the DAG file."""
+
+    format: Literal["replay.trajectory"] = TRAJECTORY_FORMAT
+    version: Literal[1] = TRAJECTORY_VERSION
+
+
+class CallRow(Verdict):
+    """One call of the run document: where it stands, and its verdict."""
+
+    file: str
+    model: str
+    trajectory: str
+    call: str
+    tool: str | None
+    """`server/tool` where both are known, else the name as written."""
+    server: str | None = None
+    task_type: str | None = None
+
+
+class TrajectoryRow(Record):
+    """One trajectory of the run document."""
+
+    file: str
+    model: str
+    trajectory: str
+    task_type: str | None = None
+    question: str | None = None
+    calls: int
+    steps: int
+
+
+class RunDocument(Record):
+    """What `replay classify --json` prints."""
+
+    format: Literal["replay.run"] = RUN_FORMAT
+    version: Literal[1] = RUN_VERSION
+    servers: tuple[Server, ...]
+    trajectories: tuple[TrajectoryRow, ...]
+    calls: tuple[CallRow, ...]
+    summary: JsonObject
+
+
+Migration: TypeAlias = Callable[[JsonObject], JsonObject]
+"""Turns a document of version n into one of version n + 1, and does nothing else."""
+
+MIGRATIONS: Mapping[str, Mapping[int, Migration]] = {TRAJECTORY_FORMAT: {}, RUN_FORMAT: {}, CASSETTE_FORMAT: {}}
+
+
+def migrate(document: JsonObject, newest: int) -> JsonObject:
+    """Bring a document of ours to version `newest`, one step at a time.
+
+    Raises:
+        ValueError: the version is missing, no number, newer than we know, or older than any migration.
+    """
+    name, version = str(document.get("format")), document.get("version")
+    if not isinstance(version, int):
+        raise ValueError(f'{name}: "version" is missing or not a number')
+    if version > newest:
+        raise ValueError(
+            f"{name} version {version} is newer than this replay reads (up to {newest}); update mcp-replay"
+        )
+    while version < newest:
+        step = MIGRATIONS.get(name, {}).get(version)
+        if step is None:
+            raise ValueError(f"{name} version {version} is unknown (this replay reads version {newest})")
+        document = {**step(document), "version": version + 1}
+        version += 1
+    if version < 1:
+        raise ValueError(f"{name} version {version} is unknown (this replay reads version {newest})")
+    return document
+
+
+def dump(record: Record) -> dict[str, Any]:
+    """A record as JSON-ready data, the stamp (`format`, `version`) first, empty optional fields left out."""
+    data = record.model_dump(mode="json", exclude_none=True)
+    stamp: dict[str, Any] = {key: data.pop(key) for key in ("format", "version") if key in data}
+    return {**stamp, **data}
+
+
+def write_json(record: Record, path: Path) -> None:
+    """Write a record as indented JSON, whole or not at all."""
+    partial = path.with_name(path.name + ".tmp")
+    partial.write_text(json.dumps(dump(record), ensure_ascii=False, indent=1) + "\n", "utf-8", "surrogatepass")
+    partial.replace(path)

@@ -1,0 +1,60 @@
+"""Servers and tools as they described themselves."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from replay.records.base import JsonObject, Record
+
+
+class Tool(Record):
+    """One entry of a server's tools/list."""
+
+    name: str
+    description: str | None = None
+    input_schema: Any = None
+    """JSON Schema of the arguments as the server sent it, also where it breaks the specification."""
+    output_schema: Any = None
+    annotations: JsonObject | None = None
+
+    @property
+    def read_only(self) -> bool:
+        """Annotated `readOnlyHint: true`. The specification's default is false, and so is ours."""
+        return bool(self.annotations and self.annotations.get("readOnlyHint") is True)
+
+
+class Server(Record):
+    """One server of the fleet as a run met it: its identity and tools, or why it could not be had."""
+
+    name: str
+    """The name in the fleet file."""
+    version: str | None = None
+    title: str | None = None
+    """The name that the server gave of itself."""
+    protocol: str | None = None
+    """Negotiated MCP protocol version."""
+    tools: tuple[Tool, ...] = ()
+    digest: str | None = None
+    """SHA-256 over identity and tools/list, hexadecimal; None where the server did not start."""
+    state: str = "none"
+    """`none`, or `trajectory` where each trajectory gets a process of its own."""
+    notes: tuple[str, ...] = ()
+    """Breaches of the specification that were worked around, one sentence each."""
+    seconds: float | None = None
+    """From spawn to the end of tools/list."""
+    error: str | None = None
+    """Why it could not be started, in one line; None where it was."""
+    stderr_tail: str | None = None
+
+    def tool(self, name: str) -> Tool | None:
+        """The tool of that exact name."""
+        return next((tool for tool in self.tools if tool.name == name), None)
+
+
+def digest_of(title: str | None, version: str | None, tools: tuple[Tool, ...]) -> str:
+    """SHA-256 (hexadecimal) over a server's identity and tools/list, independent of the order of the tools."""
+    listed = sorted((tool.model_dump(mode="json") for tool in tools), key=lambda tool: str(tool["name"]))
+    text = json.dumps([title, version, listed], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

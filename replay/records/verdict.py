@@ -1,0 +1,106 @@
+"""What was found out about one call, and how."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Literal, TypeAlias
+
+from replay.records.base import Record
+
+
+class Outcome(StrEnum):
+    """The five outcomes of the M3-Bench paper, and one more for honesty. An inconclusive call counts in no category."""
+
+    ILLEGAL_FORMAT = "illegal_format"
+    UNKNOWN_TOOL = "unknown_tool"
+    INVALID_ARGUMENTS = "invalid_arguments"
+    NOT_FOUND = "not_found"
+    SUCCESS = "success"
+    INCONCLUSIVE = "inconclusive"
+
+
+class Reason(StrEnum):
+    """Why a call is inconclusive."""
+
+    SERVER_UNAVAILABLE = "server-unavailable"
+    NOT_IN_FLEET = "not-in-fleet"
+    TIMEOUT = "timeout"
+    RATE_LIMITED = "rate-limited"
+    UNAUTHORIZED = "unauthorized"
+    NETWORK = "network"
+    SERVER_FAULT = "server-fault"
+    WITHHELD = "withheld"
+    STATE_GAP = "state-gap"
+    INTERRUPTED = "interrupted"
+    NO_EVIDENCE = "no-evidence"
+    """Neither re-issued nor recorded: there is nothing to judge by."""
+
+
+Evidence: TypeAlias = Literal["format", "registry", "schema", "replay", "stored", "recorded"]
+Certainty: TypeAlias = Literal["certain", "likely", "fallback"]
+Drift: TypeAlias = Literal["same", "volatile", "different"]
+
+
+class SchemaViolation(Record):
+    """One way in which the arguments break the tool's inputSchema."""
+
+    pointer: str
+    """JSON pointer in the arguments; empty for the arguments as a whole."""
+    keyword: str
+    """The JSON Schema keyword that failed: `required`, `type`, `enum`, ..."""
+    message: str
+    expected: Any = None
+    """The keyword's value in the schema: the required names, the type, the choices."""
+    schema_pointer: str = ""
+
+
+class Judgement(Record):
+    """A class and the rule that gave it: what the ladder says of one answer, or of a call before it is sent."""
+
+    outcome: Outcome
+    reason: Reason | None = None
+    rule: str
+    evidence: Evidence
+    certainty: Certainty = "certain"
+    message: str
+    """One sentence."""
+    nearest: tuple[str, ...] = ()
+    """Nearest names that exist, best first (unknown tool)."""
+    violations: tuple[SchemaViolation, ...] = ()
+    findings: tuple[str, ...] = ()
+    """Short marks beside the outcome: `empty`, `accepted-though-invalid`, `rebound`, ..."""
+
+
+class Rebinding(Record):
+    """A value in the arguments that was replaced because its producer's new answer holds another one."""
+
+    pointer: str
+    recorded: Any
+    replayed: Any
+    producer: str
+
+
+class Verdict(Judgement):
+    """A judgement of a call, with what the recording said and how the two differ."""
+
+    recorded: Outcome | None = None
+    """Class of the recorded answer; None without one."""
+    replayed: Outcome | None = None
+    """Class of the answer that came when the call was re-issued, or that an earlier run stored; None without one."""
+    recorded_rule: str | None = None
+    replayed_rule: str | None = None
+    drift: Drift | None = None
+    """Replayed answer against recorded one; None where there are not both."""
+    difference: str | None = None
+    """The first difference, in words."""
+    caused_by: str | None = None
+    """Position of the root cause: the call whose failure made this one fail."""
+    gap: str | None = None
+    """Position of the call that could not be re-issued and tainted the replay."""
+    rebound: tuple[Rebinding, ...] = ()
+    trials: dict[str, int] | None = None
+    """With `--trials`: how often each class came."""
+    volatile: tuple[str, ...] = ()
+    """With `--trials`: what moved from trial to trial, as JSON pointers in the answer."""
+    seconds: float | None = None
+    """How long the re-issued call took."""

@@ -1,0 +1,1 @@
+"""Text from servers and models is hostile."""
