@@ -1,1 +1,76 @@
-"""Text from servers and models is hostile."""
+"""Text from servers and models is hostile: what a terminal would act on is shown instead as the escape it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+__all__ = ["REDACTED", "one_line", "printable", "redact"]
+
+REDACTED: Final = "[redacted]"
+
+_UNSAFE: Final = re.compile(
+    "["
+    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 but tab and newline, DEL, C1
+    "\u00ad\u0600-\u0605\u061c\u06dd\u070f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff"  # lone surrogates cannot be encoded
+    "\U000e0000-\U000e007f"  # tags: invisible text
+    "]"
+)
+_WHITESPACE: Final = re.compile(r"\s+")
+_ELLIPSIS: Final = "…"
+_SHORTEST_SECRET: Final = 4
+
+_TOKEN_SHAPES: Final = re.compile(
+    r"""
+    (?P<scheme>\b(?:Bearer|Basic)\s+)[A-Za-z0-9._~+/=-]{12,}
+    | \bsk-[A-Za-z0-9_-]{16,}
+    | \bgh[pousr]_[A-Za-z0-9]{20,}
+    | \bgithub_pat_[A-Za-z0-9_]{20,}
+    | \bglpat-[A-Za-z0-9_-]{16,}
+    | \bxox[abeprs]-[A-Za-z0-9-]{10,}
+    | \bAKIA[0-9A-Z]{16}\b
+    | \bAIza[0-9A-Za-z_-]{35}
+    | \bhf_[A-Za-z0-9]{20,}
+    | \bntn_[A-Za-z0-9]{20,}
+    | \beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+
+    """,
+    re.VERBOSE,
+)
+
+
+def printable(text: str, limit: int | None = None) -> str:
+    """Text that is safe to print: control, bidirectional and invisible characters stand as `\\x1b`, `\\u202e`.
+
+    Tabs and newlines stay.
+
+    Args:
+        text: anything.
+        limit: greatest length of the result; what is longer ends in an ellipsis.
+    """
+    shown = _UNSAFE.sub(_escape, text if limit is None else text[: limit + 1])
+    if limit is None or len(shown) <= limit:
+        return shown
+    return shown[: max(limit - 1, 0)] + _ELLIPSIS
+
+
+def one_line(text: str, limit: int | None = None) -> str:
+    """`printable` text on a single line: each run of white space is one space."""
+    head = text if limit is None else text[: 8 * limit + 64]
+    return printable(_WHITESPACE.sub(" ", head).strip(), limit)
+
+
+def redact(text: str, secrets: Iterable[str] = ()) -> str:
+    """The text without the given secrets, and without what has the shape of a common access token."""
+    for secret in sorted(set(secrets), key=len, reverse=True):
+        if len(secret) >= _SHORTEST_SECRET:
+            text = text.replace(secret, REDACTED)
+    return _TOKEN_SHAPES.sub(lambda found: (found["scheme"] or "") + REDACTED, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if code <= 0xFF:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
