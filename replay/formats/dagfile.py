@@ -1,0 +1,81 @@
+"""Our own `*.trajectory.json`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from typing import Any
+
+from pydantic import ValidationError
+
+from replay.errors import FormatError
+from replay.formats.document import Document, Element
+from replay.formats.names import FileNames
+from replay.formats.reader import Slot
+from replay.records import Trajectory
+from replay.records.files import TRAJECTORY_FORMAT, TRAJECTORY_VERSION, TrajectoryFile, migrate
+
+
+class DagFileReader:
+    """Reads DAG files: one, or a list or JSON Lines of them."""
+
+    name = TRAJECTORY_FORMAT
+    looks_for = f'a DAG file ({{"format": "{TRAJECTORY_FORMAT}", ...}})'
+
+    def sniff(self, first: Element, document: Document) -> bool:
+        """The stamp says it."""
+        return isinstance(first.value, dict) and first.value.get("format") == TRAJECTORY_FORMAT
+
+    def slots(self, document: Document, names: FileNames) -> Iterator[Slot]:
+        """One a DAG file."""
+        for element in document.elements():
+            trajectory = _read(element.value, document.path, element.place)
+            calls = sum(len(step.calls) for step in trajectory.steps)
+            yield Slot(trajectory.id, element.start, element.place, None, calls)
+
+    def read(self, document: Document, slot: Slot, names: FileNames) -> Trajectory:
+        """The trajectory in a slot; its source stays the one that the file names."""
+        return _read(document.decode(slot.start), document.path, slot.place)
+
+
+def _read(value: Any, path: str, place: str) -> Trajectory:
+    if not isinstance(value, dict) or value.get("format") != TRAJECTORY_FORMAT:
+        raise FormatError(path, f'expected an object with "format": "{TRAJECTORY_FORMAT}"', place)
+    try:
+        document = migrate(value, TRAJECTORY_VERSION)
+        trajectory = TrajectoryFile.model_validate(document)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise FormatError(path, f"{where}: {first['msg'].lower()}", place) from None
+    except ValueError as error:
+        raise FormatError(path, str(error), place) from None
+    _check_graph(trajectory, path, place)
+    return Trajectory(**{name: getattr(trajectory, name) for name in Trajectory.model_fields})
+
+
+def _check_graph(trajectory: Trajectory, path: str, place: str) -> None:
+    counts = Counter(call.position for call in trajectory.calls())
+    twice = next((position for position, count in counts.items() if count > 1), None)
+    if twice is not None:
+        raise FormatError(path, f"position {twice} stands for {counts[twice]} calls; each call needs its own", place)
+    sorter: TopologicalSorter[str] = TopologicalSorter()
+    order = {call.position: number for number, step in enumerate(trajectory.steps) for call in step.calls}
+    for number, edge in enumerate(trajectory.edges or ()):
+        for end in (edge.producer, edge.consumer):
+            if end not in counts:
+                raise FormatError(
+                    path, f"edge {edge.producer} -> {edge.consumer}: there is no call {end}", f"edges[{number}]"
+                )
+        if order[edge.producer] > order[edge.consumer]:
+            raise FormatError(
+                path,
+                f"edge {edge.producer} -> {edge.consumer} makes a cycle: it runs against the order of the steps",
+                f"edges[{number}]",
+            )
+        sorter.add(edge.consumer, edge.producer)
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        raise FormatError(path, f"the edges make a cycle: {' -> '.join(reversed(error.args[1]))}", place) from None

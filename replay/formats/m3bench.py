@@ -1,0 +1,121 @@
+"""M3-Bench results and references.
+
+A list, or an object by id or under data / items / results / predictions, of
+`{id, type, question, image, steps: [{step, calls: [{name, arguments, result}]}], dialogue, final_reply}`, where a name is
+`server/tool`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from replay.errors import FormatError
+from replay.formats.document import Document, Element
+from replay.formats.names import FileNames
+from replay.formats.reader import MISSING, Slot, call_of, numbered, recorded_answer, to_json
+from replay.records import Call, JsonObject, Source, Step, Task, Trajectory
+
+
+class M3BenchReader:
+    """Reads M3-Bench results files and references."""
+
+    name = "m3bench"
+    looks_for = 'M3-Bench records ({"id", "question", "steps": [{"calls": [...]}]})'
+
+    def sniff(self, first: Element, document: Document) -> bool:
+        """A record has steps, or (a broken one) at least an id and a question."""
+        record = first.value
+        return isinstance(record, dict) and ("steps" in record or ("id" in record and "question" in record))
+
+    def slots(self, document: Document, names: FileNames) -> Iterator[Slot]:
+        """One a record."""
+        for element in document.elements():
+            record = self._record(document, element.value, element.place)
+            calls = sum(len(step.calls) for step in _steps(record, document.path, element.place))
+            yield Slot(_id(record, element, document, names), element.start, element.place, element.key, calls)
+
+    def read(self, document: Document, slot: Slot, names: FileNames) -> Trajectory:
+        """The record in a slot."""
+        record = self._record(document, document.decode(slot.start), slot.place)
+        model = record.get("model")
+        return Trajectory(
+            id=slot.id,
+            model=model if isinstance(model, str) and model else names.model(document.path),
+            task=_task(record),
+            source=Source(file=document.path, format=self.name, position=slot.place),
+            steps=numbered(_steps(record, document.path, slot.place)),
+            final_reply=_text(record.get("final_reply")),
+        )
+
+    def _record(self, document: Document, record: Any, place: str) -> JsonObject:
+        if not isinstance(record, dict):
+            raise FormatError(document.path, f"expected a record (an object), found {to_json(record)[:40]}", place)
+        if not isinstance(record.get("steps"), list):
+            raise FormatError(document.path, 'expected a record with a list "steps"', place)
+        return record
+
+
+def _id(record: JsonObject, element: Element, document: Document, names: FileNames) -> str:
+    for value in (record.get("id"), element.key):
+        if isinstance(value, str | int) and not isinstance(value, bool):
+            return str(value)
+    return names.task(document.path) if element.place == "$" else element.place
+
+
+def _task(record: JsonObject) -> Task:
+    image = record.get("image")
+    images = image if isinstance(image, list) else [image]
+    return Task(
+        question=_text(record.get("question")),
+        type=_text(record.get("type")),
+        images=tuple(item for item in images if isinstance(item, str)),
+    )
+
+
+def _steps(record: JsonObject, path: str, place: str) -> list[Step]:
+    """The steps, with the rounds whose reply could not be parsed put where they happened.
+
+    The benchmark's runner appends to `dialogue` one entry a round, and to `steps` one a round whose calls it could
+    parse; an entry with no calls is a round that has no step.
+    """
+    steps = [_step(step, path, f"{place}.steps[{index}]") for index, step in enumerate(record["steps"])]
+    rounds = record.get("dialogue")
+    if not isinstance(rounds, list):
+        return steps
+    merged: list[Step] = []
+    waiting = iter(steps)
+    for entry in rounds:
+        illegal = _illegal_round(entry)
+        step = illegal or next(waiting, None)
+        if step is not None:
+            merged.append(step)
+    return [*merged, *waiting]
+
+
+def _step(value: Any, path: str, place: str) -> Step:
+    calls = value.get("calls") if isinstance(value, dict) else None
+    if not isinstance(calls, list):
+        raise FormatError(path, 'expected a step with a list "calls"', place)
+    return Step(calls=tuple(_call(call) for call in calls))
+
+
+def _call(value: Any) -> Call:
+    if not isinstance(value, dict):
+        return Call(position="", unreadable="call", raw=value if isinstance(value, str) else to_json(value))
+    answer = recorded_answer(value.get("result"))
+    return call_of(value.get("name", MISSING), value.get("arguments", MISSING), answer=answer)
+
+
+def _illegal_round(entry: Any) -> Step | None:
+    work = entry.get("work") if isinstance(entry, dict) else None
+    if isinstance(work, str):
+        return Step(calls=(Call(position="", unreadable="call", raw=work),))
+    if not isinstance(work, dict) or work.get("tool_calls") != []:
+        return None
+    raw = next((work[key] for key in ("raw", "text", "reply") if isinstance(work.get(key), str)), None)
+    return Step(calls=(Call(position="", unreadable="call", raw=raw),), text=_text(entry.get("prepare")))
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) or value is None else to_json(value)

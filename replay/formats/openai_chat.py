@@ -1,0 +1,226 @@
+"""OpenAI chat messages, bare or as `{"messages": [...], ...}` (Toolathlon's shape), as JSON or JSON Lines.
+
+The calls of one assistant message are one step.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from replay.errors import FormatError
+from replay.formats.document import Document, Element
+from replay.formats.names import FileNames
+from replay.formats.reader import MISSING, Slot, call_of, numbered, recorded_answer, to_json
+from replay.records import Call, JsonObject, Source, Step, Task, Trajectory, Usage
+
+ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
+
+_CALL_DELIMITERS = re.compile(
+    r"<\|[a-z_ ]+\|>|</?(?:tool_call|function_call|function_calls|tool_use|invoke)\b[^>]*>|\[/?TOOL_CALLS?\]|```"
+)
+_CALL_FIELDS = re.compile(r'"(?:arguments|parameters|args|input)"\s*:|"tool_calls"\s*:')
+_CALL_NAME = re.compile(r'"(?:name|tool|function|tool_name)"\s*:')
+
+
+class OpenAIChatReader:
+    """Reads chat messages."""
+
+    name = "openai-chat"
+    looks_for = 'chat messages ([{"role", "content", "tool_calls"}] or {"messages": [...]})'
+
+    def sniff(self, first: Element, document: Document) -> bool:
+        """The first element is a message, or holds messages."""
+        return _is_message(first.value) or _holds_messages(first.value)
+
+    def slots(self, document: Document, names: FileNames) -> Iterator[Slot]:
+        """One for a file of bare messages, else one a conversation."""
+        elements = document.elements()
+        for element in elements:
+            if _is_message(element.value):
+                messages = [element.value, *(later.value for later in elements)]
+                yield Slot(names.task(document.path), element.start, "$", None, _count(messages, document.path, "$"))
+                return
+            if not _holds_messages(element.value):
+                raise FormatError(document.path, 'expected an object with a list "messages"', element.place)
+            count = _count(element.value["messages"], document.path, element.place)
+            yield Slot(_id(element, document, names), element.start, element.place, element.key, count)
+
+    def read(self, document: Document, slot: Slot, names: FileNames) -> Trajectory:
+        """The conversation in a slot."""
+        if slot.place == "$" and document.shape != "object":
+            record: JsonObject = {"messages": [element.value for element in document.elements()]}
+        else:
+            record = document.decode(slot.start)
+        messages = record["messages"]
+        steps, reply = _steps(messages, document.path, slot.place)
+        model = record.get("model")
+        return Trajectory(
+            id=slot.id,
+            model=model if isinstance(model, str) and model else names.model(document.path),
+            task=Task(question=_question(messages), type=_string(record.get("type")), images=_images(messages)),
+            source=Source(file=document.path, format=self.name, position=slot.place),
+            steps=numbered(steps),
+            final_reply=reply,
+            usage=_usage(record.get("usage")),
+        )
+
+
+def _is_message(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("role") in ROLES
+
+
+def _holds_messages(value: Any) -> bool:
+    messages = value.get("messages") if isinstance(value, dict) else None
+    return isinstance(messages, list) and (not messages or _is_message(messages[0]))
+
+
+def _id(element: Element, document: Document, names: FileNames) -> str:
+    for field in ("id", "task_id"):
+        value = element.value.get(field)
+        if isinstance(value, str | int) and not isinstance(value, bool):
+            return str(value)
+    return element.key or (names.task(document.path) if element.place == "$" else element.place)
+
+
+def _count(messages: list[Any], path: str, place: str) -> int:
+    return sum(len(step.calls) for step in _steps(messages, path, place)[0])
+
+
+def _steps(messages: list[Any], path: str, place: str) -> tuple[list[Step], str | None]:
+    """The steps of a conversation with their answers, and the last thing the model said without a call."""
+    steps: list[Step] = []
+    reply: str | None = None
+    answers = _Answers(messages)
+    for index, message in enumerate(messages):
+        if not isinstance(message, dict):
+            raise FormatError(
+                path, f"expected a message (an object), found {to_json(message)[:40]}", f"{place}[{index}]"
+            )
+        if message.get("role") != "assistant":
+            continue
+        text = _content_text(message.get("content"))
+        written = _written_calls(message)
+        if written:
+            calls = tuple(_call(call, answers.take(index, call, number)) for number, call in enumerate(written))
+            steps.append(Step(calls=calls, text=text))
+            reply = None
+        elif text is not None and is_unparsed_call(text):
+            steps.append(Step(calls=(Call(position="", unreadable="call", raw=text),)))
+            reply = None
+        else:
+            reply = text if text else reply
+    return steps, reply
+
+
+def is_unparsed_call(text: str) -> bool:
+    """Whether a reply is a call that the harness did not take for one: call syntax alone, or between delimiters."""
+    stripped = text.strip()
+    if not (_CALL_FIELDS.search(stripped) and _CALL_NAME.search(stripped)):
+        return False
+    return stripped.startswith(("{", "[")) or bool(_CALL_DELIMITERS.match(stripped))
+
+
+def _written_calls(message: JsonObject) -> list[JsonObject]:
+    calls = message.get("tool_calls")
+    if isinstance(calls, list) and calls:
+        return [call if isinstance(call, dict) else {"function": call} for call in calls]
+    legacy = message.get("function_call")
+    return [{"function": legacy}] if isinstance(legacy, dict) else []
+
+
+def _call(written: JsonObject, answer: Any) -> Call:
+    function = written.get("function", MISSING)
+    if not isinstance(function, dict):
+        function = written if function is MISSING and "name" in written else {"name": function}
+    identifier = _string(written.get("id"))
+    arguments = function.get("arguments", "")
+    if isinstance(arguments, str):
+        return _call_of_text(function.get("name", MISSING), arguments, identifier, answer)
+    return call_of(function.get("name", MISSING), arguments, id=identifier, answer=recorded_answer(answer))
+
+
+def _call_of_text(name: Any, text: str, identifier: str | None, answer: Any) -> Call:
+    try:
+        arguments = json.loads(text) if text.strip() else {}
+    except (ValueError, RecursionError):
+        arguments = None
+    if isinstance(arguments, dict):
+        return call_of(name, arguments, id=identifier, answer=recorded_answer(answer))
+    call = call_of(name, {}, id=identifier, answer=recorded_answer(answer))
+    if call.unreadable == "name":
+        return call
+    return call.model_copy(update={"arguments": None, "unreadable": "arguments", "raw": text})
+
+
+class _Answers:
+    """The tool messages of a conversation, given out to the calls that they answer."""
+
+    def __init__(self, messages: list[Any]) -> None:
+        self._waiting = [
+            (index, message)
+            for index, message in enumerate(messages)
+            if isinstance(message, dict) and message.get("role") in {"tool", "function"}
+        ]
+
+    def take(self, asked_at: int, call: JsonObject, number: int) -> Any:
+        """The content of the first tool message after `asked_at` with the call's id; by order where ids are missing."""
+        identifier = call.get("id")
+        for place, (index, message) in enumerate(self._waiting):
+            if index <= asked_at:
+                continue
+            answered = message.get("tool_call_id")
+            if (answered == identifier) if identifier and answered else index == asked_at + 1 + number:
+                del self._waiting[place]
+                content = message.get("content")
+                return "" if content is None else content
+        return None
+
+
+def _content_text(content: Any) -> str | None:
+    if isinstance(content, str) or content is None:
+        return content
+    if isinstance(content, list):
+        return "\n".join(part["text"] for part in _parts(content) if isinstance(part.get("text"), str)) or None
+    return to_json(content)
+
+
+def _parts(content: Any) -> Iterable[JsonObject]:
+    return (part for part in content if isinstance(part, dict)) if isinstance(content, list) else ()
+
+
+def _question(messages: list[Any]) -> str | None:
+    """All that the user said: a value from any of it did not come from a tool."""
+    said = [_content_text(message.get("content")) for message in messages if _role(message) == "user"]
+    return "\n\n".join(text for text in said if text) or None
+
+
+def _images(messages: list[Any]) -> tuple[str, ...]:
+    urls = (
+        (part.get("image_url") or {}).get("url") if isinstance(part.get("image_url"), dict) else part.get("image_url")
+        for message in messages
+        if _role(message) == "user"
+        for part in _parts(message.get("content"))
+    )
+    return tuple(url for url in urls if isinstance(url, str) and not url.startswith("data:"))
+
+
+def _role(message: Any) -> Any:
+    return message.get("role") if isinstance(message, dict) else None
+
+
+def _usage(value: Any) -> Usage | None:
+    if not isinstance(value, dict):
+        return None
+    counts = (
+        value.get("prompt_tokens", value.get("input_tokens")),
+        value.get("completion_tokens", value.get("output_tokens")),
+    )
+    read, written = (count if isinstance(count, int) else None for count in counts)
+    return Usage(input_tokens=read, output_tokens=written) if read is not None or written is not None else None
+
+
+def _string(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
