@@ -1,0 +1,160 @@
+"""Takes secrets out of what is written down: known values, the shapes of common tokens, and the user's own patterns."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote, quote_plus
+
+from replay.errors import UsageError
+
+REDACTED: Final = "[REDACTED]"
+
+SHORTEST_SECRET: Final = 6
+"""Shorter values (`true`, `8080`, `all`) are in half of all texts; to take them out would ruin the recording."""
+
+_HEX_PAIR: Final = re.compile(r"%[0-9A-F]{2}")
+
+_HEADER_KEYS: Final = frozenset({"authorization", "proxy-authorization", "x-api-key"})
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """The shape of a token. A text is searched only where it holds a trigger: `in` is far quicker than `re`."""
+
+    triggers: tuple[str, ...]
+    pattern: re.Pattern[str]
+    replacement: str = REDACTED
+
+
+def _shape(triggers: str, pattern: str, replacement: str = REDACTED) -> _Shape:
+    return _Shape(tuple(triggers.split("|")), re.compile(pattern), replacement)
+
+
+_SHAPES: Final = (
+    _shape(
+        "PRIVATE KEY-----",
+        r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\Z)",
+    ),
+    _shape(
+        "uthorization|UTHORIZATION",
+        r"""(?i)(authorization\\*["']?\s*[:=]\s*\\*["']?)(?:digest\s[^\r\n]+|[^\s"'\\][^\r\n"'\\]*)""",
+        rf"\g<1>{REDACTED}",
+    ),
+    _shape(
+        "earer|EARER",
+        r"(?i)\b(bearer(?:\s|%20|\+)+)(?!(?:tokens?|auth\w*|scheme|header|credentials?)\b)[\w.~+/=%-]{8,}",
+        rf"\g<1>{REDACTED}",
+    ),
+    _shape("eyJ", r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"),
+    _shape("sk-", r"(?<![A-Za-z0-9])sk-(?:(?=[A-Za-z_-]*\d)[\w-]{16,}|[\w-]{20,})"),
+    _shape("sk_|rk_", r"(?<![A-Za-z0-9])[sr]k_(?:live|test)_\w{10,}"),
+    _shape("ghp_|gho_|ghu_|ghs_|ghr_", r"(?<![A-Za-z0-9])gh[pousr]_[A-Za-z0-9]{20,}"),
+    _shape("github_pat_", r"github_pat_\w{20,}"),
+    _shape("glpat-", r"glpat-[\w-]{16,}"),
+    _shape("AKIA|ASIA", r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    _shape("xox", r"(?<![A-Za-z0-9])xox[abeprs]-[A-Za-z0-9-]{10,}"),
+    _shape("AIza", r"AIza[\w-]{35}"),
+    _shape("hf_", r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{30,}"),
+    _shape("npm_", r"(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36}"),
+    _shape("://", r"""(://[^\s/:@"'\\]*:)[^\s/@"'\\]+(?=@)""", rf"\g<1>{REDACTED}"),
+)
+
+
+class Redactor:
+    """Replaces secrets by `[REDACTED]`.
+
+    Args:
+        secrets: values to take out wherever they stand, also JSON-escaped or URL-encoded. Those shorter than
+            `SHORTEST_SECRET` characters are left alone.
+        patterns: regular expressions; whatever one matches is taken out.
+
+    Raises:
+        UsageError: a pattern is not a regular expression.
+    """
+
+    def __init__(self, secrets: Iterable[str] = (), patterns: Iterable[str] = ()) -> None:
+        spellings = {spelling for secret in secrets for spelling in _spellings(secret)}
+        self._literals = tuple(sorted(spellings, key=len, reverse=True))
+        self._patterns = tuple(map(_compiled, patterns))
+
+    def text(self, text: str) -> str:
+        """The text without its secrets; the very same object where it holds none."""
+        for literal in self._literals:
+            text = text.replace(literal, REDACTED)
+        for shape in _SHAPES:
+            if any(trigger in text for trigger in shape.triggers):
+                text = shape.pattern.sub(shape.replacement, text)
+        for pattern in self._patterns:
+            text = pattern.sub(_unless_empty, text)
+        return text
+
+    def json(self, value: Any) -> Any:
+        """The value without its secrets, keys included; the very same object where it holds none."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, dict):
+            return self._object(value)
+        if isinstance(value, list | tuple):
+            cleaned = [self.json(item) for item in value]
+            return value if all(map(_same, cleaned, value)) else type(value)(cleaned)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return self._number(value)
+        return value
+
+    def _object(self, value: dict[Any, Any]) -> dict[Any, Any]:
+        cleaned = {self._key(key): self._member(key, item) for key, item in value.items()}
+        unchanged = len(cleaned) == len(value) and all(
+            key in cleaned and cleaned[key] is item for key, item in value.items()
+        )
+        return value if unchanged else cleaned
+
+    def _key(self, key: Any) -> Any:
+        return self.text(key) if isinstance(key, str) else key
+
+    def _member(self, key: Any, item: Any) -> Any:
+        if isinstance(item, str) and item and isinstance(key, str) and key.lower() in _HEADER_KEYS:
+            return item if item == REDACTED else REDACTED
+        return self.json(item)
+
+    def _number(self, value: float) -> Any:
+        if not self._literals and not self._patterns:
+            return value
+        written = json.dumps(value)
+        return value if self.text(written) == written else REDACTED
+
+
+def _same(one: object, other: object) -> bool:
+    return one is other
+
+
+def _unless_empty(match: re.Match[str]) -> str:
+    return REDACTED if match.group() else ""
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise UsageError(f"{pattern!r} is not a regular expression: {error}") from error
+
+
+def _spellings(secret: str) -> set[str]:
+    """The ways in which a secret may stand in a text; JSON may be escaped twice, as text inside a text."""
+    stripped = secret.strip()
+    if len(stripped) < SHORTEST_SECRET:
+        return set()
+    encoded = {quote(stripped, safe="", errors="replace"), quote(stripped, errors="replace")}
+    encoded.add(quote_plus(stripped, errors="replace"))
+    spellings = {stripped, *encoded, *(_HEX_PAIR.sub(_lower, each) for each in encoded)}
+    for ascii_only in (True, False):
+        once = json.dumps(stripped, ensure_ascii=ascii_only)[1:-1]
+        spellings |= {once, json.dumps(once, ensure_ascii=ascii_only)[1:-1], once.replace("/", "\\/")}
+    return spellings
+
+
+def _lower(match: re.Match[str]) -> str:
+    return match.group().lower()
