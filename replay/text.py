@@ -41,7 +41,7 @@ _TOKEN_SHAPES: Final = re.compile(
 
 
 def printable(text: str, limit: int | None = None) -> str:
-    """Text that is safe to print: control, bidirectional and invisible characters stand as `\\x1b`, `\\u202e`.
+    r"""Text that is safe to print: control, bidirectional and invisible characters stand as `\x1b`, `\u202e`.
 
     Tabs and newlines stay.
 

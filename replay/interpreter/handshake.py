@@ -1,0 +1,182 @@
+"""Agreeing on a protocol version: servers of 2026-07-28 are discovered, older ones initialized."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any, Final
+
+import anyio
+from mcp_types import (
+    CLIENT_CAPABILITIES_META_KEY,
+    CLIENT_INFO_META_KEY,
+    PROTOCOL_VERSION_META_KEY,
+    SERVER_INFO_META_KEY,
+    UNSUPPORTED_PROTOCOL_VERSION,
+)
+from mcp_types.version import (
+    HANDSHAKE_PROTOCOL_VERSIONS,
+    LATEST_HANDSHAKE_VERSION,
+    LATEST_MODERN_VERSION,
+    MODERN_PROTOCOL_VERSIONS,
+)
+
+from replay.interpreter.launch import CannotStartError
+from replay.interpreter.peer import Closed, Failed, Outcome, Peer, Returned
+from replay.records import JsonObject
+from replay.text import one_line
+
+_PROBE_PATIENCE: Final = 10.0
+"""Seconds for `server/discover`: an old server may never answer a method that it does not know."""
+_MESSAGE_LENGTH: Final = 200
+
+
+def _client_info() -> JsonObject:
+    try:
+        return {"name": "replay", "version": metadata.version("mcp-replay")}
+    except metadata.PackageNotFoundError:
+        return {"name": "replay", "version": "0"}
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who the server says it is, and how it wants to be spoken to."""
+
+    title: str | None
+    version: str | None
+    protocol: str
+    capabilities: JsonObject
+
+    @property
+    def modern(self) -> bool:
+        """Whether each request carries the protocol version and our identity (2026-07-28 and later)."""
+        return self.protocol in MODERN_PROTOCOL_VERSIONS
+
+    def stamp(self, method: str, params: JsonObject) -> tuple[JsonObject, dict[str, str]]:
+        """Parameters and HTTP headers of a request as the protocol version wants them."""
+        headers = {"mcp-protocol-version": self.protocol}
+        if not self.modern:
+            return params, headers
+        headers["mcp-method"] = method
+        return {**params, "_meta": {**params.get("_meta", {}), **_envelope(self.protocol)}}, headers
+
+
+async def negotiate(peer: Peer, note: Callable[[str], None]) -> Identity:
+    """Find out which protocol the server speaks, and agree on a version. The policy is the SDK's `mode="auto"`.
+
+    Raises:
+        CannotStartError: the server refuses, or ends the connection.
+    """
+    version = LATEST_MODERN_VERSION
+    for last_attempt in (False, True):
+        probe = await _discover(peer, version)
+        mutual = _offered(probe)
+        if isinstance(probe, Failed) and mutual is not None:
+            if mutual.modern and not last_attempt:
+                version = mutual.modern
+                continue
+            if not mutual.handshake:
+                raise CannotStartError(f"it speaks only MCP {', '.join(mutual.all)}, which this replay does not know")
+        if isinstance(probe, Returned) and mutual is not None and mutual.modern:
+            return _discovered(probe.result, mutual.modern)
+        answer = await _initialize(peer)
+        offered = _offered(answer)
+        if not last_attempt and isinstance(answer, Failed) and offered is not None and offered.modern:
+            version = offered.modern
+            continue
+        return await _initialized(peer, answer, note)
+    raise AssertionError("the second attempt returns or raises")
+
+
+@dataclass(frozen=True, slots=True)
+class _Versions:
+    all: tuple[str, ...]
+
+    @property
+    def modern(self) -> str | None:
+        return next((version for version in reversed(MODERN_PROTOCOL_VERSIONS) if version in self.all), None)
+
+    @property
+    def handshake(self) -> bool:
+        return any(version in HANDSHAKE_PROTOCOL_VERSIONS for version in self.all)
+
+
+async def _discover(peer: Peer, version: str) -> Outcome | None:
+    headers = {"mcp-protocol-version": version, "mcp-method": "server/discover"}
+    with anyio.move_on_after(_PROBE_PATIENCE):
+        outcome = await peer.request("server/discover", {"_meta": _envelope(version)}, headers)
+        if isinstance(outcome, Closed):
+            raise CannotStartError(f"{outcome.why} before it answered")
+        return outcome
+    return None
+
+
+async def _initialize(peer: Peer) -> Outcome:
+    params = {"protocolVersion": LATEST_HANDSHAKE_VERSION, "capabilities": {}, "clientInfo": _client_info()}
+    return await peer.request("initialize", params)
+
+
+async def _initialized(peer: Peer, answer: Outcome, note: Callable[[str], None]) -> Identity:
+    if isinstance(answer, Closed):
+        raise CannotStartError(f"{answer.why} before it answered")
+    if isinstance(answer, Failed):
+        raise CannotStartError(f"it refused to initialize: {one_line(_message(answer.error), _MESSAGE_LENGTH)}")
+    if not isinstance(answer, Returned) or not isinstance(answer.result, dict):
+        raise CannotStartError("its answer to initialize cannot be read")
+    result = answer.result
+    protocol = result.get("protocolVersion")
+    if not isinstance(protocol, str):
+        note("its answer to initialize has no protocolVersion")
+        protocol = LATEST_HANDSHAKE_VERSION
+    elif protocol not in HANDSHAKE_PROTOCOL_VERSIONS:
+        note(f"it speaks MCP {one_line(protocol, 40)}, which the initialize handshake does not have")
+    await peer.notify("notifications/initialized", None, {"mcp-protocol-version": protocol})
+    return _identity(result.get("serverInfo"), protocol, result.get("capabilities"), note)
+
+
+def _discovered(result: JsonObject, version: str) -> Identity:
+    meta = result.get("_meta")
+    info = meta.get(SERVER_INFO_META_KEY) if isinstance(meta, dict) else None
+    return _identity(info, version, result.get("capabilities"), lambda text: None)
+
+
+def _identity(info: Any, protocol: str, capabilities: Any, note: Callable[[str], None]) -> Identity:
+    known: Mapping[str, Any] = info if isinstance(info, dict) else {}
+    if not isinstance(known.get("name"), str) or not isinstance(known.get("version"), str):
+        note("it does not say its name and version (serverInfo)")
+    return Identity(
+        title=_text_or_none(known.get("name")),
+        version=_text_or_none(known.get("version")),
+        protocol=protocol,
+        capabilities=capabilities if isinstance(capabilities, dict) else {},
+    )
+
+
+def _offered(outcome: Outcome | None) -> _Versions | None:
+    """The versions that a server names, in its answer to discover or in the error that refuses ours."""
+    named: Any = None
+    if isinstance(outcome, Returned) and isinstance(outcome.result, dict):
+        named = outcome.result.get("supportedVersions")
+    elif isinstance(outcome, Failed) and outcome.error.get("code") == UNSUPPORTED_PROTOCOL_VERSION:
+        data = outcome.error.get("data")
+        named = data.get("supported") if isinstance(data, dict) else None
+    if not isinstance(named, list):
+        return None
+    return _Versions(tuple(version for version in named if isinstance(version, str)))
+
+
+def _envelope(version: str) -> JsonObject:
+    return {
+        PROTOCOL_VERSION_META_KEY: version,
+        CLIENT_INFO_META_KEY: _client_info(),
+        CLIENT_CAPABILITIES_META_KEY: {},
+    }
+
+
+def _message(error: JsonObject) -> str:
+    return str(error.get("message") or error)
+
+
+def _text_or_none(value: Any) -> str | None:
+    return None if value is None else str(value)

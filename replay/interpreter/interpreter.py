@@ -1,0 +1,173 @@
+"""The MCP host: starts the servers of the fleet, and is the only door to them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Collection, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+import anyio
+from anyio.abc import TaskGroup
+
+from replay.interpreter.effects import may_issue
+from replay.interpreter.events import Notes, OnEvent
+from replay.interpreter.fleet import Fleet
+from replay.interpreter.launch import Launch, launch_of
+from replay.interpreter.paths import PathMap
+from replay.interpreter.sandbox import Sandbox
+from replay.interpreter.supervisor import Supervisor
+from replay.interpreter.tasks import all_at_once, task_group
+from replay.interpreter.variables import Scope
+from replay.interpreter.workspace import Workspace, workspace_of
+from replay.records import Server, Tool
+
+_UNSAFE_IN_FILE_NAME: Final = re.compile(r"[^\w.-]+")
+
+
+class Interpreter:
+    """Runs the servers that a replay needs. An async context manager; at its end no process is left.
+
+    Args:
+        fleet: which servers there are.
+        names: those that are needed; others are never started.
+        logs: directory for the servers' stderr, a file each.
+        on_event: told when a server is starting, started, failed or restarted.
+    """
+
+    def __init__(self, fleet: Fleet, *, names: Iterable[str], logs: Path, on_event: OnEvent | None = None) -> None:
+        self.fleet = fleet
+        self._names = tuple(dict.fromkeys(name for name in names if name in fleet.servers))
+        self._logs = logs
+        self._on_event: OnEvent = on_event or (lambda event: None)
+        self._secrets = fleet.secrets()
+        self._notes = {name: Notes() for name in self._names}
+        self._described: dict[str, Server] = {}
+        self._shared: dict[str, tuple[Supervisor, PathMap | None]] = {}
+        self._stack = AsyncExitStack()
+        self._tasks: TaskGroup | None = None
+
+    async def __aenter__(self) -> Self:
+        self._tasks = await self._stack.enter_async_context(task_group())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        with anyio.CancelScope(shield=True):
+            await all_at_once(supervisor.stop for supervisor, _ in self._shared.values())
+        return await self._stack.__aexit__(kind, error, trace)
+
+    @property
+    def servers(self) -> dict[str, Server]:
+        """Each needed server as it described itself, or with the reason why it could not be had."""
+        return {
+            name: server.model_copy(update={"notes": self._notes[name].all()})
+            for name, server in self._described.items()
+        }
+
+    async def start(self) -> None:
+        """Start all needed servers at once; return when each is up or has failed.
+
+        A server with `state: trajectory` is started for its identity and its tools, and stopped again: each sandbox
+        has a process of its own.
+        """
+        shared_workspace = await self._shared_workspace()
+        async with anyio.create_task_group() as starts:
+            for name in self._names:
+                spec = self.fleet.servers[name]
+                if spec.disabled:
+                    error = "it is disabled in the fleet file"
+                    self._described[name] = Server(name=name, state=spec.state, error=error)
+                elif spec.state == "none":
+                    starts.start_soon(self._start_shared, name, shared_workspace)
+                else:
+                    starts.start_soon(self._probe, name)
+
+    @asynccontextmanager
+    async def sandbox(
+        self, trajectory_id: str, task: str | None = None, names: Iterable[str] = ()
+    ) -> AsyncIterator[Sandbox]:
+        """A place to replay one trajectory in.
+
+        Args:
+            trajectory_id: names the log files of the trajectory's own servers.
+            task: what `${task}` stands for; the trajectory's id where None.
+            names: servers that the trajectory calls: they start at once, the others at their first call.
+
+        Raises:
+            FleetError: the workspace template cannot be copied.
+        """
+        task = task or trajectory_id
+        async with workspace_of(self.fleet, task) as workspace, task_group() as tasks:
+            make_own = partial(self._own, trajectory=trajectory_id, task=task, workspace=workspace, tasks=tasks)
+            sandbox = Sandbox(
+                trajectory_id,
+                workspace,
+                self.fleet.workspace.recorded_as,
+                shared=self._shared,
+                described=self._described,
+                own=make_own,
+            )
+            try:
+                for name in dict.fromkeys(names):
+                    tasks.start_soon(sandbox.start, name)
+                yield sandbox
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await all_at_once(supervisor.stop for supervisor in sandbox.own())
+
+    def may_issue(self, server: str, tool: Tool | None, allowed: Collection[str]) -> bool:
+        """Whether a call to this tool may be re-issued under the fleet's effects policy."""
+        spec = self.fleet.servers.get(server)
+        return spec is not None and may_issue(server, spec, tool, allowed)
+
+    async def _shared_workspace(self) -> Workspace | None:
+        """The one workspace of all shared servers that ask for one."""
+        wanted = (self.fleet.servers[name] for name in self._names)
+        if not any(spec.state == "none" and spec.uses_workspace and not spec.disabled for spec in wanted):
+            return None
+        return await self._stack.enter_async_context(workspace_of(self.fleet, None))
+
+    async def _start_shared(self, name: str, workspace: Workspace | None) -> None:
+        spec = self.fleet.servers[name]
+        mine = workspace if spec.uses_workspace else None
+        scope = Scope(mine.path if mine else None)
+        assert self._tasks is not None
+        supervisor = self._supervisor(name, scope, self.fleet.directory, self._tasks, None)
+        paths = PathMap(self.fleet.workspace.recorded_as, mine.names) if mine else None
+        self._shared[name] = (supervisor, paths)
+        self._described[name] = await supervisor.start()
+
+    async def _probe(self, name: str) -> None:
+        async with workspace_of(self.fleet.without_template(), None) as workspace, task_group() as tasks:
+            supervisor = self._supervisor(name, Scope(workspace.path, "probe"), workspace.path, tasks, None)
+            try:
+                self._described[name] = await supervisor.start()
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await supervisor.stop()
+
+    def _own(self, name: str, *, trajectory: str, task: str, workspace: Workspace, tasks: TaskGroup) -> Supervisor:
+        return self._supervisor(name, Scope(workspace.path, task), workspace.path, tasks, trajectory)
+
+    def _supervisor(self, name: str, scope: Scope, cwd: Path, tasks: TaskGroup, trajectory: str | None) -> Supervisor:
+        def launch() -> Launch:
+            return launch_of(name, self.fleet.resolve(name, scope), self.fleet.directory, cwd)
+
+        parts = (name,) if trajectory is None else (name, trajectory)
+        file_name = ".".join(_UNSAFE_IN_FILE_NAME.sub("_", part)[:100] for part in parts) + ".log"
+        return Supervisor(
+            name,
+            self.fleet.servers[name],
+            launch,
+            log=self._logs / file_name,
+            tasks=tasks,
+            notes=self._notes[name],
+            on_event=self._on_event,
+            secrets=self._secrets,
+            trajectory=trajectory,
+        )

@@ -1,0 +1,80 @@
+"""From a server's specification to what is really started: the program's path, its arguments and its environment."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from replay.interpreter.variables import Resolved
+
+_INHERITED: Final = frozenset(
+    {"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TZ", "TMPDIR"}
+    | {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy"}
+    | {"CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE"}
+)
+"""What every server gets. The rest of the environment may hold secrets that are none of its business."""
+_INHERITED_PREFIXES: Final = ("LC_", "XDG_", "UV_", "PIP_", "NPM_CONFIG_", "npm_config_")
+"""What `uvx` and `npx` need to fetch packages as the user has set them up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One start of one server. Holds secrets: never written anywhere."""
+
+    name: str
+    command: tuple[str, ...] = ()
+    env: dict[str, str] = field(default_factory=dict)
+    cwd: Path | None = None
+    url: str | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+class CannotStartError(Exception):
+    """A server that did not come up; the text is one line that says why."""
+
+
+def launch_of(name: str, resolved: Resolved, directory: Path, cwd: Path) -> Launch:
+    """What to start.
+
+    Args:
+        name: the server's name in the fleet file.
+        resolved: its specification, variables filled in.
+        directory: where the fleet file lies.
+        cwd: working directory unless the specification names one.
+
+    Raises:
+        CannotStartError: the command or the working directory is not there.
+    """
+    if resolved.url is not None:
+        return Launch(name, url=resolved.url, headers=dict(resolved.headers))
+    workdir = resolved.cwd or cwd
+    if not workdir.is_dir():
+        raise CannotStartError(f"the working directory {workdir} does not exist")
+    program = find_command(resolved.command or "", directory)
+    return Launch(name, (program, *resolved.args), {**_inherited(), **resolved.env}, workdir)
+
+
+def find_command(command: str, directory: Path) -> str:
+    """The program's path: beside the running Python first, so that `uvx` of the `uv` package works, then on PATH.
+
+    Raises:
+        CannotStartError: there is no such program.
+    """
+    if os.sep in command:
+        path = directory / Path(command).expanduser()
+        if os.access(path, os.X_OK) and path.is_file():
+            return str(path)
+        raise CannotStartError(f"the command {command} does not exist or is not executable")
+    found = shutil.which(command, path=str(Path(sys.executable).parent)) or shutil.which(command)
+    if found:
+        return found
+    hint = '; put its arguments into "args"' if " " in command.strip() else "; install it, or put it on PATH"
+    raise CannotStartError(f"the command {command!r} was not found{hint}")
+
+
+def _inherited() -> dict[str, str]:
+    return {key: value for key, value in os.environ.items() if key in _INHERITED or key.startswith(_INHERITED_PREFIXES)}

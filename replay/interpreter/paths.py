@@ -1,0 +1,72 @@
+"""Paths that were recorded under one directory and are replayed under another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from replay.records import Answer, RpcError, ToolResult, TransportFault
+
+DEFAULT_PLACE: Final = "/workspace"
+_BEFORE: Final = r"(?:(?<![\w.~+%/\\-])|(?<=\\[nrt\"'])|(?<=://)|(?<=:\\/\\/))"
+"""Where a path may begin: not inside another; but after a JSON escape or a URL's scheme it may."""
+_AFTER: Final = r"(?![\w~+%-])(?!\.\w)"
+"""Where the directory's name ends: `/workspace` is no part of `/workspace2` or of `/workspace.bak`."""
+
+
+class PathMap:
+    """Rewrites the recorded places of a workspace to where it is now, and back."""
+
+    def __init__(self, recorded: Sequence[str], actual: Sequence[str]) -> None:
+        """Map paths.
+
+        Args:
+            recorded: what the workspace was called when it was recorded; answers speak of the first.
+            actual: what it is called now, the first being the name to use, the others its aliases.
+        """
+        self._there = _Rewriter(recorded, actual[0])
+        self._back = _Rewriter(actual, recorded[0] if recorded else DEFAULT_PLACE)
+
+    def arguments(self, value: Any) -> Any:
+        """A JSON value with the recorded places replaced by the actual one."""
+        return self._there.value(value)
+
+    def answer(self, answer: Answer) -> Answer:
+        """An answer with the actual place replaced by the recorded one."""
+        if isinstance(answer, ToolResult):
+            content = tuple(self._back.value(block) for block in answer.content)
+            return answer.model_copy(update={"content": content, "structured": self._back.value(answer.structured)})
+        if isinstance(answer, RpcError):
+            changes = {"message": self._back.text(answer.message), "data": self._back.value(answer.data)}
+            return answer.model_copy(update=changes)
+        if isinstance(answer, TransportFault):
+            return answer.model_copy(update={"message": self._back.text(answer.message)})
+        return answer.model_copy(update={"text": self._back.text(answer.text)})
+
+
+class _Rewriter:
+    """Replaces directories by another, at path boundaries, in plain and in JSON-escaped form."""
+
+    def __init__(self, places: Sequence[str], target: str) -> None:
+        self._target = target
+        self._hints = tuple({place.rpartition("/")[2] for place in places})
+        longest_first = sorted(set(places), key=len, reverse=True)
+        forms = "|".join(re.escape(place).replace("/", r"(?:\\*/)") for place in longest_first)
+        self._pattern = re.compile(f"{_BEFORE}(?:{forms}){_AFTER}") if places else None
+
+    def text(self, text: str) -> str:
+        if self._pattern is None or not any(hint in text for hint in self._hints):
+            return text
+        return self._pattern.sub(self._replacement, text)
+
+    def value(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, dict):
+            return {self.text(key) if isinstance(key, str) else key: self.value(item) for key, item in value.items()}
+        return [self.value(item) for item in value] if isinstance(value, list) else value
+
+    def _replacement(self, found: re.Match[str]) -> str:
+        slash = found[0][: found[0].index("/") + 1]
+        return self._target.replace("/", slash)

@@ -1,0 +1,200 @@
+"""A JSON-RPC peer: matches answers to requests, and refuses what a server asks of us.
+
+The SDK's session parses every answer into its models and rejects what breaks the specification; a replay must see
+what the server really sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import anyio
+from anyio.abc import TaskGroup
+
+from replay.interpreter.channel import Channel, ChannelClosedError, Unreadable
+from replay.records import JsonObject
+from replay.text import one_line
+
+_METHOD_NOT_FOUND: Final = -32601
+_NOTE_LENGTH: Final = 100
+_CANCEL_PATIENCE: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The connection ended before the answer came."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The error object that the server sent."""
+
+    error: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """The result that the server sent, as it is."""
+
+    result: Any
+
+
+Outcome = Returned | Failed | Unreadable | Closed
+
+
+class _Waiter:
+    __slots__ = ("arrived", "outcome")
+
+    def __init__(self) -> None:
+        self.arrived = anyio.Event()
+        self.outcome: Outcome = Closed("the connection ended")
+
+    def settle(self, outcome: Outcome) -> None:
+        self.outcome = outcome
+        self.arrived.set()
+
+
+class Peer:
+    """Our end of a connection."""
+
+    def __init__(self, channel: Channel, note: Callable[[str], None]) -> None:
+        self._channel, self._note = channel, note
+        self._waiting: dict[int, _Waiter] = {}
+        self._last_id = 0
+        self._closed: Closed | None = None
+        self.heard = 0
+        """How many things have arrived: tells a slow server from a dead one."""
+        self.on_notification: Callable[[str, JsonObject], None] = lambda method, params: None
+
+    async def run(self) -> None:
+        """Read until the connection ends; then every waiting request is answered `Closed`."""
+        try:
+            async with anyio.create_task_group() as refusals:
+                await self._read(refusals)
+                refusals.cancel_scope.cancel()
+        finally:
+            self.close("the connection ended")
+
+    async def _read(self, refusals: TaskGroup) -> None:
+        """Refusals are written beside the reading: a server that does not read must not keep us from it."""
+        try:
+            while True:
+                incoming = await self._channel.receive()
+                self.heard += 1
+                if isinstance(incoming, Unreadable):
+                    self._unreadable(incoming)
+                elif isinstance(incoming.get("method"), str) and incoming.get("id") is not None:
+                    refusals.start_soon(self._refuse, incoming["id"], incoming["method"])
+                else:
+                    self._take(incoming)
+        except ChannelClosedError as end:
+            self.close(str(end))
+
+    def close(self, why: str) -> None:
+        """Answer all that waits, and all that will be asked, with `Closed`; the first reason stands."""
+        self._closed = self._closed or Closed(why)
+        for waiter in self._waiting.values():
+            waiter.settle(self._closed)
+        self._waiting.clear()
+
+    async def request(
+        self, method: str, params: JsonObject | None = None, headers: Mapping[str, str] | None = None
+    ) -> Outcome:
+        """Send a request and wait for what comes of it. When cancelled, tells the server so."""
+        if self._closed is not None:
+            return self._closed
+        self._last_id += 1
+        request_id = self._last_id
+        message: JsonObject = {"jsonrpc": "2.0", "id": request_id, "method": method}
+        if params is not None:
+            message["params"] = params
+        waiter = self._waiting[request_id] = _Waiter()
+        try:
+            await self._channel.send(message, headers or {})
+            await waiter.arrived.wait()
+        except ChannelClosedError as end:
+            return self._closed or Closed(str(end))
+        except anyio.get_cancelled_exc_class():
+            if method == "tools/call":
+                await self._say_cancelled(request_id, headers or {})
+            raise
+        finally:
+            self._waiting.pop(request_id, None)
+        return waiter.outcome
+
+    async def notify(
+        self, method: str, params: JsonObject | None = None, headers: Mapping[str, str] | None = None
+    ) -> None:
+        """Send a notification; nothing happens where the connection has ended."""
+        message: JsonObject = {"jsonrpc": "2.0", "method": method}
+        if params is not None:
+            message["params"] = params
+        try:
+            await self._channel.send(message, headers or {})
+        except ChannelClosedError as end:
+            self.close(str(end))
+
+    async def _say_cancelled(self, request_id: int, headers: Mapping[str, str]) -> None:
+        with anyio.move_on_after(_CANCEL_PATIENCE, shield=True):
+            await self.notify("notifications/cancelled", {"requestId": request_id}, headers)
+
+    def _take(self, message: JsonObject) -> None:
+        method = message.get("method")
+        if isinstance(method, str):
+            params = message.get("params")
+            self.on_notification(method, params if isinstance(params, dict) else {})
+        elif "result" in message or "error" in message:
+            self._answer(message)
+        else:
+            self._note(f"sent JSON that is no JSON-RPC message: {one_line(str(message), _NOTE_LENGTH)}")
+
+    def _answer(self, message: JsonObject) -> None:
+        error = message.get("error")
+        outcome: Outcome
+        if error is not None:
+            outcome = Failed(error if isinstance(error, dict) else {"message": str(error)})
+        else:
+            outcome = Returned(message.get("result"))
+        request_id = _as_number(message.get("id"))
+        if request_id is None and error is not None and len(self._waiting) == 1:
+            request_id = next(iter(self._waiting))
+            self._note("sent an error without the id of the request")
+        waiter = self._waiting.get(request_id) if request_id is not None else None
+        if waiter is not None:
+            waiter.settle(outcome)
+
+    def _unreadable(self, what: Unreadable) -> None:
+        if not what.is_answer:
+            self._note("printed text on stdout that is no JSON-RPC message")
+            return
+        if what.request_id is not None:
+            meant = [what.request_id] if what.request_id in self._waiting else []
+        else:
+            meant = list(self._waiting)
+        for request_id in meant:
+            self._waiting[request_id].settle(what)
+
+    async def _refuse(self, request_id: Any, method: str) -> None:
+        """Answer a server's own request: a ping as it must be, all else with a refusal."""
+        answer: JsonObject = {"jsonrpc": "2.0", "id": request_id}
+        if method == "ping":
+            answer["result"] = {}
+        else:
+            self._note(f"asked for {one_line(method, _NOTE_LENGTH)}, which a replay refuses")
+            answer["error"] = {"code": _METHOD_NOT_FOUND, "message": f"{method} is not available in a replay"}
+        try:
+            await self._channel.send(answer, {})
+        except ChannelClosedError as end:
+            self.close(str(end))
+
+
+def _as_number(request_id: Any) -> int | None:
+    if isinstance(request_id, bool):
+        return None
+    if isinstance(request_id, str) and request_id.isdecimal():
+        return int(request_id)
+    return request_id if isinstance(request_id, int) else None

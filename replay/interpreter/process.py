@@ -1,0 +1,132 @@
+"""A server's process: in a session of its own, its stderr in a log file, and gone for sure when we are done."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+import anyio
+from anyio.abc import Process
+
+from replay.interpreter.launch import CannotStartError, Launch
+
+_EXIT_GRACE: Final = 1.0
+"""Seconds that a server has to leave by itself once its stdin is closed."""
+_TERM_GRACE: Final = 1.0
+_KILL_GRACE: Final = 5.0
+_POLL: Final = 0.01
+_TAIL_LINES: Final = 20
+_TAIL_BYTES: Final = 16_384
+
+
+class ServerProcess:
+    """A running server, and the place in its log where its life began."""
+
+    def __init__(self, process: Process, log: Path, log_start: int) -> None:
+        self._process, self._log, self._log_start = process, log, log_start
+
+    @property
+    def pid(self) -> int:
+        """Process id; also that of its process group."""
+        return self._process.pid
+
+    async def write(self, data: bytes) -> None:
+        """Write to its stdin. Raises anyio's resource errors or OSError when it is gone."""
+        assert self._process.stdin is not None
+        await self._process.stdin.send(data)
+
+    async def read(self) -> bytes:
+        """The next chunk of its stdout; empty at the end."""
+        assert self._process.stdout is not None
+        try:
+            return await self._process.stdout.receive()
+        except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, ConnectionError):
+            return b""
+
+    async def exit_status(self, patience: float) -> str | None:
+        """How it ended, in words; None while it lives."""
+        with anyio.move_on_after(patience):
+            await self._process.wait()
+        code = self._process.returncode
+        if code is None:
+            return None
+        if code >= 0:
+            return f"exited with status {code}"
+        with suppress(ValueError):
+            return f"was killed by {signal.Signals(-code).name}"
+        return f"was killed by signal {-code}"
+
+    def stderr_tail(self) -> str:
+        """The last lines that it wrote to stderr in this life, raw."""
+        return tail_of(self._log, self._log_start)
+
+    async def _group_is_gone(self) -> None:
+        """Nothing tells when the last process of a group is gone, so it is asked for."""
+        while _signal_group(self.pid, 0):  # noqa: ASYNC110
+            await anyio.sleep(_POLL)
+
+    async def stop(self) -> None:
+        """End it and all it started: close stdin, then SIGTERM, then SIGKILL, each after a grace."""
+        assert self._process.stdin is not None
+        with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError), anyio.move_on_after(_EXIT_GRACE):
+            await self._process.stdin.aclose()
+        with anyio.move_on_after(_EXIT_GRACE):
+            await self._process.wait()
+        if _signal_group(self.pid, signal.SIGTERM):
+            with anyio.move_on_after(_TERM_GRACE):
+                await self._group_is_gone()
+        _signal_group(self.pid, signal.SIGKILL)
+        with anyio.move_on_after(_KILL_GRACE):
+            await self._process.wait()
+        with suppress(OSError, ProcessLookupError):
+            await self._process.aclose()
+
+
+@asynccontextmanager
+async def running(launch: Launch, log: Path) -> AsyncIterator[ServerProcess]:
+    """Start a server's process; stop it at the end whatever happens.
+
+    Raises:
+        CannotStartError: the operating system refuses.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as stderr:
+        start = stderr.tell()
+        try:
+            with anyio.CancelScope(shield=True):
+                process = await anyio.open_process(
+                    launch.command, env=launch.env, cwd=launch.cwd, stderr=stderr, start_new_session=True
+                )
+        except (OSError, ValueError) as problem:
+            raise CannotStartError(f"{launch.command[0]} cannot be started: {problem}") from None
+    server = ServerProcess(process, log, start)
+    try:
+        yield server
+    finally:
+        with anyio.CancelScope(shield=True):
+            await server.stop()
+
+
+def tail_of(log: Path, start: int = 0) -> str:
+    """The last lines of a log from byte `start` on."""
+    try:
+        with log.open("rb") as file:
+            end = file.seek(0, os.SEEK_END)
+            file.seek(max(start, end - _TAIL_BYTES))
+            text = file.read().decode("utf-8", "replace")
+    except OSError:
+        return ""
+    return "\n".join([line.rstrip() for line in text.splitlines() if line.strip()][-_TAIL_LINES:])
+
+
+def _signal_group(group: int, number: int) -> bool:
+    """Send a signal to a process group; whether there was anyone to get it."""
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True

@@ -1,0 +1,104 @@
+"""JSON-RPC over a process's stdin and stdout, a message a line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Final
+
+import anyio
+
+from replay.interpreter.channel import ANSWER_LIMIT, ChannelClosedError, Incoming, Unreadable
+from replay.interpreter.process import ServerProcess
+from replay.records import JsonObject
+
+_KEPT_OF_OVERLONG: Final = 512
+_FIRST_ID: Final = re.compile(rb'^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*"?(\d{1,15})"?\s*,')
+_LAST_ID: Final = re.compile(rb'"id"\s*:\s*"?(\d{1,15})"?\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
+_DEATH_PATIENCE: Final = 1.0
+
+
+class StdioChannel:
+    """A channel over a running process."""
+
+    def __init__(self, process: ServerProcess) -> None:
+        self._process = process
+        self._lines = _LineReader(process)
+        self._writing = anyio.Lock()
+
+    async def send(self, message: JsonObject, headers: Mapping[str, str]) -> None:
+        """Write one line."""
+        del headers
+        line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+        try:
+            async with self._writing:
+                await self._process.write(line)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+            raise ChannelClosedError(await self._how_it_ended()) from None
+
+    async def receive(self) -> Incoming:
+        """Read lines up to the next that is not blank."""
+        while True:
+            line = await self._lines.next()
+            if line is None:
+                raise ChannelClosedError(await self._how_it_ended())
+            if isinstance(line, Unreadable):
+                return line
+            if line.strip():
+                return _message_of(line)
+
+    async def _how_it_ended(self) -> str:
+        status = await self._process.exit_status(_DEATH_PATIENCE)
+        return f"the server {status}" if status else "the server closed its stdout"
+
+
+class _LineReader:
+    """Splits chunks into lines without copying what is waiting, and gives up on a line that is too long."""
+
+    def __init__(self, process: ServerProcess) -> None:
+        self._process = process
+        self._complete: list[bytes] = []
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    async def next(self) -> bytes | Unreadable | None:
+        while not self._complete:
+            chunk = await self._process.read()
+            if not chunk:
+                return None
+            head, *lines = chunk.split(b"\n")
+            self._parts.append(head)
+            self._size += len(head)
+            if lines:
+                if self._size > ANSWER_LIMIT:
+                    return self._give_up(lines)
+                self._complete = [b"".join(self._parts), *lines[:-1]][::-1]
+                self._parts, self._size = [lines[-1]], len(lines[-1])
+            elif self._size > ANSWER_LIMIT:
+                self._parts = [self._parts[0][:_KEPT_OF_OVERLONG], b"".join(self._parts[-2:])[-_KEPT_OF_OVERLONG:]]
+        return self._complete.pop()
+
+    def _give_up(self, following: list[bytes]) -> Unreadable:
+        size, ends = self._size, b"".join(self._parts)
+        self._complete = following[:-1][::-1]
+        self._parts, self._size = [following[-1]], len(following[-1])
+        why = f"the answer of {size / 2**20:.0f} MB is longer than the limit of {ANSWER_LIMIT // 2**20} MB"
+        return Unreadable(why, _id_in(ends), is_answer=True)
+
+
+def _message_of(line: bytes) -> Incoming:
+    try:
+        message = json.loads(line.decode("utf-8", "replace"))
+    except (ValueError, RecursionError) as problem:
+        meant = line.lstrip().startswith(b"{") and b'"jsonrpc"' in line
+        return Unreadable(f"a line that is no JSON ({problem})", _id_in(line) if meant else None, is_answer=meant)
+    if isinstance(message, dict):
+        return message
+    return Unreadable("a line that is no JSON object")
+
+
+def _id_in(line: bytes) -> int | None:
+    """The id of a message that cannot be read, from its ends: further inside, `"id"` may mean anything."""
+    found = _FIRST_ID.search(line[:_KEPT_OF_OVERLONG]) or _LAST_ID.search(line[-_KEPT_OF_OVERLONG:])
+    return int(found[1]) if found else None

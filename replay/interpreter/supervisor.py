@@ -1,0 +1,144 @@
+"""Keeps one server going: starts it when it is needed, restarts it when it dies or falls silent, gives up in time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import anyio
+from anyio.abc import TaskGroup
+
+from replay.errors import FleetError
+from replay.interpreter.connection import Connection
+from replay.interpreter.events import Notes, OnEvent, ServerEvent
+from replay.interpreter.fleet import ServerSpec
+from replay.interpreter.launch import CannotStartError, Launch
+from replay.records import Answer, JsonObject, Server, TransportFault
+from replay.text import one_line, printable, redact
+
+_PING_PATIENCE: Final = 5.0
+_REASON_LENGTH: Final = 300
+
+
+class Supervisor:
+    """One server of the fleet across all its restarts."""
+
+    def __init__(  # noqa: PLR0913
+        self,
+        name: str,
+        spec: ServerSpec,
+        launch: Callable[[], Launch],
+        *,
+        log: Path,
+        tasks: TaskGroup,
+        notes: Notes,
+        on_event: OnEvent,
+        secrets: tuple[str, ...],
+        trajectory: str | None = None,
+    ) -> None:
+        self.name, self.spec = name, spec
+        self._launch, self._log, self._tasks, self._notes = launch, log, tasks, notes
+        self._on_event, self._secrets, self._trajectory = on_event, secrets, trajectory
+        self._starting = anyio.Lock()
+        self._current: Connection | None = None
+        self._starts = 0
+        self._silent_since: int | None = None
+        """What the server had said when a call to it timed out, if it has said nothing since that call was sent."""
+        self._last_error: str | None = None
+
+    async def start(self) -> Server:
+        """Start it, and describe it or say why it did not come up."""
+        connection = await self._alive()
+        if isinstance(connection, Connection):
+            return connection.describe(self.name, self.spec.state)
+        tail = self._current.stderr_tail() if self._current else None
+        return Server(
+            name=self.name,
+            state=self.spec.state,
+            error=connection.message,
+            stderr_tail=printable(redact(tail, self._secrets)) if tail else None,
+            notes=self._notes.all(),
+        )
+
+    async def call(self, tool: str, arguments: JsonObject) -> Answer:
+        """Call a tool. Never raises for what the server does."""
+        connection = await self._alive()
+        if isinstance(connection, TransportFault):
+            return connection
+        heard = connection.heard
+        answer = await connection.call(tool, arguments, self.spec.call_timeout)
+        if isinstance(answer, TransportFault) and answer.fault == "timeout" and connection.heard == heard:
+            self._silent_since = heard
+        return answer
+
+    async def stop(self) -> None:
+        """End it for good."""
+        if self._current is not None:
+            await self._current.stop()
+        if self._log.exists() and not self._log.stat().st_size:
+            self._log.unlink()
+
+    async def _alive(self) -> Connection | TransportFault:
+        current = self._current
+        if current is not None and current.alive and self._silent_since is None:
+            return current
+        async with self._starting:
+            current = self._current
+            if current is not None and current.alive:
+                if not await self._fell_silent(current):
+                    return current
+                await current.stop()
+                self._last_error = "it stopped answering"
+            return await self._start_again()
+
+    async def _fell_silent(self, connection: Connection) -> bool:
+        silent_since, self._silent_since = self._silent_since, None
+        if silent_since is None or connection.heard > silent_since:
+            return False
+        return not await connection.answers_ping(min(_PING_PATIENCE, self.spec.call_timeout))
+
+    async def _start_again(self) -> Connection | TransportFault:
+        if self._starts and self._current is not None and self._current.error is None:
+            await self._current.ended.wait()
+        if self._starts > self.spec.max_restarts or (self._starts and self._never_came_up()):
+            return self._given_up()
+        self._emit("starting" if not self._starts else "restarted", self._last_error or "")
+        self._starts += 1
+        try:
+            launch = self._launch()
+        except (FleetError, CannotStartError) as problem:
+            return self._failed(str(problem))
+        connection = Connection(launch, self._log, self.spec.startup_timeout, self._notes)
+        self._current = connection
+        self._tasks.start_soon(connection.run)
+        await connection.settled.wait()
+        if connection.error is not None:
+            return self._failed(connection.error)
+        self._last_error = "it ended"
+        self._emit("started")
+        return connection
+
+    def _never_came_up(self) -> bool:
+        """A server whose first start failed is not tried again."""
+        return self._starts == 1 and (self._current is None or self._current.error is not None)
+
+    def _failed(self, why: str) -> TransportFault:
+        self._last_error = one_line(redact(why, self._secrets), _REASON_LENGTH)
+        self._emit("failed", self._last_error)
+        return self._fault(self._last_error)
+
+    def _given_up(self) -> TransportFault:
+        restarts = self._starts - 1
+        again = f"; it was restarted {restarts} times already" if restarts else ""
+        return self._fault(f"{self._last_error or 'it ended'}{again}")
+
+    def _fault(self, why: str) -> TransportFault:
+        return TransportFault(fault="not-started", message=why)
+
+    def _emit(self, kind: str, message: str = "") -> None:
+        self._on_event(
+            ServerEvent.model_validate(
+                {"server": self.name, "kind": kind, "message": message, "trajectory": self._trajectory}
+            )
+        )

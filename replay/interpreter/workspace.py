@@ -1,0 +1,96 @@
+"""The directory that a trajectory works in: a fresh copy of its template, gone when the trajectory is done."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+
+from replay.errors import FleetError
+from replay.interpreter.fleet import Fleet
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A directory for one trajectory."""
+
+    path: Path
+    """Its real path, without symbolic links."""
+    names: tuple[str, ...]
+    """All names it goes by, the real path first."""
+    note: str | None = None
+    """Why it is empty, where it should not be."""
+
+
+@asynccontextmanager
+async def workspace_of(fleet: Fleet, task: str | None) -> AsyncIterator[Workspace]:
+    """Make a workspace; remove it at the end whatever happens.
+
+    Raises:
+        FleetError: the template cannot be copied.
+    """
+    home, real_home = _make_home()
+    try:
+        path = real_home / "workspace"
+        template, note = _template_of(fleet, task)
+        if template is None:
+            path.mkdir()
+        else:
+            await anyio.to_thread.run_sync(_copy, fleet, template, path)
+        names = tuple(dict.fromkeys((str(path), str(home / "workspace"))))
+        yield Workspace(path, names, note)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(_remove, home)
+
+
+def _make_home() -> tuple[Path, Path]:
+    """A new temporary directory, and its real path."""
+    home = Path(tempfile.mkdtemp(prefix="replay-"))
+    return home, home.resolve()
+
+
+def _template_of(fleet: Fleet, task: str | None) -> tuple[Path | None, str | None]:
+    template = fleet.workspace.template
+    if template is None:
+        return None, None
+    if "${task}" in template:
+        if not task:
+            return None, "the trajectory has no task id, so its workspace is empty"
+        if "/" in task or os.sep in task or task in {".", ".."} or "\0" in task:
+            return None, "the task id is no directory name, so the workspace is empty"
+        template = template.replace("${task}", task)
+    path = fleet.directory / Path(template).expanduser()
+    if not path.is_dir():
+        return None, f"there is no workspace template {template}, so the workspace is empty"
+    return path, None
+
+
+def _copy(fleet: Fleet, template: Path, target: Path) -> None:
+    try:
+        shutil.copytree(template, target, symlinks=True)
+    except (OSError, shutil.Error) as problem:
+        raise FleetError(str(fleet.path), f"{template} cannot be copied: {problem}", "workspace.template") from None
+    target.chmod(target.stat().st_mode | stat.S_IRWXU)
+
+
+def _remove(home: Path) -> None:
+    """Remove a tree, also where a server has left directories that cannot be written to."""
+
+    def unlock(function: Callable[..., Any], path: str, _: object) -> None:
+        with suppress(OSError):
+            Path(path).parent.chmod(stat.S_IRWXU)
+            Path(path).chmod(stat.S_IRWXU)
+            function(path)
+
+    shutil.rmtree(home, onerror=unlock)
+    shutil.rmtree(home, ignore_errors=True)
