@@ -1,5 +1,118 @@
-"""."""
+"""The command line: one file per verb. Verbs are imported when they are used, so that `--help` stays quick."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Iterator
+from typing import NoReturn
+
+import click
+
+from replay import __version__
+from replay.errors import ReplayError
+
+VERBS = {
+    "classify": ("replay.cli.classify:classify", "Put every call into one of five outcomes, by replaying it."),
+    "browse": ("replay.cli.browse:browse", "Browse the failures of a run in the terminal."),
+    "report": ("replay.cli.report:report", "Write a diagnosis: markdown, html, json, csv, junit or svg."),
+    "diff": ("replay.cli.diff:diff", "Compare two runs, or two models of one run."),
+    "shrink": ("replay.cli.shrink:shrink", "Find the smallest sequence of calls that shows a failure."),
+    "align": ("replay.cli.align:align", "Align predicted calls with reference calls, and score them."),
+    "record": ("replay.cli.record:record", "Record a trajectory from any MCP client."),
+    "import": ("replay.cli.import_:import_command", "Turn results files into DAG files, one a trajectory."),
+    "show": ("replay.cli.show:show", "Print a trajectory: its steps, calls and data edges."),
+    "servers": ("replay.cli.servers:servers", "Check the servers of a fleet file, and list their tools."),
+    "cassette": ("replay.cli.cassette:cassette", "Export the answers of a run, to replay them without servers."),
+}
+"""Each verb: where it is, and its line in the help (a test holds it against the verb's own docstring)."""
 
 
-def main() -> None:
-    """Run the command line."""
+class _Verbs(click.Group):
+    """Imports a verb when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        module, _, name = VERBS[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Verbs"):
+            formatter.write_dl([(verb, line) for verb, (_, line) in VERBS.items()])
+
+
+@click.group(
+    cls=_Verbs,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Start with: replay classify results/*.json    Each verb has its own --help with examples.",
+)
+@click.version_option(__version__, prog_name="replay")
+@click.option(
+    "--debug", is_flag=True, expose_value=False, help="Show the traceback of an error. Works with every verb."
+)
+def cli() -> None:
+    """Replay and diagnose the tool-call trajectories of MCP agents."""
+
+
+def main() -> NoReturn:
+    """Run the command line; every error is one line on stderr and an exit code."""
+    arguments, debug = _without_debug(sys.argv[1:])
+    try:
+        code = cli.main(arguments, prog_name="replay", standalone_mode=False)
+        sys.stdout.flush()
+    except BaseException as error:  # noqa: BLE001
+        if debug and not isinstance(error, SystemExit | click.exceptions.Exit):
+            raise
+        code = _report(error)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _without_debug(arguments: list[str]) -> tuple[list[str], bool]:
+    """Take `--debug` out, wherever it stands before a `--`."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    head = [argument for argument in arguments[:end] if argument != "--debug"]
+    return head + arguments[end:], len(head) < end or bool(os.environ.get("REPLAY_DEBUG"))
+
+
+def _report(error: BaseException) -> int:
+    """Say what went wrong in a line, and give the exit code."""
+    causes = list(_leaves(error))
+    first = next((cause for cause in causes if isinstance(cause, ReplayError)), causes[0])
+    if isinstance(first, ReplayError):
+        _say(str(first))
+        return first.exit_code
+    if isinstance(first, click.ClickException):
+        first.show()
+        return 2
+    if isinstance(first, click.exceptions.Exit):
+        return first.exit_code
+    if isinstance(first, SystemExit):
+        return first.code if isinstance(first.code, int) else 1
+    if isinstance(first, KeyboardInterrupt | click.Abort):
+        _say("interrupted; what was done is kept, the same command goes on from there")
+        return 130
+    if isinstance(first, BrokenPipeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    _say(f"internal error: {type(first).__name__}: {first}. Please report it, with what --debug shows")
+    return 70
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error
+
+
+def _say(text: str) -> None:
+    from replay.text import printable
+
+    click.echo(f"replay: {printable(text)}", err=True)

@@ -38,6 +38,11 @@ class ResultsFile:
     _names: FileNames
     _size: int
 
+    @property
+    def call_counts(self) -> tuple[int, ...]:
+        """Calls of each trajectory, in the order of `ids`."""
+        return tuple(slot.calls for slot in self._slots)
+
     def trajectories(self) -> Iterator[Trajectory]:
         """Read the trajectories, in the order of the file.
 

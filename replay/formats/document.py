@@ -39,7 +39,7 @@ class Document:
     path: str
     text: str
     shape: Literal["array", "object", "lines"]
-    """`array`: a list of records; `object`: one record, records by id, or a list under a container key; `lines`: JSONL."""
+    """`array`: a list of records; `object`: one record, records by id, or under a container key; `lines`: JSONL."""
 
     def elements(self) -> Iterator[Element]:
         """The records, in the order of the file.

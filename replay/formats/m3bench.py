@@ -1,8 +1,8 @@
 """M3-Bench results and references.
 
 A list, or an object by id or under data / items / results / predictions, of
-`{id, type, question, image, steps: [{step, calls: [{name, arguments, result}]}], dialogue, final_reply}`, where a name is
-`server/tool`.
+`{id, type, question, image, steps: [{step, calls: [{name, arguments, result}]}], dialogue, final_reply}`;
+names are `server/tool`.
 """
 
 from __future__ import annotations

@@ -2,11 +2,13 @@
 
 from replay.records.answer import Answer, RpcError, TextAnswer, ToolResult, TransportFault, blocks_of, texts_of
 from replay.records.base import JsonObject, Record
+from replay.records.fleet import FleetFacts, ServerFacts
 from replay.records.rule import RuleSpec
 from replay.records.server import Server, Tool, digest_of
 from replay.records.trajectory import Call, DataEdge, Source, Step, Task, Trajectory, Usage
 from replay.records.verdict import (
     Certainty,
+    Divergence,
     Drift,
     Evidence,
     Judgement,
@@ -22,8 +24,10 @@ __all__ = [
     "Call",
     "Certainty",
     "DataEdge",
+    "Divergence",
     "Drift",
     "Evidence",
+    "FleetFacts",
     "JsonObject",
     "Judgement",
     "Outcome",
@@ -34,6 +38,7 @@ __all__ = [
     "RuleSpec",
     "SchemaViolation",
     "Server",
+    "ServerFacts",
     "Source",
     "Step",
     "Task",

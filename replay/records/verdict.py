@@ -20,7 +20,7 @@ class Outcome(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a call is inconclusive."""
+    """Why a call is inconclusive; `state-gap` also where the recorded answer had to decide."""
 
     SERVER_UNAVAILABLE = "server-unavailable"
     NOT_IN_FLEET = "not-in-fleet"
@@ -32,13 +32,12 @@ class Reason(StrEnum):
     WITHHELD = "withheld"
     STATE_GAP = "state-gap"
     INTERRUPTED = "interrupted"
-    NO_EVIDENCE = "no-evidence"
-    """Neither re-issued nor recorded: there is nothing to judge by."""
 
 
 Evidence: TypeAlias = Literal["format", "registry", "schema", "replay", "stored", "recorded"]
 Certainty: TypeAlias = Literal["certain", "likely", "fallback"]
 Drift: TypeAlias = Literal["same", "volatile", "different"]
+Divergence: TypeAlias = Literal["state-gap", "environment", "volatile", "server-version"]
 
 
 class SchemaViolation(Record):
@@ -93,6 +92,8 @@ class Verdict(Judgement):
     """Replayed answer against recorded one; None where there are not both."""
     difference: str | None = None
     """The first difference, in words."""
+    divergence: Divergence | None = None
+    """Why the recorded and the replayed class differ; None where they agree, or there are not both."""
     caused_by: str | None = None
     """Position of the root cause: the call whose failure made this one fail."""
     gap: str | None = None

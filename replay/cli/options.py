@@ -1,0 +1,74 @@
+"""Options and habits that several verbs share."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+DEFAULT_RUN = Path("replay-run.db")
+DEFAULT_FLEET = Path("servers.yaml")
+
+
+def run_option(help_text: str = "The run file.") -> Callable[[F], F]:
+    """`--run FILE`."""
+    return click.option(
+        "--run",
+        "run_path",
+        type=click.Path(path_type=Path, dir_okay=False),
+        default=DEFAULT_RUN,
+        show_default=True,
+        help=help_text,
+    )
+
+
+def fleet_option(function: F) -> F:
+    """`--servers FILE`."""
+    return click.option(
+        "--servers",
+        "fleet_path",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="Fleet file: our YAML, or the server JSON of an MCP client.  [default: servers.yaml, where there is one]",
+    )(function)
+
+
+def names_option(function: F) -> F:
+    """`--names PATTERN`."""
+    return click.option(
+        "--names",
+        metavar="PATTERN",
+        help="How file names tell model and task, e.g. '{model}_{task}.json'.",
+    )(function)
+
+
+def files_argument(function: F) -> F:
+    """`FILES...`."""
+    return click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))(function)
+
+
+def json_option(function: F) -> F:
+    """`--json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")(function)
+
+
+def csv_option(function: F) -> F:
+    """`--csv`."""
+    return click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values, a row a call.")(function)
+
+
+def tell(text: str) -> None:
+    """Say something to the person on stderr; stdout is for data."""
+    from replay.text import printable
+
+    click.echo(printable(text), err=True)
+
+
+def is_interactive() -> bool:
+    """Whether stderr can show a progress bar: a terminal, not in CI, colours not refused."""
+    return sys.stderr.isatty() and not os.environ.get("CI") and not os.environ.get("NO_COLOR")

@@ -1,0 +1,313 @@
+"""From results files to a run: what `replay classify` does, for the command line and for callers from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from replay.errors import NoServerReachedError
+from replay.formats import ResultsFile
+from replay.interpreter import Fleet, Interpreter, ServerEvent
+from replay.outcomes import Registry, read_name
+from replay.records import Answer, FleetFacts, RuleSpec, Server, ServerFacts, Trajectory
+from replay.replayer import LiveTheatre, Settled, StoredTheatre, Theatre, Walk, merge_trials
+from replay.runfile import Run, TrajectoryState
+from replay.runfile.packing import digest
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a run is made."""
+
+    jobs: int = 4
+    """Trajectories side by side."""
+    only: str | None = None
+    """Glob over `server/tool`; other calls are not judged."""
+    limit: int | None = None
+    """At most so many trajectories of each file."""
+    trials: int = 1
+    allow_effects: frozenset[str] = frozenset()
+    rebinding: bool = True
+    offline: bool = False
+
+    def wanted(self, name: str) -> bool:
+        """Whether a `server/tool` is to be judged."""
+        return self.only is None or fnmatchcase(name, self.only)
+
+
+@dataclass
+class Progress:
+    """How far a run is; the front end reads it as often as it likes."""
+
+    total: int = 0
+    done: int = 0
+    kept: int = 0
+    """Of the done ones, those that had their verdict from an earlier run."""
+    servers: dict[str, ServerEvent] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Backing:
+    """What a run judges by: the tools that exist, and where answers come from."""
+
+    theatre: Theatre
+    registry: Registry
+    rules: Mapping[str, tuple[RuleSpec, ...]]
+    policy: str
+    """Digest of all that could change a verdict; a trajectory judged under another is judged again."""
+
+
+def facts_of(fleet: Fleet) -> FleetFacts:
+    """What must be kept of a fleet to read its answers again."""
+    return FleetFacts(
+        servers={
+            name: ServerFacts(
+                digest=fleet.digest(name),
+                stateful=spec.state == "trajectory",
+                in_workspace=spec.state == "trajectory" or spec.uses_workspace,
+            )
+            for name, spec in fleet.servers.items()
+        },
+        local_tools=fleet.local_tools,
+        template=fleet.workspace.template,
+    )
+
+
+async def classify_live(
+    run: Run,
+    files: list[ResultsFile],
+    fleet: Fleet,
+    options: Options,
+    *,
+    logs: Path,
+    progress: Progress,
+    on_event: Callable[[ServerEvent], None] | None = None,
+) -> None:
+    """Re-issue the calls of the files through the fleet's servers, and keep the verdicts in the run.
+
+    Raises:
+        NoServerReachedError: the trajectories name servers, and none of them started.
+    """
+    facts = facts_of(fleet)
+    policy = _policy(facts, options, fleet, live=True)
+    names = _survey(run, files, fleet, options, policy, progress)
+
+    def note(event: ServerEvent) -> None:
+        if event.trajectory is None:
+            progress.servers[event.server] = event
+        if on_event is not None:
+            on_event(event)
+
+    async with Interpreter(fleet, names=names, logs=logs, on_event=note) as interpreter:
+        await interpreter.start()
+        servers = interpreter.servers
+        run.save_servers(servers.values())
+        run.save_facts(facts)
+        if names and all(server.error is not None for server in servers.values()):
+            reasons = "; ".join(f"{server.name}: {server.error}" for server in servers.values())
+            raise NoServerReachedError(f"no server could be started ({reasons})")
+        registry = registry_of(servers, fleet.local_tools, tuple(fleet.servers))
+        rules = {name: spec.rules for name, spec in fleet.servers.items()}
+        theatre = LiveTheatre(interpreter, facts, options.allow_effects)
+        await _judge_all(run, files, Backing(theatre, registry, rules, policy), options, progress)
+        run.save_servers(interpreter.servers.values())
+
+
+async def classify_stored(
+    run: Run,
+    files: list[ResultsFile],
+    options: Options,
+    *,
+    progress: Progress,
+    fleet: Fleet | None = None,
+    facts: FleetFacts | None = None,
+    servers: Mapping[str, Server] | None = None,
+    answers: Callable[[str], Answer | None] | None = None,
+) -> None:
+    """Judge the calls of the files by stored and recorded answers; no server is started.
+
+    Args:
+        run: gets the verdicts, and gives the stored answers where `answers` does not.
+        files: what to judge.
+        options: as for a live run; every call is judged anew.
+        progress: is kept up to date.
+        fleet: its rules and local tools count; may be None.
+        facts: of the fleet that gave the answers; by default what the run keeps, else the fleet's own.
+        servers: what is known of them; by default what the run keeps.
+        answers: where stored answers come from, by key; by default the run.
+    """
+    known = run.servers() if servers is None else dict(servers)
+    facts = facts or run.facts() or (facts_of(fleet) if fleet else FleetFacts())
+    local_tools = fleet.local_tools if fleet else facts.local_tools
+    names = tuple(dict.fromkeys([*(fleet.servers if fleet else ()), *facts.servers, *known]))
+    rules = {name: spec.rules for name, spec in fleet.servers.items()} if fleet else {}
+    registry = registry_of(known, local_tools, names)
+    theatre = StoredTheatre(answers or run.stored_answer, facts)
+    policy = _policy(facts, options, fleet, live=False)
+    if servers is not None:
+        run.save_servers(known.values())
+        run.save_facts(facts)
+    progress.total = sum(_count(file, options) for file in files)
+    run.forget_verdicts([file.path for file in files])
+    await _judge_all(run, files, Backing(theatre, registry, rules, policy), options, progress)
+
+
+def registry_of(servers: Mapping[str, Server], local_tools: tuple[str, ...], names: tuple[str, ...]) -> Registry:
+    """The tools that exist, as the ladder wants to know them."""
+    return Registry(
+        servers=dict(servers),
+        unavailable={name: server.error for name, server in servers.items() if server.error is not None},
+        local_tools=local_tools,
+        server_names=names,
+    )
+
+
+def _policy(facts: FleetFacts, options: Options, fleet: Fleet | None, *, live: bool) -> str:
+    rules = (
+        {name: [rule.model_dump(mode="json") for rule in spec.rules] for name, spec in fleet.servers.items()}
+        if fleet
+        else {}
+    )
+    effects = {name: spec.effects for name, spec in fleet.servers.items()} if fleet else {}
+    chosen: list[Any] = [options.only, options.trials, sorted(options.allow_effects), options.rebinding]
+    return digest([facts.model_dump(mode="json"), rules, effects, chosen, live])
+
+
+def _survey(
+    run: Run, files: Iterable[ResultsFile], fleet: Fleet, options: Options, policy: str, progress: Progress
+) -> list[str]:
+    """The servers that unfinished trajectories name, in the order of the fleet file; counts what there is to do."""
+    names: set[str | None] = set()
+    for file in files:
+        progress.total += _count(file, options)
+        for trajectory in islice(file.trajectories(), options.limit):
+            if not run.is_done(trajectory, file=file.path, policy=policy):
+                names |= {read_name(call.name, fleet.servers).server for call in trajectory.calls() if call.name}
+    return [name for name in fleet.servers if name in names]
+
+
+def _count(file: ResultsFile, options: Options) -> int:
+    return sum(islice(file.call_counts, options.limit))
+
+
+async def _judge_all(
+    run: Run, files: list[ResultsFile], backing: Backing, options: Options, progress: Progress
+) -> None:
+    """Walk the trajectories, so many side by side as `options.jobs` says."""
+    work = _work(run, files, backing.policy, options, progress)
+    async with anyio.create_task_group() as group:
+
+        async def worker() -> None:
+            for file, trajectory, state in work:
+                await _judge_one(run, file, trajectory, state, backing, options, progress)
+
+        for _ in range(max(1, options.jobs)):
+            group.start_soon(worker)
+
+
+def _work(
+    run: Run, files: list[ResultsFile], policy: str, options: Options, progress: Progress
+) -> Iterator[tuple[ResultsFile, Trajectory, TrajectoryState]]:
+    for file in files:
+        for trajectory in islice(file.trajectories(), options.limit):
+            state = run.begin(trajectory, file=file.path, format=file.format, policy=policy)
+            if state.done:
+                count = sum(len(step.calls) for step in trajectory.steps)
+                progress.done += count
+                progress.kept += count
+            else:
+                yield file, trajectory, state
+
+
+async def _judge_one(
+    run: Run,
+    file: ResultsFile,
+    trajectory: Trajectory,
+    state: TrajectoryState,
+    backing: Backing,
+    options: Options,
+    progress: Progress,
+) -> None:
+    names = {read_name(call.name, backing.registry.server_names).server for call in trajectory.calls() if call.name}
+    ordinals = {call.position: place for place, call in enumerate(trajectory.calls())}
+    notebook = _RunNotebook(run, state, ordinals, stored=options.offline)
+    trials: list[list[Settled]] = []
+    for trial in range(max(1, options.trials)):
+        async with AsyncExitStack() as stack:
+            stage = await stack.enter_async_context(
+                backing.theatre.stage(trajectory, frozenset(name for name in names if name))
+            )
+            walk = Walk(
+                trajectory,
+                stage,
+                registry=backing.registry,
+                rules=backing.rules,
+                notebook=notebook if trial == 0 else _Rehearsal(notebook.kept_effects),
+                rebinding=options.rebinding,
+                wanted=options.wanted,
+            )
+            trials.append(await walk.settle_all(on_call=progress_counter(progress) if trial == 0 else None))
+        trajectory = trajectory.model_copy(update={"edges": walk.edges})
+    run.finish(state.row, trajectory, merge_trials(trials) if len(trials) > 1 else trials[0])
+
+
+def progress_counter(progress: Progress) -> Callable[[], None]:
+    """Counts one call more."""
+
+    def count() -> None:
+        progress.done += 1
+
+    return count
+
+
+class _RunNotebook:
+    """The notebook that a run file is."""
+
+    def __init__(self, run: Run, state: TrajectoryState, ordinals: Mapping[str, int], *, stored: bool) -> None:
+        self._run, self._state, self._ordinals, self._stored = run, state, ordinals, stored
+        self.kept_effects: dict[str, Settled] = {}
+        self._effects: set[str] = set()
+
+    @property
+    def settled(self) -> Mapping[str, Settled]:
+        return {} if self._stored else self._state.settled
+
+    @property
+    def in_flight(self) -> frozenset[str]:
+        return self._state.in_flight
+
+    def before_send(self, position: str, *, effects: bool) -> None:
+        if self._stored:
+            return
+        if effects:
+            self._effects.add(position)
+        self._run.note_sent(self._state.row, position, effects=effects)
+
+    def keep(self, settled: Settled) -> None:
+        if self._stored:
+            return
+        if settled.call.position in self._effects:
+            self.kept_effects[settled.call.position] = settled
+        self._run.save_call(self._state.row, self._ordinals[settled.call.position], settled)
+
+
+class _Rehearsal:
+    """The notebook of a second trial: what has effects outside the sandbox is not sent again."""
+
+    in_flight: frozenset[str] = frozenset()
+
+    def __init__(self, settled: Mapping[str, Settled]) -> None:
+        self.settled = settled
+
+    def before_send(self, position: str, *, effects: bool) -> None:
+        """A trial leaves no trace."""
+
+    def keep(self, settled: Settled) -> None:
+        """A trial leaves no trace."""

@@ -1,0 +1,62 @@
+"""What a run comes to: counts, what went wrong most, and which failures are the roots of others."""
+
+from __future__ import annotations
+
+from replay.records.base import Record
+from replay.records.verdict import Outcome, Reason
+
+
+class ModelSummary(Record):
+    """One results file: one model."""
+
+    file: str
+    model: str
+    trajectories: int
+    calls: int
+    outcomes: dict[Outcome, int]
+    """All six, in the order of the ladder; inconclusive ones count in no category."""
+    reasons: dict[Reason, int]
+    """Why calls are inconclusive."""
+
+    @property
+    def conclusive(self) -> int:
+        """Calls that count in one of the five categories."""
+        return self.calls - self.outcomes.get(Outcome.INCONCLUSIVE, 0)
+
+
+class FailureGroup(Record):
+    """Failures alike: the same tool, outcome and rule."""
+
+    server: str | None
+    tool: str | None
+    outcome: Outcome
+    rule: str
+    calls: int
+    example_file: str
+    example_trajectory: str
+    example_call: str
+    example_message: str
+
+
+class RootCause(Record):
+    """A failure that made others fail."""
+
+    file: str
+    trajectory: str
+    call: str
+    tool: str
+    outcome: Outcome
+    followed: dict[Outcome, int]
+    """What followed from it, by outcome."""
+
+
+class RunSummary(Record):
+    """The whole run."""
+
+    models: tuple[ModelSummary, ...]
+    outcomes: dict[Outcome, int]
+    reasons: dict[Reason, int]
+    failures: tuple[FailureGroup, ...]
+    """The most frequent first."""
+    root_causes: tuple[RootCause, ...]
+    """Those that most followed from first."""

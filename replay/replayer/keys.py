@@ -1,0 +1,40 @@
+"""Under which key an answer is stored."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from typing import Any
+
+
+def canonical(value: Any) -> str:
+    """JSON with sorted keys and no spaces: equal values give equal text."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+
+
+def answer_key(server_digest: str, tool: str, arguments: dict[str, Any], state: str | None) -> str:
+    """The key of a stored answer, SHA-256 in hexadecimal.
+
+    Args:
+        server_digest: of the server's identity and tools/list.
+        tool: the tool's own name.
+        arguments: as they were sent, with paths as they were recorded.
+        state: for a server with state, the digest of the calls before this one in its trajectory; else None.
+    """
+    return _sha256(canonical([server_digest, tool, arguments, state]))
+
+
+def next_state(state: str, calls: Iterable[tuple[str, dict[str, Any]]]) -> str:
+    """The digest after one more step. The calls of a step happen together, so their order does not count.
+
+    Args:
+        state: the digest before; of an empty trajectory, the digest of its workspace template, or "".
+        calls: (`server/tool`, arguments as sent) of the step's calls that reached a server with state.
+    """
+    sent = sorted(canonical(call) for call in calls)
+    return _sha256(canonical([state, sent])) if sent else state
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

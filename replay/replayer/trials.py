@@ -1,0 +1,37 @@
+"""Several replays of one trajectory, put side by side."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from replay.drift import volatile_pointers
+from replay.replayer.source import Settled
+
+
+def merge_trials(trials: Sequence[Sequence[Settled]]) -> list[Settled]:
+    """The first trial's verdicts, each with how often each class came, and what moved from trial to trial.
+
+    Args:
+        trials: one list a trial, each with the same calls in the same order.
+    """
+    return [_merge(calls) for calls in zip(*trials, strict=True)]
+
+
+def _merge(calls: Sequence[Settled]) -> Settled:
+    first = calls[0]
+    sent = [call for call in calls if call.answer is not None]
+    if len(sent) < 2:
+        return first
+    classes = Counter(str(call.verdict.replayed or call.verdict.outcome) for call in sent)
+    volatile = volatile_pointers([call.answer for call in sent if call.answer is not None])
+    flaky = ("flaky",) if len(classes) > 1 else ()
+    verdict = first.verdict.model_copy(
+        update={
+            "trials": dict(classes.most_common()),
+            "volatile": volatile,
+            "findings": (*first.verdict.findings, *flaky),
+        }
+    )
+    return replace(first, verdict=verdict)

@@ -1,0 +1,102 @@
+"""One verdict out of what the rungs of the ladder said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from replay.drift import Comparison
+from replay.records import Divergence, Judgement, Outcome, Reason, Rebinding, Verdict
+
+FAILURES = frozenset({Outcome.UNKNOWN_TOOL, Outcome.INVALID_ARGUMENTS, Outcome.NOT_FOUND, Outcome.ILLEGAL_FORMAT})
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What is known of a call once it was sent, or was not."""
+
+    recorded: Judgement | None = None
+    """Of the recorded answer."""
+    replayed: Judgement | None = None
+    """Of the answer that came now."""
+    comparison: Comparison | None = None
+    gap: str | None = None
+    """The state gap that the call stands behind."""
+    rebound: tuple[Rebinding, ...] = ()
+    seconds: float | None = None
+
+
+def verdict_before_sending(judgement: Judgement, recorded: Judgement | None) -> Verdict:
+    """The verdict of a call that a rung before the answer decided."""
+    return _verdict(judgement, Findings(recorded=recorded))
+
+
+def verdict_unsent(judgement: Judgement, findings: Findings) -> Verdict:
+    """The verdict of a call that was not re-issued."""
+    return _verdict(judgement, findings)
+
+
+def verdict_of_answer(findings: Findings) -> Verdict:
+    """The verdict of a call that was re-issued: its new answer decides, unless a state gap tainted the replay."""
+    replayed, recorded = findings.replayed, findings.recorded
+    if replayed is None:
+        raise ValueError("a call that was re-issued has a judgement of its answer")
+    if findings.gap is None or not _disagree(recorded, replayed):
+        return _verdict(replayed, findings, divergence=_divergence(findings))
+    return _tainted(findings, findings.gap, replayed)
+
+
+def _disagree(recorded: Judgement | None, replayed: Judgement) -> bool:
+    if recorded is None:
+        return replayed.outcome in FAILURES
+    return recorded.outcome != replayed.outcome
+
+
+def _tainted(findings: Findings, gap: str, replayed: Judgement) -> Verdict:
+    recorded = findings.recorded
+    now = (
+        f"Replayed it is {replayed.outcome} ({replayed.message.rstrip('.')}), but {gap} before it could not be replayed"
+    )
+    if recorded is None:
+        judgement = replayed.model_copy(
+            update={
+                "outcome": Outcome.INCONCLUSIVE,
+                "reason": Reason.STATE_GAP,
+                "rule": "replay.state-gap",
+                "certainty": "certain",
+                "message": f"{now} and may have made what this call needs.",
+            }
+        )
+    else:
+        judgement = recorded.model_copy(
+            update={
+                "reason": recorded.reason or Reason.STATE_GAP,
+                "message": f"{recorded.message} [state-gap: judged by the recorded answer. {now}.]",
+            }
+        )
+    return _verdict(judgement, findings, gap=gap, divergence="state-gap" if recorded else None)
+
+
+def _divergence(findings: Findings) -> Divergence | None:
+    """Why an untainted replay disagrees with the recording, as far as the answers tell."""
+    recorded, replayed, comparison = findings.recorded, findings.replayed, findings.comparison
+    if recorded is None or replayed is None or recorded.outcome == replayed.outcome:
+        return None
+    if Outcome.INCONCLUSIVE in (recorded.outcome, replayed.outcome):
+        return "environment"
+    return "volatile" if comparison and comparison.drift == "volatile" else "server-version"
+
+
+def _verdict(judgement: Judgement, findings: Findings, **fields: Any) -> Verdict:
+    recorded, replayed, comparison = findings.recorded, findings.replayed, findings.comparison
+    known: dict[str, Any] = {
+        "recorded": recorded.outcome if recorded else None,
+        "recorded_rule": recorded.rule if recorded else None,
+        "replayed": replayed.outcome if replayed else None,
+        "replayed_rule": replayed.rule if replayed else None,
+        "drift": comparison.drift if comparison else None,
+        "difference": comparison.difference if comparison else None,
+        "rebound": findings.rebound,
+        "seconds": findings.seconds,
+    }
+    return Verdict(**{**dict(judgement), **known, **fields})

@@ -1,0 +1,287 @@
+"""One trajectory, walked from its first step to its last."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import anyio
+
+from replay.dag import Graph, infer_edges, rebind
+from replay.drift import compare
+from replay.outcomes import (
+    Registry,
+    judge_answer,
+    judge_format,
+    judge_registry,
+    judge_unsent,
+    read_name,
+    schema_violations,
+)
+from replay.records import (
+    Answer,
+    Call,
+    DataEdge,
+    Judgement,
+    Outcome,
+    Reason,
+    Rebinding,
+    RuleSpec,
+    SchemaViolation,
+    Step,
+    Tool,
+    Trajectory,
+    TransportFault,
+)
+from replay.replayer.gaps import Gaps
+from replay.replayer.keys import answer_key, next_state
+from replay.replayer.source import Notebook, Question, Settled, Stage
+from replay.replayer.verdicts import (
+    FAILURES,
+    Findings,
+    verdict_before_sending,
+    verdict_of_answer,
+    verdict_unsent,
+)
+
+
+class Target(NamedTuple):
+    """What a call's name was read as."""
+
+    server: str | None
+    tool: str
+    record: Tool | None
+    """The tool, where its server is in the registry and lists it."""
+
+
+class Walk:
+    """Replays one trajectory on a stage.
+
+    Args:
+        trajectory: as it was read.
+        stage: where answers come from.
+        registry: the tools that exist.
+        rules: the user's own rules, by server.
+        notebook: what survives a crash.
+        rebinding: whether new values of earlier answers replace the recorded ones in later arguments.
+        wanted: whether a `server/tool` is asked for; of the others only those are sent that have a state to build up.
+    """
+
+    def __init__(
+        self,
+        trajectory: Trajectory,
+        stage: Stage,
+        *,
+        registry: Registry,
+        rules: Mapping[str, Sequence[RuleSpec]],
+        notebook: Notebook,
+        rebinding: bool = True,
+        wanted: Callable[[str], bool] = lambda name: True,
+    ) -> None:
+        self._trajectory, self._stage, self._registry = trajectory, stage, registry
+        self._rules, self._notebook, self._rebinding, self._wanted = rules, notebook, rebinding, wanted
+        self.edges: tuple[DataEdge, ...] = trajectory.edges if trajectory.edges is not None else infer_edges(trajectory)
+        self._graph = Graph(trajectory, self.edges)
+        self._gaps = Gaps(stage.workspace_servers)
+        self._state = stage.state
+        self._settled: dict[str, Settled] = {}
+        self._recorded = {call.position: call.answer for call in trajectory.calls() if call.answer is not None}
+        self._answers: dict[str, Answer] = {}
+        self._on_call: Callable[[], None] = lambda: None
+
+    async def settle_all(self, on_call: Callable[[], None] | None = None) -> list[Settled]:
+        """Walk the steps in order, the calls of a step together; independent calls go on after a failure.
+
+        Args:
+            on_call: told of each call that has its verdict.
+        """
+        self._on_call = on_call or (lambda: None)
+        for step in self._trajectory.steps:
+            async with anyio.create_task_group() as group:
+                for call in step.calls:
+                    group.start_soon(self._settle, call)
+            self._close(step)
+        settled = (self._settled[call.position] for call in self._trajectory.calls())
+        return [one for one in settled if self._wanted(name_of(one))]
+
+    async def _settle(self, call: Call) -> None:
+        kept = self._notebook.settled.get(call.position)
+        self._settled[call.position] = kept if kept is not None else await self._judge(call)
+        self._on_call()
+
+    async def _judge(self, call: Call) -> Settled:
+        target = self._target(call)
+        violations = _violations(call, target)
+        recorded = self._judge_recorded(call, target, violations)
+        early = judge_format(call) or judge_registry(call, self._registry)
+        if early is not None:
+            verdict = verdict_before_sending(early, recorded)
+            return Settled(call, verdict, target.server, target.tool)
+        return await self._send(call, target, violations, recorded)
+
+    async def _send(
+        self, call: Call, target: Target, violations: tuple[SchemaViolation, ...], recorded: Judgement | None
+    ) -> Settled:
+        arguments, rebound = self._bound(call)
+        known = self._registry.servers.get(target.server or "")
+        if target.server is None or known is None or known.digest is None:
+            return self._unsent(call, target, violations, recorded)
+        state = self._state if self._stage.stateful(target.server) else None
+        key = answer_key(known.digest, target.tool, arguments, state)
+        question = Question(target.server, target.tool, arguments, key)
+        effects = self._stage.has_effects(target.server, target.tool)
+        if call.position in self._notebook.in_flight:
+            return Settled(call, _interrupted(recorded), target.server, target.tool)
+        shared = state is None
+        unwanted = shared and not self._wanted(f"{target.server}/{target.tool}")
+        if unwanted or not self._stage.may_ask(target.server, target.tool):
+            return self._unsent(call, target, violations, recorded)
+        if shared:
+            self._notebook.before_send(call.position, effects=effects)
+        started = time.monotonic()
+        answer = await self._stage.ask(question)
+        if answer is None:
+            return self._unsent(call, target, violations, recorded)
+        seconds = round(time.monotonic() - started, 6)
+        findings = self._findings(call, target, violations, recorded, answer, rebound, seconds)
+        settled = Settled(call, verdict_of_answer(findings), target.server, target.tool, key, answer, arguments)
+        settled = self._with_cause(settled)
+        if shared:
+            self._notebook.keep(settled)
+        return settled
+
+    def _findings(
+        self,
+        call: Call,
+        target: Target,
+        violations: tuple[SchemaViolation, ...],
+        recorded: Judgement | None,
+        answer: Answer,
+        rebound: tuple[Rebinding, ...],
+        seconds: float,
+    ) -> Findings:
+        replayed = judge_answer(
+            call,
+            answer,
+            evidence=self._stage.evidence,
+            tool=target.record,
+            violations=violations,
+            rules=self._rules.get(target.server or "", ()),
+            registry_known=self._registry.known,
+        )
+        if rebound:
+            replayed = replayed.model_copy(update={"findings": (*replayed.findings, "rebound")})
+        ancestors = self._graph.ancestors(call.position)
+        return Findings(
+            recorded=recorded,
+            replayed=replayed,
+            comparison=compare(call.answer, answer) if call.answer is not None else None,
+            gap=self._gaps.before(target.server or "", ancestors),
+            rebound=rebound,
+            seconds=seconds,
+        )
+
+    def _unsent(
+        self, call: Call, target: Target, violations: tuple[SchemaViolation, ...], recorded: Judgement | None
+    ) -> Settled:
+        judgement = judge_unsent(call, target.record, violations, call.answer)
+        verdict = verdict_unsent(judgement, Findings(recorded=recorded))
+        return Settled(call, verdict, target.server, target.tool)
+
+    def _target(self, call: Call) -> Target:
+        if call.name is None:
+            return Target(None, "", None)
+        if call.server is not None and call.tool is not None and call.server in self._registry.server_names:
+            server: str | None = call.server
+            tool = call.tool
+        else:
+            server, tool = read_name(call.name, self._registry.server_names)
+        known = self._registry.servers.get(server or "")
+        return Target(server, tool, known.tool(tool) if known else None)
+
+    def _judge_recorded(self, call: Call, target: Target, violations: tuple[SchemaViolation, ...]) -> Judgement | None:
+        if call.answer is None:
+            return None
+        return judge_answer(
+            call,
+            call.answer,
+            evidence="recorded",
+            tool=target.record,
+            violations=violations,
+            rules=self._rules.get(target.server or "", ()),
+            registry_known=self._registry.known,
+        )
+
+    def _bound(self, call: Call) -> tuple[dict[str, Any], tuple[Rebinding, ...]]:
+        if not self._rebinding:
+            return call.arguments or {}, ()
+        arguments, rebound = rebind(call, self.edges, self._recorded, self._answers)
+        return arguments, tuple(rebound)
+
+    def _close(self, step: Step) -> None:
+        """End a step: what its calls left behind for the later ones."""
+        sent: list[tuple[str, dict[str, Any]]] = []
+        for call in step.calls:
+            settled = self._with_cause(self._settled[call.position])
+            self._settled[call.position] = settled
+            if settled.answer is not None:
+                self._answers[call.position] = settled.answer
+                if settled.server and self._stage.stateful(settled.server):
+                    sent.append((f"{settled.server}/{settled.tool}", settled.arguments or {}))
+            if self._leaves_gap(settled):
+                in_fleet = settled.server in self._registry.server_names
+                self._gaps.mark(call.position, settled.server if in_fleet else None)
+        self._state = next_state(self._state, sent)
+
+    def _leaves_gap(self, settled: Settled) -> bool:
+        """Whether the call happened when it was recorded, may have changed something, and did not happen now alike."""
+        verdict = settled.verdict
+        if self._is_read_only(settled):
+            return False
+        if settled.answer is not None and not isinstance(settled.answer, TransportFault):
+            return verdict.divergence is not None or verdict.replayed is Outcome.INCONCLUSIVE
+        return not (verdict.recorded in FAILURES or verdict.outcome in FAILURES)
+
+    def _is_read_only(self, settled: Settled) -> bool:
+        server = self._registry.servers.get(settled.server or "")
+        tool = server.tool(settled.tool or "") if server else None
+        return tool is not None and tool.read_only
+
+    def _with_cause(self, settled: Settled) -> Settled:
+        if settled.verdict.caused_by or settled.verdict.outcome not in FAILURES:
+            return settled
+        failed = {
+            position: other.verdict.outcome
+            for position, other in self._settled.items()
+            if other.verdict.outcome in FAILURES
+        }
+        failed[settled.call.position] = settled.verdict.outcome
+        root = self._graph.root_cause(settled.call.position, failed)
+        if root is None or root == settled.call.position:
+            return settled
+        verdict = settled.verdict.model_copy(update={"caused_by": root})
+        return replace(settled, verdict=verdict)
+
+
+def name_of(settled: Settled) -> str:
+    """`server/tool`, or the name as written where no server is known."""
+    return f"{settled.server}/{settled.tool}" if settled.server else settled.call.name or ""
+
+
+def _violations(call: Call, target: Target) -> tuple[SchemaViolation, ...]:
+    if target.record is None or call.arguments is None:
+        return ()
+    return schema_violations(target.record, call.arguments)
+
+
+def _interrupted(recorded: Judgement | None) -> Any:
+    judgement = Judgement(
+        outcome=Outcome.INCONCLUSIVE,
+        reason=Reason.INTERRUPTED,
+        rule="replay.interrupted",
+        evidence="replay",
+        message="The replay was cut off after this call had been sent; it has effects, so it is not sent again.",
+    )
+    return verdict_before_sending(judgement, recorded)

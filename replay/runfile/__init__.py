@@ -1,0 +1,7 @@
+"""The run file: what was replayed, kept in SQLite, resumable and open to any SQLite tool."""
+
+from replay.runfile.document import call_rows, run_document, trajectory_rows
+from replay.runfile.run import Run, TrajectoryState
+from replay.runfile.summary import summarize
+
+__all__ = ["Run", "TrajectoryState", "call_rows", "run_document", "summarize", "trajectory_rows"]

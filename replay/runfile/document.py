@@ -1,0 +1,61 @@
+"""The run document: a whole run as `classify --json` prints it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from replay.records.files import CallRow, RunDocument, TrajectoryRow
+from replay.runfile.rows import verdict_of_row
+from replay.runfile.run import Run
+from replay.runfile.summary import summarize
+
+
+def run_document(run: Run) -> RunDocument:
+    """Everything that was found out, as one record."""
+    return RunDocument(
+        servers=tuple(run.servers().values()),
+        trajectories=tuple(trajectory_rows(run)),
+        calls=tuple(call_rows(run)),
+        summary=summarize(run, most=1000).model_dump(mode="json"),
+    )
+
+
+def trajectory_rows(run: Run) -> Iterator[TrajectoryRow]:
+    """The trajectories, in the order in which they were read."""
+    for path, model, name, task_type, question, calls, steps in run.connection.execute(
+        "SELECT f.path, f.model, t.name, t.task_type, t.question, t.calls, t.steps "
+        "FROM trajectories t JOIN files f ON f.id = t.file ORDER BY t.file, t.id"
+    ):
+        yield TrajectoryRow(
+            file=path, model=model, trajectory=name, task_type=task_type, question=question, calls=calls, steps=steps
+        )
+
+
+def call_rows(run: Run, where: str = "1", parameters: tuple[object, ...] = ()) -> Iterator[CallRow]:
+    """Calls with their verdicts, trajectory by trajectory, in the order of the steps.
+
+    Args:
+        run: open for reading or writing.
+        where: an SQL condition over `c` (calls), `t` (trajectories) and `f` (files).
+        parameters: for its question marks.
+    """
+    cursor = run.connection.execute(
+        "SELECT c.*, f.path AS file_path, f.model AS model, t.name AS trajectory_name FROM calls c "
+        f"JOIN trajectories t ON t.id = c.trajectory JOIN files f ON f.id = t.file WHERE {where} "
+        "ORDER BY c.file, c.trajectory, c.ordinal",
+        parameters,
+    )
+    names = [column[0] for column in cursor.description]
+    for values in cursor:
+        columns = dict(zip(names, values, strict=True))
+        server, tool = columns["server"], columns["tool"]
+        yield CallRow(
+            file=columns["file_path"],
+            model=columns["model"],
+            trajectory=columns["trajectory_name"],
+            call=columns["position"],
+            server=server,
+            tool=f"{server}/{tool}" if server and tool else tool,
+            task_type=columns["task_type"],
+            **dict(verdict_of_row(columns)),
+        )

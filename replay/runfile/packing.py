@@ -1,0 +1,28 @@
+"""JSON values as compressed text in a column."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from typing import Any
+
+
+def canonical(value: Any) -> str:
+    """JSON with sorted keys and no spaces: equal values give equal text."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+
+
+def digest(value: Any) -> str:
+    """SHA-256 of the canonical JSON, hexadecimal."""
+    return hashlib.sha256(canonical(value).encode()).hexdigest()
+
+
+def pack(value: Any) -> bytes:
+    """A JSON value as compressed text."""
+    return zlib.compress(json.dumps(value).encode(), 1)
+
+
+def unpack(blob: bytes) -> Any:
+    """The JSON value that was packed."""
+    return json.loads(zlib.decompress(blob))

@@ -1,0 +1,370 @@
+"""The run: one SQLite file that holds what was replayed, survives a crash, and is resumed."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from pydantic import TypeAdapter
+
+from replay.errors import RunFileError
+from replay.records import Answer, FleetFacts, Record, Server, Trajectory, TransportFault
+from replay.redaction import Redactor
+from replay.replayer import Settled
+from replay.runfile.packing import canonical, digest, pack
+from replay.runfile.rows import call_columns, settled_of
+from replay.runfile.schema import FORMAT, MIGRATIONS, TABLES, VERSION
+
+_ANSWER: TypeAdapter[Answer] = TypeAdapter(Answer)
+
+
+class TrajectoryState(NamedTuple):
+    """What a run knows of a trajectory before it is replayed."""
+
+    row: int
+    done: bool
+    """Every call has its verdict, under the policy of now."""
+    settled: Mapping[str, Settled]
+    """Calls that have a verdict although the trajectory is not done: those to shared servers."""
+    in_flight: frozenset[str]
+    """Calls with effects that were sent and have no verdict."""
+
+
+class Run:
+    """A run file, open for writing by one process; any number may read it meanwhile."""
+
+    def __init__(
+        self, path: Path, connection: sqlite3.Connection, lock: int | None = None, redactor: Redactor | None = None
+    ) -> None:
+        self.path, self.connection, self._lock = path, connection, lock
+        self._redactor = redactor or Redactor()
+
+    @classmethod
+    def open(cls, path: Path, *, fresh: bool = False, redactor: Redactor | None = None) -> Self:
+        """Open a run for writing, and make it where there is none.
+
+        Args:
+            path: of the run file.
+            fresh: start over; what it held is gone.
+            redactor: takes the secrets out of all that is written; by default the common token shapes.
+
+        Raises:
+            RunFileError: it cannot be written, is no run file, is newer than we are, or another process writes it.
+        """
+        lock = _lock(path)
+        try:
+            if fresh:
+                for suffix in ("", "-wal", "-shm"):
+                    Path(f"{path}{suffix}").unlink(missing_ok=True)
+            connection = _connect(path, readonly=False)
+            _prepare(path, connection)
+        except BaseException:
+            os.close(lock)
+            raise
+        return cls(path, connection, lock, redactor)
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Open a run for reading, also while it grows.
+
+        Raises:
+            RunFileError: there is none, it is no run file, or it is newer than we are.
+        """
+        if not path.exists():
+            raise RunFileError(str(path), "there is no run yet; make one with: replay classify results/*.json")
+        connection = _connect(path, readonly=True)
+        version = _version(path, connection)
+        if version < VERSION:
+            raise RunFileError(str(path), f"version {version} of the run file; open it once with: replay classify")
+        return cls(path, connection)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; what was written stands."""
+        self.connection.close()
+        if self._lock is not None:
+            Path(f"{self.path}-lock").unlink(missing_ok=True)
+            os.close(self._lock)
+            self._lock = None
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Write several things, all or none."""
+        self.connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield self.connection
+        except BaseException:
+            self.connection.execute("ROLLBACK")
+            raise
+        self.connection.execute("COMMIT")
+
+    # --- servers
+
+    def save_servers(self, servers: Iterable[Server]) -> None:
+        """Keep what each server is. One that did not start does not overwrite what is known from when it did."""
+        with self.transaction() as db:
+            for server in servers:
+                db.execute(
+                    "INSERT INTO servers VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE "
+                    "SET digest = excluded.digest, record = excluded.record",
+                    (server.name, server.digest, canonical(self._clean(server))),
+                )
+
+    def servers(self) -> dict[str, Server]:
+        """The servers, by their name in the fleet."""
+        rows = self.connection.execute("SELECT record FROM servers ORDER BY name")
+        found = (Server.model_validate_json(record) for (record,) in rows)
+        return {server.name: server for server in found}
+
+    def save_facts(self, facts: FleetFacts) -> None:
+        """Keep what must be known of the fleet to read its answers again."""
+        record = canonical(facts.model_dump(mode="json"))
+        self.connection.execute("INSERT OR REPLACE INTO meta VALUES ('fleet', ?)", (record,))
+
+    def facts(self) -> FleetFacts | None:
+        """What is known of the fleet; None where no live run was made."""
+        found = self.connection.execute("SELECT value FROM meta WHERE key = 'fleet'").fetchone()
+        return None if found is None else FleetFacts.model_validate_json(found[0])
+
+    # --- trajectories
+
+    def begin(self, trajectory: Trajectory, *, file: str, format: str, policy: str) -> TrajectoryState:  # noqa: A002
+        """Make room for a trajectory, or find out how far an earlier process came with it.
+
+        A trajectory that changed, or that was judged under another policy, starts over; but calls with effects that
+        were sent to shared servers keep their verdicts: they are never sent twice.
+        """
+        mark = digest(trajectory.model_dump(mode="json"))
+        with self.transaction() as db:
+            file_id = self._file(db, file, trajectory.model, format)
+            found = db.execute(
+                "SELECT id, digest, policy, done FROM trajectories WHERE file = ? AND name = ?",
+                (file_id, trajectory.id),
+            ).fetchone()
+            if found is None:
+                row = self._insert_trajectory(db, file_id, trajectory, mark, policy)
+                return TrajectoryState(row, False, {}, frozenset())
+            row, old_mark, old_policy, done = found
+            if old_mark != mark:
+                self._forget(db, row)
+                db.execute("DELETE FROM trajectories WHERE id = ?", (row,))
+                row = self._insert_trajectory(db, file_id, trajectory, mark, policy)
+                return TrajectoryState(row, False, {}, frozenset())
+            if old_policy != policy:
+                self._restart(db, row, policy)
+                done = False
+        if done:
+            return TrajectoryState(row, True, {}, frozenset())
+        return self._unfinished(row, trajectory)
+
+    def is_done(self, trajectory: Trajectory, *, file: str, policy: str) -> bool:
+        """Whether every call of a trajectory, as it is now, has its verdict under this policy."""
+        found = self.connection.execute(
+            "SELECT t.digest FROM trajectories t JOIN files f ON f.id = t.file "
+            "WHERE f.path = ? AND t.name = ? AND t.policy = ? AND t.done",
+            (file, trajectory.id, policy),
+        ).fetchone()
+        return found is not None and found[0] == digest(trajectory.model_dump(mode="json"))
+
+    def forget_verdicts(self, files: Iterable[str]) -> None:
+        """Make every call of these files be judged anew; stored answers and the journal of effects stay."""
+        with self.transaction() as db:
+            for path in files:
+                db.execute(
+                    "UPDATE trajectories SET done = 0, policy = '' WHERE file IN (SELECT id FROM files WHERE path = ?)",
+                    (path,),
+                )
+
+    def note_sent(self, row: int, position: str, *, effects: bool) -> None:
+        """Write down that a call is about to be sent."""
+        self.connection.execute("INSERT OR REPLACE INTO journal VALUES (?, ?, ?)", (row, position, effects))
+
+    def save_call(self, row: int, ordinal: int, settled: Settled) -> None:
+        """Keep one verdict and its answer at once."""
+        with self.transaction() as db:
+            self._save(db, row, ordinal, settled)
+
+    def finish(self, row: int, trajectory: Trajectory, settled: Iterable[Settled]) -> None:
+        """Keep the verdicts of a trajectory, all or none, and with them its data edges."""
+        with self.transaction() as db:
+            for ordinal, one in enumerate(settled):
+                self._save(db, row, ordinal, one)
+            db.execute("DELETE FROM journal WHERE trajectory = ? AND NOT effects", (row,))
+            db.execute(
+                "UPDATE trajectories SET done = 1, record = ? WHERE id = ?", (pack(self._clean(trajectory)), row)
+            )
+
+    # --- answers
+
+    def stored_answer(self, key: str) -> Answer | None:
+        """The answer under a key of `answer_key`."""
+        found = self.connection.execute("SELECT answer FROM answers WHERE key = ?", (key,)).fetchone()
+        return None if found is None else _ANSWER.validate_python(json.loads(zlib.decompress(found[0])))
+
+    def answers(self) -> Iterator[tuple[str, str, str, Answer]]:
+        """All stored answers: key, server, tool, answer."""
+        for key, server, tool, blob in self.connection.execute(
+            "SELECT key, server, tool, answer FROM answers ORDER BY server, tool, key"
+        ):
+            yield key, server, tool, _ANSWER.validate_python(json.loads(zlib.decompress(blob)))
+
+    # --- inside
+
+    def _clean(self, record: Record) -> Any:
+        """A record as JSON without secrets."""
+        return self._redactor.json(record.model_dump(mode="json", exclude_none=True))
+
+    def _file(self, db: sqlite3.Connection, path: str, model: str, format: str) -> int:  # noqa: A002
+        db.execute("INSERT OR IGNORE INTO files (path, model, format) VALUES (?, ?, ?)", (path, model, format))
+        return int(db.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()[0])
+
+    def _insert_trajectory(
+        self, db: sqlite3.Connection, file: int, trajectory: Trajectory, mark: str, policy: str
+    ) -> int:
+        task = trajectory.task
+        cursor = db.execute(
+            "INSERT INTO trajectories (file, name, task_type, question, steps, calls, digest, policy, record) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                file,
+                trajectory.id,
+                task.type,
+                self._redactor.text(task.question) if task.question else None,
+                len(trajectory.steps),
+                sum(len(step.calls) for step in trajectory.steps),
+                mark,
+                policy,
+                pack(self._clean(trajectory)),
+            ),
+        )
+        return int(cursor.lastrowid or 0)
+
+    def _forget(self, db: sqlite3.Connection, row: int) -> None:
+        db.execute("DELETE FROM calls WHERE trajectory = ?", (row,))
+        db.execute("DELETE FROM journal WHERE trajectory = ?", (row,))
+
+    def _restart(self, db: sqlite3.Connection, row: int, policy: str) -> None:
+        """Drop the verdicts, but those of calls with effects that reached a shared server."""
+        db.execute(
+            "DELETE FROM calls WHERE trajectory = ? AND position NOT IN "
+            "(SELECT position FROM journal WHERE trajectory = ? AND effects)",
+            (row, row),
+        )
+        db.execute("DELETE FROM journal WHERE trajectory = ? AND NOT effects", (row,))
+        db.execute("UPDATE trajectories SET done = 0, policy = ? WHERE id = ?", (policy, row))
+
+    def _unfinished(self, row: int, trajectory: Trajectory) -> TrajectoryState:
+        calls = {call.position: call for call in trajectory.calls()}
+        cursor = self.connection.execute("SELECT * FROM calls WHERE trajectory = ?", (row,))
+        names = [column[0] for column in cursor.description]
+        settled: dict[str, Settled] = {}
+        for values in cursor:
+            columns = dict(zip(names, values, strict=True))
+            if columns["position"] in calls:
+                answer = self.stored_answer(columns["answer_key"]) if columns["answer_key"] else None
+                settled[columns["position"]] = settled_of(calls[columns["position"]], columns, answer)
+        sent = self.connection.execute("SELECT position FROM journal WHERE trajectory = ? AND effects", (row,))
+        in_flight = frozenset(position for (position,) in sent) - settled.keys()
+        return TrajectoryState(row, False, settled, in_flight)
+
+    def _save(self, db: sqlite3.Connection, row: int, ordinal: int, settled: Settled) -> None:
+        file, task_type = db.execute("SELECT file, task_type FROM trajectories WHERE id = ?", (row,)).fetchone()
+        columns = self._redactor.json(call_columns(settled)) | {
+            "position": settled.call.position,
+            "answer_key": settled.key,
+            "trajectory": row,
+            "ordinal": ordinal,
+            "file": file,
+            "task_type": task_type,
+        }
+        db.execute("DELETE FROM calls WHERE trajectory = ? AND ordinal = ?", (row, ordinal))
+        names = ", ".join(columns)
+        marks = ", ".join("?" * len(columns))
+        db.execute(f"INSERT INTO calls ({names}) VALUES ({marks})", tuple(columns.values()))  # noqa: S608
+        if settled.key is not None and settled.answer is not None:
+            self._save_answer(db, settled.key, settled)
+
+    def _save_answer(self, db: sqlite3.Connection, key: str, settled: Settled) -> None:
+        """Keep an answer; a fault never takes the place of one that came."""
+        answer = settled.answer
+        if answer is None:
+            return
+        verb = "INSERT OR IGNORE" if isinstance(answer, TransportFault) else "INSERT OR REPLACE"
+        found = db.execute("SELECT digest FROM servers WHERE name = ?", (settled.server,)).fetchone()
+        db.execute(
+            f"{verb} INTO answers VALUES (?, ?, ?, ?, ?)",
+            (key, settled.server, (found or ("",))[0] or "", settled.tool, pack(self._clean(answer))),
+        )
+
+
+def _lock(path: Path) -> int:
+    """Take the writer's lock; the kernel frees it with the process, however that ends."""
+    try:
+        lock = os.open(f"{path}-lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise RunFileError(str(path), f"cannot be written: {error.strerror}; name another with --run") from None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        raise RunFileError(
+            str(path), "another replay is writing this run; wait for it, or name another with --run"
+        ) from None
+    return lock
+
+
+def _connect(path: Path, *, readonly: bool) -> sqlite3.Connection:
+    try:
+        mode = "ro" if readonly else "rwc"
+        uri = f"{path.absolute().as_uri()}?mode={mode}"
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=10)
+        if not readonly:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.Error as error:
+        raise RunFileError(str(path), f"cannot be opened as a run file: {error}; name another with --run") from None
+    return connection
+
+
+def _version(path: Path, connection: sqlite3.Connection) -> int:
+    try:
+        meta: dict[str, Any] = dict(connection.execute("SELECT key, value FROM meta"))
+    except sqlite3.Error:
+        raise RunFileError(str(path), "not a run file (it has no table meta); name another with --run") from None
+    if meta.get("format") != FORMAT:
+        raise RunFileError(str(path), f'not a run file: its format is {meta.get("format")!r}, expected "{FORMAT}"')
+    version = int(meta.get("version", 0))
+    if version > VERSION:
+        raise RunFileError(
+            str(path), f"run file version {version} is newer than this replay reads ({VERSION}); update mcp-replay"
+        )
+    return version
+
+
+def _prepare(path: Path, connection: sqlite3.Connection) -> None:
+    if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
+        connection.executescript(
+            f"BEGIN;{TABLES};INSERT INTO meta VALUES ('format', '{FORMAT}'), ('version', '{VERSION}');COMMIT;"  # noqa: S608
+        )
+        return
+    version = _version(path, connection)
+    while version < VERSION:
+        MIGRATIONS[version](connection)
+        version += 1
+        connection.execute("UPDATE meta SET value = ? WHERE key = 'version'", (str(version),))

@@ -1,0 +1,105 @@
+"""The tables of a run file, and how older ones are brought up to date."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping
+
+FORMAT = "replay.run-file"
+VERSION = 1
+
+TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+-- One row a server of the fleet that a trajectory names: the record as JSON.
+CREATE TABLE servers (name TEXT PRIMARY KEY, digest TEXT, record TEXT NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE files (
+  id INTEGER PRIMARY KEY,
+  path TEXT NOT NULL UNIQUE,
+  model TEXT NOT NULL,
+  format TEXT NOT NULL
+);
+
+CREATE TABLE trajectories (
+  id INTEGER PRIMARY KEY,
+  file INTEGER NOT NULL REFERENCES files (id),
+  name TEXT NOT NULL,                -- the trajectory's own id
+  task_type TEXT,
+  question TEXT,
+  steps INTEGER NOT NULL,
+  calls INTEGER NOT NULL,
+  digest TEXT NOT NULL,              -- SHA-256 of the record
+  policy TEXT NOT NULL,              -- what it was judged under: fleet, effects allowed, rules, offline or live
+  done INTEGER NOT NULL DEFAULT 0,   -- 1 when every call has its verdict
+  record BLOB NOT NULL,              -- the Trajectory record as JSON, compressed with zlib
+  UNIQUE (file, name)
+);
+
+CREATE TABLE calls (
+  id INTEGER PRIMARY KEY,
+  trajectory INTEGER NOT NULL REFERENCES trajectories (id),
+  ordinal INTEGER NOT NULL,          -- from 0, in the order of the steps
+  file INTEGER NOT NULL,
+  task_type TEXT,
+  position TEXT NOT NULL,            -- s2c1
+  server TEXT,
+  tool TEXT,                         -- the tool's own name, or the name as written where no server is known
+  outcome TEXT NOT NULL,
+  reason TEXT,
+  rule TEXT NOT NULL,
+  evidence TEXT NOT NULL,
+  certainty TEXT NOT NULL,
+  message TEXT NOT NULL,
+  recorded TEXT,
+  replayed TEXT,
+  drift TEXT,
+  caused_by TEXT,
+  gap TEXT,
+  arguments TEXT,                    -- the start of the arguments as JSON, to show and to search
+  answer_key TEXT,                   -- in the table answers
+  details TEXT NOT NULL,             -- the rest of the Verdict record as JSON
+  UNIQUE (trajectory, ordinal)
+);
+CREATE INDEX calls_by_outcome ON calls (outcome, id);
+CREATE INDEX calls_by_file ON calls (file, outcome, id);
+CREATE INDEX calls_by_tool ON calls (server, tool, outcome, id);
+
+-- How many calls there are of each kind; kept by the triggers below.
+CREATE TABLE tallies (
+  file INTEGER NOT NULL, server TEXT NOT NULL, tool TEXT NOT NULL, task_type TEXT NOT NULL,
+  outcome TEXT NOT NULL, reason TEXT NOT NULL, rooted INTEGER NOT NULL, n INTEGER NOT NULL,
+  PRIMARY KEY (file, server, tool, task_type, outcome, reason, rooted)
+) WITHOUT ROWID;
+CREATE TRIGGER calls_inserted AFTER INSERT ON calls BEGIN
+  INSERT INTO tallies VALUES (NEW.file, ifnull(NEW.server, ''), ifnull(NEW.tool, ''), ifnull(NEW.task_type, ''),
+    NEW.outcome, ifnull(NEW.reason, ''), NEW.caused_by IS NOT NULL, 1)
+  ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER calls_deleted AFTER DELETE ON calls BEGIN
+  UPDATE tallies SET n = n - 1 WHERE file = OLD.file AND server = ifnull(OLD.server, '')
+    AND tool = ifnull(OLD.tool, '') AND task_type = ifnull(OLD.task_type, '') AND outcome = OLD.outcome
+    AND reason = ifnull(OLD.reason, '') AND rooted = (OLD.caused_by IS NOT NULL);
+END;
+
+-- Written before a call is sent: a call that stands here and has no verdict was in flight when the run was cut off.
+CREATE TABLE journal (
+  trajectory INTEGER NOT NULL, position TEXT NOT NULL, effects INTEGER NOT NULL,
+  PRIMARY KEY (trajectory, position)
+) WITHOUT ROWID;
+
+-- Every answer that came, under the key of `replay.replayer.answer_key`.
+CREATE TABLE answers (
+  key TEXT PRIMARY KEY, server TEXT NOT NULL, server_digest TEXT NOT NULL, tool TEXT NOT NULL,
+  answer BLOB NOT NULL               -- the Answer record as JSON, compressed with zlib
+);
+
+-- What `replay align` found: one row a file, and one a task.
+CREATE TABLE alignments (file INTEGER PRIMARY KEY, record BLOB NOT NULL);
+CREATE TABLE aligned_tasks (
+  file INTEGER NOT NULL, task TEXT NOT NULL, record BLOB NOT NULL, PRIMARY KEY (file, task)
+) WITHOUT ROWID;
+"""
+
+MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {}
+"""Version n to n + 1, one step each."""

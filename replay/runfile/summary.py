@@ -1,0 +1,110 @@
+"""The summary of a run, by SQL over its tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from replay.records import Outcome, Reason
+from replay.records.summary import FailureGroup, ModelSummary, RootCause, RunSummary
+from replay.runfile.run import Run
+
+_FAILURES = "('illegal_format', 'unknown_tool', 'invalid_arguments', 'not_found')"
+
+
+def summarize(run: Run, *, most: int = 10) -> RunSummary:
+    """Counts by model, what went wrong most, and the root causes.
+
+    Args:
+        run: open for reading or writing.
+        most: how many groups of failures and root causes at the most.
+    """
+    models = tuple(_models(run))
+    outcomes: Counter[Outcome] = Counter()
+    reasons: Counter[Reason] = Counter()
+    for model in models:
+        outcomes.update(model.outcomes)
+        reasons.update(model.reasons)
+    return RunSummary(
+        models=models,
+        outcomes={outcome: outcomes[outcome] for outcome in Outcome},
+        reasons=dict(reasons.most_common()),
+        failures=tuple(_failures(run, most)),
+        root_causes=tuple(_root_causes(run, most)),
+    )
+
+
+def _models(run: Run) -> Iterator[ModelSummary]:
+    files = run.connection.execute("SELECT id, path, model FROM files ORDER BY id").fetchall()
+    for file, path, model in files:
+        outcomes: Counter[Outcome] = Counter()
+        reasons: Counter[Reason] = Counter()
+        for outcome, reason, count in run.connection.execute(
+            "SELECT outcome, reason, sum(n) FROM tallies WHERE file = ? AND n > 0 GROUP BY outcome, reason", (file,)
+        ):
+            outcomes[Outcome(outcome)] += count
+            if reason and outcome == Outcome.INCONCLUSIVE:
+                reasons[Reason(reason)] += count
+        (trajectories,) = run.connection.execute("SELECT count(*) FROM trajectories WHERE file = ?", (file,)).fetchone()
+        yield ModelSummary(
+            file=path,
+            model=model,
+            trajectories=trajectories,
+            calls=outcomes.total(),
+            outcomes={outcome: outcomes[outcome] for outcome in Outcome},
+            reasons=dict(reasons.most_common()),
+        )
+
+
+def _failures(run: Run, most: int) -> Iterator[FailureGroup]:
+    rows = run.connection.execute(
+        f"""
+        SELECT c.server, c.tool, c.outcome, c.rule, count(*) AS n, min(c.id) AS first
+        FROM calls c WHERE c.outcome IN {_FAILURES}
+        GROUP BY c.server, c.tool, c.outcome, c.rule ORDER BY n DESC, first LIMIT ?
+        """,  # noqa: S608
+        (most,),
+    ).fetchall()
+    for server, tool, outcome, rule, count, first in rows:
+        path, name, position, message = run.connection.execute(
+            "SELECT f.path, t.name, c.position, c.message FROM calls c JOIN trajectories t ON t.id = c.trajectory "
+            "JOIN files f ON f.id = t.file WHERE c.id = ?",
+            (first,),
+        ).fetchone()
+        yield FailureGroup(
+            server=server,
+            tool=tool,
+            outcome=outcome,
+            rule=rule,
+            calls=count,
+            example_file=path,
+            example_trajectory=name,
+            example_call=position,
+            example_message=message,
+        )
+
+
+def _root_causes(run: Run, most: int) -> Iterator[RootCause]:
+    followed: dict[tuple[int, str], Counter[Outcome]] = {}
+    for trajectory, cause, outcome, count in run.connection.execute(
+        "SELECT trajectory, caused_by, outcome, count(*) FROM calls WHERE caused_by IS NOT NULL "
+        "GROUP BY trajectory, caused_by, outcome"
+    ):
+        followed.setdefault((trajectory, cause), Counter())[Outcome(outcome)] += count
+    ordered = sorted(followed.items(), key=lambda item: (-item[1].total(), item[0]))
+    for (trajectory, cause), outcomes in ordered[:most]:
+        found = run.connection.execute(
+            "SELECT f.path, t.name, c.server, c.tool, c.outcome "
+            "FROM calls c JOIN trajectories t ON t.id = c.trajectory JOIN files f ON f.id = t.file WHERE c.trajectory = ? AND c.position = ?",
+            (trajectory, cause),
+        ).fetchone()
+        if found is not None:
+            path, name, server, tool, outcome = found
+            yield RootCause(
+                file=path,
+                trajectory=name,
+                call=cause,
+                tool=f"{server}/{tool}" if server else str(tool),
+                outcome=outcome,
+                followed=dict(outcomes.most_common()),
+            )
