@@ -1,1 +1,9 @@
-"""The DAG."""
+"""The DAG of a trajectory: data edges, the graph over them, rebinding, and its drawings."""
+
+from __future__ import annotations
+
+from replay.dag.edges import infer_edges
+from replay.dag.graph import Graph
+from replay.dag.rebinding import rebind
+
+__all__ = ["Graph", "infer_edges", "rebind"]

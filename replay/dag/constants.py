@@ -1,0 +1,309 @@
+"""Values that stand in many answers and many arguments without having flowed from one to the other."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from replay.dag.documents import is_number
+
+__all__ = ["is_constant", "is_id", "is_plain_word", "is_random", "is_weak", "significant_digits"]
+
+_SHORTEST: Final = 4
+_DIGITS: Final = 3
+
+_WORDS: Final = frozenset(
+    [
+        "true",
+        "false",
+        "null",
+        "none",
+        "undefined",
+        "default",
+        "auto",
+        "name",
+        "names",
+        "text",
+        "title",
+        "value",
+        "values",
+        "type",
+        "types",
+        "file",
+        "files",
+        "folder",
+        "directory",
+        "directories",
+        "path",
+        "paths",
+        "data",
+        "content",
+        "contents",
+        "description",
+        "message",
+        "result",
+        "results",
+        "error",
+        "errors",
+        "status",
+        "success",
+        "failed",
+        "failure",
+        "okay",
+        "items",
+        "item",
+        "list",
+        "lists",
+        "table",
+        "tables",
+        "row",
+        "rows",
+        "column",
+        "columns",
+        "sheet",
+        "sheets",
+        "sheet1",
+        "sheet2",
+        "sheet3",
+        "query",
+        "queries",
+        "search",
+        "user",
+        "users",
+        "admin",
+        "root",
+        "main",
+        "master",
+        "head",
+        "body",
+        "html",
+        "json",
+        "yaml",
+        "toml",
+        "csvs",
+        "xlsx",
+        "docx",
+        "pptx",
+        "markdown",
+        "plain",
+        "utf8",
+        "utf-8",
+        "utf_8",
+        "ascii",
+        "latin-1",
+        "latin1",
+        "base64",
+        "string",
+        "integer",
+        "number",
+        "boolean",
+        "object",
+        "array",
+        "number",
+        "date",
+        "time",
+        "datetime",
+        "today",
+        "yesterday",
+        "tomorrow",
+        "daily",
+        "weekly",
+        "monthly",
+        "yearly",
+        "hour",
+        "hours",
+        "minute",
+        "minutes",
+        "second",
+        "seconds",
+        "year",
+        "years",
+        "month",
+        "months",
+        "week",
+        "weeks",
+        "asc",
+        "desc",
+        "ascending",
+        "descending",
+        "relevance",
+        "recent",
+        "newest",
+        "oldest",
+        "popular",
+        "metric",
+        "imperial",
+        "celsius",
+        "fahrenheit",
+        "kelvin",
+        "standard",
+        "basic",
+        "advanced",
+        "simple",
+        "full",
+        "short",
+        "long",
+        "small",
+        "medium",
+        "large",
+        "high",
+        "normal",
+        "left",
+        "right",
+        "center",
+        "centre",
+        "middle",
+        "bottom",
+        "top",
+        "black",
+        "white",
+        "green",
+        "blue",
+        "yellow",
+        "orange",
+        "purple",
+        "grey",
+        "gray",
+        "bold",
+        "italic",
+        "post",
+        "put",
+        "patch",
+        "delete",
+        "options",
+        "read",
+        "write",
+        "edit",
+        "create",
+        "update",
+        "remove",
+        "insert",
+        "append",
+        "replace",
+        "view",
+        "open",
+        "close",
+        "start",
+        "stop",
+        "label",
+        "labels",
+        "news",
+        "image",
+        "images",
+        "video",
+        "audio",
+        "document",
+        "documents",
+        "page",
+        "pages",
+        "link",
+        "links",
+        "http",
+        "https",
+        "localhost",
+        "example",
+        "test",
+        "tests",
+        "demo",
+        "sample",
+        "public",
+        "private",
+        "active",
+        "inactive",
+        "enabled",
+        "disabled",
+        "pending",
+        "completed",
+        "done",
+        "info",
+        "debug",
+        "warning",
+        "warn",
+        "critical",
+        "drive",
+        "driving",
+        "walk",
+        "walking",
+        "transit",
+        "bicycle",
+        "bicycling",
+        "world",
+        "global",
+        "english",
+        "german",
+        "french",
+        "spanish",
+        "chinese",
+        "japanese",
+        "python",
+        "bash",
+        "shell",
+        "code",
+        "output",
+        "input",
+        "source",
+        "target",
+        "summary",
+        "total",
+        "count",
+        "average",
+    ]
+)
+_PATTERNS: Final = re.compile(
+    r"""
+    (?:text|image|application|audio|video|font|multipart|message|model)/[\w.+*-]+   # MIME types
+    | [A-Za-z]{2,3}[-_][A-Za-z]{2,4}                                               # locales
+    | (?:Africa|America|Antarctica|Asia|Atlantic|Australia|Europe|Indian|Pacific|Etc|US)/[\w/+-]+
+    | Sheet\d*
+    | \$?[A-Z]{1,2}\$?\d{1,2}                                                      # a cell
+    | [.\\/]+ | ~/? | \.{1,2}/
+    | v?\d{1,2}(?:\.\d{1,2}){1,2}                                                  # a version
+    """,
+    re.VERBOSE,
+)
+_YEAR: Final = re.compile(r"(19|20)\d\d")
+_UUID: Final = re.compile(r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
+
+
+def significant_digits(number: str) -> int:
+    """How many digits of a number carry information: not the zeros before and after."""
+    mantissa = re.split("[eE]", number.lstrip("-"))[0]
+    return len(mantissa.replace(".", "").strip("0"))
+
+
+def is_constant(value: str) -> bool:
+    """Too short, too round or too common to tell where it came from."""
+    stripped = value.strip()
+    if is_number(stripped):
+        digits = significant_digits(stripped)
+        return digits < _DIGITS and not (digits >= 2 and len(stripped) >= 6)
+    if len(stripped) < _SHORTEST or not any(map(str.isalnum, stripped)):
+        return True
+    return stripped.lower() in _WORDS or _PATTERNS.fullmatch(stripped) is not None
+
+
+def is_plain_word(value: str) -> bool:
+    """A single word in lower or upper case, such as an option of a tool would be."""
+    return value.isalpha() and (value.islower() or value.isupper())
+
+
+def is_id(value: str) -> bool:
+    """Letters with digits, joined words, an address: what no one writes by chance."""
+    if is_number(value):
+        return len(value.replace(".", "").lstrip("-")) >= 6
+    has_digit = any(map(str.isdigit, value))
+    has_letter = any(map(str.isalpha, value))
+    joined = re.search(r"\w[-_:.@]\w", value) is not None
+    return " " not in value and has_letter and ((has_digit and len(value) >= 4) or (joined and len(value) >= 6))
+
+
+def is_random(value: str) -> bool:
+    """A UUID, a hash, a long number, or letters and digits mixed."""
+    if _UUID.fullmatch(value) or (is_number(value) and len(value) >= 6 and "." not in value):
+        return True
+    return " " not in value and len(value) >= 6 and len(re.findall(r"[A-Za-z]\d|\d[A-Za-z]", value)) >= 1
+
+
+def is_weak(value: str) -> bool:
+    """Likely to stand in a large answer by chance: a number of few digits, a year."""
+    return is_number(value) and (significant_digits(value) < 5 or _YEAR.fullmatch(value) is not None)

@@ -1,0 +1,144 @@
+"""Texts made searchable: the question, a call's arguments, a call's answer."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any, Final
+
+from replay.dag.pointers import Leaf, leaves
+from replay.records import Answer, Call, RpcError, TextAnswer, ToolResult, TransportFault, blocks_of
+
+__all__ = ["Document", "answer_tree", "arguments_document", "document_of", "is_number", "occurrences", "spelled"]
+
+_WORD: Final = re.compile(r"\w+")
+_NUMBER: Final = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?")
+_SEPARATOR: Final = "\n\x00\n"
+_LABELS: Final = frozenset({"type", "mimeType", "data", "annotations", "_meta"})
+"""Members of a content block that name its kind or carry bytes, not something to pass on."""
+
+
+def spelled(value: Any) -> str:
+    """A scalar as it stands in a text: `5.0` and `5` are the same number."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return value if isinstance(value, str) else str(value)
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is the spelling of a number."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The words that must all stand in a document that holds the text."""
+    return frozenset(_WORD.findall(text))
+
+
+def answer_tree(answer: Answer | None) -> Any:
+    """An answer as the JSON value that pointers in it refer to."""
+    if isinstance(answer, ToolResult | TextAnswer):
+        blocks = [
+            {key: part for key, part in block.items() if key not in _LABELS or (key == "data" and part is not str)}
+            for block in blocks_of(answer)
+        ]
+        tree: dict[str, Any] = {"content": [_without_bytes(block) for block in blocks]}
+        if isinstance(answer, ToolResult) and answer.structured is not None:
+            tree["structured"] = answer.structured
+        return tree
+    if isinstance(answer, RpcError):
+        return {"message": answer.message, "data": answer.data}
+    return {"message": answer.message} if isinstance(answer, TransportFault) else {}
+
+
+def _without_bytes(block: dict[str, Any]) -> dict[str, Any]:
+    resource = block.get("resource")
+    kept = {key: part for key, part in block.items() if key != "data"}
+    if isinstance(resource, dict):
+        kept["resource"] = {key: part for key, part in resource.items() if key not in {"blob", "mimeType"}}
+    return kept
+
+
+def document_of(answer: Answer | None) -> Document:
+    """An answer, searchable."""
+    return Document(leaves(answer_tree(answer)))
+
+
+def arguments_document(call: Call) -> Document:
+    """A call's arguments, searchable."""
+    return Document(leaves(call.arguments or {}, enter_texts=False))
+
+
+class Document:
+    """Strings and numbers with their pointers, to look values up in."""
+
+    def __init__(self, content: Iterable[Leaf]) -> None:
+        starts, texts, self._pointers, position = [], [], [], 0
+        self._scalars: dict[str, str] = {}
+        for pointer, value in content:
+            text = spelled(value)
+            self._scalars.setdefault(text.strip(), pointer)
+            self._pointers.append(pointer)
+            starts.append(position)
+            texts.append(text)
+            position += len(text) + len(_SEPARATOR)
+        self._starts, self.text = starts, _SEPARATOR.join(texts)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Every word in it."""
+        return words_of(self.text)
+
+    def scalar(self, value: str) -> str | None:
+        """Pointer of the first string or number that is this value and nothing else."""
+        return self._scalars.get(value)
+
+    def mention(self, value: str) -> str | None:
+        """Pointer of the first text that holds this value between boundaries."""
+        start = next(iter(occurrences(self.text, value)), None)
+        return None if start is None else self._pointers[bisect_right(self._starts, start) - 1]
+
+    def find(self, value: str) -> str | None:
+        """Pointer of the scalar that is the value, else of the first text that holds it."""
+        pointer = self.scalar(value)
+        return pointer if pointer is not None else self.mention(value)
+
+    def __contains__(self, value: str) -> bool:
+        return self.find(value) is not None
+
+
+def occurrences(text: str, value: str) -> Iterable[int]:
+    """Where a value stands in a text as a whole, and not as a part of a longer word, number or file name."""
+    bounded = _number_bounded if is_number(value) else _text_bounded
+    start = text.find(value) if value else -1
+    while start >= 0:
+        if bounded(text, start, value):
+            yield start
+        start = text.find(value, start + 1)
+
+
+def _number_bounded(text: str, start: int, value: str) -> bool:
+    end = start + len(value)
+    before, after = text[max(start - 2, 0) : start], text[end : end + 2]
+    if _is_word(before[-1:]) or _is_word(after[:1]):
+        return False
+    return not (before[-1:] == "." and before[:1].isdigit()) and not (after[:1] == "." and after[1:].isdigit())
+
+
+def _text_bounded(text: str, start: int, value: str) -> bool:
+    end = start + len(value)
+    before, after, beyond = text[max(start - 1, 0) : start], text[end : end + 1], text[end + 1 : end + 2]
+    loose = " " in value
+    if (_is_word(value[0]) and _is_word(before)) or (_is_word(value[-1]) and _is_word(after)):
+        return False
+    if value[0] in "/.~" and (_is_word(before) or before in {".", "-", "~"}):
+        return False
+    if not loose and (before == "-" or after == "-") and (_is_word(beyond) or before == "-"):
+        return False
+    return loose or not (after == "." and _is_word(beyond))
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"

@@ -1,0 +1,114 @@
+"""A trajectory as a graph: its calls, and the data that flowed between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from itertools import combinations
+
+import networkx as nx
+
+from replay.dag.causes import cause_links
+from replay.dag.edges import infer_edges
+from replay.records import DataEdge, Outcome, Trajectory
+
+__all__ = ["Graph"]
+
+
+class Graph:
+    """The data edges of a trajectory as a `networkx.DiGraph` of call positions.
+
+    Args:
+        trajectory: its own `edges` are used, or inferred where it has none.
+        edges: to use instead.
+    """
+
+    def __init__(self, trajectory: Trajectory, edges: tuple[DataEdge, ...] | None = None) -> None:
+        self.trajectory = trajectory
+        known = trajectory.edges if edges is None else edges
+        self.edges = infer_edges(trajectory) if known is None else known
+        self.waves: tuple[tuple[str, ...], ...] = tuple(
+            tuple(call.position for call in step.calls) for step in trajectory.steps
+        )
+        """The positions of each step's calls."""
+        self._order = {position: number for number, position in enumerate(p for wave in self.waves for p in wave)}
+        self._wave = {position: number for number, wave in enumerate(self.waves) for position in wave}
+        self.digraph: nx.DiGraph[str] = nx.DiGraph()
+        self.digraph.add_nodes_from((position, {"step": number}) for position, number in self._wave.items())
+        for edge in self.edges:
+            if not self.digraph.has_edge(edge.producer, edge.consumer):
+                self.digraph.add_edge(edge.producer, edge.consumer, edges=[])
+            self.digraph.edges[edge.producer, edge.consumer]["edges"].append(edge)
+
+    def into(self, position: str) -> tuple[DataEdge, ...]:
+        """The edges that a call's arguments depend on."""
+        return self._into.get(position, ())
+
+    def ancestors(self, position: str) -> tuple[str, ...]:
+        """The calls that a call depends on, near or far, in order."""
+        return self._sorted(nx.ancestors(self.digraph, position))
+
+    def dependents(self, position: str) -> tuple[str, ...]:
+        """The calls that depend on a call, near or far, in order."""
+        return self._sorted(nx.descendants(self.digraph, position))
+
+    @property
+    def is_multi_hop(self) -> bool:
+        """Two or more steps, and an edge across them."""
+        return any(self._wave[edge.producer] != self._wave[edge.consumer] for edge in self.edges)
+
+    @property
+    def is_multi_threaded(self) -> bool:
+        """Two calls in a step with no edge between them."""
+        return any(
+            not self.digraph.has_edge(one, other) and not self.digraph.has_edge(other, one)
+            for wave in self.waves
+            for one, other in combinations(wave, 2)
+        )
+
+    @property
+    def depth(self) -> int:
+        """Number of steps."""
+        return len(self.waves)
+
+    @property
+    def width(self) -> int:
+        """Most calls in one step."""
+        return max(map(len, self.waves), default=0)
+
+    @property
+    def longest_chain(self) -> int:
+        """Most calls on a path of data edges; 0 without calls."""
+        return int(nx.dag_longest_path_length(self.digraph, weight=None, default_weight=1)) + 1 if self._order else 0
+
+    def root_cause(self, position: str, failed: Mapping[str, Outcome]) -> str | None:
+        """The earliest failed call that a failed call depends on through failed calls, or None.
+
+        Beside the data edges this follows who was to make what a call names (`replay.dag.causes`).
+
+        Args:
+            position: of the failed call.
+            failed: the outcomes of all failed calls.
+        """
+        seen, open_ = {position}, [position]
+        while open_:
+            current = open_.pop()
+            for before in (*self.digraph.predecessors(current), *self._causes.get(current, ())):
+                if before in failed and before not in seen:
+                    seen.add(before)
+                    open_.append(before)
+        return min(seen - {position}, key=self._order.__getitem__, default=None)
+
+    @cached_property
+    def _into(self) -> dict[str, tuple[DataEdge, ...]]:
+        grouped: dict[str, list[DataEdge]] = {}
+        for edge in self.edges:
+            grouped.setdefault(edge.consumer, []).append(edge)
+        return {position: tuple(edges) for position, edges in grouped.items()}
+
+    @cached_property
+    def _causes(self) -> dict[str, tuple[str, ...]]:
+        return cause_links(self.trajectory)
+
+    def _sorted(self, positions: set[str]) -> tuple[str, ...]:
+        return tuple(sorted(positions, key=self._order.__getitem__))

@@ -1,0 +1,123 @@
+"""What a call's arguments mention: whole values, and the paths and ids inside longer texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import unquote
+
+from replay.dag.constants import is_constant, is_id, is_random, significant_digits
+from replay.dag.documents import is_number, spelled
+from replay.dag.pointers import leaves
+from replay.records import Call
+
+__all__ = ["Mention", "is_path", "mentions_of", "paths_in"]
+
+_LONG: Final = 400
+_MOST: Final = 400
+"""Distinct mentions that are looked for inside one text."""
+
+_URL: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^\s\"'<>`|\\^{}]+")
+_PATH: Final = re.compile(
+    r"""(?<![\w.:/~-])(?:(?:[A-Za-z]:)?(?:~|\.{1,2})?/|[\w.@+-]+/)[\w.@%+=,#~-]+(?:/[\w.@%+=,#~-]*)*""",
+)
+_TOKEN: Final = re.compile(r"\w(?:[\w:.@-]*\w)?")
+_QUOTED: Final = re.compile(r"'([^'\n]{4,200})'|\"([^\"\n]{4,200})\"")
+_WHOLE_PATH: Final = re.compile(r"(?:[A-Za-z]:[\\/]|~?/|\.{1,2}/)[^\n\"'<>|*?]{1,400}")
+_RELATIVE: Final = re.compile(r"[\w.@+ -]+(?:/[\w.@+ -]+)*\.[A-Za-z]\w{0,5}|[\w.@+-]+(?:/[\w.@+-]+)+/?")
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A value that a call's arguments hold.
+
+    Args:
+        pointer: JSON pointer in the arguments.
+        value: a scalar as it was given, or the part of a longer text.
+        whole: it is all that stands at the pointer.
+        path: it names a file, a directory or a resource.
+    """
+
+    pointer: str
+    value: Any
+    whole: bool
+    path: bool = False
+
+    @property
+    def text(self) -> str:
+        """As it stands in a text, a directory without the slash at its end."""
+        text = spelled(self.value).strip()
+        return (text.rstrip("/") or text) if self.path else text
+
+
+def mentions_of(call: Call) -> Iterator[Mention]:
+    """Every value in a call's arguments that could have come from elsewhere, each once a place."""
+    for pointer, value in leaves(call.arguments or {}, enter_texts=False):
+        seen: set[str] = set()
+        for mention in _in_leaf(pointer, value):
+            if mention.text not in seen and len(seen) < _MOST and not is_constant(mention.text):
+                seen.add(mention.text)
+                yield mention
+
+
+def is_path(text: str) -> bool:
+    """Whether a whole text is a path or a URL."""
+    return bool(_WHOLE_PATH.fullmatch(text) or _URL.fullmatch(text) or _RELATIVE.fullmatch(text)) and not is_number(
+        text
+    )
+
+
+def paths_in(text: str) -> Iterator[str]:
+    """The paths and URLs inside a text."""
+    urls = [match.span() for match in _URL.finditer(text)]
+    for match in _URL.finditer(text):
+        yield match[0].rstrip(".,;:)")
+    for match in _PATH.finditer(text):
+        if not any(start <= match.start() < end for start, end in urls):
+            yield match[0].rstrip(".,;:")
+
+
+def _in_leaf(pointer: str, value: Any) -> Iterator[Mention]:
+    if not isinstance(value, str):
+        yield Mention(pointer, value, whole=True)
+        return
+    text = value.strip()
+    whole_path = is_path(text)
+    yield Mention(pointer, text, whole=True, path=whole_path)
+    if whole_path:
+        yield from (Mention(pointer, part, whole=False) for part in _parts_of_path(text) if part != text)
+        return
+    for path in paths_in(text):
+        yield Mention(pointer, path, whole=False, path=True)
+        yield from (Mention(pointer, part, whole=False) for part in _parts_of_path(path))
+    yield from (Mention(pointer, part, whole=False) for part in _parts_of_text(text) if part != text)
+
+
+def _parts_of_path(path: str) -> Iterator[str]:
+    """Ids that are a part of a path, and the segments and query values of a URL."""
+    url = _URL.fullmatch(path) is not None
+    for segment in re.split(r"[/?&=#]", path.split("://", 1)[-1]):
+        part = unquote(segment)
+        if url and len(part) >= 3 and "." not in part:
+            yield part
+        for token in _TOKEN.findall(part):
+            if is_random(token):
+                yield token
+
+
+def _parts_of_text(text: str) -> Iterator[str]:
+    long = len(text) > _LONG or "\n" in text
+    if not long:
+        for match in _QUOTED.finditer(text):
+            yield (match[1] or match[2]).strip()
+    for token in dict.fromkeys(_TOKEN.findall(text)):
+        if is_random(token) or (not long and _tells(token)):
+            yield token
+        if "." in token or ":" in token or "-" in token:
+            yield from (part for part in re.split("[:.@-]", token) if part != token and is_random(part))
+
+
+def _tells(token: str) -> bool:
+    return significant_digits(token) >= 4 if is_number(token) else is_id(token)

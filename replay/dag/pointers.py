@@ -1,0 +1,80 @@
+"""JSON pointers (RFC 6901) into arguments and answers.
+
+A text that is itself a JSON document is entered: `/content/0/text/items/2/id` is the id of the third item of the
+document in the first content block.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+__all__ = ["Leaf", "join", "leaves", "opened", "parts", "resolve"]
+
+Leaf = tuple[str, Any]
+"""A pointer, and the string or number that stands there."""
+
+_DEEPEST: Final = 64
+_NESTED_DOCUMENTS: Final = 3
+_MISSING: Final = object()
+
+
+def join(base: str, part: str | int) -> str:
+    """The pointer of a member of what stands at `base`."""
+    return f"{base}/{str(part).replace('~', '~0').replace('/', '~1')}"
+
+
+def parts(pointer: str) -> list[str]:
+    """The unescaped reference tokens of a pointer."""
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+
+
+def opened(text: str) -> Any:
+    """The JSON object or array that a text is, else None."""
+    stripped = text.strip()
+    if not stripped or stripped[0] + stripped[-1] not in {"{}", "[]"}:
+        return None
+    try:
+        return json.loads(stripped)
+    except (ValueError, RecursionError):
+        return None
+
+
+def leaves(value: Any, base: str = "", *, enter_texts: bool = True) -> Iterator[Leaf]:
+    """Every string and number below a value, in document order; keys that look like ids stand for their member."""
+    stack: list[tuple[str, Any, int, int]] = [(base, value, 0, 0)]
+    while stack:
+        pointer, item, depth, documents = stack.pop()
+        if isinstance(item, str):
+            inner = opened(item) if enter_texts and documents < _NESTED_DOCUMENTS else None
+            if inner is None:
+                yield pointer, item
+            else:
+                stack.append((pointer, inner, depth + 1, documents + 1))
+        elif isinstance(item, int | float) and not isinstance(item, bool):
+            yield pointer, item
+        elif isinstance(item, dict | list) and depth < _DEEPEST:
+            members = list(item.items()) if isinstance(item, dict) else list(enumerate(item))
+            for key, member in reversed(members):
+                stack.append((join(pointer, key), member, depth + 1, documents))
+            if isinstance(item, dict):
+                yield from ((join(pointer, key), key) for key in item if any(map(str.isdigit, key)))
+
+
+def resolve(value: Any, pointer: str) -> Any:
+    """What stands at a pointer.
+
+    Raises:
+        LookupError: nothing does.
+    """
+    for part in parts(pointer):
+        if isinstance(value, str):
+            value = opened(value)
+        if isinstance(value, dict) and part in value:
+            value = value[part]
+        elif isinstance(value, list | tuple) and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            raise LookupError(pointer)
+    return value
