@@ -1,0 +1,86 @@
+"""`replay record`: capture what a model does, from any MCP client."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from replay.errors import UsageError
+
+
+@click.command("record")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="The trajectory file to write.")
+@click.option("--servers", type=click.Path(path_type=Path), help="Offer all tools of this fleet file.")
+@click.option("--http", "port", type=click.IntRange(0, 65535), help="Serve the fleet on 127.0.0.1:PORT, not stdio.")
+@click.option("--name", help="The server's name in your fleet file; by default the name it gives of itself.")
+@click.option("--task", help="The question that the model was asked.")
+@click.option("--model", default="unknown", show_default=True, help="The model's name.")
+@click.option("--id", "identifier", default="", help="The trajectory's id; by default the file's name.")
+@click.option("--redact", multiple=True, metavar="REGEX", help="Take out what this matches. May be given repeatedly.")
+@click.option("--recover", type=click.Path(path_type=Path), help="Finish a recording that was cut off (FILE.partial).")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def record(  # noqa: PLR0913, PLR0917
+    context: click.Context,
+    output: Path | None,
+    servers: Path | None,
+    port: int | None,
+    name: str | None,
+    task: str | None,
+    model: str,
+    identifier: str,
+    redact: tuple[str, ...],
+    recover: Path | None,
+    command: tuple[str, ...],
+) -> None:
+    r"""Record a trajectory from any MCP client.
+
+    Put `replay record -o FILE --` before a server's command in the client's configuration; everything is passed on
+    unchanged. Or offer a whole fleet through one server with --servers. Each session of the client becomes a trajectory
+    of its own: FILE, then FILE-2 and so on; nothing is overwritten.
+
+    \b
+    Examples:
+      replay record -o run.trajectory.json -- uvx mcp-server-time
+      replay record -o run.trajectory.json --name time --task "What time is it?" --model gpt-5 -- uvx mcp-server-time
+      replay record -o run.trajectory.json --servers servers.yaml
+      replay record -o run.trajectory.json --servers servers.yaml --http 8000
+      replay record --recover run.trajectory.json.partial
+    """
+    from replay.recorder.recording import About
+    from replay.recorder.stop import say
+
+    _check(output, servers, port, recover, command)
+    if recover is not None:
+        from replay.recorder.recovery import recover as finish
+
+        say(f"recovered {finish(recover)}")
+        return
+    assert output is not None
+    about = About(identifier, model, task)
+    if servers is not None:
+        from replay.recorder.fleet import record_fleet
+
+        context.exit(record_fleet(servers, output, about, redact, port))
+    from replay.recorder.shim import record_server
+
+    context.exit(record_server(command, output, about, redact, name))
+
+
+def _check(
+    output: Path | None, servers: Path | None, port: int | None, recover: Path | None, command: tuple[str, ...]
+) -> None:
+    """What goes together and what does not."""
+    if recover is not None:
+        if output or servers or command or port is not None:
+            raise UsageError("--recover FILE.partial stands alone; the trajectory is written beside it")
+        return
+    if output is None:
+        raise UsageError("say where to write: -o FILE")
+    if servers is None and not command:
+        raise UsageError("say what to record: -- COMMAND of one server, or --servers servers.yaml")
+    if servers is not None and command:
+        raise UsageError("--servers and -- COMMAND do not go together")
+    if port is not None and servers is None:
+        raise UsageError("--http goes with --servers")

@@ -1,0 +1,126 @@
+"""From what was sent and what came back to a `Call`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final, Literal, cast
+
+from replay.records import Answer, Call, JsonObject, RpcError, ToolResult, TransportFault
+
+DEEPEST: Final = 100
+"""Levels of nesting that a DAG file keeps as they are; what lies deeper is kept as its JSON text."""
+
+_Unreadable = Literal["call", "name", "arguments"]
+_Fault = Literal["timeout", "closed", "not-started", "unreadable"]
+
+
+@dataclass
+class CallDraft:
+    """A call whose answer may be to come."""
+
+    request: Any
+    """The JSON-RPC request, or the text of a call that nobody could read."""
+    began: float
+    server: str | None = None
+    tool: str | None = None
+    ended: float | None = None
+    answer: Answer | None = None
+
+    @classmethod
+    def unparsed(cls, text: str, at: float) -> CallDraft:
+        """A call that was never sent."""
+        return cls(text, at)
+
+    def end(self, message: Any, at: float, *, fault: bool) -> None:
+        """Take what came back; the first answer stands."""
+        if self.ended is None:
+            self.ended = at
+            self.answer = _fault_of(message) if fault else answer_of(message)
+
+    def call(self, position: str, server: str | None) -> Call:
+        """The record.
+
+        Args:
+            position: its place in the trajectory.
+            server: the server it went to where the journal does not say.
+        """
+        name, arguments, unreadable, raw = _parts_of(self.request)
+        where = self.server or server
+        told_apart = where is not None and name is not None
+        return Call(
+            position=position,
+            name=name,
+            server=where if told_apart else None,
+            tool=(self.tool or name) if told_apart else None,
+            arguments=arguments,
+            unreadable=unreadable,
+            raw=raw,
+            id=_id_of(self.request),
+            answer=self.answer or self._no_answer(),
+            started=round(self.began, 6),
+            seconds=None if self.ended is None else round(self.ended - self.began, 6),
+        )
+
+    def _no_answer(self) -> Answer | None:
+        if isinstance(self.request, str):
+            return None
+        return TransportFault(fault="closed", message="the recording ended before an answer came")
+
+
+def answer_of(response: Any) -> Answer:
+    """The answer in a JSON-RPC response."""
+    if not isinstance(response, dict):
+        return TransportFault(fault="unreadable", message="the response was no JSON object")
+    error = response.get("error")
+    if isinstance(error, dict):
+        code = error.get("code")
+        return RpcError(
+            code=code if isinstance(code, int) else 0, message=str(error.get("message", "")), data=error.get("data")
+        )
+    result = response.get("result")
+    content = result.get("content", []) if isinstance(result, dict) else None
+    if not isinstance(result, dict) or not isinstance(content, list) or not all(isinstance(b, dict) for b in content):
+        return TransportFault(fault="unreadable", message=f"no tool result: {json.dumps(response)[:1000]}")
+    return ToolResult(
+        content=tuple(cast("JsonObject", shallow(block)) for block in content),
+        structured=shallow(result.get("structuredContent")),
+        is_error=result.get("isError") is True,
+    )
+
+
+def shallow(value: Any, levels: int = DEEPEST) -> Any:
+    """The value, with what is nested too deeply for a JSON library turned into its JSON text."""
+    if isinstance(value, dict):
+        return json.dumps(value) if levels == 0 else {key: shallow(item, levels - 1) for key, item in value.items()}
+    if isinstance(value, list):
+        return json.dumps(value) if levels == 0 else [shallow(item, levels - 1) for item in value]
+    return value
+
+
+def _fault_of(message: Any) -> TransportFault:
+    return TransportFault(fault=cast("_Fault", message["fault"]), message=str(message["message"]))
+
+
+def _parts_of(request: Any) -> tuple[str | None, JsonObject | None, _Unreadable | None, str | None]:
+    """Name, arguments, which part cannot be read, and that part verbatim."""
+    if isinstance(request, str):
+        return None, None, "call", request
+    params = request.get("params")
+    if not isinstance(params, dict):
+        return None, None, "call", json.dumps(request, ensure_ascii=False)
+    name, arguments = params.get("name"), params.get("arguments")
+    arguments = {} if arguments is None else arguments
+    if not isinstance(name, str):
+        kept = arguments if isinstance(arguments, dict) else None
+        return None, kept, "name", json.dumps(name, ensure_ascii=False) if "name" in params else None
+    if not isinstance(arguments, dict):
+        return name, None, "arguments", json.dumps(arguments, ensure_ascii=False)
+    return name, cast("JsonObject", shallow(arguments)), None, None
+
+
+def _id_of(request: Any) -> str | None:
+    identifier = request.get("id") if isinstance(request, dict) else None
+    if isinstance(identifier, str):
+        return identifier
+    return None if identifier is None else json.dumps(identifier)

@@ -1,0 +1,146 @@
+"""The append-only `FILE.partial`: what a recording is while it grows. One JSON object a line."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final
+
+from replay.errors import InputError, UsageError
+
+JOURNAL_FORMAT: Final = "replay.recording"
+JOURNAL_VERSION: Final = 1
+PARTIAL_SUFFIX: Final = ".partial"
+_LOCK_PATIENCE: Final = 1.5
+"""Seconds to wait for another recorder's lock: a client that restarts its server meets the old one finishing."""
+
+
+class Journal:
+    """One open `FILE.partial`, locked against every other recorder.
+
+    Each entry is handed to the kernel before `append` returns, so that it survives a `kill -9` of this process.
+
+    Raises:
+        UsageError: another recorder has it.
+        InputError: it cannot be written.
+    """
+
+    def __init__(self, path: Path, patience: float = _LOCK_PATIENCE) -> None:
+        self.path = path
+        self._file = _locked(path, patience)
+        self._one_writer = Lock()
+
+    @property
+    def empty(self) -> bool:
+        """Nothing was written, by us or by a recorder before us."""
+        return os.fstat(self._file).st_size == 0
+
+    def append(self, entry: dict[str, Any], raw: bytes | None = None) -> None:
+        """Add one entry; `raw` is the JSON of its last member, `message`, where that stands ready as bytes."""
+        line = encode(entry)
+        if raw is not None:
+            line = b'%s,"message":%s}' % (line[:-1], raw)
+        line += b"\n"
+        with self._one_writer:
+            _write_all(self._file, line)
+
+    def clear(self) -> None:
+        """Empty the file and keep the lock."""
+        os.ftruncate(self._file, 0)
+
+    def close(self, remove: bool = False) -> None:
+        """Release the lock; with `remove` the file goes first, while it is still ours."""
+        if remove:
+            self.path.unlink(missing_ok=True)
+        os.close(self._file)
+
+
+def encode(value: Any) -> bytes:
+    """Compact JSON, lone surrogates kept."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+def decode(line: bytes) -> Any:
+    """What `encode` encoded, and any JSON that a peer may send.
+
+    Raises:
+        ValueError: no JSON, or nested too deeply.
+    """
+    try:
+        return json.loads(line.decode("utf-8", "surrogatepass"))
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def read_journal(path: Path) -> Iterator[dict[str, Any]]:
+    """The entries of a `FILE.partial`, the header first. A torn last line is left out.
+
+    Raises:
+        InputError: it cannot be read, or is no recording.
+    """
+    try:
+        with path.open("rb") as file:
+            header = _entry(file.readline())
+            if header is None or header.get("format") != JOURNAL_FORMAT:
+                raise InputError(str(path), f'expected a recording ({{"format": "{JOURNAL_FORMAT}", ...}})', "line 1")
+            if header.get("version") != JOURNAL_VERSION:
+                raise InputError(str(path), f"recording version {header.get('version')} is not known", "line 1")
+            yield header
+            yield from (entry for entry in map(_entry, file) if entry is not None)
+    except OSError as error:
+        raise InputError(str(path), f"cannot be read: {error.strerror}") from error
+
+
+def _entry(line: bytes) -> dict[str, Any] | None:
+    if not line.endswith(b"\n"):
+        return None
+    try:
+        value = decode(line)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _write_all(file: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(file, view) :]
+
+
+def _locked(path: Path, patience: float) -> int:
+    deadline = time.monotonic() + patience
+    while True:
+        file = _opened(path)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(file)
+            if time.monotonic() >= deadline:
+                raise UsageError(f"{path}: another recorder is writing to it; give each its own -o FILE") from None
+            time.sleep(0.02)
+            continue
+        if _still_there(file, path):
+            return file
+        os.close(file)
+
+
+def _opened(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise InputError(str(path), f"cannot be written: {error.strerror}") from error
+
+
+def _still_there(file: int, path: Path) -> bool:
+    """Whether the locked file is the one of that name: its last owner may have removed it while we waited."""
+    try:
+        named = path.stat()
+    except FileNotFoundError:
+        return False
+    held = os.fstat(file)
+    return (held.st_dev, held.st_ino) == (named.st_dev, named.st_ino)

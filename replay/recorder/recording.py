@@ -1,0 +1,127 @@
+"""One trajectory while it is being recorded: calls, answers and what is known of the servers, each on disk at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+from replay.recorder.journal import JOURNAL_FORMAT, JOURNAL_VERSION, Journal
+from replay.redaction import Redactor
+
+
+@dataclass(frozen=True)
+class About:
+    """What a recording is of."""
+
+    id: str
+    model: str = "unknown"
+    task: str | None = None
+
+
+class Recording:
+    """Writes what happens into a journal, without its secrets.
+
+    Args:
+        journal: where to.
+        about: id, model and task.
+        redactor: takes the secrets out.
+        tell: says one line to the user, where the disk is full.
+    """
+
+    def __init__(self, journal: Journal, about: About, redactor: Redactor, tell: Callable[[str], None]) -> None:
+        self.journal, self._redactor, self._tell = journal, redactor, tell
+        self._began = time.monotonic()
+        self._last_call = 0
+        self._counting = Lock()
+        self.worth_keeping = False
+        """A server introduced itself, or a call was made."""
+        self.broken = False
+        """Something could not be written. The agent at work must not suffer from that: nothing is raised."""
+        header = {
+            "format": JOURNAL_FORMAT,
+            "version": JOURNAL_VERSION,
+            "id": about.id,
+            "model": about.model,
+            "task": about.task,
+        }
+        journal.append(redactor.json(header))
+
+    @property
+    def calls(self) -> int:
+        """How many there are so far."""
+        return self._last_call
+
+    def call(
+        self, request: dict[str, Any], *, server: str | None = None, tool: str | None = None, raw: bytes | None = None
+    ) -> int:
+        """Note a `tools/call` request before it is sent.
+
+        Args:
+            request: the JSON-RPC request, or at least its `params`.
+            server: the server it goes to, where known.
+            tool: the server's own name of the tool, where the request has another.
+            raw: the request as it came, where it stands ready.
+
+        Returns:
+            The call's number, for its answer.
+        """
+        number = self._next()
+        self._note("call", request, raw, n=number, server=server, tool=tool)
+        return number
+
+    def unparsed(self, text: str) -> None:
+        """Note a call that was never sent because nobody could read it."""
+        self._note("unparsed", text, None, n=self._next())
+
+    def answer(self, number: int, response: dict[str, Any], raw: bytes | None = None) -> None:
+        """Note a call's answer, `{"result": ...}` or `{"error": ...}`, before it is passed on."""
+        self._note("answer", response, raw, n=number)
+
+    def fault(self, number: int, fault: str, message: str) -> None:
+        """Note that a call got no answer."""
+        self._note("fault", {"fault": fault, "message": message}, None, n=number)
+
+    def identity(self, server: str | None, response: dict[str, Any], protocol: str | None = None) -> None:
+        """Note the result of `initialize` or `server/discover`."""
+        self.worth_keeping = True
+        self._note("identity", response, None, server=server, protocol=protocol)
+
+    def tools(self, server: str | None, response: dict[str, Any], first_page: bool, raw: bytes | None = None) -> None:
+        """Note one page of tools/list."""
+        self._note("tools", response, raw, server=server, first=first_page)
+
+    def server(self, record: dict[str, Any]) -> None:
+        """Note a server that is already known as a whole: the JSON of a `Server` record."""
+        self.worth_keeping = True
+        self._note("server", record, None)
+
+    def note(self, text: str) -> None:
+        """Keep the model's raw text; it goes with the step that begins next."""
+        self._note("note", text, None)
+
+    def step(self, begins: bool = True) -> None:
+        """Begin a step by hand; with `begins` false, leave it: from there on the timing tells the steps again."""
+        self._note("step", begins, None)
+
+    def _next(self) -> int:
+        self.worth_keeping = True
+        with self._counting:
+            self._last_call += 1
+            return self._last_call
+
+    def _note(self, event: str, message: Any, raw: bytes | None, **more: Any) -> None:
+        known = {key: value for key, value in more.items() if value is not None}
+        entry = {"event": event, "t": round(time.monotonic() - self._began, 6), **known}
+        clean = self._redactor.json(message)
+        try:
+            if raw is not None and clean is message:
+                self.journal.append(entry, raw.strip())
+            else:
+                self.journal.append({**entry, "message": clean})
+        except OSError as error:
+            if not self.broken:
+                self._tell(f"not all could be recorded: {self.journal.path}: {error.strerror}")
+            self.broken = True
