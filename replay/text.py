@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Final
 
-__all__ = ["REDACTED", "one_line", "printable", "redact"]
-
-REDACTED: Final = "[redacted]"
+__all__ = ["one_line", "printable"]
 
 _UNSAFE: Final = re.compile(
     "["
@@ -20,24 +17,6 @@ _UNSAFE: Final = re.compile(
 )
 _WHITESPACE: Final = re.compile(r"\s+")
 _ELLIPSIS: Final = "…"
-_SHORTEST_SECRET: Final = 4
-
-_TOKEN_SHAPES: Final = re.compile(
-    r"""
-    (?P<scheme>\b(?:Bearer|Basic)\s+)[A-Za-z0-9._~+/=-]{12,}
-    | \bsk-[A-Za-z0-9_-]{16,}
-    | \bgh[pousr]_[A-Za-z0-9]{20,}
-    | \bgithub_pat_[A-Za-z0-9_]{20,}
-    | \bglpat-[A-Za-z0-9_-]{16,}
-    | \bxox[abeprs]-[A-Za-z0-9-]{10,}
-    | \bAKIA[0-9A-Z]{16}\b
-    | \bAIza[0-9A-Za-z_-]{35}
-    | \bhf_[A-Za-z0-9]{20,}
-    | \bntn_[A-Za-z0-9]{20,}
-    | \beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+
-    """,
-    re.VERBOSE,
-)
 
 
 def printable(text: str, limit: int | None = None) -> str:
@@ -59,14 +38,6 @@ def one_line(text: str, limit: int | None = None) -> str:
     """`printable` text on a single line: each run of white space is one space."""
     head = text if limit is None else text[: 8 * limit + 64]
     return printable(_WHITESPACE.sub(" ", head).strip(), limit)
-
-
-def redact(text: str, secrets: Iterable[str] = ()) -> str:
-    """The text without the given secrets, and without what has the shape of a common access token."""
-    for secret in sorted(set(secrets), key=len, reverse=True):
-        if len(secret) >= _SHORTEST_SECRET:
-            text = text.replace(secret, REDACTED)
-    return _TOKEN_SHAPES.sub(lambda found: (found["scheme"] or "") + REDACTED, text)
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -21,7 +21,7 @@ def answer_of(outcome: Outcome, note: Note) -> Answer:
     if isinstance(outcome, Closed):
         return TransportFault(fault="closed", message=f"{outcome.why} before the answer came")
     if isinstance(outcome, Unreadable):
-        return TransportFault(fault="unreadable", message=outcome.why)
+        return TransportFault(fault="closed" if outcome.lost else "unreadable", message=outcome.why)
     if isinstance(outcome, Failed):
         return _error_of(outcome.error)
     if not isinstance(outcome.result, dict):

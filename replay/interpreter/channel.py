@@ -21,6 +21,8 @@ class Unreadable:
     """The request that it was the answer to, where that can be told."""
     is_answer: bool = False
     """Whether it was meant as an answer: too long, or broken JSON-RPC; else it is mere noise."""
+    lost: bool = False
+    """Whether the answer never arrived, because the connection broke."""
 
 
 Incoming = JsonObject | Unreadable

@@ -73,6 +73,8 @@ class Connection:
                 self._fail("it was stopped before it was up")
         except CannotStartError as problem:
             self._fail(str(problem))
+        except Exception as problem:  # noqa: BLE001 - what goes wrong with one server must not end the others
+            self._fail(f"{type(problem).__name__}: {problem}")
         finally:
             self._hung_up.set()
             self.settled.set()
@@ -147,5 +149,11 @@ class Connection:
 
 @asynccontextmanager
 async def _channel(launch: Launch, log: Path) -> AsyncIterator[Channel]:
-    async with running(launch, log) as process:
-        yield StdioChannel(process)
+    if launch.url is None:
+        async with running(launch, log) as process:
+            yield StdioChannel(process)
+    else:
+        from replay.interpreter.http import http_channel
+
+        async with http_channel(launch.url, launch.headers) as channel:
+            yield channel

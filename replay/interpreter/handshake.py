@@ -22,6 +22,7 @@ from mcp_types.version import (
     MODERN_PROTOCOL_VERSIONS,
 )
 
+from replay.interpreter.channel import Unreadable
 from replay.interpreter.launch import CannotStartError
 from replay.interpreter.peer import Closed, Failed, Outcome, Peer, Returned
 from replay.records import JsonObject
@@ -108,6 +109,8 @@ async def _discover(peer: Peer, version: str) -> Outcome | None:
         outcome = await peer.request("server/discover", {"_meta": _envelope(version)}, headers)
         if isinstance(outcome, Closed):
             raise CannotStartError(f"{outcome.why} before it answered")
+        if isinstance(outcome, Unreadable) and outcome.lost:
+            raise CannotStartError(outcome.why)
         return outcome
     return None
 
@@ -122,8 +125,10 @@ async def _initialized(peer: Peer, answer: Outcome, note: Callable[[str], None])
         raise CannotStartError(f"{answer.why} before it answered")
     if isinstance(answer, Failed):
         raise CannotStartError(f"it refused to initialize: {one_line(_message(answer.error), _MESSAGE_LENGTH)}")
-    if not isinstance(answer, Returned) or not isinstance(answer.result, dict):
-        raise CannotStartError("its answer to initialize cannot be read")
+    if isinstance(answer, Unreadable):
+        raise CannotStartError(f"its answer to initialize cannot be used: {answer.why}")
+    if not isinstance(answer.result, dict):
+        raise CannotStartError("its answer to initialize cannot be used: the result is no JSON object")
     result = answer.result
     protocol = result.get("protocolVersion")
     if not isinstance(protocol, str):

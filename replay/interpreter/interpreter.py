@@ -24,6 +24,7 @@ from replay.interpreter.tasks import all_at_once, task_group
 from replay.interpreter.variables import Scope
 from replay.interpreter.workspace import Workspace, workspace_of
 from replay.records import Server, Tool
+from replay.redaction import Redactor
 
 _UNSAFE_IN_FILE_NAME: Final = re.compile(r"[^\w.-]+")
 
@@ -43,7 +44,7 @@ class Interpreter:
         self._names = tuple(dict.fromkeys(name for name in names if name in fleet.servers))
         self._logs = logs
         self._on_event: OnEvent = on_event or (lambda event: None)
-        self._secrets = fleet.secrets()
+        self._redactor = Redactor(fleet.secrets())
         self._notes = {name: Notes() for name in self._names}
         self._described: dict[str, Server] = {}
         self._shared: dict[str, tuple[Supervisor, PathMap | None]] = {}
@@ -168,6 +169,6 @@ class Interpreter:
             tasks=tasks,
             notes=self._notes[name],
             on_event=self._on_event,
-            secrets=self._secrets,
+            redactor=self._redactor,
             trajectory=trajectory,
         )

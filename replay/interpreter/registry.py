@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from replay.interpreter.channel import Unreadable
 from replay.interpreter.handshake import Identity
 from replay.interpreter.launch import CannotStartError
 from replay.interpreter.peer import Closed, Failed, Peer, Returned
@@ -53,9 +54,11 @@ async def _page(peer: Peer, identity: Identity, cursor: str | None) -> JsonObjec
         if outcome.error.get("code") == _METHOD_NOT_FOUND and "tools" not in identity.capabilities:
             return None
         raise CannotStartError(f"tools/list failed: {one_line(str(outcome.error.get('message')), 200)}")
+    if isinstance(outcome, Unreadable):
+        raise CannotStartError(f"its answer to tools/list cannot be used: {outcome.why}")
     if isinstance(outcome, Closed):
         raise CannotStartError(f"{outcome.why} before it answered tools/list")
-    raise CannotStartError("its answer to tools/list cannot be read")
+    raise CannotStartError("its answer to tools/list cannot be used: the result is no JSON object")
 
 
 def _entries_of(page: JsonObject, note: Note) -> list[Any]:

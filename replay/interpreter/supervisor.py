@@ -15,7 +15,8 @@ from replay.interpreter.events import Notes, OnEvent, ServerEvent
 from replay.interpreter.fleet import ServerSpec
 from replay.interpreter.launch import CannotStartError, Launch
 from replay.records import Answer, JsonObject, Server, TransportFault
-from replay.text import one_line, printable, redact
+from replay.redaction import Redactor
+from replay.text import one_line, printable
 
 _PING_PATIENCE: Final = 5.0
 _REASON_LENGTH: Final = 300
@@ -34,12 +35,12 @@ class Supervisor:
         tasks: TaskGroup,
         notes: Notes,
         on_event: OnEvent,
-        secrets: tuple[str, ...],
+        redactor: Redactor,
         trajectory: str | None = None,
     ) -> None:
         self.name, self.spec = name, spec
         self._launch, self._log, self._tasks, self._notes = launch, log, tasks, notes
-        self._on_event, self._secrets, self._trajectory = on_event, secrets, trajectory
+        self._on_event, self._redactor, self._trajectory = on_event, redactor, trajectory
         self._starting = anyio.Lock()
         self._current: Connection | None = None
         self._starts = 0
@@ -57,7 +58,7 @@ class Supervisor:
             name=self.name,
             state=self.spec.state,
             error=connection.message,
-            stderr_tail=printable(redact(tail, self._secrets)) if tail else None,
+            stderr_tail=printable(self._redactor.text(tail)) if tail else None,
             notes=self._notes.all(),
         )
 
@@ -124,7 +125,7 @@ class Supervisor:
         return self._starts == 1 and (self._current is None or self._current.error is not None)
 
     def _failed(self, why: str) -> TransportFault:
-        self._last_error = one_line(redact(why, self._secrets), _REASON_LENGTH)
+        self._last_error = one_line(self._redactor.text(why), _REASON_LENGTH)
         self._emit("failed", self._last_error)
         return self._fault(self._last_error)
 

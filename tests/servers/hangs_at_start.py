@@ -1,0 +1,6 @@
+"""Never answers anything; leaves when stdin ends."""
+
+import sys
+
+for _ in sys.stdin:
+    pass
