@@ -66,7 +66,7 @@ def main() -> NoReturn:
     try:
         code = cli.main(arguments, prog_name="replay", standalone_mode=False)
         sys.stdout.flush()
-    except BaseException as error:  # noqa: BLE001
+    except BaseException as error:
         if debug and not isinstance(error, SystemExit | click.exceptions.Exit):
             raise
         code = _report(error)
@@ -83,25 +83,26 @@ def _without_debug(arguments: list[str]) -> tuple[list[str], bool]:
 def _report(error: BaseException) -> int:
     """Say what went wrong in a line, and give the exit code."""
     causes = list(_leaves(error))
-    first = next((cause for cause in causes if isinstance(cause, ReplayError)), causes[0])
-    if isinstance(first, ReplayError):
-        _say(str(first))
-        return first.exit_code
-    if isinstance(first, click.ClickException):
-        first.show()
-        return 2
-    if isinstance(first, click.exceptions.Exit):
-        return first.exit_code
-    if isinstance(first, SystemExit):
-        return first.code if isinstance(first.code, int) else 1
-    if isinstance(first, KeyboardInterrupt | click.Abort):
-        _say("interrupted; what was done is kept, the same command goes on from there")
-        return 130
-    if isinstance(first, BrokenPipeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    _say(f"internal error: {type(first).__name__}: {first}. Please report it, with what --debug shows")
-    return 70
+    match next((cause for cause in causes if isinstance(cause, ReplayError)), causes[0]):
+        case ReplayError() as known:
+            _say(str(known))
+            return known.exit_code
+        case click.exceptions.Exit() as wanted:
+            return wanted.exit_code
+        case click.Abort() | KeyboardInterrupt():
+            _say("interrupted; what was done is kept, the same command goes on from there")
+            return 130
+        case click.ClickException() as misuse:
+            misuse.show()
+        case SystemExit() as leaving:
+            return leaving.code if isinstance(leaving.code, int) else 1
+        case BrokenPipeError():
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        case bug:
+            _say(f"internal error: {type(bug).__name__}: {bug}. Please report it, with what --debug shows")
+            return 70
+    return 2
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:

@@ -39,12 +39,12 @@ def call_rows(run: Run, where: str = "1", parameters: tuple[object, ...] = ()) -
         where: an SQL condition over `c` (calls), `t` (trajectories) and `f` (files).
         parameters: for its question marks.
     """
-    cursor = run.connection.execute(
-        "SELECT c.*, f.path AS file_path, f.model AS model, t.name AS trajectory_name FROM calls c "
-        f"JOIN trajectories t ON t.id = c.trajectory JOIN files f ON f.id = t.file WHERE {where} "
-        "ORDER BY c.file, c.trajectory, c.ordinal",
-        parameters,
-    )
+    query = f"""
+        SELECT c.*, f.path AS file_path, f.model AS model, t.name AS trajectory_name
+        FROM calls c JOIN trajectories t ON t.id = c.trajectory JOIN files f ON f.id = t.file
+        WHERE {where} ORDER BY c.file, c.trajectory, c.ordinal
+    """  # noqa: S608
+    cursor = run.connection.execute(query, parameters)
     names = [column[0] for column in cursor.description]
     for values in cursor:
         columns = dict(zip(names, values, strict=True))

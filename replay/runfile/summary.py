@@ -94,8 +94,11 @@ def _root_causes(run: Run, most: int) -> Iterator[RootCause]:
     ordered = sorted(followed.items(), key=lambda item: (-item[1].total(), item[0]))
     for (trajectory, cause), outcomes in ordered[:most]:
         found = run.connection.execute(
-            "SELECT f.path, t.name, c.server, c.tool, c.outcome "
-            "FROM calls c JOIN trajectories t ON t.id = c.trajectory JOIN files f ON f.id = t.file WHERE c.trajectory = ? AND c.position = ?",
+            """
+            SELECT f.path, t.name, c.server, c.tool, c.outcome
+            FROM calls c JOIN trajectories t ON t.id = c.trajectory JOIN files f ON f.id = t.file
+            WHERE c.trajectory = ? AND c.position = ?
+            """,
             (trajectory, cause),
         ).fetchone()
         if found is not None:
