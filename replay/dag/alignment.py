@@ -22,7 +22,7 @@ def replacement_in(old: str, new: str, value: str) -> str | None:
     if start is None:
         return None
     for pattern in _anchored(old, start, value):
-        then = [match for match in pattern.finditer(old)]
+        then = list(pattern.finditer(old))
         now = [match["value"] for match in pattern.finditer(new)]
         place = next((number for number, match in enumerate(then) if match.start("value") == start), None)
         if place is None or not now:

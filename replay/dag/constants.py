@@ -262,6 +262,7 @@ _PATTERNS: Final = re.compile(
     re.VERBOSE,
 )
 _YEAR: Final = re.compile(r"(19|20)\d\d")
+_DIGIT_GROUPS: Final = re.compile(r"\d+(?:-\d+)+")
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
 
 
@@ -293,14 +294,21 @@ def is_id(value: str) -> bool:
         return len(value.replace(".", "").lstrip("-")) >= 6
     has_digit = any(map(str.isdigit, value))
     has_letter = any(map(str.isalpha, value))
-    joined = re.search(r"\w[-_:.@]\w", value) is not None
-    return " " not in value and has_letter and ((has_digit and len(value) >= 4) or (joined and len(value) >= 6))
+    joined = re.search(r"\w[_:.@]\w", value) is not None
+    return (
+        is_random(value)
+        or " " not in value
+        and has_letter
+        and ((has_digit and len(value) >= 4) or (joined and len(value) >= 6))
+    )
 
 
 def is_random(value: str) -> bool:
     """A UUID, a hash, a long number, or letters and digits mixed."""
     if _UUID.fullmatch(value) or (is_number(value) and len(value) >= 6 and "." not in value):
         return True
+    if _DIGIT_GROUPS.fullmatch(value):
+        return sum(map(str.isdigit, value)) >= 12
     return " " not in value and len(value) >= 6 and len(re.findall(r"[A-Za-z]\d|\d[A-Za-z]", value)) >= 1
 
 

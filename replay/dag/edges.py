@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 from replay.dag.constants import is_constant, is_id, is_plain_word, is_random, is_weak
 from replay.dag.history import Entry, History, Output
 from replay.dag.mentions import Mention
+from replay.dag.outputs import is_maker
 from replay.dag.roots import ancestors, roots_of
 from replay.records import Call, DataEdge, Trajectory
 
@@ -73,27 +74,35 @@ class _Finder:
 
     def _path(self, call: Call, mention: Mention, step: int) -> Iterator[DataEdge]:
         path, history = mention.text, self._history
-        anew = history.makes_anew(call, path)
-        maker = None if anew else self._maker(path, step)
-        if maker is not None:
+        maker = self._maker(path, step)
+        anew = maker is not None and history.makes_anew(call, path, maker.call)
+        if maker is not None and not anew:
             yield _made(call, mention, maker, path)
             return
         first = history.first(path, step)
         if first is not None and first.place == "answer":
-            yield _held(call, mention, first, path, "certain")
+            if not self._is_given(path):
+                yield _held(call, mention, first, path, "certain")
             return
         yield from self._directory(call, mention, step)
         if not anew:
             yield from self._file_name(call, mention, step)
 
+    def _is_given(self, path: str) -> bool:
+        """A directory of the workspace that the question names."""
+        directory, _, name = path.rpartition("/")
+        return directory in self._roots and "." not in name and self._history.asked(name)
+
     def _maker(self, path: str, step: int) -> Output | None:
-        """Who made a path, unless its place was known before from an answer and the maker only changed it."""
+        """Who made a path, unless its place was known before and the maker only changed it, or was a program."""
         maker = self._history.maker(path, step)
-        if maker is None or self._history.makes_anew(maker.call, path):
+        if maker is None or (_runs(maker) and self._is_given(path)):
+            return None
+        if is_maker(maker.call):
             return maker
         for value in (path, path.rpartition("/")[2]):
             first = None if self._history.asked(value) else self._history.first(value, maker.step)
-            if first is not None and (first.place == "answer" or _runs(maker)):
+            if first is not None and (first.place == "answer" or (_runs(maker) and first.call.name != maker.call.name)):
                 return None
         return maker
 
@@ -106,6 +115,8 @@ class _Finder:
                 yield _made(call, mention, maker, above)
                 return
             first = self._history.first(above, step)
+            if self._is_given(above):
+                return
             if first is not None and first.place == "answer" and above.startswith(("/", "~", "http")):
                 yield _held(call, mention, first, above, "certain")
                 return
@@ -118,11 +129,10 @@ class _Finder:
             if tail == mention.text or is_constant(tail) or self._history.asked(tail):
                 continue
             first = self._history.first(tail, step)
-            if first is None:
-                continue
-            if first.place == "answer" and _is_listed(first, tail):
-                yield _held(call, mention, first, tail, "likely")
-            return
+            if first is not None and first.place == "answer":
+                if _is_listed(first, tail):
+                    yield _held(call, mention, first, tail, "likely")
+                return
 
     def _value(self, call: Call, mention: Mention, step: int, favourite: Counter[str]) -> Iterator[DataEdge]:
         text = mention.text
@@ -131,8 +141,10 @@ class _Finder:
             return
         if first.place == "arguments":
             maker = self._history.maker(text, step)
-            if maker is not None and maker.call is first.call and not self._history.makes_anew(call, text):
+            if maker is not None and not self._history.makes_anew(call, text, maker.call):
                 yield _made(call, mention, maker, mention.value)
+            return
+        if text.isalpha() and self._history.was_written(text, first.step):
             return
         if is_weak(text):
             first = self._favoured(text, step, favourite)
@@ -184,8 +196,7 @@ def _is_listed(entry: Entry, name: str) -> bool:
 def _covered(edge: DataEdge, edges: list[DataEdge]) -> bool:
     """A part of a value that the same answer already gave as a whole."""
     return any(
-        other.producer == edge.producer
-        and other.producer_place == edge.producer_place
+        other.producer_place == "answer"
         and other.consumer_pointer == edge.consumer_pointer
         and str(edge.value) in str(other.value)
         for other in edges

@@ -48,7 +48,9 @@ class History:
             call.position: tuple(mentions_of(call)) for call in trajectory.calls()
         }
         self._question = _question_text(trajectory.task)
+        self._years = sorted(_YEAR.findall(self._question))
         self._entries: list[Entry] = []
+        self._written: dict[str, int] = {}
         self._with_word: dict[str, list[int]] = defaultdict(list)
         self._outputs: dict[str, list[Output]] = defaultdict(list)
         wanted = frozenset(
@@ -66,6 +68,9 @@ class History:
     def _add(self, entry: Entry, wanted: frozenset[str]) -> None:
         for word in entry.document.words & wanted:
             self._with_word[word].append(len(self._entries))
+        if entry.place == "arguments":
+            for word in entry.document.words:
+                self._written.setdefault(word.lower(), entry.step)
         self._entries.append(entry)
 
     def entries(self) -> Iterator[Entry]:
@@ -75,7 +80,15 @@ class History:
     def asked(self, value: str) -> bool:
         """Whether the question holds the value, in whatever case."""
         folded = _squeezed(value)
-        return any(True for _ in occurrences(self._question, folded)) or _asked_date(self._question, folded)
+        return (
+            any(True for _ in occurrences(self._question, folded))
+            or _asked_date(self._question, folded)
+            or self._asked_year(folded)
+        )
+
+    def _asked_year(self, value: str) -> bool:
+        """A year of a span that the question names by its ends."""
+        return _YEAR.fullmatch(value) is not None and bool(self._years) and self._years[0] < value < self._years[-1]
 
     def holders(self, value: str, before: int) -> Iterator[Entry]:
         """The arguments and answers of earlier steps that hold the value, in order of time."""
@@ -96,9 +109,13 @@ class History:
         good = (output for output in earlier if not failed_visibly(output.call.answer))
         return next(good, None) or next(iter(earlier), None)
 
-    def makes_anew(self, call: Call, value: str) -> bool:
-        """Whether a call needs nothing at this place, because it makes it."""
-        return rewrites(call) and any(output.call is call for output in self._outputs.get(value, ()))
+    def makes_anew(self, call: Call, value: str, maker: Call) -> bool:
+        """Whether a call needs nothing of what the maker left in this place, because it makes it itself."""
+        return rewrites(call, maker) and any(output.call is call for output in self._outputs.get(value, ()))
+
+    def was_written(self, word: str, step: int) -> bool:
+        """Whether the arguments of a step, or of one before it, hold a word in whatever case."""
+        return self._written.get(word.lower(), step + 1) <= step
 
     def _candidates(self, value: str) -> list[int]:
         postings = sorted((self._with_word.get(word, []) for word in words_of(value)), key=len)
@@ -119,6 +136,7 @@ def _squeezed(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip().lower()
 
 
+_YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
 _ISO_DATE: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:t[\d:.]+z?)?")
 _MONTHS: Final = [
     "january",

@@ -89,7 +89,10 @@ def _in_leaf(pointer: str, value: Any) -> Iterator[Mention]:
     if whole_path:
         yield from (Mention(pointer, part, whole=False) for part in _parts_of_path(text) if part != text)
         return
+    prose = _is_long(text)
     for path in paths_in(text):
+        if prose and not _surely_path(path):
+            continue
         yield Mention(pointer, path, whole=False, path=True)
         yield from (Mention(pointer, part, whole=False) for part in _parts_of_path(path))
     yield from (Mention(pointer, part, whole=False) for part in _parts_of_text(text) if part != text)
@@ -108,7 +111,7 @@ def _parts_of_path(path: str) -> Iterator[str]:
 
 
 def _parts_of_text(text: str) -> Iterator[str]:
-    long = len(text) > _LONG or "\n" in text
+    long = _is_long(text)
     if not long:
         for match in _QUOTED.finditer(text):
             yield (match[1] or match[2]).strip()
@@ -117,6 +120,15 @@ def _parts_of_text(text: str) -> Iterator[str]:
             yield token
         if "." in token or ":" in token or "-" in token:
             yield from (part for part in re.split("[:.@-]", token) if part != token and is_random(part))
+
+
+def _is_long(text: str) -> bool:
+    return len(text) > _LONG or "\n" in text
+
+
+def _surely_path(path: str) -> bool:
+    """In prose and programs `either/or` is no path."""
+    return path.startswith(("/", "~", ".")) or "://" in path or "." in path.rpartition("/")[2]
 
 
 def _tells(token: str) -> bool:

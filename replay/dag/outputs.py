@@ -10,7 +10,7 @@ from replay.dag.mentions import is_path, paths_in
 from replay.dag.pointers import leaves, parts
 from replay.records import Answer, Call, RpcError, ToolResult, TransportFault, texts_of
 
-__all__ = ["failed_visibly", "makes", "outputs_of", "rewrites", "words_of_tool"]
+__all__ = ["failed_visibly", "is_maker", "outputs_of", "rewrites", "words_of_tool"]
 
 _MAKERS: Final = frozenset(
     [
@@ -55,34 +55,24 @@ _MAKERS: Final = frozenset(
     ]
 )
 _NAMERS: Final = frozenset(["create", "add", "new", "init", "make", "register", "define", "insert", "upsert"])
-_REWRITERS: Final = frozenset(
-    [
-        "create",
-        "save",
-        "make",
-        "mkdir",
-        "new",
-        "download",
-        "export",
-        "generate",
-        "init",
-        "clone",
-        "copy",
-        "move",
-        "rename",
-    ]
+_WHOLE: Final = frozenset(["save", "export", "download", "mkdir", "clone", "generate", "render"])
+_CREATES: Final = frozenset(["create", "write", "new", "make", "init"])
+_CONTAINERS: Final = frozenset(
+    ["file", "workbook", "document", "presentation", "directory", "folder", "database", "repository", "project"]
 )
 _INPUT_KEYS: Final = re.compile(r"(^|_)(in|input|source|src|from|template|image_source|old)(_|$)|^input|^source", re.I)
 _OUTPUT_KEYS: Final = re.compile(
     r"(^|_)(out|output|dest|destination|target|save|to|new)(_|$)|^(output|dest|save)", re.I
 )
-_NAME_KEYS: Final = re.compile(r"^(id|name|key|slug|title)$|(_|[a-z])(id|Id|ID|name|Name)$")
+_NAME_KEY: Final = re.compile(r"(?P<noun>\w*?)_?(?:id|key|name|slug)", re.IGNORECASE)
 _RUNNERS: Final = re.compile(r"execute|run|command|shell|bash|terminal|python|script|eval", re.I)
 _WRITES: Final = re.compile(
     r"""(?:>>?|\btee\b|\bmkdir\b|\btouch\b|\bcp\b|\bmv\b|makedirs|\bto_\w+\(|\.save\w*\(|open\([^)]*["'][wax]b?\+?["']
     |\.write\w*\(|copy\w*\(|rename\(|\bcurl\b.*-o\b|\bwget\b|dump\(|Workbook\()""",
     re.VERBOSE,
 )
+_FAILURE: Final = re.compile(r"error|security violation|fail(?:ed|ure)|validation error|\{?\W*error\W*:", re.IGNORECASE)
+_TRACEBACK: Final = "Traceback (most recent call last)"
 
 
 def words_of_tool(call: Call) -> frozenset[str]:
@@ -92,15 +82,15 @@ def words_of_tool(call: Call) -> frozenset[str]:
     return frozenset(word.lower() for word in re.split(r"[\W_]+", spaced) if word)
 
 
-def makes(call: Call) -> bool:
-    """Whether a tool's name says that it makes or changes something."""
-    return bool(words_of_tool(call) & _MAKERS)
-
-
-def rewrites(call: Call) -> bool:
-    """Whether a call needs nothing at the place it writes to, because it makes what it names anew."""
+def is_maker(call: Call) -> bool:
+    """Whether a tool makes a whole file or directory, rather than changes one."""
     words = words_of_tool(call)
-    return bool(words & _REWRITERS) or {"write", "file"} <= words
+    return bool(words & _WHOLE or words & {"copy", "move", "rename"} or (words & _CREATES and words & _CONTAINERS))
+
+
+def rewrites(call: Call, maker: Call) -> bool:
+    """Whether a call needs nothing of what an earlier one made in the same place, because it makes it anew."""
+    return call.name == maker.name or is_maker(call)
 
 
 def outputs_of(call: Call) -> Iterator[tuple[str, str]]:
@@ -114,10 +104,17 @@ def outputs_of(call: Call) -> Iterator[tuple[str, str]]:
         if is_path(text):
             if _OUTPUT_KEYS.search(key) or (words & _MAKERS and not _INPUT_KEYS.search(key)):
                 yield pointer, text.rstrip("/")
-        elif words & _NAMERS and _NAME_KEYS.search(key) and len(text) >= 4:
+        elif words & _NAMERS and _names_what_is_made(key, words) and len(text) >= 4:
             yield pointer, text
         elif runs and _WRITES.search(value):
             yield from ((pointer, path.rstrip("/")) for path in dict.fromkeys(paths_in(value)))
+
+
+def _names_what_is_made(key: str, words: frozenset[str]) -> bool:
+    """`id` is the id of what a tool makes, and so is `sheet_name` of `create_worksheet`; `page_id` of it is not."""
+    match = _NAME_KEY.fullmatch(key)
+    noun = match["noun"].lower() if match else None
+    return noun == "" or (noun is not None and any(noun in word for word in words))
 
 
 def failed_visibly(answer: Answer | None) -> bool:
@@ -128,5 +125,5 @@ def failed_visibly(answer: Answer | None) -> bool:
         return False
     if isinstance(answer, ToolResult) and answer.is_error:
         return True
-    head = " ".join(text[:80] for text in texts_of(answer)[:1]).lstrip().lower()
-    return head.startswith(("error", "security violation", "failed", "failure", "validation error"))
+    text = next(iter(texts_of(answer)), "").strip()
+    return _FAILURE.match(text[:80]) is not None or _TRACEBACK in text[-6000:]
