@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from replay.records.base import JsonObject, Record
+from replay.records.answer import Answer
+from replay.records.fleet import FleetFacts
 from replay.records.server import Server
 from replay.records.trajectory import Trajectory
 from replay.records.verdict import Verdict
@@ -61,6 +63,25 @@ class RunDocument(Record):
     trajectories: tuple[TrajectoryRow, ...]
     calls: tuple[CallRow, ...]
     summary: JsonObject
+
+
+class CassetteHeader(Record):
+    """First line of a cassette: which fleet gave the answers."""
+
+    format: Literal["replay.cassette"] = CASSETTE_FORMAT
+    version: Literal[1] = CASSETTE_VERSION
+    fleet: FleetFacts
+    servers: tuple[Server, ...]
+
+
+class CassetteAnswer(Record):
+    """Every other line of a cassette: one stored answer."""
+
+    key: str
+    """Of `replay.replayer.answer_key`."""
+    server: str
+    tool: str
+    answer: Answer
 
 
 Migration: TypeAlias = Callable[[JsonObject], JsonObject]

@@ -25,11 +25,12 @@ class ModelSummary(Record):
 
 
 class FailureGroup(Record):
-    """Failures alike: the same tool, outcome and rule."""
+    """Calls alike: the same tool, outcome, reason and rule."""
 
     server: str | None
     tool: str | None
     outcome: Outcome
+    reason: Reason | None = None
     rule: str
     calls: int
     example_file: str
@@ -58,5 +59,7 @@ class RunSummary(Record):
     reasons: dict[Reason, int]
     failures: tuple[FailureGroup, ...]
     """The most frequent first."""
+    inconclusive: tuple[FailureGroup, ...]
+    """Calls that count in no category, likewise."""
     root_causes: tuple[RootCause, ...]
     """Those that most followed from first."""

@@ -169,7 +169,6 @@ class Walk:
             tool=target.record,
             violations=violations,
             rules=self._rules.get(target.server or "", ()),
-            registry_known=self._registry.known,
         )
         if rebound:
             replayed = replayed.model_copy(update={"findings": (*replayed.findings, "rebound")})
@@ -186,7 +185,8 @@ class Walk:
     def _unsent(
         self, call: Call, target: Target, violations: tuple[SchemaViolation, ...], recorded: Judgement | None
     ) -> Settled:
-        judgement = judge_unsent(call, target.record, violations, call.answer)
+        rules = self._rules.get(target.server or "", ())
+        judgement = judge_unsent(call, target.record, violations, call.answer, rules)
         verdict = verdict_unsent(judgement, Findings(recorded=recorded))
         return Settled(call, verdict, target.server, target.tool)
 
@@ -211,7 +211,6 @@ class Walk:
             tool=target.record,
             violations=violations,
             rules=self._rules.get(target.server or "", ()),
-            registry_known=self._registry.known,
         )
 
     def _bound(self, call: Call) -> tuple[dict[str, Any], tuple[Rebinding, ...]]:

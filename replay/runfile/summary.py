@@ -29,7 +29,8 @@ def summarize(run: Run, *, most: int = 10) -> RunSummary:
         models=models,
         outcomes={outcome: outcomes[outcome] for outcome in Outcome},
         reasons=dict(reasons.most_common()),
-        failures=tuple(_failures(run, most)),
+        failures=tuple(_groups(run, f"c.outcome IN {_FAILURES}", most)),
+        inconclusive=tuple(_groups(run, "c.outcome = 'inconclusive'", most)),
         root_causes=tuple(_root_causes(run, most)),
     )
 
@@ -56,16 +57,16 @@ def _models(run: Run) -> Iterator[ModelSummary]:
         )
 
 
-def _failures(run: Run, most: int) -> Iterator[FailureGroup]:
+def _groups(run: Run, where: str, most: int) -> Iterator[FailureGroup]:
     rows = run.connection.execute(
         f"""
-        SELECT c.server, c.tool, c.outcome, c.rule, count(*) AS n, min(c.id) AS first
-        FROM calls c WHERE c.outcome IN {_FAILURES}
-        GROUP BY c.server, c.tool, c.outcome, c.rule ORDER BY n DESC, first LIMIT ?
+        SELECT c.server, c.tool, c.outcome, c.reason, c.rule, count(*) AS n, min(c.id) AS first
+        FROM calls c WHERE {where}
+        GROUP BY c.server, c.tool, c.outcome, c.reason, c.rule ORDER BY n DESC, first LIMIT ?
         """,  # noqa: S608
         (most,),
     ).fetchall()
-    for server, tool, outcome, rule, count, first in rows:
+    for server, tool, outcome, reason, rule, count, first in rows:
         path, name, position, message = run.connection.execute(
             "SELECT f.path, t.name, c.position, c.message FROM calls c JOIN trajectories t ON t.id = c.trajectory "
             "JOIN files f ON f.id = t.file WHERE c.id = ?",
@@ -75,6 +76,7 @@ def _failures(run: Run, most: int) -> Iterator[FailureGroup]:
             server=server,
             tool=tool,
             outcome=outcome,
+            reason=reason if outcome == Outcome.INCONCLUSIVE else None,
             rule=rule,
             calls=count,
             example_file=path,

@@ -1,0 +1,281 @@
+"""`replay classify`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from replay.cli.options import (
+    DEFAULT_FLEET,
+    csv_option,
+    files_argument,
+    fleet_option,
+    json_option,
+    names_option,
+    run_option,
+    tell,
+)
+
+if TYPE_CHECKING:
+    from replay.engine import Options, Progress
+    from replay.formats import ResultsFile
+    from replay.interpreter import Fleet
+    from replay.records.summary import RunSummary
+    from replay.runfile import Run
+
+EXAMPLES = """\b
+Examples:
+  replay classify results/*.json
+  replay classify results/*.json --servers mcp_servers.json --jobs 8
+  replay classify runs/*.json --names '{model}_{task}.json' --allow-effects notion
+  replay classify results/*.json --offline --json > run.json
+  replay classify results/*.json --fail-on not_found,invalid_arguments
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@files_argument
+@fleet_option
+@run_option("The run file: made where there is none, else resumed.")
+@click.option("--fresh", is_flag=True, help="Start the run over; what the run file held is gone.")
+@click.option("--offline", is_flag=True, help="Start no server: judge by stored and recorded answers.")
+@click.option(
+    "--cassette",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Judge by the answers in a cassette file; starts no server.",
+)
+@click.option("--jobs", type=click.IntRange(1, 256), default=4, show_default=True, help="Trajectories side by side.")
+@click.option(
+    "--trials",
+    type=click.IntRange(1, 1000),
+    default=1,
+    help="Re-issue so many times: finds volatile values and flaky outcomes.",
+)
+@click.option(
+    "--allow-effects",
+    multiple=True,
+    metavar="SERVER",
+    help="Re-issue calls of this server although they may change something. Repeatable.",
+)
+@click.option("--only", metavar="GLOB", help="Judge only calls whose SERVER/TOOL matches, e.g. 'excel/*'.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="Take the first N trajectories of each file.")
+@click.option(
+    "--no-rebinding", is_flag=True, help="Send arguments as recorded, also where a producer's new answer differs."
+)
+@click.option(
+    "--fail-on",
+    metavar="OUTCOMES",
+    help="Exit with 1 if a call has one of these outcomes: illegal_format, unknown_tool, invalid_arguments, not_found, "
+    "inconclusive; comma-separated.",
+)
+@names_option
+@json_option
+@csv_option
+def classify(
+    files: tuple[Path, ...],
+    fleet_path: Path | None,
+    run_path: Path,
+    fresh: bool,
+    offline: bool,
+    cassette: Path | None,
+    jobs: int,
+    trials: int,
+    allow_effects: tuple[str, ...],
+    only: str | None,
+    limit: int | None,
+    no_rebinding: bool,
+    fail_on: str | None,
+    names: str | None,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
+    """Put every call into one of five outcomes, by replaying it.
+
+    FILES are results files: M3-Bench, chat messages (OpenAI, Toolathlon), or our own *.trajectory.json. Each call is
+    re-issued through the real MCP server that it names; calls that may change something outside a sandbox are judged
+    by their recorded answer unless you allow them. The run file keeps everything: the same command goes on where an
+    interrupted one stopped.
+    """
+    import anyio
+
+    from replay.engine import Options
+
+    failing = _outcomes(fail_on)
+    fleet = _fleet(fleet_path, needed=not (offline or cassette))
+    options = Options(
+        jobs=jobs,
+        only=only,
+        limit=limit,
+        trials=trials,
+        allow_effects=_known_servers(allow_effects, fleet),
+        rebinding=not no_rebinding,
+        offline=offline or cassette is not None,
+    )
+    results, broken = _open(files, names)
+    with _open_run(run_path, fresh, fleet) as run:
+        anyio.run(_classify, run, results, fleet, options, cassette)
+        summary = _print(run, as_json=as_json, as_csv=as_csv)
+    _finish(summary, broken, failing)
+
+
+def _finish(summary: RunSummary, broken: int, failing: frozenset[str]) -> None:
+    from replay.errors import FoundFailuresError, InputError
+
+    found = {outcome: count for outcome, count in summary.outcomes.items() if outcome in failing and count}
+    if found:
+        raise FoundFailuresError(
+            "--fail-on: found " + ", ".join(f"{count} {outcome}" for outcome, count in found.items())
+        )
+    if broken:
+        raise InputError("", f"{broken} file{'s' if broken > 1 else ''} could not be read; see above")
+
+
+def _outcomes(text: str | None) -> frozenset[str]:
+    from rapidfuzz.process import extractOne
+
+    from replay.errors import UsageError
+    from replay.records import Outcome
+
+    wanted = frozenset(part.strip() for part in (text or "").split(",") if part.strip())
+    for name in sorted(wanted):
+        if name not in set(Outcome):
+            nearest = extractOne(name, [str(outcome) for outcome in Outcome])
+            raise UsageError(f"--fail-on: there is no outcome {name!r}; did you mean {nearest[0] if nearest else '?'}?")
+    return wanted
+
+
+def _fleet(path: Path | None, *, needed: bool) -> Fleet | None:
+    from replay.errors import UsageError
+    from replay.interpreter import Fleet
+
+    if path is None and not DEFAULT_FLEET.exists():
+        if needed:
+            raise UsageError(
+                f"no fleet file: there is no {DEFAULT_FLEET} here. Name one with --servers FILE "
+                "(your MCP client's server JSON will do), or judge by the recorded answers with --offline"
+            )
+        return None
+    return Fleet.load(path or DEFAULT_FLEET)
+
+
+def _known_servers(names: tuple[str, ...], fleet: Fleet | None) -> frozenset[str]:
+    from rapidfuzz.process import extractOne
+
+    from replay.errors import UsageError
+
+    known = list(fleet.servers) if fleet else []
+    for name in names:
+        if known and name not in known:
+            nearest = extractOne(name, known)
+            raise UsageError(
+                f"--allow-effects: there is no server {name!r} in the fleet; the nearest is {nearest[0]!r}"
+            )
+    return frozenset(names)
+
+
+def _open(files: tuple[Path, ...], names: str | None) -> tuple[list[ResultsFile], int]:
+    from replay.errors import FormatError, InputError
+    from replay.formats import FileNames, open_files
+
+    broken: list[FormatError] = []
+
+    def note(error: FormatError) -> None:
+        broken.append(error)
+        tell(f"replay: {error}")
+
+    results = list(open_files(dict.fromkeys(files), FileNames(names), note))
+    for file in results:
+        for warning in file.warnings:
+            tell(f"note: {warning}")
+    if not results:
+        raise InputError("", "no file could be read; see above")
+    return results, len(broken)
+
+
+def _open_run(path: Path, fresh: bool, fleet: Fleet | None) -> Run:
+    from replay.redaction import Redactor
+    from replay.runfile import Run
+
+    return Run.open(path, fresh=fresh, redactor=Redactor(fleet.secrets() if fleet else ()))
+
+
+async def _classify(
+    run: Run, files: list[ResultsFile], fleet: Fleet | None, options: Options, cassette: Path | None
+) -> None:
+    from replay.cli.progress import server_line, shown
+    from replay.engine import Progress, classify_live, classify_stored
+
+    progress = Progress()
+    async with shown(progress):
+        if cassette is not None:
+            await _classify_cassette(run, files, fleet, options, cassette, progress)
+        elif options.offline or fleet is None:
+            await classify_stored(run, files, options, progress=progress, fleet=fleet)
+        else:
+            logs = run.path.with_name(f"{run.path.stem}.logs")
+            await classify_live(
+                run,
+                files,
+                fleet,
+                options,
+                logs=logs,
+                progress=progress,
+                on_event=lambda event: (line := server_line(event)) and tell(f"note: {line}"),
+            )
+    if progress.kept:
+        tell(f"note: {progress.kept} of {progress.total} calls had their verdict from before (--fresh starts over)")
+
+
+async def _classify_cassette(
+    run: Run, files: list[ResultsFile], fleet: Fleet | None, options: Options, path: Path, progress: Progress
+) -> None:
+    from replay.cassette import read_cassette
+    from replay.engine import classify_stored
+
+    cassette = read_cassette(path)
+    for warning in cassette.warnings(fleet):
+        tell(f"note: {warning}")
+    await classify_stored(
+        run,
+        files,
+        options,
+        progress=progress,
+        fleet=fleet,
+        facts=cassette.facts,
+        servers=cassette.servers,
+        answers=cassette.matching(fleet).get,
+    )
+
+
+def _print(run: Run, *, as_json: bool, as_csv: bool) -> RunSummary:
+    from replay.runfile import summarize
+
+    summary = summarize(run)
+    if as_json:
+        from replay.reports.json_ import write_json
+
+        write_json(run, click.get_text_stream("stdout"))
+    elif as_csv:
+        from replay.reports.csv_ import write_csv
+
+        write_csv(run, click.get_text_stream("stdout"))
+    else:
+        from replay.reports.text import summary_text
+
+        click.echo(summary_text(summary))
+        click.echo(
+            f"\nNext: replay browse · replay report --format markdown --call {_example(summary)} · "
+            "replay report --format html -o report.html"
+        )
+    return summary
+
+
+def _example(summary: RunSummary) -> str:
+    if not summary.failures:
+        return "ID"
+    from replay.text import one_line
+
+    first = summary.failures[0]
+    return one_line(f"{first.example_trajectory}:{first.example_call}")

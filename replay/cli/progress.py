@@ -1,0 +1,91 @@
+"""Progress on stderr: a bar in a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+
+from replay.cli.options import is_interactive, tell
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
+
+    from replay.engine import Progress
+    from replay.interpreter import ServerEvent
+
+_BAR_EVERY = 0.1
+_LINE_EVERY = 10.0
+
+
+@asynccontextmanager
+async def shown(progress: Progress) -> AsyncIterator[None]:
+    """Show how far the run is, as long as the block lasts."""
+    show = _bar if is_interactive() else _lines
+    async with anyio.create_task_group() as group:
+        group.start_soon(show, progress)
+        try:
+            yield
+        finally:
+            group.cancel_scope.cancel()
+
+
+def server_line(event: ServerEvent) -> str | None:
+    """What a person wants to know of a server's fate; nothing of each trajectory's own processes."""
+    if event.kind == "failed" and event.trajectory is None:
+        return f"{event.server}: could not be started: {event.message}"
+    if event.kind == "restarted":
+        where = f" (for {event.trajectory})" if event.trajectory else ""
+        return f"{event.server}{where}: restarted: {event.message}"
+    return None
+
+
+async def _bar(progress: Progress) -> None:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    bar = Bar(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}", markup=False),
+        TimeRemainingColumn(compact=True),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    with bar:
+        task = bar.add_task("starting", total=None, rate="")
+        started = time.monotonic()
+        while True:
+            _refresh(bar, task, progress, time.monotonic() - started)
+            await anyio.sleep(_BAR_EVERY)
+
+
+def _refresh(bar: Bar, task: TaskID, progress: Progress, seconds: float) -> None:
+    new = progress.done - progress.kept
+    rate = f"{new / seconds:.0f} calls/s" if new and seconds > 0 else ""
+    bar.update(task, description=_stage(progress), total=progress.total or None, completed=progress.done, rate=rate)
+
+
+def _stage(progress: Progress) -> str:
+    starting = [name for name, event in progress.servers.items() if event.kind == "starting"]
+    if starting and not progress.done > progress.kept:
+        more = f" and {len(starting) - 3} more" if len(starting) > 3 else ""
+        return f"starting {', '.join(starting[:3])}{more}"
+    return "calls"
+
+
+async def _lines(progress: Progress) -> None:
+    started = time.monotonic()
+    while True:
+        await anyio.sleep(_LINE_EVERY)
+        seconds = time.monotonic() - started
+        new = progress.done - progress.kept
+        rate = new / seconds
+        left = f", {(progress.total - progress.done) / rate:.0f} s left" if rate > 0 else ""
+        tell(f"{_stage(progress)}: {progress.done}/{progress.total} done, {rate:.0f} calls/s{left}")

@@ -1,0 +1,196 @@
+"""What an alignment found: scores, pairs of calls, and why a call has no partner."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal, TypeAlias
+
+from replay.records.base import Record
+from replay.records.verdict import Outcome, SchemaViolation
+
+Definitions: TypeAlias = Literal["published", "equations"]
+"""`published`: what the released evaluator computes and the paper's tables hold; `equations`: the paper's own 2-6."""
+
+MatchTriple: TypeAlias = tuple[int, int, float]
+"""Reference call, predicted call (both counted from 0 over the trajectory's steps in order), similarity."""
+
+Why: TypeAlias = Literal["no-such-tool", "below-threshold", "taken", "illegal"]
+"""Why a call has no partner: its tool is not on the other side; the best candidate's similarity is below tau_weak;
+every candidate that is similar enough went to another call; or it is no call at all."""
+
+
+class CallClass(StrEnum):
+    """A predicted call, as the M3-Bench site names them; `unmatched` where no outcome tells the last two apart."""
+
+    CORRECT = "correct"
+    PARTIALLY_CORRECT = "partially_correct"
+    HALLUCINATED = "hallucinated"
+    REDUNDANT = "redundant"
+    UNMATCHED = "unmatched"
+
+
+class Scores(Record):
+    """The metrics of one task, or of many; each in [0, 1]."""
+
+    recall: float
+    precision: float
+    argument_similarity: float
+    argument_similarity_strong: float
+    step_coherence: float
+    order_consistency: float
+    merge_purity: float
+
+
+class Aggregate(Scores):
+    """The metrics over several tasks."""
+
+    num_ids: int
+    total_gt_calls: int
+    total_pred_calls: int
+    matched: int
+    average_steps: float
+    """Predicted steps a task, those without a call included."""
+    average_calls: float
+    """Predicted calls a task."""
+
+
+class Candidate(Record):
+    """The most similar call on the other side."""
+
+    call: int
+    similarity: float
+    taken_by: int | None = None
+    """The call on this side that it went to instead."""
+
+
+class AlignedCall(Record):
+    """One predicted call and what became of it."""
+
+    index: int | None
+    """Counted from 0; None for an illegal call, which stands in no step and enters no metric."""
+    position: str
+    name: str | None = None
+    kind: CallClass
+    why: Why | None = None
+    """Why it has no partner; None where it has one."""
+    best: Candidate | None = None
+    outcome: Outcome | None = None
+    """From the run, where it has one."""
+
+
+class MissedCall(Record):
+    """A reference call that no predicted call was matched with."""
+
+    index: int
+    position: str
+    name: str | None = None
+    why: Why
+    best: Candidate | None = None
+
+
+class McpEvalScores(Record):
+    """MCPEval's scores of one task, or their means; the rates of success are 0 or 1 for one task."""
+
+    strict_name: float
+    strict_parameters: float
+    strict_order: float
+    strict_overall: float
+    strict_success: float
+    flexible_name: float
+    flexible_parameters: float
+    flexible_order: float
+    flexible_overall: float
+    flexible_success: float
+
+
+class McpBenchRates(Record):
+    """MCP-Bench's three rates; None where no call counts in the rate's denominator."""
+
+    valid_tool_names: float | None
+    schema_compliance: float | None
+    execution_success: float | None
+    calls: int
+    inconclusive: int
+    """Calls left out of the last rate because the environment failed, not the model."""
+
+
+class JudgeScores(Record):
+    """What a judge gave, each in [0, 1]; None where the file does not say."""
+
+    completion_rate: float | None = None
+    information_grounding_rate: float | None = None
+
+
+class AlignedTask(Scores):
+    """One task of one results file against the reference."""
+
+    id: str
+    type: str | None = None
+    total_gt_calls: int
+    total_pred_calls: int
+    matched: int
+    steps: int
+    matches: tuple[MatchTriple, ...]
+    calls: tuple[AlignedCall, ...] = ()
+    missed: tuple[MissedCall, ...] = ()
+    mcpeval: McpEvalScores
+    judge: JudgeScores | None = None
+
+
+class TypeRow(Record):
+    """The tasks of one type together."""
+
+    type: str
+    aggregate: Aggregate
+    judge: JudgeScores | None = None
+    average_score: float
+
+
+class AlignedModel(Record):
+    """One results file against the reference."""
+
+    file: str
+    model: str
+    definitions: Definitions
+    tau_strong: float
+    tau_weak: float
+    encoder: str
+    aggregate: Aggregate
+    average_score: float
+    """Mean of the table's columns that are known: seven with a judge's grounding, else six."""
+    aggregate_with_missing: Aggregate
+    """The same, a missing prediction counted as nothing found."""
+    average_score_with_missing: float
+    missing: tuple[str, ...]
+    """Ids that only the reference has."""
+    extra: tuple[str, ...]
+    """Ids that only the results have."""
+    types: tuple[TypeRow, ...]
+    """Worst average score first."""
+    classes: dict[CallClass, int]
+    mcpeval: McpEvalScores
+    mcpbench: McpBenchRates | None = None
+    """None without a run."""
+    judge: JudgeScores | None = None
+
+
+class ReferenceFault(Record):
+    """A call of the reference that no model can be scored against."""
+
+    task: str
+    position: str
+    name: str | None = None
+    outcome: Outcome
+    message: str
+    violations: tuple[SchemaViolation, ...] = ()
+
+
+class SweepRow(Record):
+    """What one threshold gives."""
+
+    threshold: Literal["tau_weak", "tau_strong"]
+    value: float
+    pairs: int
+    """Matched at this tau_weak; or, for tau_strong, matched at the tau_weak in use and at least this similar."""
+    recall: float
+    precision: float
