@@ -1,1 +1,60 @@
-"""."""
+"""Each report renders the same records: markdown, html, json, csv, junit, svg, and the table of the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+
+from replay.redaction import Redactor
+from replay.runfile import Run
+
+FORMATS: Mapping[str, str] = {
+    "markdown": "replay.reports.markdown",
+    "html": "replay.reports.html",
+    "json": "replay.reports.json_",
+    "csv": "replay.reports.csv_",
+    "junit": "replay.reports.junit",
+    "svg": "replay.reports.svg",
+}
+"""Each format: the module that has its `render(run, selection)`; imported when it is used."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a report is about: the whole run where nothing is named."""
+
+    call: str | None = None
+    """`TRAJECTORY:s2c1`, or `MODEL:TRAJECTORY:s2c1`."""
+    trajectory: str | None = None
+    """Its id, or `MODEL:ID`."""
+    model: str | None = None
+
+
+def render(
+    run: Run,
+    format: str,  # noqa: A002
+    *,
+    call: str | None = None,
+    trajectory: str | None = None,
+    model: str | None = None,
+) -> str:
+    """A report as text, without secrets, and with hostile text shown literally.
+
+    Args:
+        run: open for reading or writing.
+        format: one of `FORMATS`.
+        call: the id of the one call that it is about.
+        trajectory: the id of the one trajectory that it is about.
+        model: the one model that it is about.
+
+    Raises:
+        UsageError: an id that is not there, or a run without verdicts.
+    """
+    renderer: Callable[[Run, Selection], str] = import_module(FORMATS[format]).render
+    return renderer(run, Selection(call, trajectory, model))
+
+
+def call_markdown(run: Run, call_ref: str) -> str:
+    """The diagnosis of one call as Markdown for an issue tracker; what `y` copies in the terminal browser."""
+    return Redactor().text(render(run, "markdown", call=call_ref))

@@ -1,1 +1,0 @@
-"""Verdicts to findings in words: what went wrong, where, and what would have been right."""

@@ -1,0 +1,6 @@
+"""From verdicts to findings in words: what is wrong with a call, a trajectory or a run, and what would be right."""
+
+from replay.diagnosis.case import Case
+from replay.diagnosis.findings import findings_of_call, findings_of_run, findings_of_trajectory
+
+__all__ = ["Case", "findings_of_call", "findings_of_run", "findings_of_trajectory"]
