@@ -20,7 +20,8 @@ _JSONC_NOISE: Final = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/|,(?=\s
 _BLANKED: Final = re.compile(r"[^\n]")
 _SERVER_HINTS: Final = frozenset({"command", "url", "serverUrl", "httpUrl"})
 _EXPECTED: Final = 'expected "servers" (replay, VS Code, M3-Bench) or "mcpServers" (Claude Desktop)'
-_LIVE_ELSEWHERE: Final = frozenset({"inputs", "path"})
+_TYPED_FIELDS: Final = frozenset({"version", "call_timeout", "startup_timeout", "max_restarts", "disabled"})
+_NOT_IN_FILES: Final = frozenset({"inputs", "path"})
 
 Place = tuple[str | int, ...]
 
@@ -44,17 +45,32 @@ def read_fleet(path: Path) -> Fleet:
 
 def _from_yaml(path: Path, text: str) -> Fleet:
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-        data = yaml.safe_load(text)
+        loader = yaml.SafeLoader(text)
+        root = loader.get_single_node()
+        lines = _lines_of(path, root)
+        data = _built(loader, root, "")
     except yaml.YAMLError as problem:
         raise FleetError(str(path), _yaml_problem(problem), _mark_of(problem)) from None
-    if not isinstance(root, yaml.MappingNode) or not isinstance(data, dict):
+    except RecursionError:
+        raise FleetError(str(path), "is no fleet file: an anchor contains itself") from None
+    if not isinstance(data, dict):
         raise FleetError(str(path), f"is no fleet file: {_EXPECTED}")
-    lines = _lines_of(path, root)
     if "servers" not in data and ("mcpServers" in data or "mcp" in data):
         return _validated(path, _foreign(path, data), lines)
     _reject_unknown_keys(path, data, lines)
     return _validated(path, {key: value for key, value in data.items() if value is not None}, lines)
+
+
+def _built(loader: yaml.SafeLoader, node: yaml.Node | None, field: str) -> Any:
+    """A node's value. Text stays as it is written: a server may be called `off`, and a version is no number."""
+    if isinstance(node, yaml.MappingNode):
+        loader.flatten_mapping(node)
+        return {str(key.value): _built(loader, value, str(key.value)) for key, value in node.value}
+    if isinstance(node, yaml.SequenceNode):
+        return [_built(loader, item, field) for item in node.value]
+    if not isinstance(node, yaml.ScalarNode) or node.tag.endswith(":null"):
+        return None
+    return loader.construct_object(node) if field in _TYPED_FIELDS else node.value
 
 
 def _validated(path: Path, data: JsonObject, lines: Mapping[Place, int]) -> Fleet:
@@ -69,11 +85,11 @@ def _validated(path: Path, data: JsonObject, lines: Mapping[Place, int]) -> Flee
         raise FleetError(str(path), message[0].lower() + message[1:], _shown(place, lines)) from None
 
 
-def _lines_of(path: Path, root: yaml.Node) -> dict[Place, int]:
+def _lines_of(path: Path, root: yaml.Node | None) -> dict[Place, int]:
     """The line (from 1) of every key and list item."""
     lines: dict[Place, int] = {}
 
-    def walk(node: yaml.Node, place: Place) -> None:
+    def walk(node: yaml.Node | None, place: Place) -> None:
         if isinstance(node, yaml.MappingNode):
             for key, value in node.value:
                 inner = (*place, str(key.value))
@@ -95,7 +111,7 @@ def _lines_of(path: Path, root: yaml.Node) -> dict[Place, int]:
 
 def _reject_unknown_keys(path: Path, data: JsonObject, lines: Mapping[Place, int]) -> None:
     for place, value, model in _objects(data):
-        known = [name for name in model.model_fields if name not in _LIVE_ELSEWHERE]
+        known = [name for name in model.model_fields if name not in _NOT_IN_FILES]
         for key in value:
             if key not in known:
                 nearest = process.extractOne(str(key), known)

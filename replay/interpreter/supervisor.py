@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -20,6 +21,7 @@ from replay.text import one_line, printable
 
 _PING_PATIENCE: Final = 5.0
 _REASON_LENGTH: Final = 300
+_COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Supervisor:
@@ -58,7 +60,7 @@ class Supervisor:
             name=self.name,
             state=self.spec.state,
             error=connection.message,
-            stderr_tail=printable(self._redactor.text(tail)) if tail else None,
+            stderr_tail=printable(self._redactor.text(_COLOUR.sub("", tail))) if tail else None,
             notes=self._notes.all(),
         )
 
