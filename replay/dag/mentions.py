@@ -25,8 +25,8 @@ _PATH: Final = re.compile(
 )
 _TOKEN: Final = re.compile(r"\w(?:[\w:.@-]*\w)?")
 _QUOTED: Final = re.compile(r"'([^'\n]{4,200})'|\"([^\"\n]{4,200})\"")
-_WHOLE_PATH: Final = re.compile(r"(?:[A-Za-z]:[\\/]|~?/|\.{1,2}/)[^\n\"'<>|*?]{1,400}")
-_RELATIVE: Final = re.compile(r"[\w.@+ -]+(?:/[\w.@+ -]+)*\.[A-Za-z]\w{0,5}|[\w.@+-]+(?:/[\w.@+-]+)+/?")
+_WHOLE_PATH: Final = re.compile(r"(?:[A-Za-z]:[\\/]|~?/|\.{1,2}/)(?:(?! [/.~-])[^\n\"'<>|*?]){1,400}")
+_RELATIVE: Final = re.compile(r"[\w.@+-]+(?:/[\w.@+-]+)*\.[A-Za-z]\w{0,5}|[\w.@+-]+(?:/[\w.@+-]+)+/?")
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from replay.dag.constants import is_random
@@ -43,9 +43,8 @@ def ancestors(path: str) -> Iterator[str]:
             yield path
 
 
-def _shared_directory(paths: Iterable[str]) -> Iterator[str]:
+def _shared_directory(paths: Collection[str]) -> Iterator[str]:
     """The deepest directory that most paths lie in, unless its name is one that a tool made up."""
-    paths = list(paths)
     if len(paths) < _FEWEST:
         return
     counts = Counter(above for path in paths for above in (path, *ancestors(path)))
@@ -53,6 +52,8 @@ def _shared_directory(paths: Iterable[str]) -> Iterator[str]:
     children: Counter[str] = Counter()
     for path in set(counts):
         children[path.rpartition("/")[0]] += 1
-    branching = [path for path in shared if children[path] > 1 and not is_random(path.rpartition("/")[2])]
+    branching = [
+        path for path in shared if (children[path] > 1 or path in paths) and not is_random(path.rpartition("/")[2])
+    ]
     if branching:
         yield min(branching, key=len)
