@@ -2,13 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 
 from pydantic import Field
+from rapidfuzz import fuzz
 
-from replay.outcomes.names import read_name
+from replay.outcomes.answers import judge_answer
+from replay.outcomes.names import ToolName, read_name
 from replay.records import Call, Judgement, Outcome, Reason, Record, Server
+
+REGISTRY_RULES: dict[str, tuple[str, str]] = {
+    "registry.local-tool": ("The tool belongs to the harness; no MCP server has it.", "local-python-execute"),
+    "registry.server-unavailable": ("The tool's server is in the fleet and did not start.", "maps/geocode"),
+    "registry.placeholder": ("The name is a placeholder copied from a prompt, not a tool.", "server/tool"),
+    "registry.bare-name": ("The name lacks its server; exactly one server has such a tool.", "read_file"),
+    "registry.other-server": ("The tool exists, but on another server.", "time/read_file"),
+    "registry.misspelt": ("The tool does not exist; one with nearly the same name does.", "filesystem/raed_file"),
+    "registry.no-such-tool": ("No server of the fleet has the tool.", "ocr/perform"),
+    "registry.not-in-fleet": (
+        "The fleet has no such tool, but the recorded answer shows that it ran: it was recorded on another fleet.",
+        "pdf-tools/read_pdf",
+    ),
+}
+"""Rule id -> what it says, and a name as an example."""
+
+_PLACEHOLDER = re.compile(
+    r"[<{\[(]?(?:mcp[_-]?)?server(?:[_-]?name)?[>}\])]?\s*(?:/|__|-|\.|:)\s*[<{\[(]?tool(?:[_-]?name)?[>}\])]?"
+    r"|(?:your|my|the|some|example)[_-](?:server|tool)\b.*|<[^<>]{1,40}>|\{[^{}]{1,40}\}|(?:tool|function)[_-]?name|tool|function",
+    re.IGNORECASE,
+)
+_CLOSE, _NEAR, _MOST_NAMES = 82.0, 60.0, 3
 
 
 class Registry(Record):
@@ -32,6 +57,25 @@ class Registry(Record):
         """Whether the name as written is one of the harness's own tools."""
         return any(fnmatchcase(name, pattern) for pattern in self.local_tools)
 
+    def read(self, call: Call) -> ToolName:
+        """The server and tool that a call names: as its reader knew, else as the fleet's names tell."""
+        if (
+            call.server is not None
+            and call.tool is not None
+            and call.server in {*self.servers, *self.unavailable, *self.server_names}
+        ):
+            return ToolName(call.server, call.tool)
+        return read_name(call.name or "", (*self.server_names, *self.servers, *self.unavailable))
+
+    def tool_names(self) -> list[str]:
+        """`server/tool` of all tools that are known."""
+        return [
+            f"{name}/{tool.name}"
+            for name, server in sorted(self.servers.items())
+            if has_tools_list(server)
+            for tool in server.tools
+        ]
+
 
 def has_tools_list(server: Server) -> bool:
     """Whether the server answered tools/list."""
@@ -39,31 +83,90 @@ def has_tools_list(server: Server) -> bool:
 
 
 def judge_registry(call: Call, registry: Registry) -> Judgement | None:
-    """Judge whether the tool exists; None where it does, or where no tools/list is known."""
+    """Judge whether the tool exists; None where it does, or where nothing is known of its server's tools."""
     if call.name is None:
         return None
     if registry.is_local(call.name):
-        return _judgement(
-            Outcome.INCONCLUSIVE,
-            "registry.local-tool",
-            f"{call.name} is a tool of the harness, not of an MCP server.",
-            Reason.NOT_IN_FLEET,
+        return _open(
+            "registry.local-tool", f"{call.name} is a tool of the harness; no MCP server has it.", Reason.NOT_IN_FLEET
         )
-    if not registry.known:
+    if not registry.known and not registry.unavailable:
         return None
-    server, tool = read_name(call.name, registry.server_names)
-    if server in registry.unavailable:
-        return _judgement(
-            Outcome.INCONCLUSIVE,
-            "registry.server-unavailable",
-            f"Server {server} did not start: {registry.unavailable[server]}",
-            Reason.SERVER_UNAVAILABLE,
-        )
-    known = registry.servers.get(server or "")
-    if known is not None and known.tool(tool) is not None:
-        return None
-    return _judgement(Outcome.UNKNOWN_TOOL, "registry.no-such-tool", f"No server of the fleet has a tool {call.name}.")
+    server, tool = registry.read(call)
+    if server is not None and server in registry.unavailable:
+        why = registry.unavailable[server]
+        return _open("registry.server-unavailable", f"Server {server} did not start: {why}", Reason.SERVER_UNAVAILABLE)
+    here = registry.servers.get(server) if server is not None else None
+    exists = here is not None and (not has_tools_list(here) or here.tool(tool) is not None)
+    return None if exists or not registry.known else _judge_missing(call, call.name, registry)
 
 
-def _judgement(outcome: Outcome, rule: str, message: str, reason: Reason | None = None) -> Judgement:
-    return Judgement(outcome=outcome, reason=reason, rule=rule, evidence="registry", message=message)
+def _judge_missing(call: Call, name: str, registry: Registry) -> Judgement:
+    """Judge a call to a tool that no tools/list holds."""
+    if _ran_when_recorded(call):
+        text = f"No server of this fleet has {name}, but the recorded answer shows that it ran."
+        return _open("registry.not-in-fleet", text, Reason.NOT_IN_FLEET)
+    server, tool = registry.read(call)
+    return _unknown(name, server, tool, registry, known_server=server in registry.servers)
+
+
+def nearest_names(name: str, tool: str, registry: Registry) -> tuple[str, ...]:
+    """Names that exist and come nearest, best first: the same tool name before similar ones."""
+    names = registry.tool_names()
+    same = [full for full in names if _bare(full) in (tool, name)]
+    folded = [full for full in names if full not in same and _fold(_bare(full)) in (_fold(tool), _fold(name))]
+    scored = [
+        (max(fuzz.ratio(_fold(full), _fold(name)), fuzz.ratio(_fold(_bare(full)), _fold(tool))), full)
+        for full in names
+        if full not in same and full not in folded
+    ]
+    similar = [full for score, full in sorted(scored, key=lambda pair: (-pair[0], pair[1])) if score >= _NEAR]
+    return tuple([*same, *folded, *similar][:_MOST_NAMES])
+
+
+def _unknown(name: str, server: str | None, tool: str, registry: Registry, *, known_server: bool) -> Judgement:
+    near = nearest_names(name, tool, registry)
+    said = (
+        f'No server of the fleet has a tool "{name}"' if not known_server else f'Server {server} has no tool "{tool}"'
+    )
+    hint = f"; nearest: {', '.join(near)}" if near else ""
+    if _PLACEHOLDER.fullmatch(name.strip()):
+        return _none("registry.placeholder", f'"{name}" is a placeholder, not the name of a tool.', ())
+    holders = [full for full in registry.tool_names() if _bare(full) in (tool, name)]
+    if holders and (server is None or not known_server) and _bare(holders[0]) == name and len(holders) == 1:
+        return _none(
+            "registry.bare-name", f'"{name}" lacks its server; {holders[0]} is the only tool of that name.', near
+        )
+    if holders:
+        return _none("registry.other-server", f"{said}; {', '.join(holders[:3])} exists.", near)
+    if near and _closeness(near[0], name, tool) >= _CLOSE:
+        return _none("registry.misspelt", f"{said}{hint}.", near)
+    return _none("registry.no-such-tool", f"{said}{hint}.", near)
+
+
+def _closeness(full: str, name: str, tool: str) -> float:
+    return max(fuzz.ratio(_fold(_bare(full)), _fold(tool)), fuzz.ratio(_fold(full), _fold(name)))
+
+
+def _ran_when_recorded(call: Call) -> bool:
+    """Whether the recorded answer is one that a tool gave, be it an error of its own."""
+    if call.answer is None or call.answer.kind == "fault":
+        return False
+    judged = judge_answer(call, call.answer, evidence="recorded")
+    return judged.outcome not in (Outcome.UNKNOWN_TOOL, Outcome.ILLEGAL_FORMAT) and judged.rule != "answer.error"
+
+
+def _bare(full: str) -> str:
+    return full.partition("/")[2]
+
+
+def _fold(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", name.casefold())
+
+
+def _none(rule: str, message: str, nearest: tuple[str, ...]) -> Judgement:
+    return Judgement(outcome=Outcome.UNKNOWN_TOOL, rule=rule, evidence="registry", message=message, nearest=nearest)
+
+
+def _open(rule: str, message: str, reason: Reason) -> Judgement:
+    return Judgement(outcome=Outcome.INCONCLUSIVE, reason=reason, rule=rule, evidence="registry", message=message)

@@ -1,0 +1,214 @@
+"""Answers that are a JSON object whose only substance is an error."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from replay.records import JsonObject
+
+LARGEST_ERROR_BODY = 60_000
+
+_ERROR_KEYS = ("error", "errors", "err", "exception", "error_message", "errormessage", "error_description", "fault")
+_MESSAGE_KEYS = ("message", "msg", "detail", "details", "reason", "description", "title", "hint", "result", "text")
+_STATUS_KEYS = ("status", "statuscode", "status_code", "code", "http_status", "httpstatus", "error_code", "errorcode")
+_SUCCESS_KEYS = ("success", "ok", "succeeded", "successful")
+_BESIDE_THE_POINT = frozenset(
+    {
+        *_ERROR_KEYS,
+        *_MESSAGE_KEYS,
+        *_STATUS_KEYS,
+        *_SUCCESS_KEYS,
+        "object",
+        "type",
+        "kind",
+        "name",
+        "iserror",
+        "is_error",
+    }
+    | {
+        "request_id",
+        "requestid",
+        "trace_id",
+        "timestamp",
+        "time",
+        "path",
+        "url",
+        "uri",
+        "documentation_url",
+        "docs",
+        "help",
+    }
+    | {
+        "suggestion",
+        "suggestions",
+        "stack",
+        "stacktrace",
+        "traceback",
+        "trace",
+        "tool",
+        "tool_name",
+        "retryable",
+        "retry_after",
+    }
+    | {
+        "instance",
+        "level",
+        "domain",
+        "metadata",
+        "context",
+        "category",
+        "id",
+        "jsonrpc",
+        "data",
+        "error_type",
+        "errortype",
+    }
+    | {"action", "operation", "query", "input", "available", "recoverable", "severity"}
+)
+_BESIDE_STARTS = ("available", "valid_", "supported", "error", "suggest", "allowed")
+_BESIDE_ENDS = ("url", "uri", "timestamp", "_at", "_id", "hint", "help")
+_NOTHING = frozenset(
+    {"", "none", "null", "nil", "no", "false", "ok", "0", "n/a", "-", "undefined", "no error", "no errors"}
+)
+_FAILED = frozenset(
+    {"error", "failed", "failure", "fail", "exception", "invalid", "not_found", "denied", "rejected", "err"}
+)
+
+
+class BodyError(NamedTuple):
+    """The error that a JSON body reports."""
+
+    message: str
+    status: int | None
+    """HTTP status, or JSON-RPC code, where it holds one."""
+
+
+def parse_body(text: str) -> Any:
+    """The JSON value that is the whole text, or the Python literal of a dict; None where it is neither, or large."""
+    stripped = text.strip()
+    if len(stripped) > LARGEST_ERROR_BODY or stripped[:1] not in ("{", "[", '"'):
+        return None
+    try:
+        return json.loads(stripped)
+    except (ValueError, RecursionError):
+        pass
+    if stripped[:2] not in ("{'", "[{") or len(stripped) > LARGEST_ERROR_BODY // 4:
+        return None
+    try:
+        return ast.literal_eval(stripped)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+
+
+def error_in(value: Any, echoed: tuple[str, ...] = ()) -> BodyError | None:
+    """The error that a JSON value is, if it is nothing else.
+
+    Args:
+        value: what `parse_body` gave.
+        echoed: names of fields that only repeat the call's arguments.
+    """
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if not isinstance(value, dict) or not value:
+        return None
+    body = {str(key).casefold(): part for key, part in value.items()}
+    inner = body.get("result", body.get("response"))
+    if isinstance(inner, dict) and all(key in ("result", "response", "jsonrpc", "id", "status") for key in body):
+        return error_in(inner, echoed)
+    error = next((body[key] for key in _ERROR_KEYS if not _is_nothing(body.get(key))), None)
+    status = _status_of(body) or (_status_of(_folded(error)) if isinstance(error, dict) else None)
+    if _says_failed(body) or (not _has_substance(body, echoed) and _reports(body, error, status)):
+        return BodyError(_message_of(body, error), status)
+    return None
+
+
+def sole_text(value: Any) -> str | None:
+    """The string that an object of one field holds (`{"result": "..."}`), or a bare JSON string."""
+    if isinstance(value, dict) and len(value) == 1:
+        value = next(iter(value.values()))
+    return value if isinstance(value, str) else None
+
+
+def is_empty(value: Any) -> bool:
+    """Whether a JSON value holds no result: empty, or an object with an empty list in it and no other data."""
+    if isinstance(value, dict):
+        return not any(map(_is_data, value.values())) and all(
+            key.casefold() in _BESIDE_THE_POINT or not part for key, part in value.items() if isinstance(key, str)
+        )
+    return value is None or value in ("", [])
+
+
+def _is_data(part: Any) -> bool:
+    return isinstance(part, list | dict) and bool(part)
+
+
+def _folded(body: JsonObject) -> JsonObject:
+    return {str(key).casefold(): part for key, part in body.items()}
+
+
+def _is_nothing(part: Any) -> bool:
+    return not part or (isinstance(part, str) and part.strip().casefold() in _NOTHING)
+
+
+def _says_failed(body: JsonObject) -> bool:
+    if any(body.get(key) is False for key in _SUCCESS_KEYS) or any(
+        body.get(key) is True for key in ("iserror", "is_error")
+    ):
+        return True
+    explained = any(not _is_nothing(body.get(key)) for key in (*_ERROR_KEYS, *_MESSAGE_KEYS))
+    return explained and any(
+        str(body.get(key, "")).casefold() in _FAILED for key in ("status", "object", "type", "state")
+    )
+
+
+def _reports(body: JsonObject, error: Any, status: int | None) -> bool:
+    if error is not None:
+        return True
+    explained = any(
+        isinstance(body.get(key), str | list) and body[key] for key in ("message", "msg", "detail", "reason", "title")
+    )
+    if explained and (status is not None and (400 <= status < 600 or -32800 < status <= -32000)):
+        return True
+    return set(body) == {"detail"} and explained
+
+
+def _has_substance(body: JsonObject, echoed: tuple[str, ...]) -> bool:
+    """Whether the body holds data beside what belongs to an error; scalars after a leading error belong to it."""
+    names = {name.casefold() for name in echoed}
+    leads = next(iter(body)) in _ERROR_KEYS
+    for key, part in body.items():
+        beside = (
+            key in _BESIDE_THE_POINT or key in names or key.startswith(_BESIDE_STARTS) or key.endswith(_BESIDE_ENDS)
+        )
+        if not beside and not _is_nothing(part) and not (leads and not isinstance(part, list | dict)):
+            return True
+    return isinstance(body.get("data"), list | dict) and bool(body["data"]) and "code" not in body
+
+
+def _status_of(body: JsonObject) -> int | None:
+    for key in _STATUS_KEYS:
+        part = body.get(key)
+        if isinstance(part, str) and part.lstrip("-").isdigit():
+            part = int(part)
+        if isinstance(part, int) and not isinstance(part, bool) and (400 <= part < 600 or -33000 < part <= -32000):
+            return part
+    return None
+
+
+def _message_of(body: JsonObject, error: Any) -> str:
+    parts = [*_strings(error), *(text for key in (*_MESSAGE_KEYS, "code", "name") for text in _strings(body.get(key)))]
+    return ": ".join(dict.fromkeys(parts))[:4000] or json.dumps(body, default=str)[:400]
+
+
+def _strings(part: Any, depth: int = 0) -> Iterator[str]:
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, dict) and depth < 4:
+        for inner in part.values():
+            yield from _strings(inner, depth + 1)
+    elif isinstance(part, list) and depth < 4:
+        for inner in part[:20]:
+            yield from _strings(inner, depth + 1)

@@ -1,0 +1,218 @@
+"""Tools whose answer is what somebody stored: there, error words are content."""
+
+from __future__ import annotations
+
+import re
+
+from replay.outcomes.mentions import Mentions
+from replay.outcomes.phrases import FAILED_READING, FRAME, PREFIX, SENTENCE
+from replay.records import Tool
+
+_VERBS = frozenset(
+    [
+        "read",
+        "cat",
+        "get",
+        "fetch",
+        "view",
+        "open",
+        "show",
+        "download",
+        "load",
+        "retrieve",
+        "extract",
+        "convert",
+        "head",
+        "tail",
+        "display",
+        "print",
+        "dump",
+        "recall",
+        "echo",
+        "scrape",
+        "crawl",
+        "browse",
+        "export",
+        "transcribe",
+    ]
+)
+_NOUNS = frozenset(
+    [
+        "file",
+        "files",
+        "text",
+        "content",
+        "contents",
+        "document",
+        "documents",
+        "doc",
+        "docs",
+        "note",
+        "notes",
+        "page",
+        "pages",
+        "resource",
+        "url",
+        "markdown",
+        "html",
+        "json",
+        "blob",
+        "message",
+        "messages",
+        "snippet",
+        "log",
+        "logs",
+        "lines",
+        "line",
+        "paragraph",
+        "memory",
+        "raw",
+        "body",
+        "transcript",
+        "comment",
+        "comments",
+        "readme",
+        "source",
+        "article",
+        "section",
+        "email",
+        "mail",
+        "thread",
+        "history",
+        "variable",
+        "env",
+        "secret",
+        "clipboard",
+        "screen",
+    ]
+)
+_ALONE = frozenset(["fetch", "read", "cat", "echo", "view", "open", "recall", "scrape"])
+_ASKING = frozenset(
+    [
+        "search",
+        "find",
+        "query",
+        "list",
+        "ask",
+        "chat",
+        "summarize",
+        "summarise",
+        "answer",
+        "explain",
+        "translate",
+        "analyze",
+        "analyse",
+        "generate",
+        "think",
+    ]
+)
+_RUNNING = frozenset(
+    [
+        "run",
+        "exec",
+        "execute",
+        "shell",
+        "command",
+        "terminal",
+        "bash",
+        "python",
+        "process",
+        "cmd",
+        "eval",
+        "evaluate",
+        "script",
+        "powershell",
+        "code",
+        "sandbox",
+        "repl",
+    ]
+)
+_RUN_ARGUMENTS = frozenset(["command", "cmd", "commands", "code", "script", "shell_command"])
+_CHANGING = frozenset(
+    [
+        "delete",
+        "remove",
+        "update",
+        "edit",
+        "modify",
+        "rename",
+        "set",
+        "unset",
+        "close",
+        "stop",
+        "kill",
+        "cancel",
+        "drop",
+        "unmerge",
+        "merge",
+        "replace",
+        "patch",
+    ]
+)
+_READING_PROGRAM = re.compile(
+    r"^\W*(?:cat|head|tail|less|more|grep|sed|awk|journalctl|type|Get-Content|bat|jq|strings|xxd|echo|printf)\b"
+)
+_PATH = re.compile(r"(?:[A-Za-z]:\\|/)[\w.\-/\\ ]*[\w\-]")
+_DATA_FILE = re.compile(r"\.(?:jsonl?|ndjson|json5|geojson|ipynb)\b", re.IGNORECASE)
+
+
+def words_of(tool_name: str) -> list[str]:
+    """A tool name's words, in lower case: `readTextFile` and `read_text_file` alike."""
+    return [word.casefold() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", tool_name)]
+
+
+def returns_content(mentions: Mentions, tool: Tool | None) -> bool:
+    """Whether the tool, by its name, hands out stored text as it is."""
+    words = words_of(mentions.tool_name)
+    if runs_commands(mentions):
+        return any(_READING_PROGRAM.match(value) for value in mentions.texts)
+    if not words or (
+        tool is not None and tool.annotations and tool.annotations.get("destructiveHint") is True and not tool.read_only
+    ):
+        return False
+    return (len(words) == 1 and words[0] in _ALONE) or bool(_VERBS & set(words[:3]) and _NOUNS & set(words))
+
+
+def asks_a_question(mentions: Mentions) -> bool:
+    """Whether the tool, by its name, searches or writes prose: its answer may be any sentence."""
+    return bool(_ASKING & set(words_of(mentions.tool_name)))
+
+
+def changes_something(mentions: Mentions) -> bool:
+    """Whether the tool, by its name, changes a thing that must be there."""
+    return bool(_CHANGING & set(words_of(mentions.tool_name)[:3]))
+
+
+def runs_commands(mentions: Mentions) -> bool:
+    """Whether the tool, by its name or its arguments, runs a program."""
+    named = _RUNNING & set(words_of(mentions.tool_name))
+    return bool(named) or any(name.casefold() in _RUN_ARGUMENTS for name in mentions.argument_names)
+
+
+def is_stored_text(text: str, mentions: Mentions) -> bool:
+    """Whether an error-shaped answer of a tool that returns content is that content.
+
+    A server that reports a failure names what failed: an argument or its value, or the tool. Content names its own
+    things: other paths, several lines, the line break that ends a file.
+    """
+    if _names_the_call(text, mentions) or (FRAME.match(text) and not text.endswith("\n")):
+        return False
+    several_lines = text.strip("\n").count("\n") > 1
+    return bool(_PATH.search(text)) or text.endswith("\n") or several_lines or not _reads_like_a_report(text, mentions)
+
+
+def is_stored_json(text: str, mentions: Mentions) -> bool:
+    """Whether an error-shaped JSON body of a tool that returns content is that content."""
+    if _names_the_call(text, mentions):
+        return False
+    return text.endswith("\n") or any(_DATA_FILE.search(value) for value in mentions.texts)
+
+
+def _names_the_call(text: str, mentions: Mentions) -> bool:
+    return mentions.value_named_in(text) or mentions.tool_named_in(text) or mentions.arguments_named_in(text)
+
+
+def _reads_like_a_report(text: str, mentions: Mentions) -> bool:
+    if PREFIX.match(text) or FAILED_READING.match(text):
+        return True
+    return not mentions.texts and SENTENCE.match(text) is not None

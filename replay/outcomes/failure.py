@@ -1,0 +1,204 @@
+"""Is the whole answer an error? Structure first, words last."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, NamedTuple
+
+from replay.outcomes.bodies import error_in, sole_text
+from replay.outcomes.content import (
+    asks_a_question,
+    changes_something,
+    is_stored_json,
+    is_stored_text,
+    returns_content,
+    runs_commands,
+)
+from replay.outcomes.mentions import Mentions
+from replay.outcomes.phrases import (
+    CLAUSE,
+    FRAME,
+    HEADING,
+    NEEDLESS,
+    NOTHING_THERE,
+    PREFIX,
+    SENTENCE,
+    SHELL,
+    SUCCESS_START,
+    TOOL_UNKNOWN,
+    WRAPPING,
+    http_status,
+    rpc_code,
+)
+from replay.records import Certainty, RpcError, TextAnswer, Tool, ToolResult
+
+LONGEST_REPORT = 20_000
+_LONGEST_SENTENCE = 600
+_LONGEST_CLAUSE = 240
+_LONGEST_REFUSAL = 120
+_EXIT = re.compile(
+    r"(?:\b(?:return|exit)[ _]?(?:code|status)|\bexited with(?: an?)?(?: (?:code|status))?|\breturncode|\bstatus code)"
+    r"\W{0,4}(-?\d{1,10})\b",
+    re.IGNORECASE,
+)
+_EXIT_KEYS = ("exit_code", "exitcode", "returncode", "return_code", "exitstatus", "exit_status")
+
+Basis = Literal["protocol", "flag", "exit", "body", "prefix", "sentence"]
+
+
+class Failure(NamedTuple):
+    """An answer that as a whole reports a failure."""
+
+    text: str
+    """What the rules look at: the message, without what only wraps it."""
+    basis: Basis
+    certainty: Certainty = "certain"
+    status: int | None = None
+    """HTTP status where the answer holds one."""
+    code: int | None = None
+    """JSON-RPC error code where the answer holds one."""
+
+
+class Exit(NamedTuple):
+    """How a program that a tool ran has ended."""
+
+    code: int
+    output: str
+
+
+def protocol_failure(answer: RpcError) -> Failure:
+    """The failure that a JSON-RPC error is."""
+    data = "" if answer.data is None else f" {answer.data!s}"[:4000]
+    return _failure(answer.message[:LONGEST_REPORT] + data, "protocol", code=answer.code)
+
+
+def exit_of(text: str, tail: str, body: object, mentions: Mentions) -> Exit | None:
+    """How the program ended, where the tool runs programs and says so."""
+    if not runs_commands(mentions):
+        return None
+    if isinstance(body, dict):
+        codes = [part for key, part in body.items() if str(key).casefold().replace("-", "_") in _EXIT_KEYS]
+        if codes and isinstance(codes[0], int):
+            return Exit(
+                codes[0], "\n".join(str(body[key]) for key in ("stdout", "stderr", "output", "error") if body.get(key))
+            )
+    found = list(_EXIT.finditer(tail[-400:]))
+    if found:
+        start = max(0, len(tail) - 400) + found[-1].start()
+        return Exit(int(found[-1][1]), _without_line(tail, start))
+    first = _EXIT.search(text.split("\n", 1)[0][:300])
+    return Exit(int(first[1]), text) if first else None
+
+
+def text_failure(text: str, *, flagged: bool, mentions: Mentions, tool: Tool | None, body: object) -> Failure | None:
+    """The failure that a text is as a whole; None where it is an answer.
+
+    Args:
+        text: the text blocks, joined; cut where it is longer than any error report.
+        flagged: the server marked the answer as an error.
+        mentions: the call's arguments.
+        tool: the tool's description, where it is known.
+        body: the JSON value that is the whole text, or None.
+    """
+    error = error_in(body, mentions.argument_names)
+    if error is not None:
+        if not flagged and returns_content(mentions, tool) and is_stored_json(text, mentions):
+            return None
+        return _failure(error.message, "flag" if flagged else "body", status=error.status)
+    if flagged:
+        return _failure(text, "flag")
+    inner = sole_text(body)
+    if inner is None and body is not None:
+        return None
+    basis = _shape(inner if inner is not None else text, mentions, tool)
+    return (
+        _failure(inner if inner is not None else text, basis, "likely" if basis == "sentence" else "certain")
+        if basis
+        else None
+    )
+
+
+def exit_failure(ended: Exit) -> Failure:
+    """The failure that a program's non-zero exit is."""
+    return _failure(ended.output, "exit", "likely")
+
+
+def peel(text: str) -> str:
+    """An error text without what only wraps it (`Error executing tool x: `, `MCP error -32603: `, `Error: `)."""
+    for _ in range(6):
+        inner = WRAPPING.sub("", text.strip(), count=1)
+        if inner == text:
+            break
+        text = inner
+    return text.strip()
+
+
+def _failure(
+    text: str, basis: Basis, certainty: Certainty = "certain", status: int | None = None, code: int | None = None
+) -> Failure:
+    number = code or rpc_code(text) or (status if status is not None and status < 0 else None)
+    http = status if status is not None and status > 0 else http_status(text)
+    return Failure(text.strip(), basis, certainty, http, number)
+
+
+def _shape(text: str, mentions: Mentions, tool: Tool | None) -> Basis | None:
+    """Whether an unflagged text is a report of a failure: by its prefix, or as a sentence."""
+    stripped = mentions.without_values(HEADING.sub("", text.lstrip(), count=1)).strip()
+    if TOOL_UNKNOWN.search(text[:300]) and len(stripped) <= _LONGEST_SENTENCE and mentions.tool_named_in(text[:300]):
+        return "prefix"
+    if (
+        not stripped
+        or len(stripped) > LONGEST_REPORT
+        or SUCCESS_START.match(stripped)
+        or _was_asked_for(text, mentions, tool)
+    ):
+        return None
+    stores = returns_content(mentions, tool)
+    if stores and is_stored_text(text, mentions):
+        return None
+    if PREFIX.match(stripped) or FRAME.match(stripped):
+        return "prefix"
+    return "sentence" if _is_report(stripped, text, mentions, stores=stores) else None
+
+
+def _is_report(stripped: str, text: str, mentions: Mentions, *, stores: bool) -> bool:
+    """Whether a short text that does not call itself an error is a report of a failure all the same."""
+    lines = stripped.count("\n") + 1
+    if len(stripped) > _LONGEST_SENTENCE or lines > 8:
+        return False
+    if runs_commands(mentions):
+        return SENTENCE.match(stripped) is not None or (not stores and SHELL.match(stripped) is not None)
+    if SENTENCE.match(stripped) or (changes_something(mentions) and NOTHING_THERE.match(stripped)):
+        return True
+    if not stores and len(stripped) <= _LONGEST_REFUSAL and lines == 1 and NEEDLESS.match(stripped):
+        return True
+    prose = stores or asks_a_question(mentions)
+    first = stripped.split("\n", 1)[0][:_LONGEST_CLAUSE]
+    return (not prose or mentions.value_named_in(text)) and CLAUSE.search(first) is not None and (lines <= 2 or stores)
+
+
+def _was_asked_for(text: str, mentions: Mentions, tool: Tool | None) -> bool:
+    """Whether the text's error word is a choice that the call made among those that the tool offers."""
+    first = re.match(r"\W*(\w+)", text)
+    if first is None:
+        return False
+    chosen = [name for name, value in mentions.by_name.items() if value.casefold() == first[1].casefold()]
+    if tool is None or not isinstance(tool.input_schema, dict):
+        return any(re.search(r"(?:type|kind|level|severity|status|category)$", name, re.IGNORECASE) for name in chosen)
+    properties = tool.input_schema.get("properties")
+    fields = [properties.get(name) for name in chosen] if isinstance(properties, dict) else []
+    return any(
+        isinstance(field, dict) and mentions.by_name[name] in field.get("enum", ())
+        for name, field in zip(chosen, fields, strict=False)
+    )
+
+
+def _without_line(text: str, place: int) -> str:
+    """The text without the line that holds a place."""
+    start, end = text.rfind("\n", 0, place) + 1, text.find("\n", place)
+    return (text[:start] + (text[end:] if end >= 0 else "")).strip()
+
+
+def flagged_by_server(answer: ToolResult | TextAnswer, blocks: tuple[dict[str, object], ...]) -> bool:
+    """Whether the server, or the harness that recorded it, marked the answer as an error."""
+    return (isinstance(answer, ToolResult) and answer.is_error) or any(block.get("error") is True for block in blocks)

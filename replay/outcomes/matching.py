@@ -1,0 +1,157 @@
+"""What an answer rule may ask of a reading."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from replay.outcomes import phrases
+from replay.outcomes.failure import peel
+from replay.outcomes.reading import Reading
+
+Match = Callable[[Reading], bool]
+
+
+def fault_is(kind: str) -> Match:
+    """The transport failed in this way."""
+    return lambda reading: reading.fault is not None and reading.fault.fault == kind
+
+
+def says(pattern: re.Pattern[str], *, program: bool | None = None) -> Match:
+    """The failure's text matches; with `program`, only if it is (not) a program's output."""
+
+    def match(reading: Reading) -> bool:
+        failure = reading.failure
+        if failure is None or (program is not None and (failure.basis == "exit") != program):
+            return False
+        return pattern.search(_looked_at(failure.text, failure.basis == "exit")) is not None
+
+    return match
+
+
+def status_in(*wanted: int) -> Match:
+    """The failure has one of these HTTP statuses."""
+    return lambda reading: reading.failure is not None and reading.failure.status in wanted
+
+
+def code_in(*wanted: int) -> Match:
+    """The failure has one of these JSON-RPC codes."""
+    return lambda reading: reading.failure is not None and reading.failure.code in wanted
+
+
+def either(*matches: Match) -> Match:
+    """One of the matches holds."""
+    return lambda reading: any(match(reading) for match in matches)
+
+
+def _looked_at(text: str, is_output: bool) -> str:
+    """The part of a failure's text that names its cause: the beginning, and the end of a program's output."""
+    return text[:2000] if len(text) <= 2000 else f"{text[:500]}\n{text[-1500:]}" if is_output else text[:2000]
+
+
+def tool_unknown(reading: Reading) -> bool:
+    """The answer says that there is no such tool, and nobody lists it."""
+    failure = reading.failure
+    if failure is None or reading.tool is not None or failure.basis == "exit":
+        return False
+    text = peel(failure.text[:600])
+    if failure.code == -32601:
+        return True
+    return phrases.TOOL_UNKNOWN.search(text) is not None and (
+        reading.mentions.tool_named_in(text) or not reading.mentions.tool_name or len(text) < 60
+    )
+
+
+def storage_no_json(reading: Reading) -> bool:
+    """A JSON parser failed on something that the call did not bring."""
+    if reading.failure is None or reading.failure.basis == "exit":
+        return False
+    starts_like_json = any(value[:1] in '{["' for value in reading.mentions.texts)
+    named = any("json" in name.casefold() for name in reading.mentions.argument_names)
+    return not starts_like_json and not named and says(phrases.JSON_PARSER)(reading)
+
+
+def arguments_refused(reading: Reading) -> bool:
+    """The server's check of the arguments failed."""
+    failure = reading.failure
+    if failure is None or failure.basis == "exit":
+        return False
+    about_arguments = phrases.VALIDATION.search(failure.text[:4000]) is not None
+    missing_thing = phrases.MISSING.search(failure.text[:600]) is not None and failure.code != -32602
+    return about_arguments and not (missing_thing and failure.status in (404, 410))
+
+
+def explained_by_schema(reading: Reading) -> bool:
+    """The arguments break the schema, and the answer does not report a failed look-up."""
+    failure = reading.failure
+    if failure is None or not reading.violations:
+        return False
+    looked_up = phrases.MISSING.search(failure.text[:1000]) is not None and reading.mentions.value_named_in(
+        failure.text[:1000]
+    )
+    ignored = all(
+        violation.keyword in ("additionalProperties", "unevaluatedProperties") for violation in reading.violations
+    )
+    return not looked_up and not ignored
+
+
+def program_misses(reading: Reading) -> bool:
+    """A program's output says that what the arguments name is not there."""
+    failure = reading.failure
+    if failure is None or failure.basis != "exit" or "Traceback (most recent call last)" in failure.text:
+        return False
+    text = _looked_at(failure.text, True)
+    lines = [line for line in text.splitlines() if phrases.MISSING.search(line) and "command not found" not in line]
+    return any(reading.mentions.value_named_in(line) for line in lines)
+
+
+def echoes_a_value(reading: Reading) -> bool:
+    """The report is an argument's value and nothing else."""
+    return reading.failure is not None and reading.mentions.says_only_values(peel(reading.failure.text))
+
+
+def thing_missing(reading: Reading) -> bool:
+    """The report says that the thing asked for is not there."""
+    if says(phrases.MISSING, program=False)(reading):
+        return True
+    return (
+        reading.failure is not None
+        and reading.failure.basis == "sentence"
+        and phrases.NOTHING_THERE.match(reading.failure.text) is not None
+    )
+
+
+def denied_by_itself(reading: Reading) -> bool:
+    """`EACCES`, `Permission denied` about a path that the call names: a refusal, not missing credentials."""
+    failure = reading.failure
+    denied = r"permission denied|access (?:is )?denied|\bE(?:ACCES|PERM)\b|operation not permitted"
+    if failure is None or not re.search(denied, failure.text[:1000], re.IGNORECASE):
+        return False
+    return (
+        reading.mentions.value_named_in(failure.text[:1000])
+        or re.search(r"\bE(?:ACCES|PERM)\b", failure.text[:1000]) is not None
+    )
+
+
+def _names_a_missing_thing(reading: Reading) -> bool:
+    """Whether the report says of an argument's value that it does not exist."""
+    text = reading.failure.text[:1000] if reading.failure else ""
+    strong = re.compile(
+        r"\bno such (?:table|file|column|collection)|(?:do|does)(?: not|n't) exist\b|\bENOENT\b|404", re.IGNORECASE
+    )
+    return strong.search(text) is not None
+
+
+def network_down(reading: Reading) -> bool:
+    """The network fails, and not for want of a proper address."""
+    return says(phrases.NETWORK)(reading) and not says(phrases.BAD_ADDRESS)(reading)
+
+
+def value_malformed(reading: Reading) -> bool:
+    """A value cannot be parsed or computed, and the report does not say that it is missing."""
+    return says(phrases.MALFORMED)(reading) and not _names_a_missing_thing(reading)
+
+
+def program_failed(reading: Reading) -> bool:
+    """A program that the call ran ended with an error."""
+    return reading.failure is not None and reading.failure.basis == "exit"
