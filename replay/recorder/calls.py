@@ -6,7 +6,9 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
 
-from replay.records import Answer, Call, JsonObject, RpcError, ToolResult, TransportFault
+from replay.interpreter.answers import answer_of as read_answer
+from replay.interpreter.peer import Failed, Returned
+from replay.records import Answer, Call, JsonObject, TransportFault
 
 DEEPEST: Final = 100
 """Levels of nesting that a DAG file keeps as they are; what lies deeper is kept as its JSON text."""
@@ -69,24 +71,12 @@ class CallDraft:
 
 
 def answer_of(response: Any) -> Answer:
-    """The answer in a JSON-RPC response."""
+    """The answer in a JSON-RPC response, read as the interpreter reads one: a replay must see the same."""
     if not isinstance(response, dict):
         return TransportFault(fault="unreadable", message="the response was no JSON object")
     error = response.get("error")
-    if isinstance(error, dict):
-        code = error.get("code")
-        return RpcError(
-            code=code if isinstance(code, int) else 0, message=str(error.get("message", "")), data=error.get("data")
-        )
-    result = response.get("result")
-    content = result.get("content", []) if isinstance(result, dict) else None
-    if not isinstance(result, dict) or not isinstance(content, list) or not all(isinstance(b, dict) for b in content):
-        return TransportFault(fault="unreadable", message=f"no tool result: {json.dumps(response)[:1000]}")
-    return ToolResult(
-        content=tuple(cast("JsonObject", shallow(block)) for block in content),
-        structured=shallow(result.get("structuredContent")),
-        is_error=result.get("isError") is True,
-    )
+    outcome = Failed(error) if isinstance(error, dict) else Returned(shallow(response.get("result")))
+    return read_answer(outcome, lambda note: None)
 
 
 def shallow(value: Any, levels: int = DEEPEST) -> Any:

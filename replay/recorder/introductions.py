@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from replay.recorder.recording import NAMELESS
 from replay.records import Server, Tool, digest_of
 
-NAMELESS: Final = "server"
 _SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
 
 

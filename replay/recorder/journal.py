@@ -61,8 +61,8 @@ class Journal:
 
 
 def encode(value: Any) -> bytes:
-    """Compact JSON, lone surrogates kept."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    """Compact JSON, lone surrogates kept; what JSON has no form for, as its text."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str).encode("utf-8", "surrogatepass")
 
 
 def decode(line: bytes) -> Any:

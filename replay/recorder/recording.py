@@ -6,10 +6,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any
+from typing import Any, Final
 
 from replay.recorder.journal import JOURNAL_FORMAT, JOURNAL_VERSION, Journal
 from replay.redaction import Redactor
+
+NAMELESS: Final = "server"
+"""The name of a server that gives none of itself."""
 
 
 @dataclass(frozen=True)
