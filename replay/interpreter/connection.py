@@ -47,8 +47,7 @@ class Connection:
     @property
     def alive(self) -> bool:
         """Whether calls can be sent."""
-        up = self.settled.is_set() and self.error is None
-        return up and not self._hung_up.is_set() and not self._life.cancel_called
+        return self._peer is not None and not self._peer.closed and not self._life.cancel_called
 
     @property
     def heard(self) -> int:

@@ -70,6 +70,11 @@ class Peer:
         """How many things have arrived: tells a slow server from a dead one."""
         self.on_notification: Callable[[str, JsonObject], None] = lambda method, params: None
 
+    @property
+    def closed(self) -> bool:
+        """Whether the connection has ended."""
+        return self._closed is not None
+
     async def run(self) -> None:
         """Read until the connection ends; then every waiting request is answered `Closed`."""
         try:
