@@ -5,5 +5,6 @@ from __future__ import annotations
 from replay.dag.edges import infer_edges
 from replay.dag.graph import Graph
 from replay.dag.rebinding import rebind
+from replay.dag.render import render_text, summary_of, to_dot, to_mermaid
 
-__all__ = ["Graph", "infer_edges", "rebind"]
+__all__ = ["Graph", "infer_edges", "rebind", "render_text", "summary_of", "to_dot", "to_mermaid"]

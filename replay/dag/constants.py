@@ -295,11 +295,8 @@ def is_id(value: str) -> bool:
     has_digit = any(map(str.isdigit, value))
     has_letter = any(map(str.isalpha, value))
     joined = re.search(r"\w[_:.@]\w", value) is not None
-    return (
-        is_random(value)
-        or " " not in value
-        and has_letter
-        and ((has_digit and len(value) >= 4) or (joined and len(value) >= 6))
+    return is_random(value) or (
+        " " not in value and has_letter and ((has_digit and len(value) >= 4) or (joined and len(value) >= 6))
     )
 
 

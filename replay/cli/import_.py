@@ -1,0 +1,102 @@
+"""`replay import`: results files to DAG files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from replay.cli.options import files_argument, names_option, tell
+from replay.errors import ReplayError, UsageError
+
+if TYPE_CHECKING:
+    from replay.formats import ResultsFile
+
+
+class NotAllReadError(ReplayError):
+    """Some of the files could not be read; the others were imported."""
+
+
+@click.command("import")
+@files_argument
+@click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="Directory.")
+@names_option
+@click.option("--force", is_flag=True, help="Overwrite files that are there.")
+def import_command(files: tuple[Path, ...], output: Path, names: str | None, force: bool) -> None:
+    r"""Turn results files into DAG files, one a trajectory.
+
+    Each becomes ID.trajectory.json (MODEL.ID.trajectory.json where the files hold several models) with its steps,
+    calls, recorded answers and data edges. Nothing is lost: every verb reads a DAG file as it reads the original.
+
+    \b
+    Examples:
+      replay import results/gpt-5_test_mcp_fuzzy.json -o dags
+      replay import runs/*.json --names '{model}_{task}.json' -o dags
+    """
+    from replay.formats import FileNames, open_files
+
+    errors: list[str] = []
+    opened: list[ResultsFile] = []
+    for results in open_files(files, FileNames(names), on_error=lambda error: errors.append(str(error))):
+        for warning in results.warnings:
+            tell(f"replay: {warning}")
+        opened.append(results)
+    targets = _targets(opened, output)
+    _refuse_overwriting(targets.values(), force)
+    if targets:
+        output.mkdir(parents=True, exist_ok=True)
+    for results in opened:
+        _write(results, targets)
+        tell(f"{results.path}: {len(results.ids)} trajectories, {results.calls} calls")
+    for error in errors:
+        tell(f"replay: {error}")
+    if errors:
+        raise NotAllReadError(f"{len(errors)} of {len(files)} files could not be read")
+
+
+def _write(results: ResultsFile, targets: dict[tuple[str, str], Path]) -> None:
+    from replay.dag import infer_edges
+    from replay.records.files import TrajectoryFile, write_json
+
+    for trajectory in results.trajectories():
+        fields = {name: getattr(trajectory, name) for name in type(trajectory).model_fields}
+        if fields["edges"] is None:
+            fields["edges"] = infer_edges(trajectory)
+        path = targets[results.path, trajectory.id]
+        write_json(TrajectoryFile(**fields), path)
+        click.echo(str(path))
+
+
+def _targets(opened: Iterable[ResultsFile], output: Path) -> dict[tuple[str, str], Path]:
+    """A file for each trajectory, named safely, no two the same on any file system."""
+    opened = list(opened)
+    several = len({results.model for results in opened}) > 1
+    taken: set[str] = set()
+    targets: dict[tuple[str, str], Path] = {}
+    for results in opened:
+        for identifier in results.ids:
+            told = f"{results.model}.{identifier}" if several and results.model != identifier else identifier
+            stem = _safe(told)
+            name, number = stem, 1
+            while name.lower() in taken:
+                number += 1
+                name = f"{stem}-{number}"
+            taken.add(name.lower())
+            targets[results.path, identifier] = output / f"{name}.trajectory.json"
+    return targets
+
+
+def _safe(name: str) -> str:
+    """Without anything that leaves the directory, hides the file, or that some file system refuses."""
+    kept = re.sub(r"[^\w.+=@-]+", "_", name).strip("._ ")[:150]
+    return kept if kept and not re.fullmatch(r"(?i)con|prn|aux|nul|com\d|lpt\d", kept) else f"trajectory_{kept}"
+
+
+def _refuse_overwriting(paths: Iterable[Path], force: bool) -> None:
+    there = [path for path in paths if path.exists()]
+    if there and not force:
+        more = f" and {len(there) - 1} more" if len(there) > 1 else ""
+        raise UsageError(f"{there[0]}{more}: already there; give --force to overwrite, or another -o")
