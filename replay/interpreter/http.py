@@ -45,7 +45,8 @@ class HttpChannel:
     async def send(self, message: JsonObject, headers: Mapping[str, str]) -> None:
         """POST a message; what it brings is received."""
         sent = dict(headers)
-        self._protocol = sent.get("mcp-protocol-version", self._protocol)
+        negotiated = None if message.get("method") == "initialize" else self._protocol
+        self._protocol = sent.get("mcp-protocol-version", negotiated)
         name = (message.get("params") or {}).get("name")
         if "mcp-method" in sent and isinstance(name, str):
             sent["mcp-name"] = encode_header_value(name)

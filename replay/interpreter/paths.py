@@ -22,11 +22,13 @@ class PathMap:
         """Map paths.
 
         Args:
-            recorded: what the workspace was called when it was recorded; answers speak of the first.
+            recorded: what the workspace was called when it was recorded; answers speak of the first, or of
+                `/workspace` where there is none, which then is rewritten in arguments too: they may come from answers.
             actual: what it is called now, the first being the name to use, the others its aliases.
         """
-        self._there = _Rewriter(recorded, actual[0])
-        self._back = _Rewriter(actual, recorded[0] if recorded else DEFAULT_PLACE)
+        places = tuple(recorded) or (DEFAULT_PLACE,)
+        self._there = _Rewriter(places, actual[0])
+        self._back = _Rewriter(actual, places[0])
 
     def arguments(self, value: Any) -> Any:
         """A JSON value with the recorded places replaced by the actual one."""
@@ -52,11 +54,11 @@ class _Rewriter:
         self._target = target
         self._hints = tuple({place.rpartition("/")[2] for place in places})
         longest_first = sorted(set(places), key=len, reverse=True)
-        forms = "|".join(re.escape(place).replace("/", r"(?:\\*/)") for place in longest_first)
-        self._pattern = re.compile(f"{_BEFORE}(?:{forms}){_AFTER}") if places else None
+        forms = "|".join(re.escape(place[1:]).replace("/", r"\1/") for place in longest_first)
+        self._pattern = re.compile(rf"{_BEFORE}(\\*)/(?:{forms}){_AFTER}")
 
     def text(self, text: str) -> str:
-        if self._pattern is None or not any(hint in text for hint in self._hints):
+        if not any(hint in text for hint in self._hints):
             return text
         return self._pattern.sub(self._replacement, text)
 
@@ -68,5 +70,4 @@ class _Rewriter:
         return [self.value(item) for item in value] if isinstance(value, list) else value
 
     def _replacement(self, found: re.Match[str]) -> str:
-        slash = found[0][: found[0].index("/") + 1]
-        return self._target.replace("/", slash)
+        return self._target.replace("/", found[1] + "/")

@@ -115,9 +115,7 @@ async def test_a_server_that_failed_is_not_started_again_at_each_call(host, even
 
 async def test_ten_servers_start_in_the_time_of_the_slowest_and_a_half(host):
     slowest = 2.0
-    servers = {
-        f"s{n}": server("slow_start", env={"START_SECONDS": str(slowest * (n + 1) / 10)}) for n in range(10)
-    }
+    servers = {f"s{n}": server("slow_start", env={"START_SECONDS": str(slowest * (n + 1) / 10)}) for n in range(10)}
     async with host(servers) as interpreter:
         began = time.monotonic()
         await interpreter.start()
