@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -204,7 +205,7 @@ def _open_run(path: Path, fresh: bool, fleet: Fleet | None) -> Run:
 async def _classify(
     run: Run, files: list[ResultsFile], fleet: Fleet | None, options: Options, cassette: Path | None
 ) -> None:
-    from replay.cli.progress import server_line, shown
+    from replay.cli.progress import shown, tell_server_event
     from replay.engine import Progress, classify_live, classify_stored
 
     progress = Progress()
@@ -222,7 +223,7 @@ async def _classify(
                 options,
                 logs=logs,
                 progress=progress,
-                on_event=lambda event: (line := server_line(event)) and tell(f"note: {line}"),
+                on_event=tell_server_event,
             )
     if progress.kept:
         tell(f"note: {progress.kept} of {progress.total} calls had their verdict from before (--fresh starts over)")
@@ -256,11 +257,11 @@ def _print(run: Run, *, as_json: bool, as_csv: bool) -> RunSummary:
     if as_json:
         from replay.reports.json_ import write_json
 
-        write_json(run, click.get_text_stream("stdout"))
+        write_json(run, sys.stdout)
     elif as_csv:
         from replay.reports.csv_ import write_csv
 
-        write_csv(run, click.get_text_stream("stdout"))
+        write_csv(run, sys.stdout)
     else:
         from replay.reports.text import summary_text
 

@@ -34,14 +34,13 @@ async def shown(progress: Progress) -> AsyncIterator[None]:
             group.cancel_scope.cancel()
 
 
-def server_line(event: ServerEvent) -> str | None:
-    """What a person wants to know of a server's fate; nothing of each trajectory's own processes."""
+def tell_server_event(event: ServerEvent) -> None:
+    """Say what a person wants to know of a server's fate; nothing of each trajectory's own processes."""
     if event.kind == "failed" and event.trajectory is None:
-        return f"{event.server}: could not be started: {event.message}"
+        tell(f"note: {event.server}: could not be started: {event.message}")
     if event.kind == "restarted":
         where = f" (for {event.trajectory})" if event.trajectory else ""
-        return f"{event.server}{where}: restarted: {event.message}"
-    return None
+        tell(f"note: {event.server}{where}: restarted: {event.message}")
 
 
 async def _bar(progress: Progress) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from replay.records.base import JsonObject, Record
 from replay.records.answer import Answer
+from replay.records.base import JsonObject, Record
 from replay.records.fleet import FleetFacts
 from replay.records.server import Server
 from replay.records.trajectory import Trajectory

@@ -7,10 +7,10 @@ from replay.records.verdict import Outcome, Reason
 
 
 class ModelSummary(Record):
-    """One results file: one model."""
+    """One model, over all its files."""
 
-    file: str
     model: str
+    files: tuple[str, ...]
     trajectories: int
     calls: int
     outcomes: dict[Outcome, int]

@@ -31,13 +31,13 @@ class Gaps:
 
     def before(self, server: str, ancestors: Iterable[str] = ()) -> str | None:
         """The gap that a call to `server` stands behind: one that it depends on by data, else the last."""
-        gaps = [*self._anywhere, *self._of_server.get(server, ())]
+        gaps: list[str] = [*self._anywhere, *self._of_server.get(server, ())]
         if server in self.sharing_workspace:
             gaps += self._in_workspace
         if not gaps:
             return None
         named = set(ancestors)
-        return max(gaps, key=lambda position: (position in named, place_of(position)))
+        return sorted(gaps, key=lambda position: (position in named, place_of(position)))[-1]
 
 
 def place_of(position: str) -> tuple[int, int]:

@@ -22,6 +22,8 @@ class Findings:
     comparison: Comparison | None = None
     gap: str | None = None
     """The state gap that the call stands behind."""
+    machine_lacks: str | None = None
+    """A program or module that the new answer says is not on this machine."""
     rebound: tuple[Rebinding, ...] = ()
     seconds: float | None = None
 
@@ -41,9 +43,14 @@ def verdict_of_answer(findings: Findings) -> Verdict:
     replayed, recorded = findings.replayed, findings.recorded
     if replayed is None:
         raise ValueError("a call that was re-issued has a judgement of its answer")
-    if findings.gap is None or not _disagree(recorded, replayed):
-        return _verdict(replayed, findings, divergence=_divergence(findings))
-    return _tainted(findings, findings.gap, replayed)
+    if not _disagree(recorded, replayed):
+        different = findings.comparison is not None and findings.comparison.drift == "different"
+        return _verdict(replayed, findings, gap=findings.gap if different else None)
+    if findings.gap is not None:
+        return _tainted(findings, findings.gap, replayed)
+    if recorded is not None and findings.machine_lacks is not None:
+        return _on_another_machine(findings, recorded, findings.machine_lacks)
+    return _verdict(replayed, findings, divergence=_divergence(findings))
 
 
 def _disagree(recorded: Judgement | None, replayed: Judgement) -> bool:
@@ -75,6 +82,16 @@ def _tainted(findings: Findings, gap: str, replayed: Judgement) -> Verdict:
             }
         )
     return _verdict(judgement, findings, gap=gap, divergence="state-gap" if recorded else None)
+
+
+def _on_another_machine(findings: Findings, recorded: Judgement, lacks: str) -> Verdict:
+    judgement = recorded.model_copy(
+        update={
+            "message": f"{recorded.message} [judged by the recorded answer: this machine lacks {lacks}, "
+            "which the one that was recorded on had.]"
+        }
+    )
+    return _verdict(judgement, findings, divergence="environment")
 
 
 def _divergence(findings: Findings) -> Divergence | None:

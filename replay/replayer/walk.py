@@ -17,7 +17,6 @@ from replay.outcomes import (
     judge_format,
     judge_registry,
     judge_unsent,
-    read_name,
     schema_violations,
 )
 from replay.records import (
@@ -37,6 +36,7 @@ from replay.records import (
 )
 from replay.replayer.gaps import Gaps
 from replay.replayer.keys import answer_key, next_state
+from replay.replayer.machine import missing_program
 from replay.replayer.source import Notebook, Question, Settled, Stage
 from replay.replayer.verdicts import (
     FAILURES,
@@ -178,6 +178,7 @@ class Walk:
             replayed=replayed,
             comparison=compare(call.answer, answer) if call.answer is not None else None,
             gap=self._gaps.before(target.server or "", ancestors),
+            machine_lacks=missing_program(answer) if call.answer and not missing_program(call.answer) else None,
             rebound=rebound,
             seconds=seconds,
         )
@@ -193,12 +194,10 @@ class Walk:
     def _target(self, call: Call) -> Target:
         if call.name is None:
             return Target(None, "", None)
-        if call.server is not None and call.tool is not None and call.server in self._registry.server_names:
-            server: str | None = call.server
-            tool = call.tool
-        else:
-            server, tool = read_name(call.name, self._registry.server_names)
+        server, tool = self._registry.read(call)
         known = self._registry.servers.get(server or "")
+        if self._registry.server_names and server not in self._registry.server_names:
+            return Target(None, call.name, None)
         return Target(server, tool, known.tool(tool) if known else None)
 
     def _judge_recorded(self, call: Call, target: Target, violations: tuple[SchemaViolation, ...]) -> Judgement | None:

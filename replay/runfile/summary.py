@@ -36,20 +36,22 @@ def summarize(run: Run, *, most: int = 10) -> RunSummary:
 
 
 def _models(run: Run) -> Iterator[ModelSummary]:
-    files = run.connection.execute("SELECT id, path, model FROM files ORDER BY id").fetchall()
-    for file, path, model in files:
+    query = "SELECT model, count(DISTINCT t.id) FROM files f LEFT JOIN trajectories t ON t.file = f.id GROUP BY model"
+    for model, trajectories in run.connection.execute(f"{query} ORDER BY min(f.id)").fetchall():
         outcomes: Counter[Outcome] = Counter()
         reasons: Counter[Reason] = Counter()
         for outcome, reason, count in run.connection.execute(
-            "SELECT outcome, reason, sum(n) FROM tallies WHERE file = ? AND n > 0 GROUP BY outcome, reason", (file,)
+            "SELECT outcome, reason, sum(n) FROM tallies JOIN files ON files.id = tallies.file "
+            "WHERE model = ? AND n > 0 GROUP BY outcome, reason",
+            (model,),
         ):
             outcomes[Outcome(outcome)] += count
             if reason and outcome == Outcome.INCONCLUSIVE:
                 reasons[Reason(reason)] += count
-        (trajectories,) = run.connection.execute("SELECT count(*) FROM trajectories WHERE file = ?", (file,)).fetchone()
+        paths = run.connection.execute("SELECT path FROM files WHERE model = ? ORDER BY id", (model,))
         yield ModelSummary(
-            file=path,
             model=model,
+            files=tuple(path for (path,) in paths),
             trajectories=trajectories,
             calls=outcomes.total(),
             outcomes={outcome: outcomes[outcome] for outcome in Outcome},

@@ -1,0 +1,53 @@
+# Everything happens in a virtual environment beside this file; nothing else is touched.
+VENV ?= .venv
+PYTHON ?= python3
+BIN := $(VENV)/bin
+FAST := -m "not live and not slow"
+
+.PHONY: demo test check format schemas docs screenshots bench clean
+
+demo: $(VENV)/.base  ## Install the base package, start real MCP servers, and classify the sample trajectories
+	@echo 'replay classify traces/*.json'
+	@$(BIN)/replay classify traces/*.json --fresh
+
+test: $(VENV)/.all check  ## Install everything and run the whole test suite
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.all  ## Lint, types, import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: $(VENV)/.all
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+schemas: $(VENV)/.all  ## Write schemas/ from the records
+	$(BIN)/python -m replay.schemas schemas
+
+docs: $(VENV)/.all  ## Write the generated pages of docs/
+	$(BIN)/python -m docs.generate
+
+screenshots: $(VENV)/.all  ## Draw the browser's screens for the README
+	$(BIN)/python docs/screenshots.py
+
+bench: $(VENV)/.all  ## Measure speed and memory, each against its baseline in the same run
+	for benchmark in benchmarks/*.py; do $(BIN)/python $$benchmark || exit 1; done
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit("replay needs Python 3.11 or newer; name one with make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/.base: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . uv
+	@touch $@
+
+$(VENV)/.all: $(VENV)/.base
+	$(BIN)/python -m pip install --quiet torch==2.13.0
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[align,dev]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache
