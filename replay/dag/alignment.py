@@ -13,6 +13,8 @@ __all__ = ["replacement_in"]
 
 _NEAR: Final = 32
 _MOST_TOKENS: Final = 4000
+_ALIKE: Final = 0.6
+"""Share of two texts that must be the same before a difference between them means anything."""
 _TOKEN: Final = re.compile(r"\w+|\s+|[^\w\s]")
 
 
@@ -27,10 +29,9 @@ def replacement_in(old: str, new: str, value: str) -> str | None:
         place = next((number for number, match in enumerate(then) if match.start("value") == start), None)
         if place is None or not now:
             continue
-        if len(now) == len(then):
-            return now[place]
-        if len(set(now)) == 1:
-            return now[0]
+        found = now[place] if len(now) == len(then) else now[0] if len(set(now)) == 1 else None
+        if found is not None and _alike(value, found):
+            return found
     return _by_difference(old, new, start, value)
 
 
@@ -86,9 +87,17 @@ def _by_difference(old: str, new: str, start: int, value: str) -> str | None:
             last = number + 1
     if first < 0 or last <= first:
         return None
-    for kind, old_from, old_to, new_from, new_to in SequenceMatcher(None, then, now, autojunk=False).get_opcodes():
+    matcher = SequenceMatcher(None, then, now, autojunk=False)
+    if matcher.ratio() < _ALIKE:
+        return None
+    for kind, old_from, old_to, new_from, new_to in matcher.get_opcodes():
         if kind == "replace" and old_from >= first and old_to <= last:
             kept_before, kept_after = "".join(then[first:old_from]), "".join(then[old_to:last])
             found = kept_before + "".join(now[new_from:new_to]) + kept_after
-            return found if re.fullmatch(_shape(value), found) else None
+            return found if re.fullmatch(_shape(value), found) and _alike(value, found) else None
     return None
+
+
+def _alike(one: str, other: str) -> bool:
+    """An id has digits again, or the same length."""
+    return len(one) == len(other) or any(map(str.isdigit, one)) == any(map(str.isdigit, other))

@@ -7,11 +7,13 @@ gave is no data edge; yet everything that works on the file fails with it.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import Final
 
 from replay.dag.mentions import is_path
 from replay.dag.outputs import outputs_of, words_of_tool
 from replay.dag.pointers import leaves
+from replay.dag.roots import ancestors
 from replay.records import Call, Trajectory
 
 __all__ = ["cause_links"]
@@ -32,7 +34,7 @@ def cause_links(trajectory: Trajectory) -> dict[str, tuple[str, ...]]:
     for step in trajectory.steps:
         for call in step.calls:
             named = _names(call)
-            found = [position for name in named for position in makers.get(name, ())]
+            found = [position for name in named for place in _with_above(name) for position in makers.get(place, ())]
             if named or not words_of_tool(call) & _CREATES:
                 found += nameless[_family(call)]
             if found:
@@ -50,6 +52,12 @@ def _names(call: Call) -> tuple[str, ...]:
     values = (value.strip() for _, value in leaves(call.arguments or {}, enter_texts=False) if isinstance(value, str))
     made = [value for _, value in outputs_of(call)]
     return tuple(dict.fromkeys([*(value.rstrip("/") for value in values if is_path(value) or len(value) < 100), *made]))
+
+
+def _with_above(name: str) -> Iterator[str]:
+    """A path, and the directories that must be there before it."""
+    yield name
+    yield from ancestors(name)
 
 
 def _family(call: Call) -> str:

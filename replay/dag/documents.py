@@ -13,8 +13,8 @@ from replay.records import Answer, Call, RpcError, TextAnswer, ToolResult, Trans
 
 __all__ = ["Document", "answer_tree", "arguments_document", "document_of", "is_number", "occurrences", "spelled"]
 
-_WORD: Final = re.compile(r"\w+")
-_NUMBER: Final = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?")
+_WORD: Final = re.compile(r"[^\W_]+")
+_NUMBER: Final = re.compile(r"-?\d+(\.\d+)?(e[-+]\d{1,3})?")
 _SEPARATOR: Final = "\n\x00\n"
 _LABELS: Final = frozenset({"type", "mimeType", "data", "annotations", "_meta"})
 """Members of a content block that name its kind or carry bytes, not something to pass on."""
@@ -130,15 +130,22 @@ def _number_bounded(text: str, start: int, value: str) -> bool:
 def _text_bounded(text: str, start: int, value: str) -> bool:
     end = start + len(value)
     before, after, beyond = text[max(start - 1, 0) : start], text[end : end + 1], text[end + 1 : end + 2]
-    loose = " " in value
-    if (_is_word(value[0]) and _is_word(before)) or (_is_word(value[-1]) and _is_word(after)):
+    id_like = _is_id_like(value)
+    if (_is_word(value[0]) and _is_word(before, id_like)) or (_is_word(value[-1]) and _is_word(after, id_like)):
         return False
     if value[0] in "/.~" and (_is_word(before) or before in {".", "-", "~"}):
         return False
-    if not loose and (before == "-" or after == "-") and (_is_word(beyond) or before == "-"):
+    if id_like or " " in value:
+        return True
+    if before == "-" or (after == "-" and _is_word(beyond)):
         return False
-    return loose or not (after == "." and _is_word(beyond))
+    return not (after == "." and _is_word(beyond))
 
 
-def _is_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
+def _is_id_like(value: str) -> bool:
+    """Letters with digits: it cannot be a part of a word, so a file name may hold it: `job_8f3a2b.txt`."""
+    return len(value) >= 6 and any(map(str.isdigit, value)) and any(map(str.isalpha, value)) and value.isalnum()
+
+
+def _is_word(character: str, underscore_ends: bool = False) -> bool:
+    return character.isalnum() or (character == "_" and not underscore_ends)

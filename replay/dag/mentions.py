@@ -105,9 +105,7 @@ def _parts_of_path(path: str) -> Iterator[str]:
         part = unquote(segment)
         if url and len(part) >= 3 and "." not in part:
             yield part
-        for token in _TOKEN.findall(part):
-            if is_random(token):
-                yield token
+        yield from _ids_in(part)
 
 
 def _parts_of_text(text: str) -> Iterator[str]:
@@ -116,10 +114,17 @@ def _parts_of_text(text: str) -> Iterator[str]:
         for match in _QUOTED.finditer(text):
             yield (match[1] or match[2]).strip()
     for token in dict.fromkeys(_TOKEN.findall(text)):
-        if is_random(token) or (not long and _tells(token)):
+        if not long and _tells(token):
             yield token
-        if "." in token or ":" in token or "-" in token:
-            yield from (part for part in re.split("[:.@-]", token) if part != token and is_random(part))
+        yield from _ids_in(token)
+
+
+def _ids_in(text: str) -> Iterator[str]:
+    """Random tokens of a text, each before the random parts of it."""
+    for token in _TOKEN.findall(text):
+        if is_random(token):
+            yield token
+        yield from (part for part in re.split("[:.@_-]", token) if part != token and is_random(part))
 
 
 def _is_long(text: str) -> bool:

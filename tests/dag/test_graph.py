@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from replay.dag import Graph, render_text, to_dot, to_mermaid
+from replay.records import DataEdge, Outcome, Trajectory
+
+Build = Callable[..., Trajectory]
+
+
+def edge(producer: str, consumer: str) -> DataEdge:
+    return DataEdge(producer=producer, producer_pointer="/x", consumer=consumer, consumer_pointer="/y", value="v")
+
+
+def diamond(build: Build) -> Graph:
+    trajectory = build(("x/a", {}, ""), [("x/b", {}, ""), ("x/c", {}, "")], ("x/d", {}, ""))
+    edges = (edge("s1c1", "s2c1"), edge("s1c1", "s2c2"), edge("s2c1", "s3c1"), edge("s2c2", "s3c1"))
+    return Graph(trajectory, edges)
+
+
+def test_waves_are_the_steps(build: Build) -> None:
+    assert diamond(build).waves == (("s1c1",), ("s2c1", "s2c2"), ("s3c1",))
+
+
+def test_ancestors_and_dependents_are_near_and_far_and_in_order(build: Build) -> None:
+    graph = diamond(build)
+    assert graph.ancestors("s3c1") == ("s1c1", "s2c1", "s2c2")
+    assert graph.dependents("s1c1") == ("s2c1", "s2c2", "s3c1")
+    assert graph.ancestors("s1c1") == ()
+
+
+def test_shape_follows_the_definitions_of_the_paper(build: Build) -> None:
+    graph = diamond(build)
+    assert (graph.is_multi_hop, graph.is_multi_threaded) == (True, True)
+    assert (graph.depth, graph.width, graph.longest_chain) == (3, 2, 3)
+    alone = Graph(build(("x/a", {}, ""), ("x/b", {}, "")), ())
+    assert (alone.is_multi_hop, alone.is_multi_threaded) == (False, False)
+    assert (alone.depth, alone.width, alone.longest_chain) == (2, 1, 1)
+
+
+def test_a_trajectory_without_calls_has_no_depth(build: Build) -> None:
+    graph = Graph(build())
+    assert (graph.depth, graph.width, graph.longest_chain, graph.is_multi_hop) == (0, 0, 0, False)
+
+
+def test_the_root_cause_is_the_earliest_failed_call_along_failed_calls(build: Build) -> None:
+    graph = diamond(build)
+    failed = dict.fromkeys(("s1c1", "s2c2", "s3c1"), Outcome.NOT_FOUND)
+    assert graph.root_cause("s3c1", failed) == "s1c1"
+    assert graph.root_cause("s1c1", failed) is None
+
+
+def test_a_failure_before_a_success_is_no_cause(build: Build) -> None:
+    trajectory = build(("x/a", {}, ""), ("x/b", {}, ""), ("x/c", {}, ""))
+    graph = Graph(trajectory, (edge("s1c1", "s2c1"), edge("s2c1", "s3c1")))
+    assert graph.root_cause("s3c1", {"s1c1": Outcome.NOT_FOUND, "s3c1": Outcome.NOT_FOUND}) is None
+
+
+def test_a_maker_that_lost_its_path_is_the_cause_of_what_follows(build: Build) -> None:
+    path = "/ws/report.xlsx"
+    trajectory = build(
+        ("excel/create_workbook", {}, None),
+        ("excel/create_worksheet", {"filepath": path, "sheet_name": "One"}, None),
+        ("excel/write_data_to_excel", {"filepath": path, "sheet_name": "One", "data": [[1]]}, None),
+        ("wiki/summary", {"title": "Nowhere"}, None),
+        question=f"Write {path}",
+    )
+    failed = {f"s{n}c1": Outcome.NOT_FOUND for n in range(1, 5)}
+    graph = Graph(trajectory)
+    assert [graph.root_cause(f"s{n}c1", failed) for n in range(1, 5)] == [None, "s1c1", "s1c1", None]
+
+
+def test_a_failed_maker_is_the_cause_though_the_question_gave_the_path(build: Build) -> None:
+    trajectory = build(
+        ("fs/create_directory", {"path": "/ws/out"}, None),
+        ("fs/write_file", {"path": "/ws/out/a.txt", "content": "x"}, None),
+        ("fs/read_file", {"path": "/ws/out/a.txt"}, None),
+        question="Write /ws/out/a.txt and read it",
+    )
+    failed = {f"s{n}c1": Outcome.NOT_FOUND for n in range(1, 4)}
+    assert Graph(trajectory).root_cause("s3c1", failed) == "s1c1"
+
+
+def test_edges_of_the_file_are_kept(build: Build) -> None:
+    trajectory = build(("x/a", {}, "zk81qv"), ("x/b", {"id": "zk81qv"}, "")).model_copy(update={"edges": ()})
+    assert Graph(trajectory).edges == ()
+
+
+HOSTILE = '"]; evil [label="\x1b[31m\n</script>`|{}'
+
+
+def test_drawings_let_no_hostile_text_through(build: Build) -> None:
+    trajectory = build((HOSTILE, {"k": HOSTILE}, f"id zk81qv {HOSTILE}"), ("x/b", {"id": "zk81qv"}, HOSTILE))
+    for drawn in (render_text(trajectory), to_dot(trajectory), to_mermaid(trajectory)):
+        assert "\x1b" not in drawn
+        assert "zk81qv" in drawn
+    assert '"]; evil' not in to_mermaid(trajectory)
+    assert "</script>" not in to_mermaid(trajectory)
+    assert '\\"]; evil [label=\\"' in to_dot(trajectory)
+
+
+def test_text_shows_steps_calls_and_the_evidence_of_edges(build: Build) -> None:
+    text = render_text(build(("x/a", {}, "id zk81qv"), ("x/b", {"id": "zk81qv"}, "fine")))
+    assert "2 calls in 2 steps, 1 data edge; multi-hop, single-threaded; depth 2, width 1" in text
+    assert '<- s1c1 answer /content/0/text -> /id: "zk81qv"' in text
