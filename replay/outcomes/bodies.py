@@ -11,7 +11,17 @@ from replay.records import JsonObject
 
 LARGEST_ERROR_BODY = 60_000
 
-_ERROR_KEYS = ("error", "errors", "err", "exception", "error_message", "errormessage", "error_description", "fault")
+_ERROR_KEYS = (
+    "error",
+    "errors",
+    "err",
+    "exception",
+    "error_message",
+    "errormessage",
+    "error_description",
+    "fault",
+    "errormessages",
+)
 _MESSAGE_KEYS = ("message", "msg", "detail", "details", "reason", "description", "title", "hint", "result", "text")
 _STATUS_KEYS = ("status", "statuscode", "status_code", "code", "http_status", "httpstatus", "error_code", "errorcode")
 _SUCCESS_KEYS = ("success", "ok", "succeeded", "successful")
@@ -110,6 +120,8 @@ def error_in(value: Any, echoed: tuple[str, ...] = ()) -> BodyError | None:
         value: what `parse_body` gave.
         echoed: names of fields that only repeat the call's arguments.
     """
+    if _lists_issues(value):
+        return BodyError("Invalid arguments: " + _message_of({}, value), None)
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if not isinstance(value, dict) or not value:
@@ -120,7 +132,9 @@ def error_in(value: Any, echoed: tuple[str, ...] = ()) -> BodyError | None:
         return error_in(inner, echoed)
     error = next((body[key] for key in _ERROR_KEYS if not _is_nothing(body.get(key))), None)
     status = _status_of(body) or (_status_of(_folded(error)) if isinstance(error, dict) else None)
-    if _says_failed(body) or (not _has_substance(body, echoed) and _reports(body, error, status)):
+    if _denies_success(body):
+        return BodyError(_message_of(body, error), status)
+    if not _has_substance(body, echoed) and (_says_failed(body) or _reports(body, error, status)):
         return BodyError(_message_of(body, error), status)
     return None
 
@@ -132,17 +146,26 @@ def sole_text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def sole_message(value: Any, echoed: tuple[str, ...] = ()) -> str | None:
+    """What an object says whose only substance is a message to the reader (`{"message": "...", "url": "..."}`)."""
+    if not isinstance(value, dict) or not any(isinstance(value.get(key), str) for key in ("message", "msg", "detail")):
+        return None
+    body = _folded(value)
+    return None if _has_substance(body, echoed) else _message_of(body, None)
+
+
 def is_empty(value: Any) -> bool:
-    """Whether a JSON value holds no result: empty, or an object with an empty list in it and no other data."""
-    if isinstance(value, dict):
-        return not any(map(_is_data, value.values())) and all(
-            key.casefold() in _BESIDE_THE_POINT or not part for key, part in value.items() if isinstance(key, str)
-        )
-    return value is None or value in ("", [])
-
-
-def _is_data(part: Any) -> bool:
-    return isinstance(part, list | dict) and bool(part)
+    """Whether a JSON value holds no result: nothing at all, or empty lists, zeros and words beside them."""
+    if not isinstance(value, dict):
+        return value is None or value in ("", [])
+    parts = {str(key).casefold(): part for key, part in value.items()}
+    containers = [part for part in parts.values() if isinstance(part, list | dict)]
+    if not parts:
+        return True
+    figures = [
+        part for key, part in parts.items() if (isinstance(part, int | float) and "count" in key) or "total" in key
+    ]
+    return bool(containers) and not any(containers) and not any(figures) and len(parts) <= len(containers) + 5
 
 
 def _folded(body: JsonObject) -> JsonObject:
@@ -153,11 +176,22 @@ def _is_nothing(part: Any) -> bool:
     return not part or (isinstance(part, str) and part.strip().casefold() in _NOTHING)
 
 
+def _lists_issues(value: Any) -> bool:
+    """Whether a list holds nothing but the issues of a schema check."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(part, dict) and {"code", "path", "message"} <= set(part) for part in value)
+    )
+
+
+def _denies_success(body: JsonObject) -> bool:
+    if "valid" in body or "is_valid" in body:
+        return False
+    return any(body.get(key) is False for key in _SUCCESS_KEYS) or True in (body.get("iserror"), body.get("is_error"))
+
+
 def _says_failed(body: JsonObject) -> bool:
-    if any(body.get(key) is False for key in _SUCCESS_KEYS) or any(
-        body.get(key) is True for key in ("iserror", "is_error")
-    ):
-        return True
     explained = any(not _is_nothing(body.get(key)) for key in (*_ERROR_KEYS, *_MESSAGE_KEYS))
     return explained and any(
         str(body.get(key, "")).casefold() in _FAILED for key in ("status", "object", "type", "state")
@@ -178,6 +212,8 @@ def _reports(body: JsonObject, error: Any, status: int | None) -> bool:
 def _has_substance(body: JsonObject, echoed: tuple[str, ...]) -> bool:
     """Whether the body holds data beside what belongs to an error; scalars after a leading error belong to it."""
     names = {name.casefold() for name in echoed}
+    if any(isinstance(body.get(key), bool) for key in ("valid", "is_valid", "passed")):
+        return True
     leads = next(iter(body)) in _ERROR_KEYS
     for key, part in body.items():
         beside = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from replay.outcomes.bodies import error_in, sole_text
+from replay.outcomes.bodies import error_in, sole_message, sole_text
 from replay.outcomes.content import (
     asks_a_question,
     changes_something,
@@ -17,8 +17,12 @@ from replay.outcomes.content import (
 from replay.outcomes.mentions import Mentions
 from replay.outcomes.phrases import (
     CLAUSE,
+    DATA,
+    EMPTY,
     FRAME,
     HEADING,
+    LABEL,
+    LOOSE,
     NEEDLESS,
     NOTHING_THERE,
     PREFIX,
@@ -34,7 +38,7 @@ from replay.records import Certainty, RpcError, TextAnswer, Tool, ToolResult
 
 LONGEST_REPORT = 20_000
 _LONGEST_SENTENCE = 600
-_LONGEST_CLAUSE = 240
+_LONGEST_CLAUSE = 160
 _LONGEST_REFUSAL = 120
 _EXIT = re.compile(
     r"(?:\b(?:return|exit)[ _]?(?:code|status)|\bexited with(?: an?)?(?: (?:code|status))?|\breturncode|\bstatus code)"
@@ -108,6 +112,9 @@ def text_failure(text: str, *, flagged: bool, mentions: Mentions, tool: Tool | N
     if flagged:
         return _failure(text, "flag")
     inner = sole_text(body)
+    message = sole_message(body, mentions.argument_names) if inner is None else None
+    if message is not None and LOOSE.search(message[:_LONGEST_SENTENCE]) and not EMPTY.match(message):
+        return _failure(message, "body", "likely")
     if inner is None and body is not None:
         return None
     basis = _shape(inner if inner is not None else text, mentions, tool)
@@ -146,12 +153,7 @@ def _shape(text: str, mentions: Mentions, tool: Tool | None) -> Basis | None:
     stripped = mentions.without_values(HEADING.sub("", text.lstrip(), count=1)).strip()
     if TOOL_UNKNOWN.search(text[:300]) and len(stripped) <= _LONGEST_SENTENCE and mentions.tool_named_in(text[:300]):
         return "prefix"
-    if (
-        not stripped
-        or len(stripped) > LONGEST_REPORT
-        or SUCCESS_START.match(stripped)
-        or _was_asked_for(text, mentions, tool)
-    ):
+    if not stripped or len(stripped) > LONGEST_REPORT or _is_content(stripped, text, mentions, tool):
         return None
     stores = returns_content(mentions, tool)
     if stores and is_stored_text(text, mentions):
@@ -159,6 +161,14 @@ def _shape(text: str, mentions: Mentions, tool: Tool | None) -> Basis | None:
     if PREFIX.match(stripped) or FRAME.match(stripped):
         return "prefix"
     return "sentence" if _is_report(stripped, text, mentions, stores=stores) else None
+
+
+def _is_content(stripped: str, text: str, mentions: Mentions, tool: Tool | None) -> bool:
+    """Whether a text is data, good news, or what the call itself brought or asked for."""
+    if DATA.match(HEADING.sub("", text.lstrip(), count=1)) or SUCCESS_START.match(stripped):
+        return True
+    brought = any(len(stripped) > 4 and stripped in value for value in mentions.texts)
+    return brought or _was_asked_for(text, mentions, tool)
 
 
 def _is_report(stripped: str, text: str, mentions: Mentions, *, stores: bool) -> bool:
@@ -173,8 +183,11 @@ def _is_report(stripped: str, text: str, mentions: Mentions, *, stores: bool) ->
     if not stores and len(stripped) <= _LONGEST_REFUSAL and lines == 1 and NEEDLESS.match(stripped):
         return True
     prose = stores or asks_a_question(mentions)
-    first = stripped.split("\n", 1)[0][:_LONGEST_CLAUSE]
-    return (not prose or mentions.value_named_in(text)) and CLAUSE.search(first) is not None and (lines <= 2 or stores)
+    if not prose and LABEL.match(stripped):
+        return True
+    first = re.split(r"\n|[.!?](?:\s|$)", stripped, maxsplit=1)[0]
+    named = not prose or mentions.value_named_in(text)
+    return named and len(first) <= _LONGEST_CLAUSE and CLAUSE.search(first) is not None
 
 
 def _was_asked_for(text: str, mentions: Mentions, tool: Tool | None) -> bool:

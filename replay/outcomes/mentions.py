@@ -46,6 +46,9 @@ class Mentions:
             return True
         if any(len(value) < 3 and re.search(rf"['\"`]{re.escape(value)}['\"`]", text) for value in self.texts):
             return True
+        quoted = re.findall(r"['\"`]([\w.-]{1,60})['\"`]", text[:2000])
+        if any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", value) for word in quoted[:20] for value in self.texts):
+            return True
         return any(re.search(rf"(?<![\w.]){re.escape(number)}(?![\w.]*\d)", text) for number in self._numbers)
 
     def without_values(self, text: str, shortest: int = 6) -> str:

@@ -20,16 +20,31 @@ HEADING = re.compile(
 PREFIX = re.compile(
     r"[\W_]{0,6}(?:"
     r"error(?: ?\[[^\]\n]{0,60}\]| ?\([^)\n]{0,80}\)| \d{3}| code \S{1,20})?\s{0,2}(?::|-|–|—)"
-    r"|error (?:executing|running|calling|invoking|occurred|in|while|when|during|from"
-    r"|\w+ing)\b[^\n]{0,300}?(?::|\.(?:\s|$)|$)"
+    r"|error (?:executing|running|calling|invoking|occurred|in|while|when|during|from|\w+ing)\b[^\n]{0,300}?"
+    r"(?::|\.(?:\s|$)|$)"
     r"|(?:an|the) (?:\w+ )?(?:error|exception) (?:occurred|was raised|happened)"
     r"|[A-Z]?\w{0,60}(?:Error|Exception)\b ?(?:[:(]|$)"
-    r"|(?:[\w'./-]{1,40} ){1,4}(?:error|exception)(?: ?\([^)\n]{0,80}\))?:"
+    r"|(?:unexpected |internal |unknown )?(?:\w{1,20} )?(?:database|api|http|https|validation"
+    r"|connection|network|sql|query|request|server"
+    r"|client|runtime|syntax|parse|parser|tool|execution|command|file|input|i/?o|type|value|key"
+    r"|timeout|auth\w*|permission"
+    r"|unexpected|internal|unknown|search|fatal|security|configuration|config|rate limit|parameter|argument)"
+    r" (?:error|exception)(?: \d{3})?(?: ?\([^)\n]{0,80}\))?:"
     r"|mcp error -?\d+|fatal(?: error)?:|panic:|exception:|failure:|failed:"
     r"|traceback \(most recent call last\)|security violation)",
     re.IGNORECASE,
 )
 """A report that says in its first words that it is one."""
+
+LABEL = re.compile(r"[\W_]{0,6}(?:[\w'./-]{1,40} ){1,4}(?:error|exception)(?: ?\([^)\n]{0,80}\))?:", re.IGNORECASE)
+"""A looser prefix (`Frobnication error: `), for tools that do not return prose."""
+
+DATA = re.compile(
+    r"\s*(?:\[\s*[\[({'\"]|\{\s*['\"]|\(\s*[('\"\[]|#{1,3} (?!(?:error|result|failed)\s*\n)"
+    r"|<[?!a-z]|\|)",
+    re.IGNORECASE,
+)
+"""How data and documents begin: literals of lists and records, headings, markup, tables."""
 
 FRAME = _any(
     r"^\W*error (?:executing|running|calling|invoking)(?: mcp)? tool\b|^\W*mcp error -?\d+"
@@ -71,14 +86,26 @@ SENTENCE = re.compile(
     r"|(?:operation|request|command|query|tool call|call|execution) (?:failed|timed out|not permitted"
     r"|was rejected|rejected|aborted)"
     r"|not (?:allowed|authenticated|connected|authori[sz]ed|supported|permitted|implemented)\b"
+    r"|\[?Errno \d+\]?|connect E[A-Z]+|net::ERR_\w+|(?:the )?connection to .{1,80} (?:was )?refused"
+    r"|password authentication failed"
+    r"|(?:the )?(?:operation|request) was (?:aborted|cancelled|rejected|denied|blocked)"
+    r"|[\w.]{1,60}\(\) (?:missing|got an? |takes)"
+    r"|something went wrong|the system cannot find|unexpected (?:EOF|end of|error|failure)"
+    r"|your request was (?:rejected|denied|blocked)"
+    r"|insufficient (?:funds|permissions?|quota|credits?|balance|privileges?)|conflict \("
+    r"|tool_not_found|HTTP error [45]\d\d|method not found"
     r"|E(?:NOENT|ACCES|ISDIR|NOTDIR|EXIST|PERM|CONNREFUSED|NOTFOUND|TIMEDOUT)\b"
-    r"|(?:HTTP )?[45]\d\d (?:client error|server error|bad request|unauthori|forbidden|not found|internal|too many)"
-    r"|(?:[\w'\"-]{1,40} ){1,5}(?:failed|refused|rejected)(?:: |\.?$| with\b| because\b| due to\b| to\b))",
+    r"|(?:HTTP )?[45]\d\d (?:client error|server error|bad request|unauthori|forbidden|not found"
+    r"|internal|too many|request entity|access denied|gone\b|conflict\b|unprocessable|bad gateway"
+    r"|service unav|gateway|payment required|method not)"
+    r"|(?:[\w'\"-]{1,40} ){1,5}failed: )",
     re.IGNORECASE,
 )
 """A short text that opens as a report does."""
 
 CLAUSE = _any(
+    r"(?<!not )\b(?:failed|refused|rejected)(?:\.?$| (?:with|because|due to|to)\b)",
+    r"\bis not (?:set|configured|available)\b",
     r"\b(?:do|does|did)(?: not|n't) (?:exist|match any|resolve to|have (?:a|any))\b",
     r"\b(?:was|were|is|are|be|been|currently)? ?not (?:be )?found\b(?! to\b)",
     r"\balready (?:exists?|in use|taken)\b",
@@ -131,7 +158,8 @@ TOOL_UNKNOWN = re.compile(
     r"|\b(?:tool|method|function)(?: with name| named| name)?:? ?['\"`]?[\w./:-]{1,120}['\"`]? (?:was "
     r"|is |could )?(?:not (?:be )?(?:found|available|registered|known|exist|recogni[sz]ed|defined)"
     r"|does(?: not|n't) exist)"
-    r"|\btool not found|\bno (?:tool|function) (?:named|called|with (?:the )?name|found)|\b(?:has|have"
+    r"|\btool not found|\bno (?:tool|function) (?:named|called|with (?:the )?name|found)"
+    r"|tool_not_found|^(?:tool|method|function) not found|\b(?:has|have"
     r"|there is) no (?:tool|function) ",
     re.IGNORECASE,
 )
@@ -192,7 +220,8 @@ REFUSED_PATH = _any(
     r"|transaction|database|connection|session)",
 )
 UNAUTHORIZED = _any(
-    r"unauthori[sz]ed|\bforbidden\b|bad credentials|invalid_auth|not_authed|permission_denied\b"
+    r"unauthori[sz]ed|\bforbidden\b|REQUEST_DENIED|AccessDenied|(?:locate|load|find|obtain"
+    r"|get) (?:\w+ )?credentials|bad credentials|invalid_auth|not_authed|permission_denied\b"
     r"|login required|\brobots\.txt\b.{0,80}(?:disallow|not allowed|forbid|specif)",
     r"authenticat\w{1,4} (?:has )?(?:failed|failure|required|error|is required)|\bnot (?:authenticated"
     r"|logged in|authori[sz]ed)|could not authenticate",
@@ -213,7 +242,7 @@ NETWORK = _any(
     r"|unable to|failed to) resolve (?:host|address|domain|the host|dns|hostname)|no such host"
     r"|no address associated",
     r"failed to resolve ['\"][\w.-]{1,100}['\"]|\bdns\b.{0,30}(?:fail|error|lookup|not)",
-    r"connect(?:ion)? (?:\w+ )?(?:to \S{1,100} )?(?:was )?(?:refused|reset|aborted|failed|timed out"
+    r"connect(?:ion)? (?:\w+ )?(?:to .{1,100} )?(?:was )?(?:refused|reset|aborted|failed|timed out"
     r"|dropped)|connection (?:error|issue|problem|failure|closed|lost|terminated|attempts? failed)"
     r"|connectivity issue",
     r"refused to connect|fetch failed|network ?(?:is |was )?(?:error|unreachable|failure|issue|problem"
@@ -244,7 +273,7 @@ ENVIRONMENT = _any(
     r"executable doesn't exist|(?:is|are|was) not installed|playwright install|please install|pip install"
     r"|npm install|apt(?:-get)? install|no \S{1,40} was found: either install",
     r"spawn\w{0,8} \S{1,200} (?:ENOENT|EACCES)|no module named|ModuleNotFoundError|cannot import name"
-    r"|shared librar|library .{0,40}not (?:found|available)",
+    r"|shared librar",
     r"\bENOSPC\b|no space left|disk (?:is )?full|out of memory|\bENOMEM\b|MemoryError|\bE[MN]FILE\b"
     r"|too many open files|segmentation fault|core dumped|heap limit",
     r"browser .{0,40}(?:has been closed|crashed|not found|failed to launch)"
@@ -281,7 +310,7 @@ MALFORMED = _any(
     r"|file is not a|unsupported (?:format|file|type|operand|scheme|protocol)",
 )
 MISSING = _any(
-    r"\bENOENT\b|\bno such\b|\bnot[ _]found\b|NotFound|\b(?:do|does|did)(?: not|n't) (?:exist|match any"
+    r"\bENOENT\b|\bno such\b|(?<![a-z])not[ _-]?found|\b(?:do|does|did)(?: not|n't) (?:exist|match any"
     r"|resolve to|point to|contain)\b|non-?existent",
     r"(?:cannot|can't|could not|couldn't|unable to|failed to|did not|didn't) (?:be )?(?:find|found|locate"
     r"|located|resolve)\b|\bnot be found\b",
@@ -321,7 +350,7 @@ _STATUS = re.compile(
     r"|(?<![\d.])(?P<phrase>[45]\d\d)[\s:,)\]-]{1,3}(?:client error|server error|bad request|unauthori"
     r"|payment required|forbidden|not found|method not|not acceptable|conflict|gone\b|unprocessable"
     r"|too many|internal|bad gateway|service unav|gateway|validation failed)"
-    r"|https?://\S{1,400}: (?P<after>[45]\d\d)\b",
+    r"|https?://\S{1,400}: (?P<after>[45]\d\d)\b|^\W{0,3}(?P<start>[45]\d\d)[ :]+[A-Z]",
     re.IGNORECASE,
 )
 _RPC_CODE = re.compile(r"\b(?:mcp|rpc|json-rpc) error:? (?:code )?(-3[23]\d{3})\b", re.IGNORECASE)
@@ -330,10 +359,15 @@ _RPC_CODE = re.compile(r"\b(?:mcp|rpc|json-rpc) error:? (?:code )?(-3[23]\d{3})\
 def http_status(text: str) -> int | None:
     """The first HTTP error status that the text gives as one."""
     found = _STATUS.search(text[:4000])
-    return int(found["named"] or found["phrase"] or found["after"]) if found else None
+    return int(found["named"] or found["phrase"] or found["after"] or found["start"]) if found else None
 
 
 def rpc_code(text: str) -> int | None:
     """The JSON-RPC error code that an SDK wrote into its text."""
     found = _RPC_CODE.search(text[:300])
     return int(found[1]) if found else None
+
+
+_TROUBLE = (PREFIX, SENTENCE, CLAUSE, RATE, UNAUTHORIZED, TIMEOUT, OUTAGE)
+LOOSE = re.compile("|".join(family.pattern for family in _TROUBLE), re.IGNORECASE)
+"""Any sign of trouble, for texts that are a message to the reader and nothing else."""

@@ -199,7 +199,7 @@ RULES: tuple[Rule, ...] = (
         BAD,
         "A program that the call ran ended with an error.",
         Example(
-            "Traceback (most recent call last):\nZeroDivisionError: division by zero\n\nCommand completed with return code: 1",
+            "Traceback (most recent call last):\nKeyError: 'name'\n\nCommand completed with return code: 1",
             {"command": "python a.py"},
             "run_command",
         ),
