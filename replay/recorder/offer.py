@@ -1,4 +1,4 @@
-"""The MCP server that offers a whole fleet. Schemas and results pass as they came, whatever the SDK thinks of them."""
+"""The MCP server that offers a whole fleet. Schemas and results pass as they came, past the SDK's models."""
 
 from __future__ import annotations
 
@@ -118,11 +118,18 @@ class Offer:
 def _listed(name: str, tool: Tool) -> dict[str, Any]:
     optional = {
         "description": tool.description,
-        "outputSchema": tool.output_schema,
+        "outputSchema": tool.output_schema if isinstance(tool.output_schema, dict) else None,
         "annotations": tool.annotations,
     }
     known = {key: value for key, value in optional.items() if value is not None}
-    return {"name": name, "inputSchema": tool.input_schema, **known}
+    return {"name": name, "inputSchema": _acceptable(tool.input_schema), **known}
+
+
+def _acceptable(schema: Any) -> dict[str, Any]:
+    """The schema as it came, unless it breaks the specification: clients would refuse the whole fleet for that."""
+    if not isinstance(schema, dict):
+        return {"type": "object"}
+    return schema if schema.get("type") == "object" else {**schema, "type": "object"}
 
 
 def _envelope(ctx: ServerRequestContext[Any, Any], result: dict[str, Any]) -> dict[str, Any]:
