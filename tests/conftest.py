@@ -1,11 +1,18 @@
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 SHARED = Path(os.environ.get("REPLAY_SHARED", Path(__file__).parents[2] / "shared")) / "data"
+SERVERS = Path(__file__).parent / "servers"
+ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="session")
@@ -24,3 +31,66 @@ def shared(*parts: str) -> Path:
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     return shared()
+
+
+@pytest.fixture
+def replay(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs the command line in an empty directory of its own, without colour, as in CI."""
+
+    def run(*arguments: str | Path, cwd: Path = tmp_path, **extra: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "NO_COLOR": "1", "CI": "1", "PYTHONWARNINGS": "error", **extra}
+        command = [sys.executable, "-m", "replay", *map(str, arguments)]
+        return subprocess.run(
+            command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300, check=False
+        )
+
+    return run
+
+
+@pytest.fixture
+def fleet_file(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a fleet file whose servers are scripts of tests/servers, by name or as a whole specification."""
+
+    def write(name: str = "servers.yaml", *, workspace: dict[str, Any] | None = None, **servers: Any) -> Path:
+        document: dict[str, Any] = {"version": 1, "servers": {key: spec_of(value) for key, value in servers.items()}}
+        if workspace is not None:
+            document["workspace"] = workspace
+        path = tmp_path / name
+        path.write_text(json.dumps(document))
+        return path
+
+    return write
+
+
+def spec_of(value: Any) -> dict[str, Any]:
+    """`"counter.py"`, or `{"script": "counter.py", "effects": ...}`, as an entry of a fleet file."""
+    fields = {"script": value} if isinstance(value, str) else dict(value)
+    if "script" not in fields:
+        return fields
+    script, *arguments = fields.pop("script").split()
+    return {"command": sys.executable, "args": [str(SERVERS / script), *arguments], **fields}
+
+
+@pytest.fixture
+def results_file(tmp_path: Path) -> Callable[..., Path]:
+    """Writes an M3-Bench results file: ids and their steps, each step a list of (name, arguments[, result])."""
+
+    def write(name: str = "tiny_test_mcp_fuzzy.json", **trajectories: Any) -> Path:
+        path = tmp_path / name
+        path.write_text(json.dumps([record(key, steps) for key, steps in trajectories.items()]))
+        return path
+
+    return write
+
+
+def record(identifier: str, steps: list[list[tuple[Any, ...]]], question: str = "?") -> dict[str, Any]:
+    return {
+        "id": identifier,
+        "type": "test",
+        "question": question,
+        "steps": [
+            {"step": number, "calls": [dict(zip(("name", "arguments", "result"), call, strict=False)) for call in step]}
+            for number, step in enumerate(steps, 1)
+        ],
+        "final_reply": "",
+    }

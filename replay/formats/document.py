@@ -78,17 +78,16 @@ class Document:
 
     def _object(self) -> Iterator[Element]:
         """Records under a container key, or by id, or the object itself as the one record."""
-        for key, start in self._members():
+        for number, (key, start) in enumerate(self._members()):
             if key in CONTAINER_KEYS and self.text[start] == "[":
                 yield from self._array(start, f"$.{key}")
                 return
             if key in CONTAINER_KEYS and self.text[start] == "{":
                 yield from self._by_id(start, f"$.{key}")
                 return
-            if self.text[start] != "{" or not _is_record(self._value(start)[0]):
-                break
-            yield from self._by_id(self._skip(0), "$")
-            return
+            if number == 0 and _is_record(self._value(start)[0]):
+                yield from self._by_id(self._skip(0), "$")
+                return
         yield Element("$", None, self._skip(0), self._value(self._skip(0))[0])
 
     def _by_id(self, start: int, place: str) -> Iterator[Element]:
