@@ -1,1 +1,18 @@
-"""."""
+"""Alignment with a reference: signatures, embeddings, matching, metrics."""
+
+from replay.alignment.aligner import Alignment, Results, Settings, align, texts_of
+from replay.alignment.reference import Reference, pair_ids, read_reference
+from replay.alignment.signature import SignedTask, sign
+
+__all__ = [
+    "Alignment",
+    "Reference",
+    "Results",
+    "Settings",
+    "SignedTask",
+    "align",
+    "pair_ids",
+    "read_reference",
+    "sign",
+    "texts_of",
+]

@@ -1,0 +1,191 @@
+"""From signed trajectories to records: the pure middle of `replay align`."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from replay.alignment.averages import overall_average, task_average
+from replay.alignment.callwise import missed_calls, predicted_calls
+from replay.alignment.judges import Judges
+from replay.alignment.matching import Block, blocks_of, match, texts_to_embed
+from replay.alignment.mcpbench import mcpbench
+from replay.alignment.mcpeval import mcpeval, mean_of
+from replay.alignment.metrics import MatchSet, Pair, aggregate, score
+from replay.alignment.reference import Reference, pair_ids
+from replay.alignment.signature import SignedTask
+from replay.records import Outcome
+from replay.records.alignment import (
+    AlignedModel,
+    AlignedTask,
+    Definitions,
+    JudgeScores,
+    MatchTriple,
+    TypeRow,
+)
+
+if TYPE_CHECKING:
+    from replay.alignment.matching import Vectors
+
+Outcomes = Mapping[str, Mapping[str, Outcome]]
+"""By task id, then by the call's position."""
+
+UNTYPED = "(no type)"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to align."""
+
+    definitions: Definitions = "published"
+    tau_strong: float = 0.8
+    tau_weak: float = 0.6
+    encoder: str = ""
+    """The model's name, to show."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """One results file, signed."""
+
+    file: str
+    model: str
+    tasks: Mapping[str, SignedTask]
+    outcomes: Outcomes | None = None
+    """From the run; None where it does not hold the file."""
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """One results file against the reference, with what it takes to explain it."""
+
+    model: AlignedModel
+    tasks: tuple[AlignedTask, ...]
+    blocks: Mapping[str, tuple[Block, ...]] = field(repr=False)
+    """By task id: the similarities of each tool."""
+
+
+def texts_of(reference: Reference, results: Iterable[Results]) -> set[str]:
+    """Every distinct text that needs a vector, over all files."""
+    needed: set[str] = set()
+    for one in results:
+        for mine, theirs in pair_ids(reference.tasks, one.tasks).items():
+            needed |= texts_to_embed(reference.tasks[mine].calls, one.tasks[theirs].calls)
+    return needed
+
+
+def align(reference: Reference, results: Results, vectors: Vectors, settings: Settings, judges: Judges) -> Alignment:
+    """Align one file's tasks with the reference's, and score them."""
+    pairs = pair_ids(reference.tasks, results.tasks)
+    names = (results.model, results.file)
+    tasks, blocks = [], {}
+    for mine, theirs in pairs.items():
+        predicted = results.tasks[theirs]
+        blocks[mine] = blocks_of(reference.tasks[mine].calls, predicted.calls, vectors)
+        outcomes = None if results.outcomes is None else results.outcomes.get(theirs)
+        judge = judges.of_task(names, mine)
+        tasks.append(align_task(reference.tasks[mine], predicted, blocks[mine], settings, outcomes, judge))
+    found = set(pairs.values())
+    missing = tuple(sorted(one for one in reference.tasks if one not in pairs))
+    extra = tuple(sorted(one for one in results.tasks if one not in found))
+    nothing = [_nothing_found(reference.tasks[one], settings) for one in missing]
+    model = _model(results, settings, tasks, nothing, judges)
+    return Alignment(model.model_copy(update={"missing": missing, "extra": extra}), tuple(tasks), blocks)
+
+
+def align_task(
+    reference: SignedTask,
+    predicted: SignedTask,
+    blocks: Sequence[Block],
+    settings: Settings,
+    outcomes: Mapping[str, Outcome] | None = None,
+    judge: JudgeScores | None = None,
+) -> AlignedTask:
+    """Align one task."""
+    matches = match(blocks, settings.tau_weak)
+    scores = score(match_set(reference, predicted, matches), settings.tau_strong, settings.definitions)
+    return AlignedTask(
+        id=reference.id,
+        type=reference.type or predicted.type,
+        total_gt_calls=len(reference.calls),
+        total_pred_calls=len(predicted.calls),
+        matched=len(matches),
+        steps=len(predicted.calls_per_step),
+        matches=matches,
+        calls=predicted_calls(
+            predicted,
+            blocks,
+            matches,
+            tau_strong=settings.tau_strong,
+            tau_weak=settings.tau_weak,
+            outcomes=outcomes,
+        ),
+        missed=missed_calls(reference.calls, blocks, matches, settings.tau_weak),
+        mcpeval=mcpeval(reference.calls, predicted.calls),
+        judge=judge,
+        **scores.model_dump(),
+    )
+
+
+def match_set(reference: SignedTask, predicted: SignedTask, matches: Iterable[MatchTriple]) -> MatchSet:
+    """What the metrics need of a task's matches."""
+    return MatchSet(
+        calls_per_step=reference.calls_per_step,
+        predicted=len(predicted.calls),
+        pairs=tuple(
+            Pair(reference.calls[mine].step, predicted.calls[theirs].step, similarity)
+            for mine, theirs, similarity in matches
+        ),
+    )
+
+
+def _nothing_found(reference: SignedTask, settings: Settings) -> AlignedTask:
+    """A task without a prediction, scored as if the model had called nothing."""
+    empty = SignedTask(reference.id, reference.type, (), (), ())
+    return align_task(reference, empty, (), settings)
+
+
+def _model(
+    results: Results, settings: Settings, tasks: list[AlignedTask], nothing: list[AlignedTask], judges: Judges
+) -> AlignedModel:
+    names = (results.model, results.file)
+    judge = judges.of_model(names, [task.id for task in tasks])
+    found, with_missing = aggregate(tasks), aggregate([*tasks, *nothing])
+    kinds = Counter(call.kind for task in tasks for call in task.calls)
+    return AlignedModel(
+        file=results.file,
+        model=results.model,
+        definitions=settings.definitions,
+        tau_strong=settings.tau_strong,
+        tau_weak=settings.tau_weak,
+        encoder=settings.encoder,
+        aggregate=found,
+        average_score=overall_average(found, judge),
+        aggregate_with_missing=with_missing,
+        average_score_with_missing=overall_average(with_missing, judge),
+        missing=(),
+        extra=(),
+        types=_types(tasks, names, judges),
+        classes=dict(sorted(kinds.items())),
+        mcpeval=mean_of([task.mcpeval for task in tasks]),
+        mcpbench=None if results.outcomes is None else mcpbench(_all(results.outcomes)),
+        judge=judge,
+    )
+
+
+def _types(tasks: Iterable[AlignedTask], names: Sequence[str], judges: Judges) -> tuple[TypeRow, ...]:
+    groups: dict[str, list[AlignedTask]] = defaultdict(list)
+    for task in tasks:
+        groups[task.type or UNTYPED].append(task)
+    rows = []
+    for kind, group in groups.items():
+        judge = judges.mean(names, [task.id for task in group])
+        found = aggregate(group)
+        rows.append(TypeRow(type=kind, aggregate=found, judge=judge, average_score=task_average(found, judge)))
+    return tuple(sorted(rows, key=lambda row: (row.average_score, row.type)))
+
+
+def _all(outcomes: Outcomes) -> Iterable[Outcome]:
+    return (outcome for calls in outcomes.values() for outcome in calls.values())

@@ -1,0 +1,194 @@
+"""Texts to vectors: the only door to sentence-transformers and torch.
+
+The default model is run by a few lines of torch on its own weights, which takes a third of the time that importing
+sentence-transformers alone does, and no padding. Every other model goes through sentence-transformers.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from replay.alignment.model import Model
+from replay.errors import MissingExtraError, UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+    from numpy.typing import NDArray
+
+    Batch: TypeAlias = tuple[Sequence[str], NDArray[np.float32]]
+
+Progress: TypeAlias = Callable[[int], None]
+"""Takes the number of texts that were just done."""
+
+
+class Encoder(Protocol):
+    """Makes vectors."""
+
+    def encode(self, texts: Sequence[str]) -> Iterator[Batch]:
+        """Batches of texts with their vectors, 32-bit floats of length 1, shape (texts, dimension), in any order."""
+
+
+def load_encoder(model: Model) -> Encoder:
+    """Load a model.
+
+    Raises:
+        MissingExtraError: the extra `align` is not installed.
+        UsageError: there is no such model, or it cannot be loaded.
+    """
+    if model.bundled and model.path is not None:
+        return _MiniLM(model.path)
+    return _SentenceTransformer(model)
+
+
+class _MiniLM:
+    """all-MiniLM-L6-v2: six layers of BERT, the mean over the tokens, length 1.
+
+    Texts of one batch stand one after the other without padding; attention runs over those of equal length together.
+    """
+
+    LAYERS, HEADS, WIDTH, EPSILON = 6, 12, 384, 1e-12
+    MAX_TOKENS = 256
+    """Longer texts are cut, as sentence-transformers does with this model."""
+    BATCH_TOKENS = 2048
+    TOKENIZED_AT_ONCE = 256
+
+    def __init__(self, path: Path) -> None:
+        try:
+            from safetensors.torch import load_file
+            from tokenizers import Tokenizer
+        except ImportError:
+            raise MissingExtraError("align", "replay align") from None
+        self._tokenizer = Tokenizer.from_file(str(path / "tokenizer.json"))
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(self.MAX_TOKENS)
+        self._weights: dict[str, torch.Tensor] = load_file(path / "model.safetensors")
+
+    def encode(self, texts: Sequence[str]) -> Iterator[Batch]:
+        """Longest texts first."""
+        tokens = self._tokenize(texts)
+        order = sorted(range(len(texts)), key=lambda index: -len(tokens[index]))
+        batch: list[int] = []
+        size = 0
+        for index in order:
+            if batch and size + len(tokens[index]) > self.BATCH_TOKENS:
+                yield [texts[one] for one in batch], self._embed([tokens[one] for one in batch])
+                batch, size = [], 0
+            batch.append(index)
+            size += len(tokens[index])
+        if batch:
+            yield [texts[one] for one in batch], self._embed([tokens[one] for one in batch])
+
+    def _tokenize(self, texts: Sequence[str]) -> list[list[int]]:
+        tokens: list[list[int]] = []
+        for start in range(0, len(texts), self.TOKENIZED_AT_ONCE):
+            some = list(texts[start : start + self.TOKENIZED_AT_ONCE])
+            tokens += [encoding.ids for encoding in self._tokenizer.encode_batch(some)]
+        return tokens
+
+    def _embed(self, tokens: list[list[int]]) -> NDArray[np.float32]:
+        import torch
+        from torch.nn import functional
+
+        with torch.inference_mode():
+            lengths = [len(one) for one in tokens]
+            hidden = self._token_vectors(tokens, lengths)
+            for layer in range(self.LAYERS):
+                hidden = self._layer(f"encoder.layer.{layer}", hidden, lengths)
+            means = torch.stack([part.mean(0) for part in torch.split(hidden, lengths)])
+            vectors: NDArray[np.float32] = functional.normalize(means, dim=1).numpy()
+            return vectors
+
+    def _token_vectors(self, tokens: list[list[int]], lengths: list[int]) -> torch.Tensor:
+        import torch
+        from torch.nn import functional
+
+        ids = torch.tensor([token for one in tokens for token in one])
+        positions = torch.cat([torch.arange(length) for length in lengths])
+        words = functional.embedding(ids, self._weights["embeddings.word_embeddings.weight"])
+        places = functional.embedding(positions, self._weights["embeddings.position_embeddings.weight"])
+        kind = self._weights["embeddings.token_type_embeddings.weight"][0]
+        return self._norm("embeddings", words + places + kind)
+
+    def _layer(self, name: str, hidden: torch.Tensor, lengths: list[int]) -> torch.Tensor:
+        from torch.nn import functional
+
+        attended = self._linear(f"{name}.attention.output.dense", self._attention(name, hidden, lengths))
+        hidden = self._norm(f"{name}.attention.output", attended + hidden)
+        widened = functional.gelu(self._linear(f"{name}.intermediate.dense", hidden))
+        return self._norm(f"{name}.output", self._linear(f"{name}.output.dense", widened) + hidden)
+
+    def _attention(self, name: str, hidden: torch.Tensor, lengths: list[int]) -> torch.Tensor:
+        import torch
+        from torch.nn import functional
+
+        parts = [self._linear(f"{name}.attention.self.{part}", hidden) for part in ("query", "key", "value")]
+        done, start = [], 0
+        for length, group in groupby(lengths):
+            count = len(list(group))
+            rows = slice(start, start + count * length)
+            shape = (count, length, self.HEADS, self.WIDTH // self.HEADS)
+            query, key, value = (part[rows].view(shape).transpose(1, 2) for part in parts)
+            attended = functional.scaled_dot_product_attention(query, key, value)
+            done.append(attended.transpose(1, 2).reshape(count * length, self.WIDTH))
+            start = rows.stop
+        return torch.cat(done)
+
+    def _linear(self, name: str, value: torch.Tensor) -> torch.Tensor:
+        from torch.nn import functional
+
+        return functional.linear(value, self._weights[f"{name}.weight"], self._weights[f"{name}.bias"])
+
+    def _norm(self, name: str, value: torch.Tensor) -> torch.Tensor:
+        from torch.nn import functional
+
+        weight, bias = self._weights[f"{name}.LayerNorm.weight"], self._weights[f"{name}.LayerNorm.bias"]
+        return functional.layer_norm(value, (self.WIDTH,), weight, bias, self.EPSILON)
+
+
+class _SentenceTransformer:
+    """Any other model."""
+
+    BATCH = 16
+
+    def __init__(self, model: Model) -> None:
+        os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+        os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+        try:
+            from sentence_transformers import SentenceTransformer
+        except ImportError:
+            raise MissingExtraError("align", "replay align") from None
+        logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
+        _silence_bars()
+        try:
+            self._model: Any = SentenceTransformer(
+                str(model.path or model.name), local_files_only=model.path is not None, trust_remote_code=False
+            )
+        except Exception as error:
+            raise UsageError(f"--model {model.name}: cannot be loaded: {_first_line(error)}") from error
+
+    def encode(self, texts: Sequence[str]) -> Iterator[Batch]:
+        """Longest texts first."""
+        order = sorted(texts, key=len, reverse=True)
+        for start in range(0, len(order), self.BATCH):
+            some = order[start : start + self.BATCH]
+            vectors = self._model.encode(
+                some, batch_size=self.BATCH, show_progress_bar=False, normalize_embeddings=True, convert_to_numpy=True
+            )
+            yield some, vectors.astype("float32", copy=False)
+
+
+def _silence_bars() -> None:
+    from transformers.utils import logging as bars
+
+    disable: Callable[[], None] = bars.disable_progress_bar
+    disable()
+
+
+def _first_line(error: Exception) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

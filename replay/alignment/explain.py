@@ -1,0 +1,97 @@
+"""One task laid open: the similarities of each tool with the chosen pairs, and why the rest has none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from replay.alignment.aligner import Alignment
+from replay.alignment.matching import Block
+from replay.alignment.signature import SignedCall, SignedTask
+from replay.alignment.tables import table
+from replay.records.alignment import AlignedCall, AlignedTask, Candidate, MissedCall
+from replay.text import one_line
+
+_ARGUMENTS_WIDTH = 100
+
+
+def explain(alignment: Alignment, reference: SignedTask, predicted: SignedTask) -> str:
+    """The whole account of one task.
+
+    Args:
+        alignment: of the file.
+        reference: the task in the reference.
+        predicted: the task in the results.
+    """
+    task = next(one for one in alignment.tasks if one.id == reference.id)
+    model = alignment.model
+    head = (
+        f"{one_line(model.model)}, task {one_line(task.id)}: {task.matched} of {task.total_gt_calls} reference calls "
+        f"matched, {task.total_pred_calls} predicted (tau_weak {model.tau_weak:g}, tau_strong {model.tau_strong:g})"
+    )
+    parts = [
+        head,
+        "\n".join(_calls("R", reference)),
+        "\n".join(_calls("P", predicted)),
+        *(_matrix(block, task) for block in alignment.blocks[task.id]),
+        "\n".join(_unmatched(task, model.tau_weak)),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _calls(side: str, task: SignedTask) -> Iterator[str]:
+    yield f"{'reference' if side == 'R' else 'predicted'} calls ({side})"
+    for call in task.calls:
+        yield f"  {side}{call.index}  {call.position}  {_name(call)}  {one_line(call.signature, _ARGUMENTS_WIDTH)}"
+
+
+def _name(call: SignedCall) -> str:
+    return one_line(call.name) or "(no name)"
+
+
+def _matrix(block: Block, task: AlignedTask) -> str:
+    """A row a reference call, a column a predicted one; chosen pairs in brackets."""
+    chosen = {(mine, theirs) for mine, theirs, _ in task.matches}
+    rows = [
+        [
+            f"R{mine}",
+            *(_cell(value, (mine, theirs) in chosen) for theirs, value in zip(block.predicted, row, strict=True)),
+        ]
+        for mine, row in zip(block.reference, block.similarity.tolist(), strict=True)
+    ]
+    return f"{one_line(block.name) or '(no name)'}\n{table(['', *(f'P{one} ' for one in block.predicted)], rows)}"
+
+
+def _cell(value: float, chosen: bool) -> str:
+    return f"[{value:.4f}]" if chosen else f"{value:.4f} "
+
+
+def _unmatched(task: AlignedTask, tau_weak: float) -> Iterator[str]:
+    predicted = [call for call in task.calls if call.why]
+    if predicted or task.missed:
+        yield "without a partner"
+    for missed in task.missed:
+        yield f"  R{missed.index}  {one_line(missed.name or '(no name)')}: {reason(missed, 'P', 'R', tau_weak)}"
+    for call in predicted:
+        number = "" if call.index is None else f"P{call.index}"
+        name = one_line(call.name or "(no name)")
+        yield f"  {number or call.position}  {name}: {call.kind.value}: {reason(call, 'R', 'P', tau_weak)}"
+
+
+def reason(call: AlignedCall | MissedCall, other: str, own: str, tau_weak: float) -> str:
+    """Why a call has no partner, in words.
+
+    Args:
+        call: the call.
+        other: letter of the other side's calls.
+        own: letter of this side's calls.
+        tau_weak: the threshold in use.
+    """
+    best: Candidate | None = call.best
+    if call.why == "illegal":
+        return "not a call that could be read; it is counted nowhere"
+    if best is None:
+        return "no call of this tool in the " + ("reference" if other == "R" else "prediction")
+    if call.why == "below-threshold":
+        return f"best candidate {other}{best.call} at {best.similarity:.4f}, below tau_weak {tau_weak:g}"
+    taken = f"{own}{best.taken_by}" if best.taken_by is not None else "another call"
+    return f"best candidate {other}{best.call} at {best.similarity:.4f} was taken by {taken}"

@@ -1,0 +1,90 @@
+"""Alignments for machines: JSON and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from replay.alignment.aligner import Alignment
+from replay.records.alignment import Aggregate, ReferenceFault, SweepRow
+
+FORMAT = "replay.alignment"
+VERSION = 1
+
+_COLUMNS = (
+    "file",
+    "model",
+    "scope",
+    "id",
+    "type",
+    *(name for name in Aggregate.model_fields if name not in {"average_steps", "average_calls"}),
+    "average_score",
+    "average_steps",
+    "average_calls",
+)
+
+
+def to_json(
+    alignments: Sequence[Alignment], faults: Sequence[ReferenceFault], sweeps: Mapping[str, Sequence[SweepRow]]
+) -> str:
+    """`{"format", "version", "models": [{"file", "model", "definitions", "aggregate", ..., "tasks"}], ...}`.
+
+    Args:
+        alignments: one a file.
+        faults: what is wrong with the reference.
+        sweeps: by file; empty without `--sweep`.
+    """
+    models = []
+    for alignment in alignments:
+        model = _plain(alignment.model)
+        if alignment.model.file in sweeps:
+            model["sweep"] = [_plain(row) for row in sweeps[alignment.model.file]]
+        models.append({**model, "tasks": [_plain(task) for task in alignment.tasks]})
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "models": models,
+        "reference_faults": [_plain(fault) for fault in faults],
+    }
+    return json.dumps(document, ensure_ascii=False)
+
+
+def to_csv(alignments: Sequence[Alignment]) -> str:
+    """Rows of three scopes: `all` (a file), `with-missing`, `type` and `task`."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, _COLUMNS, restval="", extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    for alignment in alignments:
+        own = {"file": alignment.model.file, "model": alignment.model.model}
+        writer.writerows({key: _safe(value) for key, value in (own | row).items()} for row in _rows(alignment))
+    return text.getvalue()
+
+
+def _rows(alignment: Alignment) -> Iterator[dict[str, Any]]:
+    model = alignment.model
+    yield {"scope": "all", "average_score": model.average_score, **model.aggregate.model_dump()}
+    yield {
+        "scope": "with-missing",
+        "average_score": model.average_score_with_missing,
+        **model.aggregate_with_missing.model_dump(),
+    }
+    for row in model.types:
+        yield {"scope": "type", "type": row.type, "average_score": row.average_score, **row.aggregate.model_dump()}
+    for task in alignment.tasks:
+        scores = task.model_dump(include={"id", "type", *_COLUMNS})
+        yield {"scope": "task", **scores, "num_ids": 1, "average_steps": task.steps} | {
+            "average_calls": task.total_pred_calls
+        }
+
+
+def _plain(record: Any) -> dict[str, Any]:
+    plain: dict[str, Any] = record.model_dump(mode="json", exclude_none=True)
+    return plain
+
+
+def _safe(value: Any) -> Any:
+    """Text that a spreadsheet would take for a formula begins with an apostrophe."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value

@@ -1,0 +1,117 @@
+"""Scores that a judge gave elsewhere, read from a file."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from replay.errors import InputError
+from replay.records.alignment import JudgeScores
+
+_FIELDS = ("completion_rate", "information_grounding_rate")
+_SHAPES = (
+    'expected {"completion_rate": 0.5, "information_grounding_rate": 0.5}, or such objects by model, by id, '
+    "or by model and then id"
+)
+
+
+@dataclass
+class Judges:
+    """What the files said, by model and id; "" stands for every model, and for the model as a whole."""
+
+    scores: dict[tuple[str, str], JudgeScores] = field(default_factory=dict)
+
+    def of_model(self, names: Sequence[str], ids: Iterable[str]) -> JudgeScores | None:
+        """A model's scores: what was given for it as a whole, else the mean over its tasks.
+
+        Args:
+            names: what the model may be called in the file, best first.
+            ids: of its tasks.
+        """
+        given = self._find(names, "")
+        return given or self.mean(names, ids)
+
+    def of_task(self, names: Sequence[str], identifier: str) -> JudgeScores | None:
+        """The scores of one task."""
+        return self._find(names, identifier)
+
+    def mean(self, names: Sequence[str], ids: Iterable[str]) -> JudgeScores | None:
+        """The mean over tasks, of each score over those that have it."""
+        found = [scores for scores in (self._find(names, one) for one in ids) if scores]
+        return JudgeScores(**{name: _mean(found, name) for name in _FIELDS}) if found else None
+
+    def _find(self, names: Sequence[str], identifier: str) -> JudgeScores | None:
+        return next((self.scores[key] for name in (*names, "") if (key := (name, identifier)) in self.scores), None)
+
+
+def read_judges(paths: Iterable[Path], models: Iterable[str]) -> Judges:
+    """Read judge files; what a later one says replaces what an earlier one said.
+
+    Args:
+        paths: JSON files.
+        models: the names under which scores of a model, and not of a task, may stand.
+
+    Raises:
+        InputError: a file that is no JSON, or of another shape.
+    """
+    judges, known = Judges(), set(models)
+    for path in paths:
+        _read(_load(path), judges, known, path)
+    return judges
+
+
+def _load(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text("utf-8-sig"))
+    except OSError as error:
+        raise InputError(str(path), f"cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InputError(str(path), "not UTF-8 text") from None
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise InputError(str(path), f"broken JSON: {error.msg}", place) from None
+
+
+def _read(value: Any, judges: Judges, models: set[str], path: Path) -> None:
+    if isinstance(value, list):
+        value = {str(item.get("id", "")): item for item in value if isinstance(item, dict)}
+    if not isinstance(value, dict) or not value:
+        raise InputError(str(path), _SHAPES)
+    if _is_scores(value):
+        judges.scores["", ""] = _scores(value, path, "$")
+        return
+    for key, inner in value.items():
+        if not isinstance(inner, dict):
+            raise InputError(str(path), _SHAPES, f"$.{key}")
+        if _is_scores(inner):
+            judges.scores[(key, "") if key in models else ("", key)] = _scores(inner, path, f"$.{key}")
+            continue
+        for identifier, scores in inner.items():
+            if not isinstance(scores, dict) or not _is_scores(scores):
+                raise InputError(str(path), _SHAPES, f"$.{key}.{identifier}")
+            judges.scores[key, identifier] = _scores(scores, path, f"$.{key}.{identifier}")
+
+
+def _is_scores(value: Mapping[str, Any]) -> bool:
+    return any(name in value for name in _FIELDS)
+
+
+def _scores(value: Mapping[str, Any], path: Path, place: str) -> JudgeScores:
+    for name in _FIELDS:
+        number = value.get(name)
+        if number is not None and not _is_share(number):
+            raise InputError(str(path), f"{name} must be a number from 0 to 1, found {json.dumps(number)[:40]}", place)
+    return JudgeScores(**{name: value.get(name) for name in _FIELDS})
+
+
+def _is_share(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and 0 <= value <= 1
+
+
+def _mean(scores: Sequence[JudgeScores], name: str) -> float | None:
+    known = [value for one in scores if (value := getattr(one, name)) is not None]
+    return sum(known) / len(known) if known else None

@@ -1,0 +1,117 @@
+"""The reference: its tasks, which of them a results file has, and which of its calls nobody can be scored against."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from replay.alignment.signature import SignedTask, sign
+from replay.errors import InputError
+from replay.formats import ResultsFile
+from replay.records import Call, Judgement, Outcome, Server, Trajectory
+from replay.records.alignment import ReferenceFault
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The tasks that results are compared with."""
+
+    path: str
+    tasks: Mapping[str, SignedTask]
+    faults: tuple[ReferenceFault, ...]
+
+
+def read_reference(file: ResultsFile, servers: Mapping[str, Server]) -> Reference:
+    """Read the reference, and check its calls: their form, and against the servers whose tools are known.
+
+    Args:
+        file: the reference.
+        servers: by name; empty where nothing is known of a fleet.
+
+    Raises:
+        FormatError: the file changed since it was opened.
+    """
+    tasks: dict[str, SignedTask] = {}
+    faults: list[ReferenceFault] = []
+    for trajectory in file.trajectories():
+        tasks[trajectory.id] = sign(trajectory)
+        faults += _faults(trajectory, servers)
+    return Reference(file.path, tasks, tuple(faults))
+
+
+def pair_ids(reference: Iterable[str], predicted: Iterable[str]) -> dict[str, str]:
+    """Which predicted task is which reference task: reference id to predicted id, in the order of the former.
+
+    Equal ids are the same task. What is left over is compared by number, so that 10000, which JSON cannot write with
+    leading zeros, finds "00010000".
+    """
+    mine, theirs = list(reference), set(predicted)
+    pairs = {identifier: identifier for identifier in mine if identifier in theirs}
+    left = _by_number(identifier for identifier in theirs if identifier not in pairs)
+    for number, identifier in _by_number(one for one in mine if one not in pairs).items():
+        other = left.get(number)
+        if identifier and other and str(number) in {identifier, other}:
+            pairs[identifier] = other
+    return {identifier: pairs[identifier] for identifier in sorted(pairs)}
+
+
+def no_common_id(reference: Reference, path: str, ids: Iterable[str]) -> InputError:
+    """The error for results that have nothing to do with the reference."""
+    mine = next(iter(ids), "")
+    theirs = next(iter(reference.tasks), "")
+    return InputError(path, f"no id in common with {reference.path}: it has {mine!r} ..., the reference {theirs!r} ...")
+
+
+def _by_number(ids: Iterable[str]) -> dict[int, str | None]:
+    """Ids by their number; None for a number that two ids have."""
+    found: dict[int, str | None] = {}
+    for identifier in ids:
+        if identifier.isascii() and identifier.isdecimal() and len(identifier) < 100:
+            number = int(identifier)
+            found[number] = None if number in found else identifier
+    return found
+
+
+def _faults(trajectory: Trajectory, servers: Mapping[str, Server]) -> Iterator[ReferenceFault]:
+    for call in trajectory.calls():
+        judgement = _illegal(call) or (_against_fleet(call, servers) if servers else None)
+        if judgement is not None:
+            yield ReferenceFault(
+                task=trajectory.id,
+                position=call.position,
+                name=call.name,
+                outcome=judgement.outcome,
+                message=judgement.message,
+                violations=judgement.violations,
+            )
+
+
+def _illegal(call: Call) -> Judgement | None:
+    if call.unreadable is None:
+        return None
+    from replay.outcomes import judge_format
+
+    return judge_format(call)
+
+
+def _against_fleet(call: Call, servers: Mapping[str, Server]) -> Judgement | None:
+    from replay.outcomes import Registry, judge_registry, read_name, schema_violations
+
+    unavailable = {name: server.error for name, server in servers.items() if server.error}
+    registry = Registry(servers=servers, unavailable=unavailable, server_names=tuple(servers))
+    judgement = judge_registry(call, registry)
+    if judgement is not None:
+        return judgement if judgement.outcome is Outcome.UNKNOWN_TOOL else None
+    server, name = read_name(call.name or "", registry.server_names)
+    known = servers.get(server or "")
+    tool = known.tool(name) if known else None
+    violations = schema_violations(tool, call.arguments or {}) if tool else ()
+    if not violations:
+        return None
+    return Judgement(
+        outcome=Outcome.INVALID_ARGUMENTS,
+        rule="arguments.schema",
+        evidence="schema",
+        message="; ".join(f"{one.pointer or 'arguments'}: {one.message}" for one in violations),
+        violations=violations,
+    )

@@ -1,0 +1,80 @@
+"""What an alignment takes from a run, and what it leaves there for the other verbs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+from replay.alignment.aligner import Alignment, Outcomes
+from replay.errors import UsageError
+from replay.records import Outcome, Server
+from replay.runfile import Run
+from replay.runfile.packing import pack
+
+
+class RunLink:
+    """A run file, read before the alignment and written after it.
+
+    Raises:
+        RunFileError: it is no run file, or it is newer than we are.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with Run.read(path) as run:
+            self.servers: dict[str, Server] = run.servers()
+            self._paths = dict(run.connection.execute("SELECT path, id FROM files"))
+
+    def outcomes(self, file: str) -> Outcomes | None:
+        """The outcomes of a results file by task id and position; None where the run does not hold the file."""
+        row = self._row(file)
+        if row is None:
+            return None
+        found: dict[str, dict[str, Outcome]] = defaultdict(dict)
+        with Run.read(self._path) as run:
+            query = (
+                "SELECT t.name, c.position, c.outcome FROM calls c JOIN trajectories t ON t.id = c.trajectory "
+                "WHERE t.file = ?"
+            )
+            for task, position, outcome in run.connection.execute(query, (row,)):
+                found[task][position] = Outcome(outcome)
+        return dict(found) or None
+
+    def save(self, alignments: Iterable[Alignment]) -> None:
+        """Keep the alignments of files that the run holds.
+
+        Raises:
+            RunFileError: another process writes the run, or it cannot be written.
+        """
+        with Run.open(self._path) as run, run.transaction() as db:
+            for alignment in alignments:
+                row = self._row(alignment.model.file)
+                if row is None:
+                    continue
+                db.execute("INSERT OR REPLACE INTO alignments VALUES (?, ?)", (row, pack(alignment.model)))
+                db.execute("DELETE FROM aligned_tasks WHERE file = ?", (row,))
+                db.executemany(
+                    "INSERT INTO aligned_tasks VALUES (?, ?, ?)",
+                    ((row, task.id, pack(task)) for task in alignment.tasks),
+                )
+
+    def _row(self, file: str) -> int | None:
+        """The run's own number of a file, by its path as written, else as resolved."""
+        if file in self._paths:
+            return int(self._paths[file])
+        resolved = Path(file).resolve()
+        return next((int(row) for path, row in self._paths.items() if Path(path).resolve() == resolved), None)
+
+
+def open_link(path: Path, *, asked: bool) -> RunLink | None:
+    """The run, where there is one.
+
+    Raises:
+        UsageError: it was asked for by name and is not there.
+    """
+    if path.exists():
+        return RunLink(path)
+    if asked:
+        raise UsageError(f"{path}: there is no such run; make one with: replay classify")
+    return None

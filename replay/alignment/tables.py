@@ -1,0 +1,147 @@
+"""Plain tables for people: the leaderboard, the tasks by type, what became of the calls, the sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from replay.alignment.averages import COLUMNS
+from replay.alignment.reference import Reference
+from replay.records.alignment import (
+    Aggregate,
+    AlignedModel,
+    AlignedTask,
+    CallClass,
+    JudgeScores,
+    McpEvalScores,
+    ReferenceFault,
+    SweepRow,
+)
+from replay.text import one_line
+
+_HEADINGS = ("recall", "precision", "arg.sim", "step coh.", "order", "purity")
+_NAME_WIDTH = 40
+_LISTED = 20
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Columns two spaces apart, the first to the left and the others to the right."""
+    lines = [list(head), *map(list, rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+
+    def laid(line: Sequence[str]) -> str:
+        rest = (cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))
+        return "  ".join([line[0].ljust(widths[0]), *rest]).rstrip()
+
+    return "\n".join(map(laid, lines))
+
+
+def leaderboard(models: Sequence[AlignedModel]) -> str:
+    """A line a file, best average first; a second one where predictions are missing, counting them as nothing found."""
+    judged = any(model.judge for model in models)
+    head = ["model", "tasks", *_HEADINGS, *(["completion", "grounding"] if judged else []), "average", "steps", "calls"]
+    rows: list[list[str]] = []
+    for model in sorted(models, key=lambda one: -one.average_score):
+        name = one_line(model.model, _NAME_WIDTH)
+        rows.append(_score_row(name, model.aggregate, model.judge, model.average_score, judged=judged))
+        if model.missing:
+            label = f"  with {len(model.missing)} missing"
+            average = model.average_score_with_missing
+            rows.append(_score_row(label, model.aggregate_with_missing, model.judge, average, judged=judged))
+    return f"{table(head, rows)}\n{_footnote(models, judged=judged)}"
+
+
+def by_type(model: AlignedModel) -> str:
+    """A line a task type, worst first."""
+    judged = any(row.judge for row in model.types)
+    head = ["type", "tasks", *_HEADINGS, *(["completion", "grounding"] if judged else []), "average", "steps", "calls"]
+    rows = (
+        _score_row(one_line(row.type, _NAME_WIDTH), row.aggregate, row.judge, row.average_score, judged=judged)
+        for row in model.types
+    )
+    return f"{one_line(model.model)} by task type, worst first\n{table(head, rows)}"
+
+
+def calls_table(models: Sequence[AlignedModel]) -> str:
+    """How many calls of each class, and what MCPEval and MCP-Bench say."""
+    classes = [kind for kind in CallClass if any(model.classes.get(kind) for model in models)]
+    head = ["model", *(kind.value.replace("_", " ") for kind in classes), "MCPEval strict", "flexible"]
+    rates = any(model.mcpbench for model in models)
+    head += ["MCP-Bench names", "schema", "success"] if rates else []
+    rows = []
+    for model in models:
+        row = [one_line(model.model, _NAME_WIDTH), *(str(model.classes.get(kind, 0)) for kind in classes)]
+        row += [_mcpeval(model.mcpeval, "strict"), _mcpeval(model.mcpeval, "flexible")]
+        rows.append(row + (_mcpbench(model) if rates else []))
+    return table(head, rows)
+
+
+def differing_ids(model: AlignedModel, reference: Reference) -> Iterator[str]:
+    """Ids that only one side has, by name."""
+    for ids, where in ((model.missing, "missing"), (model.extra, f"not in {reference.path}")):
+        if ids:
+            listed = ", ".join(one_line(identifier, _NAME_WIDTH) for identifier in ids)
+            yield f"{one_line(model.file)}: {len(ids)} {where}: {listed}"
+
+
+def reference_faults(faults: Sequence[ReferenceFault]) -> str:
+    """The calls of the reference that no model can be scored against."""
+    shown = [
+        f"  {one_line(fault.task)} {fault.position} {one_line(fault.name or '(no name)', _NAME_WIDTH)}: "
+        f"{fault.outcome.value}: {one_line(fault.message, 120)}"
+        for fault in faults[:_LISTED]
+    ]
+    if len(faults) > _LISTED:
+        shown.append(f"  ... and {len(faults) - _LISTED} more; --json has them all")
+    return "\n".join([f"{len(faults)} calls of the reference are not well formed or do not fit the fleet:", *shown])
+
+
+def sweep_table(model: AlignedModel, rows: Iterable[SweepRow]) -> str:
+    """Pairs, recall and precision over the two thresholds."""
+    lines = (
+        [f"{row.threshold} {row.value:.2f}", str(row.pairs), f"{row.recall:.3f}", f"{row.precision:.3f}"]
+        for row in rows
+    )
+    return f"{one_line(model.model)}: how the thresholds tell\n{table(['', 'pairs', 'recall', 'precision'], lines)}"
+
+
+def mean_similarity(tasks: Iterable[AlignedTask]) -> float:
+    """Mean S over all matches; 0 without any."""
+    found = [similarity for task in tasks for _, _, similarity in task.matches]
+    return sum(found) / len(found) if found else 0.0
+
+
+def _score_row(name: str, scores: Aggregate, judge: JudgeScores | None, average: float, *, judged: bool) -> list[str]:
+    judges = [_share(judge.completion_rate), _share(judge.information_grounding_rate)] if judge else ["-", "-"]
+    return [
+        name,
+        str(scores.num_ids),
+        *(f"{getattr(scores, column):.3f}" for column in COLUMNS),
+        *(judges if judged else []),
+        f"{average:.3f}",
+        f"{scores.average_steps:.2f}",
+        f"{scores.average_calls:.2f}",
+    ]
+
+
+def _footnote(models: Sequence[AlignedModel], *, judged: bool) -> str:
+    first = models[0]
+    columns = "the six columns and grounding" if judged else "the six columns; the paper's has grounding too (--judge)"
+    return (
+        f"definitions: {first.definitions}; tau_strong {first.tau_strong:g}, tau_weak {first.tau_weak:g}; "
+        f"average: the mean of {columns}; steps and calls: a task"
+    )
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _mcpeval(scores: McpEvalScores, kind: str) -> str:
+    return f"{getattr(scores, f'{kind}_overall'):.3f} ({getattr(scores, f'{kind}_success'):.1%})"
+
+
+def _mcpbench(model: AlignedModel) -> list[str]:
+    rates = model.mcpbench
+    if rates is None:
+        return ["-", "-", "-"]
+    return [_share(rates.valid_tool_names), _share(rates.schema_compliance), _share(rates.execution_success)]

@@ -1,0 +1,264 @@
+"""`replay align`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from replay.cli.options import (
+    DEFAULT_RUN,
+    csv_option,
+    files_argument,
+    is_interactive,
+    json_option,
+    names_option,
+    run_option,
+    tell,
+)
+from replay.errors import InputError, RunFileError, UsageError
+
+if TYPE_CHECKING:
+    from replay.alignment import Alignment, Reference, Results, Settings
+    from replay.alignment.matching import Vectors
+    from replay.alignment.runlink import RunLink
+    from replay.records.alignment import Definitions
+
+EXAMPLES = """\b
+Examples:
+  replay align results/*.json --reference test_mcp_GT.json
+  replay align results/gpt-5_test_mcp_fuzzy.json --reference test_mcp_GT.json --explain 00000003
+  replay align results/*.json --reference REF.json --definitions equations --sweep
+  replay align results/*.json --reference REF.json --judge judge.json --json > alignment.json
+"""
+
+_SHARE = click.FloatRange(0.0, 1.0)
+
+
+@click.command(epilog=EXAMPLES)
+@files_argument
+@click.option(
+    "--reference",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="The file with the reference trajectories, in any format that is read.",
+)
+@click.option(
+    "--definitions",
+    type=click.Choice(["published", "equations"]),
+    default="published",
+    show_default=True,
+    help="As the released evaluator computes the metrics, or as the paper's equations say.",
+)
+@click.option("--tau-strong", type=_SHARE, default=0.8, show_default=True, help="Least similarity of a correct call.")
+@click.option("--tau-weak", type=_SHARE, default=0.6, show_default=True, help="Least similarity of a matched pair.")
+@click.option(
+    "--model",
+    metavar="PATH|NAME",
+    help="Embedding model: a directory, or a name on the model hub.  [default: all-MiniLM-L6-v2, as installed]",
+)
+@click.option("--no-cache", is_flag=True, help="Neither read nor keep embeddings in the user's cache directory.")
+@click.option(
+    "--judge",
+    "judge_paths",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="JSON with completion_rate and information_grounding_rate, by model or by id. Repeatable.",
+)
+@click.option("--explain", "explained", metavar="TASK", help="Show a task's similarity matrices and chosen pairs.")
+@click.option("--sweep", "swept", is_flag=True, help="Show what other thresholds would give.")
+@run_option("The run file: outcomes are taken from it, the alignment is kept in it.")
+@names_option
+@json_option
+@csv_option
+@click.pass_context
+def align(
+    context: click.Context,
+    files: tuple[Path, ...],
+    reference: Path,
+    definitions: Definitions,
+    tau_strong: float,
+    tau_weak: float,
+    model: str | None,
+    no_cache: bool,
+    judge_paths: tuple[Path, ...],
+    explained: str | None,
+    swept: bool,
+    run_path: Path,
+    names: str | None,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
+    """Align predicted calls with reference calls, and score them.
+
+    FILES are results files of models. Each call is compared with the reference's calls of the same tool in the same
+    task; the best assignment counts. Prints a leaderboard, the tasks by type, and what became of the calls.
+    """
+    from replay.alignment import Settings, read_reference, texts_of
+    from replay.alignment.cache import default_path
+    from replay.alignment.embeddings import Embedder
+    from replay.formats import FileNames, open_file
+
+    if as_json and as_csv:
+        raise UsageError("--json and --csv do not go together")
+    if tau_strong < tau_weak:
+        raise UsageError(f"--tau-strong {tau_strong:g} is below --tau-weak {tau_weak:g}")
+    embedder = Embedder(model, None if no_cache else default_path(), tell)
+    settings = Settings(definitions, tau_strong, tau_weak, embedder.model.name)
+    run = _run(run_path)
+    opened = open_file(reference, FileNames(names))
+    for warning in opened.warnings:
+        tell(f"note: {warning}")
+    standard = read_reference(opened, run.servers if run else {})
+    results, broken = _results(files, names, standard, run)
+    with _bar() as progress:
+        vectors = embedder.embed(texts_of(standard, results), progress)
+    alignments = _align(standard, results, vectors, settings, judge_paths)
+    _keep(run, alignments)
+    _print(standard, alignments, results, explained=explained, swept=swept, as_json=as_json, as_csv=as_csv)
+    if broken:
+        context.exit(2)
+
+
+def _run(path: Path) -> RunLink | None:
+    """The run: the one that was named, or the usual one where it stands here."""
+    if path == DEFAULT_RUN and not path.exists():
+        return None
+    from replay.alignment.runlink import open_link
+
+    return open_link(path, asked=path != DEFAULT_RUN)
+
+
+def _results(
+    files: Sequence[Path], names: str | None, reference: Reference, run: RunLink | None
+) -> tuple[list[Results], bool]:
+    """The files that can be aligned; what is wrong with the others is told, and that there were some."""
+    from replay.alignment import Results, pair_ids, sign
+    from replay.alignment.reference import no_common_id
+    from replay.formats import FileNames, open_file
+
+    results: list[Results] = []
+    errors: list[InputError] = []
+    for path in dict.fromkeys(files):
+        try:
+            file = open_file(path, FileNames(names))
+            if not pair_ids(reference.tasks, file.ids):
+                raise no_common_id(reference, file.path, file.ids)
+            tasks = {trajectory.id: sign(trajectory) for trajectory in file.trajectories()}
+        except InputError as error:
+            errors.append(error)
+            continue
+        for warning in file.warnings:
+            tell(f"note: {warning}")
+        results.append(Results(file.path, file.model, tasks, run.outcomes(file.path) if run else None))
+    if not results:
+        for fault in errors[:-1]:
+            tell(f"replay: {fault}")
+        raise errors[-1]
+    for fault in errors:
+        tell(f"replay: {fault}; the other files go on")
+    return results, bool(errors)
+
+
+def _align(
+    reference: Reference, results: Sequence[Results], vectors: Vectors, settings: Settings, judge_paths: Sequence[Path]
+) -> list[Alignment]:
+    from replay.alignment import align as align_one
+    from replay.alignment.judges import read_judges
+
+    judges = read_judges(judge_paths, [name for one in results for name in (one.model, one.file)])
+    by_id = any(not name and identifier for name, identifier in judges.scores)
+    if by_id and len(results) > 1:
+        raise UsageError("--judge: scores by id alone, but several results files; give them by model and then id")
+    return [align_one(reference, one, vectors, settings, judges) for one in results]
+
+
+def _keep(run: RunLink | None, alignments: Sequence[Alignment]) -> None:
+    if run is None:
+        return
+    try:
+        run.save(alignments)
+    except RunFileError as error:
+        tell(f"note: the alignment is not kept: {error}")
+
+
+def _print(
+    reference: Reference,
+    alignments: Sequence[Alignment],
+    results: Sequence[Results],
+    *,
+    explained: str | None,
+    swept: bool,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
+    from replay.alignment.sweep import sweep
+
+    if explained is not None:
+        parts = _explained(reference, alignments, results, explained)
+    elif as_json:
+        from replay.alignment.export import to_json
+
+        sweeps = {one.model.file: sweep(one) for one in alignments} if swept else {}
+        parts = [to_json(alignments, reference.faults, sweeps)]
+    elif as_csv:
+        from replay.alignment.export import to_csv
+
+        parts = [to_csv(alignments).rstrip("\n")]
+    else:
+        parts = list(_tables(reference, alignments, swept=swept))
+    click.echo("\n\n".join(parts))
+
+
+def _tables(reference: Reference, alignments: Sequence[Alignment], *, swept: bool) -> Iterator[str]:
+    from replay.alignment import tables
+    from replay.alignment.sweep import sweep
+
+    models = [one.model for one in alignments]
+    if reference.faults:
+        yield tables.reference_faults(reference.faults)
+    yield tables.leaderboard(models)
+    yield from map(tables.by_type, models)
+    yield tables.calls_table(models)
+    differing = [line for model in models for line in tables.differing_ids(model, reference)]
+    if differing:
+        yield "\n".join(differing)
+    if swept:
+        yield from (tables.sweep_table(one.model, sweep(one)) for one in alignments)
+
+
+def _explained(
+    reference: Reference, alignments: Sequence[Alignment], results: Sequence[Results], task: str
+) -> list[str]:
+    from replay.alignment import pair_ids
+    from replay.alignment.explain import explain
+
+    if task not in reference.tasks:
+        raise UsageError(f"--explain {task}: the reference {reference.path} has no such task")
+    parts = []
+    for alignment, one in zip(alignments, results, strict=True):
+        predicted = pair_ids([task], one.tasks).get(task)
+        if predicted is None:
+            tell(f"note: {one.file} has no task {task}")
+        else:
+            parts.append(explain(alignment, reference.tasks[task], one.tasks[predicted]))
+    if not parts:
+        raise UsageError(f"--explain {task}: no results file has this task")
+    return parts
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[int, int], None] | None]:
+    """A progress bar on stderr while the model works; nothing where it does not, or nobody watches."""
+    if not is_interactive():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("embedding", total=None, visible=False)
+        yield lambda done, total: bar.update(task, completed=done, total=total, visible=True)
