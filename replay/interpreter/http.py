@@ -158,7 +158,7 @@ class HttpChannel:
                 await self._put.send(Unreadable("an event that is no JSON-RPC message"))
                 continue
             await self._put.send(message)
-            if "method" not in message and message.get("id") in {request_id, str(request_id)}:
+            if "method" not in message and message.get("id") in (request_id, str(request_id)):
                 return
         await self._put.send(
             Unreadable("the event stream ended before the answer came", request_id, is_answer=True, lost=True)

@@ -13,6 +13,8 @@ _BEFORE: Final = r"(?:(?<![\w.~+%/\\-])|(?<=\\[nrt\"'])|(?<=://)|(?<=:\\/\\/))"
 """Where a path may begin: not inside another; but after a JSON escape or a URL's scheme it may."""
 _AFTER: Final = r"(?![\w~+%-])(?!\.\w)"
 """Where the directory's name ends: `/workspace` is no part of `/workspace2` or of `/workspace.bak`."""
+_MOST_ESCAPES: Final = 64
+"""Backslashes before the slashes of a path that stands in JSON in JSON."""
 
 
 class PathMap:
@@ -52,15 +54,24 @@ class _Rewriter:
 
     def __init__(self, places: Sequence[str], target: str) -> None:
         self._target = target
-        self._hints = tuple({place.rpartition("/")[2] for place in places})
+        hints = {re.escape(max(place.split("/"), key=len)) for place in places}
+        self._hint = re.compile("|".join(hints))
+        self._reach = 2 * max(map(len, places)) + _MOST_ESCAPES
         longest_first = sorted(set(places), key=len, reverse=True)
         forms = "|".join(re.escape(place[1:]).replace("/", r"\1/") for place in longest_first)
         self._pattern = re.compile(rf"{_BEFORE}(\\*)/(?:{forms}){_AFTER}")
 
     def text(self, text: str) -> str:
-        if not any(hint in text for hint in self._hints):
-            return text
-        return self._pattern.sub(self._replacement, text)
+        """The text rewritten. Looks only around each hint: the pattern is slow on answers of many megabytes."""
+        pieces: list[str] = []
+        done = 0
+        for hint in self._hint.finditer(text):
+            if hint.start() >= done:
+                found = self._pattern.search(text, max(done, hint.start() - self._reach), hint.end() + self._reach)
+                if found is not None:
+                    pieces += (text[done : found.start()], self._target.replace("/", found[1] + "/"))
+                    done = found.end()
+        return "".join((*pieces, text[done:])) if pieces else text
 
     def value(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -68,6 +79,3 @@ class _Rewriter:
         if isinstance(value, dict):
             return {self.text(key) if isinstance(key, str) else key: self.value(item) for key, item in value.items()}
         return [self.value(item) for item in value] if isinstance(value, list) else value
-
-    def _replacement(self, found: re.Match[str]) -> str:
-        return self._target.replace("/", found[1] + "/")
