@@ -22,6 +22,7 @@ SERVERS = ["excel", "filesystem", "git", "memory", "github", "notion", "playwrig
 SERVERS += ["wikipedia", "youtube", "arxiv"]
 VERBS = ["read", "write", "list", "search", "create", "delete", "update", "get", "move", "copy", "open", "query"]
 NOUNS = ["file", "sheet", "page", "row", "user", "commit", "issue", "entity", "slide", "table", "video", "paper"]
+TOOLS = [(server, f"{verb}_{noun}") for server, noun in zip(SERVERS * 2, NOUNS * 3, strict=False) for verb in VERBS[:7]]
 TYPES = ["movies", "finance", "coursework", "travel", "research", "office", "code review", "news"]
 OUTCOMES = ["success"] * 75 + ["not_found"] * 7 + ["invalid_arguments"] * 6 + ["unknown_tool"] * 2
 OUTCOMES += ["illegal_format"] + ["inconclusive"] * 9
@@ -94,7 +95,7 @@ def _trajectory(db: sqlite3.Connection, row: int, file: int, task: int) -> None:
 def _calls(trajectory: int, file: int, kind: str) -> Iterator[tuple[object, ...]]:
     failed: str | None = None
     for ordinal in range(CALLS_A_TRAJECTORY):
-        server, verb, noun = random.choice(SERVERS), random.choice(VERBS), random.choice(NOUNS)
+        server, tool = random.choice(TOOLS)
         outcome = random.choice(OUTCOMES)
         rule = random.choice(RULES[outcome])
         position = f"s{ordinal // 2 + 1}c{ordinal % 2 + 1}"
@@ -103,10 +104,10 @@ def _calls(trajectory: int, file: int, kind: str) -> Iterator[tuple[object, ...]
         failed = position if is_failure and cause is None else failed
         drift = random.choice(["same", "same", "same", "volatile", "different"])
         arguments = json.dumps({"path": f"/data/{random.randint(0, 10**6)}.csv", "limit": random.randint(1, 99)})
-        message = f"{outcome.replace('_', ' ')}: {verb} {noun} {random.randint(0, 10**5)} by {rule}"
+        message = f"{outcome.replace('_', ' ')}: {tool} {random.randint(0, 10**5)} by {rule}"
         certainty = "fallback" if rule == "unexplained" else "likely" if rule == "refused" else "certain"
         yield (
-            trajectory, ordinal, file, kind, position, server, f"{verb}_{noun}", outcome, REASONS.get(rule), rule,
+            trajectory, ordinal, file, kind, position, server, tool, outcome, REASONS.get(rule), rule,
             "replay", certainty, message, outcome, outcome, drift, cause, arguments,
             f"answer-{random.randint(0, 499)}", '{"seconds": 0.1}',
         )  # fmt: skip

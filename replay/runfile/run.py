@@ -8,7 +8,7 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -21,7 +21,7 @@ from replay.redaction import Redactor
 from replay.replayer import Settled
 from replay.runfile.packing import canonical, digest, pack
 from replay.runfile.rows import call_columns, settled_of
-from replay.runfile.schema import FORMAT, MIGRATIONS, TABLES, VERSION
+from replay.runfile.schema import FORMAT, MIGRATIONS, TABLES, VERSION, WORDS
 
 _ANSWER: TypeAdapter[Answer] = TypeAdapter(Answer)
 
@@ -362,6 +362,8 @@ def _prepare(path: Path, connection: sqlite3.Connection) -> None:
         connection.executescript(
             f"BEGIN;{TABLES};INSERT INTO meta VALUES ('format', '{FORMAT}'), ('version', '{VERSION}');COMMIT;"  # noqa: S608
         )
+        with suppress(sqlite3.OperationalError):  # an SQLite without full-text search: words are looked for row by row
+            connection.executescript(f"BEGIN;{WORDS};COMMIT;")
         return
     version = _version(path, connection)
     while version < VERSION:

@@ -35,6 +35,7 @@ CREATE TABLE trajectories (
   record BLOB NOT NULL,              -- the Trajectory record as JSON, compressed with zlib
   UNIQUE (file, name)
 );
+CREATE INDEX trajectories_by_type ON trajectories (task_type, file);
 
 CREATE TABLE calls (
   id INTEGER PRIMARY KEY,
@@ -61,25 +62,46 @@ CREATE TABLE calls (
   details TEXT NOT NULL,             -- the rest of the Verdict record as JSON
   UNIQUE (trajectory, ordinal)
 );
-CREATE INDEX calls_by_outcome ON calls (outcome, id);
-CREATE INDEX calls_by_file ON calls (file, outcome, id);
 CREATE INDEX calls_by_tool ON calls (server, tool, outcome, id);
+CREATE INDEX calls_by_cause ON calls (file, trajectory, caused_by, outcome) WHERE caused_by IS NOT NULL;
 
--- How many calls there are of each kind; kept by the triggers below.
+-- How many calls there are; kept by the triggers below, like all that follows. Absent values stand as ''.
 CREATE TABLE tallies (
-  file INTEGER NOT NULL, server TEXT NOT NULL, tool TEXT NOT NULL, task_type TEXT NOT NULL,
-  outcome TEXT NOT NULL, reason TEXT NOT NULL, rooted INTEGER NOT NULL, n INTEGER NOT NULL,
-  PRIMARY KEY (file, server, tool, task_type, outcome, reason, rooted)
+  file INTEGER NOT NULL, task_type TEXT NOT NULL, outcome TEXT NOT NULL, reason TEXT NOT NULL, n INTEGER NOT NULL,
+  PRIMARY KEY (file, task_type, outcome, reason)
 ) WITHOUT ROWID;
+-- How many calls there are of each kind: calls of one file that a filter cannot tell apart.
+CREATE TABLE kinds (
+  id INTEGER PRIMARY KEY,
+  file INTEGER NOT NULL, server TEXT NOT NULL, tool TEXT NOT NULL, outcome TEXT NOT NULL, reason TEXT NOT NULL,
+  rule TEXT NOT NULL, evidence TEXT NOT NULL, certainty TEXT NOT NULL, drift TEXT NOT NULL, rooted INTEGER NOT NULL,
+  n INTEGER NOT NULL,
+  UNIQUE (file, server, tool, outcome, reason, rule, evidence, certainty, drift, rooted)
+);
+-- Which kind each call is of: what a filter walks over, instead of the wide rows of calls.
+CREATE TABLE marks (
+  trajectory INTEGER NOT NULL, ordinal INTEGER NOT NULL, call INTEGER NOT NULL, kind INTEGER NOT NULL,
+  PRIMARY KEY (trajectory, ordinal)
+) WITHOUT ROWID;
+CREATE INDEX marks_by_kind ON marks (kind, trajectory, ordinal, call);
 CREATE TRIGGER calls_inserted AFTER INSERT ON calls BEGIN
-  INSERT INTO tallies VALUES (NEW.file, ifnull(NEW.server, ''), ifnull(NEW.tool, ''), ifnull(NEW.task_type, ''),
-    NEW.outcome, ifnull(NEW.reason, ''), NEW.caused_by IS NOT NULL, 1)
+  INSERT INTO tallies VALUES (NEW.file, ifnull(NEW.task_type, ''), NEW.outcome, ifnull(NEW.reason, ''), 1)
   ON CONFLICT DO UPDATE SET n = n + 1;
+  INSERT INTO kinds (file, server, tool, outcome, reason, rule, evidence, certainty, drift, rooted, n)
+  VALUES (NEW.file, ifnull(NEW.server, ''), ifnull(NEW.tool, ''), NEW.outcome, ifnull(NEW.reason, ''), NEW.rule,
+    NEW.evidence, NEW.certainty, ifnull(NEW.drift, ''), NEW.caused_by IS NOT NULL, 1)
+  ON CONFLICT DO UPDATE SET n = n + 1;
+  INSERT INTO marks SELECT NEW.trajectory, NEW.ordinal, NEW.id, id FROM kinds
+  WHERE file = NEW.file AND server = ifnull(NEW.server, '') AND tool = ifnull(NEW.tool, '')
+    AND outcome = NEW.outcome AND reason = ifnull(NEW.reason, '') AND rule = NEW.rule AND evidence = NEW.evidence
+    AND certainty = NEW.certainty AND drift = ifnull(NEW.drift, '') AND rooted = (NEW.caused_by IS NOT NULL);
 END;
 CREATE TRIGGER calls_deleted AFTER DELETE ON calls BEGIN
-  UPDATE tallies SET n = n - 1 WHERE file = OLD.file AND server = ifnull(OLD.server, '')
-    AND tool = ifnull(OLD.tool, '') AND task_type = ifnull(OLD.task_type, '') AND outcome = OLD.outcome
-    AND reason = ifnull(OLD.reason, '') AND rooted = (OLD.caused_by IS NOT NULL);
+  UPDATE tallies SET n = n - 1 WHERE file = OLD.file AND task_type = ifnull(OLD.task_type, '')
+    AND outcome = OLD.outcome AND reason = ifnull(OLD.reason, '');
+  UPDATE kinds SET n = n - 1
+  WHERE id = (SELECT kind FROM marks WHERE trajectory = OLD.trajectory AND ordinal = OLD.ordinal);
+  DELETE FROM marks WHERE trajectory = OLD.trajectory AND ordinal = OLD.ordinal;
 END;
 
 -- Written before a call is sent: a call that stands here and has no verdict was in flight when the run was cut off.
@@ -100,6 +122,22 @@ CREATE TABLE aligned_tasks (
   file INTEGER NOT NULL, task TEXT NOT NULL, record BLOB NOT NULL, PRIMARY KEY (file, task)
 ) WITHOUT ROWID;
 """
+
+WORDS = """
+-- The words of each call, to search: what was called, with what, and what the verdict says.
+CREATE VIRTUAL TABLE words USING fts5 (
+  server, tool, arguments, message, content = 'calls', content_rowid = 'id', detail = 'none', columnsize = 0
+);
+CREATE TRIGGER words_inserted AFTER INSERT ON calls BEGIN
+  INSERT INTO words (rowid, server, tool, arguments, message)
+  VALUES (NEW.id, NEW.server, NEW.tool, NEW.arguments, NEW.message);
+END;
+CREATE TRIGGER words_deleted AFTER DELETE ON calls BEGIN
+  INSERT INTO words (words, rowid, server, tool, arguments, message)
+  VALUES ('delete', OLD.id, OLD.server, OLD.tool, OLD.arguments, OLD.message);
+END;
+"""
+"""Made beside the tables where SQLite has its full-text search, as it nearly always does."""
 
 MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {}
 """Version n to n + 1, one step each."""

@@ -1,0 +1,327 @@
+"""The filter language: `outcome:not_found server:excel model:gpt tool:create* certainty:fallback drift:different words`.
+
+One grammar for the browser and the reports. A filter is parsed against the names that the run knows, so that a slip
+is an error with the nearest names, and an SQL condition never needs a pattern.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Final, get_args
+
+from rapidfuzz import process
+
+from replay.errors import UsageError
+from replay.records import Certainty, Drift, Evidence, Outcome, Reason
+
+__all__ = ["FAILURES", "KEYS", "Candidate", "Filter", "Term", "Vocabulary", "complete", "parse", "quoted"]
+
+FAILURES: Final = ("illegal_format", "unknown_tool", "invalid_arguments", "not_found")
+"""The outcomes that are the model's doing: what `outcome:failed` stands for."""
+NONE: Final = "none"
+"""Stands for the absence of a value: `drift:none`."""
+
+KEYS: Final[Mapping[str, str]] = {
+    "outcome": "class of the call; `failed` for the four that are failures",
+    "reason": "why a call is inconclusive",
+    "server": "server it was sent to",
+    "tool": "tool, or server/tool",
+    "model": "model, or its results file",
+    "task": "type of the task",
+    "trajectory": "id of the trajectory",
+    "rule": "rule that decided",
+    "evidence": "what the rule went by",
+    "certainty": "how sure it is",
+    "drift": "answer now against answer then",
+    "caused": "yes: failed because an earlier call did",
+}
+"""Each key, and what it is about."""
+
+_CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
+    "outcome": (*map(str, Outcome), "failed"),
+    "reason": (*map(str, Reason), NONE),
+    "evidence": get_args(Evidence),
+    "certainty": get_args(Certainty),
+    "drift": (*get_args(Drift), NONE),
+    "caused": ("yes", "no"),
+}
+_COLUMNS: Final = {"caused": "rooted", "model": "file"}
+_NULLABLE: Final = frozenset({"server", "tool", "reason", "drift"})
+_SINGLES: Final = frozenset({"", "task", "trajectory"})
+"""Keys that tell apart calls of one kind; no key is for words."""
+_TOKEN: Final = re.compile(r'(?P<not>-)?(?:(?P<key>[a-zA-Z_]+):)?(?P<value>(?:"[^"]*"?|[^\s"])*)')
+_WORD: Final = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The names that a run knows."""
+
+    servers: tuple[str, ...] = ()
+    tools: tuple[tuple[str, str], ...] = ()
+    """Server and tool; the server is empty where none is known."""
+    models: tuple[tuple[int, str, str], ...] = ()
+    """File id, model, path."""
+    task_types: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    full_text: bool = True
+    """Whether the run has the table `words`."""
+
+    @classmethod
+    def of(cls, connection: sqlite3.Connection) -> Vocabulary:
+        """Read it from a run file."""
+
+        def names(query: str) -> tuple[str, ...]:
+            return tuple(value for (value,) in connection.execute(query) if value)
+
+        tools = connection.execute("SELECT DISTINCT server, tool FROM kinds WHERE n > 0 ORDER BY 1, 2").fetchall()
+        words = connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'words'").fetchone()[0]
+        return cls(
+            servers=tuple(dict.fromkeys(server for server, _ in tools if server)),
+            tools=tuple(tools),
+            models=tuple(connection.execute("SELECT id, model, path FROM files ORDER BY id")),
+            task_types=names("SELECT DISTINCT task_type FROM tallies WHERE n > 0 ORDER BY 1"),
+            rules=names("SELECT DISTINCT rule FROM kinds WHERE n > 0 ORDER BY 1"),
+            full_text=bool(words),
+        )
+
+    def values(self, key: str) -> tuple[str, ...]:
+        """What may stand behind a key; nothing for `trajectory`, of which there may be very many."""
+        if key in _CHOICES:
+            return _CHOICES[key]
+        names: Mapping[str, Iterable[str]] = {
+            "server": (*self.servers, NONE),
+            "tool": (joined(*tool) for tool in self.tools),
+            "model": (model for _, model, _ in self.models),
+            "task": (*self.task_types, NONE),
+            "rule": self.rules,
+        }
+        return tuple(dict.fromkeys(names.get(key, ())))
+
+
+@dataclass(frozen=True)
+class Term:
+    """One condition."""
+
+    key: str
+    """Empty for words."""
+    written: str
+    negated: bool
+    values: tuple[object, ...] = ()
+    """What is stored, and is asked for: one of them must stand there."""
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A parsed filter."""
+
+    text: str = ""
+    terms: tuple[Term, ...] = ()
+    full_text: bool = field(default=True, repr=False)
+
+    @property
+    def kinds(self) -> tuple[str, tuple[object, ...]]:
+        """The condition over the table `kinds`: what can be said of a whole kind of calls."""
+        return _all(_condition(term, "") for term in self.terms if term.key not in _SINGLES)
+
+    @property
+    def singles(self) -> tuple[str, tuple[object, ...]]:
+        """What must be asked of each call, over `m` (the table `marks`); `1` where there is nothing."""
+        return _all(self._single(term, "m.call", "m.trajectory") for term in self.terms if term.key in _SINGLES)
+
+    @property
+    def has_singles(self) -> bool:
+        """Whether counting takes more than a look at the kinds."""
+        return any(term.key in _SINGLES for term in self.terms)
+
+    def condition(self) -> tuple[str, tuple[object, ...]]:
+        """The whole condition over `c` (calls), as `call_rows` takes it."""
+        return _all(
+            self._single(term, "c.id", "c.trajectory") if term.key in _SINGLES else _condition(term, "c.")
+            for term in self.terms
+        )
+
+    def _single(self, term: Term, call: str, trajectory: str) -> tuple[str, tuple[object, ...]]:
+        negation = "NOT " if term.negated else ""
+        if term.key == "task":
+            inner = f"SELECT id FROM trajectories WHERE ifnull(task_type, '') IN ({', '.join('?' * len(term.values))})"
+            return f"{trajectory} {negation}IN ({inner})", term.values
+        if term.key == "trajectory":
+            inner = "SELECT id FROM trajectories WHERE lower(name) GLOB ?"
+            return f"{trajectory} {negation}IN ({inner})", (_glob(term.written),)
+        if self.full_text:
+            query = " AND ".join(f'"{word}"*' for word in _WORD.findall(term.written))
+            return f"{call} {negation}IN (SELECT rowid FROM words WHERE words MATCH ?)", (query,)
+        inner = (
+            "SELECT id FROM calls WHERE instr(lower(ifnull(server, '') || ' ' || ifnull(tool, '') || ' ' || "
+            "ifnull(arguments, '') || ' ' || message), ?)"
+        )
+        return f"{call} {negation}IN ({inner})", (term.written.lower(),)
+
+
+def parse(text: str, vocabulary: Vocabulary) -> Filter:
+    """Read a filter.
+
+    Raises:
+        UsageError: a key or a value is not known; the nearest ones are named.
+    """
+    terms = tuple(term for part in _TOKEN.finditer(text) if (term := _term(part, vocabulary)) is not None)
+    return Filter(text.strip(), terms, vocabulary.full_text)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way to go on typing."""
+
+    text: str
+    """The whole filter with this taken."""
+    label: str
+    hint: str = ""
+
+
+def complete(text: str, vocabulary: Vocabulary, most: int = 12) -> list[Candidate]:
+    """How the last part of a filter could go on: keys, then the values of a key."""
+    head, tail = _last_part(text)
+    negation = "-" if tail.startswith("-") else ""
+    key, colon, value = tail[len(negation) :].partition(":")
+    if not colon:
+        wanted = key.lower()
+        keys = [name for name in KEYS if name.startswith(wanted)]
+        return [Candidate(f"{head}{negation}{name}:", f"{name}:", KEYS[name]) for name in keys[:most]]
+    earlier, comma, last = value.rpartition(",")
+    wanted = last.strip('"').lower()
+    names = sorted((name for name in vocabulary.values(key.lower()) if wanted in name.lower()), key=_starts(wanted))
+    return [Candidate(f"{head}{negation}{key}:{earlier}{comma}{quoted(name)} ", name) for name in names[:most]]
+
+
+def quoted(value: str) -> str:
+    """A value as it must be written in a filter."""
+    value = value.replace('"', "?")
+    return f'"{value}"' if re.search(r"[\s,:]", value) or not value or value.startswith("-") else value
+
+
+def joined(server: str, tool: str) -> str:
+    """`server/tool`, or the tool alone where no server is known."""
+    return f"{server}/{tool}" if server else tool
+
+
+def _last_part(text: str) -> tuple[str, str]:
+    parts = list(_TOKEN.finditer(text))
+    if not parts or not text or text[-1].isspace():
+        return text, ""
+    last = [part for part in parts if part[0]][-1]
+    return text[: last.start()], last[0]
+
+
+def _starts(wanted: str) -> Callable[[str], tuple[bool, str]]:
+    return lambda name: (not name.lower().startswith(wanted), name.lower())
+
+
+def _term(part: re.Match[str], vocabulary: Vocabulary) -> Term | None:
+    key, negated = (part["key"] or "").lower(), part["not"] is not None
+    written = part["value"]
+    if not key:
+        words = written.replace('"', " ").strip()
+        return Term("", words, negated) if _WORD.search(words) else None
+    if key not in KEYS:
+        raise UsageError(_unknown("filter key", key, KEYS) + '; to search for the text itself, put it in "quotes"')
+    values = [value.strip('"') for value in re.findall(r'"[^"]*"?|[^,]+', written)]
+    if not values:
+        raise UsageError(f"{key}: needs a value{_such_as(vocabulary.values(key))}")
+    if key == "trajectory":
+        return Term(key, written.strip('"'), negated)
+    found = dict.fromkeys(stored for value in values for stored in _resolve(key, value, vocabulary))
+    return Term(key, written, negated, tuple(found))
+
+
+def _resolve(key: str, value: str, vocabulary: Vocabulary) -> list[object]:
+    """The stored values that a written one stands for."""
+    if key in _CHOICES:
+        return _resolve_choice(key, value)
+    wanted = value.lower()
+    if wanted == NONE and key in {"server", "task"}:
+        return [""]
+    found = _matching(wanted, _spelled(key, vocabulary))
+    if not found:
+        raise UsageError(_unknown(key, value, vocabulary.values(key)))
+    return found
+
+
+def _spelled(key: str, vocabulary: Vocabulary) -> list[tuple[object, tuple[str, ...]]]:
+    """What is stored, each with the ways to write it."""
+    if key == "model":
+        return [(file, (model, path)) for file, model, path in vocabulary.models]
+    if key == "tool":
+        return [((server, tool), (tool, joined(server, tool))) for server, tool in vocabulary.tools]
+    return [(name, (name,)) for name in vocabulary.values(key) if name != NONE]
+
+
+def _matching(wanted: str, spelled: list[tuple[object, tuple[str, ...]]]) -> list[object]:
+    """What is written exactly so, or as the pattern says; else what holds it anywhere."""
+    found = [stored for stored, names in spelled if any(_fits(name.lower(), wanted) for name in names)]
+    return found or [stored for stored, names in spelled if any(wanted in name.lower() for name in names)]
+
+
+def _resolve_choice(key: str, value: str) -> list[object]:
+    wanted = value.lower().replace("-", "_") if key == "outcome" else value.lower()
+    if key == "outcome" and wanted == "failed":
+        return list(FAILURES)
+    if key == "caused":
+        if wanted in {"yes", "no"}:
+            return [int(wanted == "yes")]
+    elif wanted == NONE and NONE in _CHOICES[key]:
+        return [""]
+    found: list[object] = [name for name in _CHOICES[key] if fnmatchcase(name, wanted) and name not in {NONE, "failed"}]
+    if not found:
+        raise UsageError(_unknown(key, value, _CHOICES[key]))
+    return found
+
+
+def _fits(name: str, wanted: str) -> bool:
+    return name == wanted or fnmatchcase(name, wanted)
+
+
+def _condition(term: Term, prefix: str) -> tuple[str, tuple[object, ...]]:
+    negation = "NOT " if term.negated else ""
+    if term.key == "tool":
+        pairs = [pair for pair in term.values if isinstance(pair, tuple)]
+        server, tool = _column("server", prefix), _column("tool", prefix)
+        marks = ", ".join(["(?, ?)"] * len(pairs))
+        return f"({server}, {tool}) {negation}IN (VALUES {marks})", tuple(name for pair in pairs for name in pair)
+    column = _column(_COLUMNS.get(term.key, term.key), prefix)
+    return f"{column} {negation}IN ({', '.join('?' * len(term.values))})", term.values
+
+
+def _column(name: str, prefix: str) -> str:
+    if prefix and name == "rooted":
+        return f"({prefix}caused_by IS NOT NULL)"
+    return f"ifnull({prefix}{name}, '')" if prefix and name in _NULLABLE else f"{prefix}{name}"
+
+
+def _all(conditions: Iterable[tuple[str, tuple[object, ...]]]) -> tuple[str, tuple[object, ...]]:
+    parts = list(conditions)
+    if not parts:
+        return "1", ()
+    return " AND ".join(f"({part})" for part, _ in parts), tuple(value for _, values in parts for value in values)
+
+
+def _glob(written: str) -> str:
+    pattern = written.lower().replace("[", "[[]")
+    return pattern if "*" in pattern or "?" in pattern else f"*{pattern}*"
+
+
+def _unknown(what: str, value: str, known: Iterable[str]) -> str:
+    names = list(known)
+    nearest = [name for name, _, _ in process.extract(value.lower(), names, limit=3, score_cutoff=50)]
+    if nearest:
+        return f"no {what} {value!r}; nearest: {', '.join(nearest)}"
+    return f"no {what} {value!r}{_such_as(names)}"
+
+
+def _such_as(names: Iterable[str]) -> str:
+    some = list(names)[:6]
+    return f"; known: {', '.join(some)}" if some else ""

@@ -1,0 +1,124 @@
+"""Counts by outcome, a row a model, server, tool or whatever it is: a bar, and the numbers behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.reactive import reactive
+
+from replay.records import Outcome
+from replay.runfile.queries import failed
+from replay.tui.strips import Cell, Column, bar, fitted
+from replay.tui.theme import LETTERS, SHOWN
+from replay.tui.widgets.row_list import RowList
+
+
+@dataclass(frozen=True)
+class CountsRow:
+    """One row."""
+
+    name: str
+    outcomes: dict[Outcome, int]
+    filter: str
+    """The calls that it counts, as a filter."""
+
+    @property
+    def total(self) -> int:
+        """All of its calls."""
+        return sum(self.outcomes.values())
+
+
+class CountsTable(RowList):
+    """A row a thing, a column an outcome; Enter opens the calls of the cell under the cursor."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,h", "cell(-1)", "Left", show=False, tooltip="The outcome to the left"),
+        Binding("right,l", "cell(1)", "Right", show=False, tooltip="The outcome to the right"),
+    ]
+    column = reactive(0)
+    """0 for the whole row, then the outcomes."""
+
+    @dataclass
+    class Drilled(Message):
+        """The calls of a row, or of one of its cells, are wanted."""
+
+        filter: str
+
+    def __init__(self, title: str, noun: str, *, id: str | None = None, shares: bool = False) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.border_title = title
+        self._noun, self._rows, self._shares = noun, tuple[CountsRow, ...](), shares
+
+    def show(self, rows: Sequence[CountsRow]) -> None:
+        """Show these rows; the cursor stays where it is."""
+        self._rows = tuple(rows)
+        self.refresh_rows()
+
+    @property
+    def selected(self) -> CountsRow | None:
+        """The row under the cursor."""
+        return self._rows[self.cursor] if self._rows else None
+
+    def row_count(self) -> int:
+        """How many rows there are."""
+        return len(self._rows)
+
+    def columns(self, width: int) -> Sequence[Column]:
+        """As many numbers as there is room for; the bar takes what is left."""
+        if width < 58:
+            return (Column(self._noun, min(16, width // 2), 2), Column("", 6, 2), Column("failed", 7, right=True))
+        number = 8 if width >= 100 and self._shares else 6
+        outcomes = [Column(f"{LETTERS[outcome]}", number, right=True, key=outcome) for outcome in SHOWN]
+        return (Column(self._noun, 14, 2), Column("calls", 7, right=True), Column("", 6, 3), *outcomes)
+
+    def cells(self, row: int, widths: Sequence[int]) -> Sequence[Cell]:
+        """Name, bar and numbers."""
+        styles, one = self.styles_of_theme, self._rows[row]
+        if len(widths) == 3:
+            scale = max((failed(other.outcomes) for other in self._rows), default=0)
+            wrong = {outcome: number for outcome, number in one.outcomes.items() if outcome is not Outcome.SUCCESS}
+            number = failed(one.outcomes)
+            drawn = bar(wrong, widths[1], styles, scale) if number else (Segment(" " * widths[1]),)
+            style = styles.strong if number else styles.dim
+            return (Cell(one.name), Cell("", segments=drawn), Cell(f"{number:,}", style))
+        numbers = [self._number(row, one, outcome, widths[3]) for outcome in SHOWN]
+        drawn = bar(one.outcomes, widths[2], styles)
+        return (Cell(one.name), Cell(_short(one.total), styles.dim), Cell("", segments=drawn), *numbers)
+
+    def _number(self, row: int, one: CountsRow, outcome: Outcome, width: int) -> Cell:
+        styles, number = self.styles_of_theme, one.outcomes.get(outcome, 0)
+        conclusive = one.total - one.outcomes.get(Outcome.INCONCLUSIVE, 0)
+        whole = one.total if outcome is Outcome.INCONCLUSIVE else conclusive
+        text = (f"{number / whole:.1%}" if whole else "–") if self._shares and width >= 8 else _short(number)
+        style = styles.outcome(outcome) if number else styles.faint
+        if row == self.cursor and self.has_focus and self.column == SHOWN.index(outcome) + 1:
+            return Cell("", segments=(Segment(fitted(text, width, right=True), style + styles.cell),))
+        return Cell(text, style)
+
+    def action_cell(self, by: int) -> None:
+        """Go to another outcome of the row."""
+        last = len(SHOWN) if len(self.columns(self.size.width)) > 3 else 0
+        self.column = max(0, min(last, self.column + by))
+
+    def action_choose(self) -> None:
+        """Open the calls that the cell under the cursor counts."""
+        if (one := self.selected) is None:
+            return
+        outcome = f"outcome:{SHOWN[self.column - 1]}" if self.column else ""
+        self.post_message(self.Drilled(f"{one.filter} {outcome}".strip()))
+
+    def click_column(self, event: events.MouseEvent) -> None:
+        """A click on a number selects it."""
+        place = self.column_at(event)
+        if place is not None:
+            self.column = max(0, place - 2) if len(self.columns(self.size.width)) > 3 else 0
+
+
+def _short(number: int) -> str:
+    return f"{number:,}" if number < 100_000 else f"{number / 1000:,.0f}k"
