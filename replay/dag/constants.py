@@ -262,6 +262,7 @@ _PATTERNS: Final = re.compile(
     re.VERBOSE,
 )
 _YEAR: Final = re.compile(r"(19|20)\d\d")
+_NUMBERED: Final = re.compile(r"[A-Za-z]+[-_ ]?\d{1,3}")
 _DIGIT_GROUPS: Final = re.compile(r"\d+(?:-\d+)+")
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
 
@@ -304,6 +305,8 @@ def is_random(value: str) -> bool:
     """A UUID, a hash, a long number, or letters and digits mixed."""
     if _UUID.fullmatch(value) or (is_number(value) and len(value) >= 6 and "." not in value):
         return True
+    if _NUMBERED.fullmatch(value):
+        return False
     if _DIGIT_GROUPS.fullmatch(value):
         return sum(map(str.isdigit, value)) >= 12
     return " " not in value and len(value) >= 6 and len(re.findall(r"[A-Za-z]\d|\d[A-Za-z]", value)) >= 1

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, Final
 
+from replay.dag.cut import uncut_text
 from replay.dag.pointers import Leaf, leaves
 from replay.records import Answer, Call, RpcError, TextAnswer, ToolResult, TransportFault, blocks_of
 
@@ -40,11 +41,10 @@ def words_of(text: str) -> frozenset[str]:
 def answer_tree(answer: Answer | None) -> Any:
     """An answer as the JSON value that pointers in it refer to."""
     if isinstance(answer, ToolResult | TextAnswer):
-        blocks = [
-            {key: part for key, part in block.items() if key not in _LABELS or (key == "data" and part is not str)}
-            for block in blocks_of(answer)
-        ]
-        tree: dict[str, Any] = {"content": [_without_bytes(block) for block in blocks]}
+        blocks = [_without_bytes(block) for block in blocks_of(answer)]
+        if isinstance(answer, TextAnswer) and len(blocks) == 1 and blocks[0].get("text") == answer.text:
+            blocks = [{"text": text} for text in uncut_text(answer.text) if text]
+        tree: dict[str, Any] = {"content": blocks}
         if isinstance(answer, ToolResult) and answer.structured is not None:
             tree["structured"] = answer.structured
         return tree
@@ -55,7 +55,7 @@ def answer_tree(answer: Answer | None) -> Any:
 
 def _without_bytes(block: dict[str, Any]) -> dict[str, Any]:
     resource = block.get("resource")
-    kept = {key: part for key, part in block.items() if key != "data"}
+    kept = {key: part for key, part in block.items() if key not in _LABELS}
     if isinstance(resource, dict):
         kept["resource"] = {key: part for key, part in resource.items() if key not in {"blob", "mimeType"}}
     return kept

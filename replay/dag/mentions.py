@@ -137,4 +137,6 @@ def _surely_path(path: str) -> bool:
 
 
 def _tells(token: str) -> bool:
-    return significant_digits(token) >= 4 if is_number(token) else is_id(token)
+    if is_number(token):
+        return significant_digits(token) >= 4
+    return is_id(token) and (is_random(token) or re.search(r"[_:.@]", token) is not None)

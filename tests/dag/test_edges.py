@@ -97,8 +97,8 @@ def test_a_value_of_the_question_makes_no_edge(build: Build) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [True, False, None, 1, 42, 100, 5000, "en", "eng", ".", "/", "true", "en-US", "USD", "text/plain", "application/json",
-     "name", "metric", "utf-8", "Sheet1", "America/New_York", "desc", "B12", 0.5, "", "    "],
+    [True, False, None, 1, 42, 100, 5000, "en", "eng", ".", "/", "true", "en-US", "USD", "text/plain",
+     "application/json", "name", "metric", "utf-8", "Sheet1", "America/New_York", "desc", "B12", 0.5, "", "    "],
 )  # fmt: skip
 def test_a_constant_makes_no_edge(build: Build, value: Any) -> None:
     trajectory = build(("x/a", {}, json.dumps({"v": value})), ("x/b", {"v": value}, ""))

@@ -28,7 +28,7 @@ def is_found(row: dict[str, str], data: Path) -> bool:
         edge.consumer == row["consumer"]
         and row["producer"] in {edge.producer, "*"}
         and edge.consumer_pointer == row["pointer"]
-        and (str(edge.value).startswith(row["value"]) or str(edge.value) in row["value"])
+        and (row["value"] in str(edge.value) or str(edge.value) in row["value"])
         for edge in edges_of(data / row["file"], row["trajectory"])
     )
 

@@ -1,0 +1,43 @@
+"""Recordings that a harness cut for length, in the middle of a text or of the JSON around it."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Final
+
+__all__ = ["split_cut", "uncut_text"]
+
+_MARKER: Final = re.compile(
+    r"""\s*(?:\.{3}|…)?\s*[(\[<*-]*\s*[^\n]{0,120}?
+    (?:too\ long|truncat|only\ the\ first\ \d|characters?\ (?:omitted|remaining)|cut\ (?:off|short|for\ length)
+    |more\ (?:characters|lines|bytes|tokens)\b|output\ omitted)
+    [\s\S]{0,700}\Z""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_DOTS: Final = re.compile(r"\s*(?:\.{3}|…)\s*\Z")
+_BLOCK: Final = re.compile(r'\s*\[?\s*\{\s*"type"\s*:\s*"text"\s*,\s*"text"\s*:\s*"')
+_LAST: Final = 900
+"""A marker stands at the very end."""
+
+
+def split_cut(text: str) -> tuple[str, str]:
+    """What a recording kept, and the marker that says it was cut; no marker where it was not."""
+    tail = max(len(text) - _LAST, 0)
+    match = _MARKER.search(text, tail) or _DOTS.search(text, tail)
+    return (text, "") if match is None else (text[: match.start()], text[match.start() :].strip())
+
+
+def uncut_text(text: str) -> tuple[str, str]:
+    """The text of a content block whose JSON was cut, and the marker; any other text as it is, without one."""
+    start = _BLOCK.match(text)
+    if start is None:
+        return text, ""
+    kept, marker = split_cut(text)
+    body = kept[start.end() :]
+    for shorter in range(8):
+        try:
+            return str(json.loads(f'"{body[: len(body) - shorter]}"', strict=False)), marker
+        except ValueError:
+            continue
+    return text, ""
