@@ -10,10 +10,10 @@ from typing import Final
 
 import anyio
 
+from replay.interpreter.acquaintance import Acquaintance
 from replay.interpreter.answers import answer_of
 from replay.interpreter.channel import Channel
-from replay.interpreter.events import Notes
-from replay.interpreter.handshake import Identity, negotiate
+from replay.interpreter.handshake import HungUpOnProbeError, Identity, negotiate
 from replay.interpreter.launch import CannotStartError, Launch
 from replay.interpreter.peer import Closed, Outcome, Peer
 from replay.interpreter.process import running, tail_of
@@ -29,8 +29,8 @@ _REASON_LENGTH: Final = 300
 class Connection:
     """A server while it lives. `run` is its life; `settled` tells when it is up, or has failed to come up."""
 
-    def __init__(self, launch: Launch, log: Path, startup_timeout: float, notes: Notes) -> None:
-        self._launch, self._log, self._startup_timeout, self._notes = launch, log, startup_timeout, notes
+    def __init__(self, launch: Launch, log: Path, startup_timeout: float, known: Acquaintance) -> None:
+        self._launch, self._log, self._startup_timeout, self._known = launch, log, startup_timeout, known
         self._log_start = log.stat().st_size if log.exists() else 0
         self._life = anyio.CancelScope()
         self._hung_up = anyio.Event()
@@ -43,6 +43,8 @@ class Connection:
         self.ended = anyio.Event()
         self.error: str | None = None
         """Why it did not come up."""
+        self.hung_up_on_probe = False
+        """Whether it ended the conversation at our first question, as older servers may."""
 
     @property
     def alive(self) -> bool:
@@ -63,7 +65,7 @@ class Connection:
         try:
             with self._life:
                 async with _channel(self._launch, self._log) as channel, task_group() as tasks:
-                    peer = Peer(channel, self._notes.add)
+                    peer = Peer(channel, self._known.note)
                     peer.on_notification = self._notified
                     tasks.start_soon(self._listen, peer)
                     await self._come_up(peer)
@@ -71,6 +73,7 @@ class Connection:
             if not self.settled.is_set():
                 self._fail("it was stopped before it was up")
         except CannotStartError as problem:
+            self.hung_up_on_probe = isinstance(problem, HungUpOnProbeError)
             self._fail(str(problem))
         except Exception as problem:  # noqa: BLE001 - what goes wrong with one server must not end the others
             self._fail(f"{type(problem).__name__}: {problem}")
@@ -91,7 +94,7 @@ class Connection:
             return TransportFault(fault="closed", message="the server is gone")
         params, headers = identity.stamp("tools/call", {"name": tool, "arguments": arguments})
         with anyio.move_on_after(patience):
-            return answer_of(await peer.request("tools/call", params, headers), self._notes.add)
+            return answer_of(await peer.request("tools/call", params, headers), self._known.note)
         return TransportFault(fault="timeout", message=f"no answer within {patience:g} s")
 
     async def answers_ping(self, patience: float) -> bool:
@@ -108,7 +111,7 @@ class Connection:
     def describe(self, name: str, state: str) -> Server:
         """The server as this life met it."""
         if self.error is not None or self._identity is None:
-            return Server(name=name, state=state, error=self.error or "did not start", notes=self._notes.all())
+            return Server(name=name, state=state, error=self.error or "did not start", notes=self._known.notes)
         who = self._identity
         return Server(
             name=name,
@@ -118,7 +121,7 @@ class Connection:
             tools=self._tools,
             digest=digest_of(who.title, who.version, self._tools),
             state=state,
-            notes=self._notes.all(),
+            notes=self._known.notes,
             seconds=self._seconds,
         )
 
@@ -129,8 +132,8 @@ class Connection:
     async def _come_up(self, peer: Peer) -> None:
         try:
             with anyio.fail_after(self._startup_timeout):
-                identity = await negotiate(peer, self._notes.add)
-                self._tools = await list_tools(peer, identity, self._notes.add)
+                identity = await negotiate(peer, self._known)
+                self._tools = await list_tools(peer, identity, self._known.note)
         except TimeoutError:
             raise CannotStartError(f"it did not answer within {self._startup_timeout:g} s") from None
         self._peer, self._identity, self._seconds = peer, identity, round(time.monotonic() - self._began, 3)
@@ -143,7 +146,7 @@ class Connection:
 
     def _notified(self, method: str, params: JsonObject) -> None:
         if method == "notifications/tools/list_changed":
-            self._notes.add("changed its tools/list while it ran; the first list was kept")
+            self._known.note("changed its tools/list while it ran; the first list was kept")
 
 
 @asynccontextmanager

@@ -20,21 +20,3 @@ class ServerEvent(Record):
 
 
 OnEvent = Callable[[ServerEvent], None]
-
-
-class Notes:
-    """Sentences about a server, each once, in the order in which they came up."""
-
-    _MOST = 50
-
-    def __init__(self) -> None:
-        self._sentences: dict[str, None] = {}
-
-    def add(self, sentence: str) -> None:
-        """Keep it, unless there are too many already."""
-        if len(self._sentences) < self._MOST:
-            self._sentences.setdefault(sentence)
-
-    def all(self) -> tuple[str, ...]:
-        """All that were kept."""
-        return tuple(self._sentences)

@@ -22,6 +22,7 @@ from mcp_types.version import (
     MODERN_PROTOCOL_VERSIONS,
 )
 
+from replay.interpreter.acquaintance import Acquaintance
 from replay.interpreter.channel import Unreadable
 from replay.interpreter.launch import CannotStartError
 from replay.interpreter.peer import Closed, Failed, Outcome, Peer, Returned
@@ -63,12 +64,18 @@ class Identity:
         return {**params, "_meta": {**params.get("_meta", {}), **_envelope(self.protocol)}}, headers
 
 
-async def negotiate(peer: Peer, note: Callable[[str], None]) -> Identity:
+class HungUpOnProbeError(CannotStartError):
+    """The server ended the connection when it was asked for its versions: some older ones do. Try `initialize`."""
+
+
+async def negotiate(peer: Peer, known: Acquaintance) -> Identity:
     """Find out which protocol the server speaks, and agree on a version. The policy is the SDK's `mode="auto"`.
 
     Raises:
         CannotStartError: the server refuses, or ends the connection.
     """
+    if known.wants_initialize:
+        return await _initialized(peer, await _initialize(peer), known.note)
     version = LATEST_MODERN_VERSION
     for last_attempt in (False, True):
         probe = await _discover(peer, version)
@@ -86,7 +93,7 @@ async def negotiate(peer: Peer, note: Callable[[str], None]) -> Identity:
         if not last_attempt and isinstance(answer, Failed) and offered is not None and offered.modern:
             version = offered.modern
             continue
-        return await _initialized(peer, answer, note)
+        return await _initialized(peer, answer, known.note)
     raise AssertionError("the second attempt returns or raises")
 
 
@@ -108,7 +115,7 @@ async def _discover(peer: Peer, version: str) -> Outcome | None:
     with anyio.move_on_after(_PROBE_PATIENCE):
         outcome = await peer.request("server/discover", {"_meta": _envelope(version)}, headers)
         if isinstance(outcome, Closed):
-            raise CannotStartError(f"{outcome.why} before it answered")
+            raise HungUpOnProbeError(f"{outcome.why} before it answered")
         if isinstance(outcome, Unreadable) and outcome.lost:
             raise CannotStartError(outcome.why)
         return outcome

@@ -13,8 +13,9 @@ from typing import Final, Self
 import anyio
 from anyio.abc import TaskGroup
 
+from replay.interpreter.acquaintance import Acquaintance
 from replay.interpreter.effects import may_issue
-from replay.interpreter.events import Notes, OnEvent
+from replay.interpreter.events import OnEvent
 from replay.interpreter.fleet import Fleet
 from replay.interpreter.launch import Launch, launch_of
 from replay.interpreter.paths import PathMap
@@ -45,7 +46,7 @@ class Interpreter:
         self._logs = logs
         self._on_event: OnEvent = on_event or (lambda event: None)
         self._redactor = Redactor(fleet.secrets())
-        self._notes = {name: Notes() for name in self._names}
+        self._known = {name: Acquaintance() for name in self._names}
         self._described: dict[str, Server] = {}
         self._shared: dict[str, tuple[Supervisor, PathMap | None]] = {}
         self._stack = AsyncExitStack()
@@ -66,7 +67,7 @@ class Interpreter:
     def servers(self) -> dict[str, Server]:
         """Each needed server as it described itself, or with the reason why it could not be had."""
         return {
-            name: server.model_copy(update={"notes": self._notes[name].all()})
+            name: server.model_copy(update={"notes": self._known[name].notes})
             for name, server in self._described.items()
         }
 
@@ -167,7 +168,7 @@ class Interpreter:
             launch,
             log=self._logs / file_name,
             tasks=tasks,
-            notes=self._notes[name],
+            known=self._known[name],
             on_event=self._on_event,
             redactor=self._redactor,
             trajectory=trajectory,

@@ -79,7 +79,9 @@ class ServerProcess:
         if _signal_group(self.pid, signal.SIGTERM):
             with anyio.move_on_after(_TERM_GRACE):
                 await self._group_is_gone()
-        _signal_group(self.pid, signal.SIGKILL)
+        if _signal_group(self.pid, signal.SIGKILL):
+            with anyio.move_on_after(_TERM_GRACE):
+                await self._group_is_gone()
         with anyio.move_on_after(_KILL_GRACE):
             await self._process.wait()
         with suppress(OSError, ProcessLookupError):

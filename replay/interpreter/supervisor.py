@@ -11,8 +11,9 @@ import anyio
 from anyio.abc import TaskGroup
 
 from replay.errors import FleetError
+from replay.interpreter.acquaintance import Acquaintance
 from replay.interpreter.connection import Connection
-from replay.interpreter.events import Notes, OnEvent, ServerEvent
+from replay.interpreter.events import OnEvent, ServerEvent
 from replay.interpreter.fleet import ServerSpec
 from replay.interpreter.launch import CannotStartError, Launch
 from replay.records import Answer, JsonObject, Server, TransportFault
@@ -35,13 +36,13 @@ class Supervisor:
         *,
         log: Path,
         tasks: TaskGroup,
-        notes: Notes,
+        known: Acquaintance,
         on_event: OnEvent,
         redactor: Redactor,
         trajectory: str | None = None,
     ) -> None:
         self.name, self.spec = name, spec
-        self._launch, self._log, self._tasks, self._notes = launch, log, tasks, notes
+        self._launch, self._log, self._tasks, self._known = launch, log, tasks, known
         self._on_event, self._redactor, self._trajectory = on_event, redactor, trajectory
         self._starting = anyio.Lock()
         self._current: Connection | None = None
@@ -61,7 +62,7 @@ class Supervisor:
             state=self.spec.state,
             error=connection.message,
             stderr_tail=printable(self._redactor.text(_COLOUR.sub("", tail))) if tail else None,
-            notes=self._notes.all(),
+            notes=self._known.notes,
         )
 
     async def call(self, tool: str, arguments: JsonObject) -> Answer:
@@ -112,14 +113,20 @@ class Supervisor:
             launch = self._launch()
         except (FleetError, CannotStartError) as problem:
             return self._failed(str(problem))
-        connection = Connection(launch, self._log, self.spec.startup_timeout, self._notes)
-        self._current = connection
-        self._tasks.start_soon(connection.run)
-        await connection.settled.wait()
+        connection = await self._begin_life(launch)
+        if connection.hung_up_on_probe:
+            self._known.wants_initialize = True
+            connection = await self._begin_life(launch)
         if connection.error is not None:
             return self._failed(connection.error)
         self._last_error = "it ended"
         self._emit("started")
+        return connection
+
+    async def _begin_life(self, launch: Launch) -> Connection:
+        connection = self._current = Connection(launch, self._log, self.spec.startup_timeout, self._known)
+        self._tasks.start_soon(connection.run)
+        await connection.settled.wait()
         return connection
 
     def _never_came_up(self) -> bool:

@@ -8,7 +8,8 @@ import anyio
 import psutil
 import pytest
 
-from tests.interpreter.conftest import SERVERS, answer_text, parsed, server
+from replay.interpreter import Interpreter, handshake
+from tests.interpreter.conftest import SERVERS, answer_text, fleet_of, parsed, server
 
 pytestmark = pytest.mark.anyio
 
@@ -34,6 +35,24 @@ async def test_a_server_that_knows_only_an_old_protocol_is_initialized(host):
         assert interpreter.servers["old"].protocol == "2024-11-05"
         async with interpreter.sandbox("t") as sandbox:
             assert answer_text(await sandbox.call("old", "echo", {"text": "hi"})) == "hi"
+
+
+async def test_a_server_that_exits_at_a_question_it_does_not_know_is_initialized_instead(host, events):
+    async with host({"rusty": server("hangs_up_on_probe", max_restarts=0)}) as interpreter:
+        await interpreter.start()
+        assert interpreter.servers["rusty"].protocol == "2025-06-18"
+        async with interpreter.sandbox("t") as sandbox:
+            assert answer_text(await sandbox.call("rusty", "echo", {"text": "hi"})) == "hi"
+    assert [event.kind for event in events] == ["starting", "started"]
+
+
+@pytest.mark.parametrize(("name", "protocol"), [("slow_start", "2025-06-18"), ("modern", "2026-07-28")])
+async def test_a_server_that_starts_more_slowly_than_the_probe_waits_is_understood_all_the_same(
+    host, monkeypatch, name, protocol
+):
+    monkeypatch.setattr(handshake, "_PROBE_PATIENCE", 0.05)
+    record = (await started(host, {"s": server(name, env={"START_SECONDS": "0.5"})}))["s"]
+    assert (record.error, record.protocol) == (None, protocol)
 
 
 async def test_all_pages_of_the_tool_list_are_read(host):
@@ -125,9 +144,6 @@ async def test_ten_servers_start_in_the_time_of_the_slowest_and_a_half(host):
 
 
 async def test_only_the_servers_that_are_named_are_started(tmp_path):
-    from replay.interpreter import Interpreter
-    from tests.interpreter.conftest import fleet_of
-
     fleet = fleet_of({"wanted": server("annotated"), "other": server("dies_at_start")})
     async with Interpreter(fleet, names=["wanted", "unheard-of"], logs=tmp_path) as interpreter:
         await interpreter.start()
@@ -141,8 +157,9 @@ async def test_a_servers_children_go_with_it_even_if_they_ignore_every_request(h
         await interpreter.start()
         async with interpreter.sandbox("t") as sandbox:
             pids = parsed(await sandbox.call("s", "pids", {}))
-        assert all(psutil.pid_exists(pid) for pid in pids)
-    assert not any(psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie" for pid in pids)
+        processes = [psutil.Process(pid) for pid in pids]
+    _, alive = psutil.wait_procs(processes, timeout=3)
+    assert not [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]
 
 
 async def test_cancelling_a_start_leaves_no_process(host):

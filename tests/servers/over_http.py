@@ -35,6 +35,7 @@ class Gate:
 
 listener = socket.socket()
 listener.bind(("127.0.0.1", 0))
+listener.listen()
 print(listener.getsockname()[1], flush=True)
 app = Gate(server.streamable_http_app())
 uvicorn.Server(uvicorn.Config(app, log_level="error")).run(sockets=[listener])
