@@ -1,6 +1,18 @@
 """From verdicts to findings in words: what is wrong with a call, a trajectory or a run, and what would be right."""
 
 from replay.diagnosis.case import Case
-from replay.diagnosis.findings import findings_of_call, findings_of_run, findings_of_trajectory
+from replay.diagnosis.findings import findings_of_call
+from replay.diagnosis.run import findings_of_run
+from replay.diagnosis.survey import Diagnosed, Diagnosis, diagnose, diagnoses
+from replay.diagnosis.trajectory import findings_of_trajectory
 
-__all__ = ["Case", "findings_of_call", "findings_of_run", "findings_of_trajectory"]
+__all__ = [
+    "Case",
+    "Diagnosed",
+    "Diagnosis",
+    "diagnose",
+    "diagnoses",
+    "findings_of_call",
+    "findings_of_run",
+    "findings_of_trajectory",
+]

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from replay.dag import Graph
 from replay.dag.history import History
-from replay.records import Answer, Call, Outcome, Server, Tool, Trajectory
+from replay.diagnosis.mentioned import Mentioned, scalars
+from replay.outcomes.failure import peel
+from replay.records import Answer, Call, Outcome, Server, Tool, Trajectory, texts_of
 from replay.records.files import CallRow
 from replay.records.finding import CallRef
 from replay.runfile import Run, call_rows
 from replay.runfile.lookup import TrajectoryPlace
 from replay.runfile.packing import unpack
+
+_READS: Final = re.compile(
+    r"(?:^|[/_.-])(?:get|list|read|search|find|query|describe|show|fetch|lookup|count|view)(?:[_-]|[A-Z]|$)"
+)
+_MOST_READ: Final = 20_000
+"""Characters of an answer that findings look at."""
 
 
 @dataclass(frozen=True)
@@ -119,3 +128,27 @@ class Case:
     def arguments(self, position: str) -> dict[str, Any]:
         """A call's arguments; empty where they could not be read."""
         return self.calls[position].arguments or {}
+
+    def said(self, position: str) -> str:
+        """The text of the answer that the verdict rests on, without what only wraps it; empty without one."""
+        answer = self.answer(position)
+        return peel("\n".join(texts_of(answer))[:_MOST_READ]) if answer is not None else ""
+
+    def scalars(self, position: str) -> list[Mentioned]:
+        """The strings and numbers in a call's arguments, with their places."""
+        return scalars(self.arguments(position))
+
+    def only_reads(self, position: str) -> bool:
+        """Whether a call's tool changes nothing: it is annotated so, or its name says it."""
+        tool = self.tool(position)
+        return (tool is not None and tool.read_only) or _READS.search(self.calls[position].name or "") is not None
+
+    @cached_property
+    def first_unsent(self) -> int:
+        """The step of the first call that was not re-issued although it may have done something when recorded."""
+        steps = (
+            self.step_of[position]
+            for position, row in self.rows.items()
+            if row.replayed is None and row.outcome not in (Outcome.ILLEGAL_FORMAT, Outcome.UNKNOWN_TOOL)
+        )
+        return min(steps, default=len(self.trajectory.steps))

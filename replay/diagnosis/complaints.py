@@ -1,0 +1,143 @@
+"""What a server's own check of the arguments says, read as schema violations.
+
+For calls whose tools/list is not known, or whose server checks more than its schema says.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from replay.dag.pointers import join
+from replay.records import SchemaViolation
+
+_ZOD: Final = re.compile(r"\[\s*\{.*\}\s*\]", re.DOTALL)
+_PYDANTIC: Final = re.compile(r"^(?P<path>[\w.\[\]-]+)\n\s+(?P<message>[^\n\[]+?)\s*\[type=(?P<type>\w+)", re.MULTILINE)
+_PYDANTIC_TYPES: Final = {
+    "int": "integer",
+    "float": "number",
+    "bool": "boolean",
+    "string": "string",
+    "list": "array",
+    "dict": "object",
+}
+_ZOD_AT: Final = re.compile(
+    r"Invalid (?:input|option): expected (?P<expected>one of [^\n]+?|\w+)(?:, received (?P<received>\w+))?"
+    r" at (?P<path>[\w.\[\]]+)"
+)
+_QUOTED: Final = re.compile(r"\"((?:[^\"\\]|\\.)*)\"")
+_Found = Callable[[re.Match[str]], SchemaViolation]
+
+
+def complaints(text: str) -> tuple[SchemaViolation, ...]:
+    """The violations that an error message reports; none where it speaks of no field."""
+    found = list(_zod(text)) or list(_pydantic(text)) or list(_zod_sentences(text)) or list(_sentences(text))
+    return tuple(found)
+
+
+def _zod(text: str) -> Iterator[SchemaViolation]:
+    """`[{"code": "invalid_type", "expected": "string", "path": ["head"], "message": ...}]`."""
+    match = _ZOD.search(text)
+    try:
+        issues = json.loads(match[0]) if match else []
+    except ValueError:
+        return
+    for issue in issues:
+        if not isinstance(issue, dict) or not isinstance(issue.get("path"), list):
+            continue
+        message = str(issue.get("message", ""))
+        received = issue.get("received") or message.rpartition("received ")[2]
+        if issue.get("code") == "unrecognized_keys":
+            for key in issue.get("keys", ()):
+                yield _violation(_pointer(issue["path"]), "additionalProperties", message, str(key))
+        elif received == "undefined" or message == "Required":
+            yield _missing(issue["path"], message)
+        elif issue.get("code") == "invalid_type":
+            yield _violation(_pointer(issue["path"]), "type", message, _number_or(issue.get("expected")))
+        elif "values" in issue or "options" in issue:
+            choices = issue.get("values", issue.get("options"))
+            yield _violation(_pointer(issue["path"]), "enum", message, choices)
+        else:
+            yield _violation(_pointer(issue["path"]), str(issue.get("code", "check")), message)
+
+
+def _pydantic(text: str) -> Iterator[SchemaViolation]:
+    """The lines of `N validation errors for fooArguments`, none where it is the tool's output that broke."""
+    if "validation error" not in text or re.search(r"validation errors? for \w*(?:Output|Result|Response)\b", text):
+        return
+    for match in _PYDANTIC.finditer(text):
+        path = [part for part in re.split(r"[.\[\]]", match["path"]) if part]
+        message, kind = match["message"], match["type"]
+        if kind in ("missing", "missing_argument"):
+            yield _missing(path, message)
+        elif kind in ("extra_forbidden", "unexpected_keyword_argument"):
+            yield _violation(_pointer(path[:-1]), "additionalProperties", message, path[-1])
+        elif kind in ("literal_error", "enum"):
+            choices = re.findall(r"'([^']*)'", message)
+            yield _violation(_pointer(path), "enum", message, choices)
+        else:
+            head, _, tail = kind.partition("_")
+            expected = _PYDANTIC_TYPES.get(head) if tail in ("type", "parsing") else None
+            yield _violation(_pointer(path), "type" if expected else kind, message, expected)
+
+
+def _zod_sentences(text: str) -> Iterator[SchemaViolation]:
+    """`Invalid input: expected string, received undefined at message`."""
+    for match in _ZOD_AT.finditer(text):
+        path = [part for part in re.split(r"[.\[\]]", match["path"]) if part]
+        message = match[0].rpartition(" at ")[0]
+        if match["expected"].startswith("one of "):
+            yield _violation(_pointer(path), "enum", message, _QUOTED.findall(match["expected"]))
+        elif match["received"] == "undefined":
+            yield _missing(path, message)
+        else:
+            yield _violation(_pointer(path), "type", message, _number_or(match["expected"]))
+
+
+_SENTENCES: Final[tuple[tuple[re.Pattern[str], _Found], ...]] = (
+    (re.compile(r"'(?P<field>[^']+)' is a required property"), lambda found: _missing([found["field"]], found[0])),
+    (
+        re.compile(
+            r"missing (?:\d+ )?(?:required )?(?:positional |keyword-only )?arguments?:? ['\"]?(?P<field>\w+)['\"]?"
+        ),
+        lambda found: _missing([found["field"]], found[0]),
+    ),
+    (
+        re.compile(r"must have required property '(?P<field>[^']+)'"),
+        lambda found: _missing([found["field"]], found[0]),
+    ),
+    (
+        re.compile(r"\(?'(?P<field>\w+)' (?:was|were) unexpected|unexpected keyword argument '(?P<keyword>\w+)'"),
+        lambda found: _violation("", "additionalProperties", found[0], found["field"] or found["keyword"]),
+    ),
+    (
+        re.compile(r"(?P<field>\w+): unknown field"),
+        lambda found: _violation("", "additionalProperties", found[0], found["field"]),
+    ),
+)
+
+
+def _sentences(text: str) -> Iterator[SchemaViolation]:
+    for pattern, read in _SENTENCES:
+        yield from (read(found) for found in pattern.finditer(text))
+
+
+def _missing(path: list[Any], message: str) -> SchemaViolation:
+    return _violation(_pointer(path[:-1]), "required", message, [str(path[-1])] if path else [])
+
+
+def _violation(pointer: str, keyword: str, message: str, expected: Any = None) -> SchemaViolation:
+    return SchemaViolation(pointer=pointer, keyword=keyword, message=message[:300], expected=expected)
+
+
+def _pointer(path: list[Any]) -> str:
+    pointer = ""
+    for part in path:
+        pointer = join(pointer, part)
+    return pointer
+
+
+def _number_or(name: Any) -> str | None:
+    return {"int": "integer", "float": "number"}.get(str(name), str(name)) if name else None

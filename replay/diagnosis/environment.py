@@ -1,0 +1,150 @@
+"""Calls that could not be judged: what stood in the way, and what lets them be judged next time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from replay.diagnosis.case import Case
+from replay.diagnosis.words import plain, quoted
+from replay.records import Outcome, Reason
+from replay.records.finding import Finding
+
+_HOST: Final = re.compile(
+    r"(?:https?://|resolve(?: host)? ['\"]?|ENOTFOUND |host=['\"])(?P<host>[A-Za-z0-9.-]+\.[A-Za-z]{2,})"
+)
+_Say = Callable[[Case, str], tuple[str, str, str | None]]
+
+
+def environment_findings(case: Case, position: str) -> Iterator[Finding]:
+    """Why a call is inconclusive."""
+    row = case.rows[position]
+    if row.outcome is not Outcome.INCONCLUSIVE or row.reason is None:
+        return
+    kind, sentence, suggestion = _SAYINGS[row.reason](case, position)
+    yield Finding(
+        kind=kind,
+        scope="call",
+        sentence=sentence,
+        suggestion=suggestion,
+        calls=case.refs(position, *([row.gap] if row.gap and row.gap in case.calls else [])),
+        certainty=row.certainty,
+    )
+
+
+def _server(case: Case, position: str) -> str:
+    return quoted(case.rows[position].server or case.calls[position].name or "?")
+
+
+def _unavailable(case: Case, position: str) -> tuple[str, str, str | None]:
+    server = case.servers.get(case.rows[position].server or "")
+    why = plain(server.error or "", 240) if server and server.error else plain(case.rows[position].message, 240)
+    tail = f" The end of its log: {plain(server.stderr_tail[-300:], 300)}." if server and server.stderr_tail else ""
+    return (
+        "server-did-not-start",
+        f"Server {_server(case, position)} did not start, so the call could not be re-issued: {why}.{tail}",
+        "Try it with: replay servers --servers servers.yaml",
+    )
+
+
+def _not_in_fleet(case: Case, position: str) -> tuple[str, str, str | None]:
+    name = quoted(case.calls[position].name or "?")
+    if case.rows[position].rule == "registry.local-tool":
+        return (
+            "tool-of-the-harness",
+            f"{name} is a tool of the harness that made the recording; no MCP server has it.",
+            None,
+        )
+    return (
+        "server-not-in-fleet",
+        f"No server of this fleet has {name}, but the recorded answer shows that the tool ran.",
+        "Add its server to the fleet file, under the name that the trajectory uses.",
+    )
+
+
+def _timeout(case: Case, position: str) -> tuple[str, str, str | None]:
+    return (
+        "timed-out",
+        f"{_server(case, position)} gave no answer in time: {plain(_said(case, position))}.",
+        "Raise call_timeout of the server in the fleet file, if the tool takes so long.",
+    )
+
+
+def _rate_limited(case: Case, position: str) -> tuple[str, str, str | None]:
+    return (
+        "rate-limited",
+        f"The backend of {_server(case, position)} limits how often it may be asked: {plain(_said(case, position))}.",
+        "Run classify again later with fewer --jobs: it goes on with what has no verdict.",
+    )
+
+
+def _unauthorized(case: Case, position: str) -> tuple[str, str, str | None]:
+    return (
+        "unauthorized",
+        f"{_server(case, position)} lacks credentials that work: {plain(_said(case, position))}.",
+        "Set its credentials in the environment, as the fleet file names them.",
+    )
+
+
+def _network(case: Case, position: str) -> tuple[str, str, str | None]:
+    host = _HOST.search(case.said(position))
+    what = quoted(host["host"]) if host else "a host"
+    return (
+        "network",
+        f"{_server(case, position)} could not reach {what}: {plain(_said(case, position))}.",
+        "Run it where the network lets the server out, or judge by recorded answers with --offline.",
+    )
+
+
+def _server_fault(case: Case, position: str) -> tuple[str, str, str | None]:
+    return (
+        "server-fault",
+        f"{_server(case, position)} failed by a fault of its own: {plain(_said(case, position), 240)}.",
+        "Report it to the server's maintainer: replay report --format markdown writes the issue.",
+    )
+
+
+def _withheld(case: Case, position: str) -> tuple[str, str, str | None]:
+    server = case.rows[position].server or "SERVER"
+    return (
+        "withheld",
+        "The call may change something outside a sandbox, so it was not re-issued, and no recorded answer decides.",
+        f"Allow it with --allow-effects {plain(server)}, or mark the server sandboxed in the fleet file.",
+    )
+
+
+def _state_gap(case: Case, position: str) -> tuple[str, str, str | None]:
+    gap = case.rows[position].gap
+    before = f"{gap} before it" if gap else "a call before it"
+    return (
+        "state-gap",
+        f"The call failed on replay, but {before} could not be re-issued and may have made what it needs.",
+        f"Make {gap or 'that call'} replayable: add its server to the fleet, or allow its effects.",
+    )
+
+
+def _interrupted(case: Case, position: str) -> tuple[str, str, str | None]:
+    return (
+        "interrupted",
+        "The replay was cut off after the call had been sent; it has effects, so it is not sent twice.",
+        "Start over with --fresh, if sending it again does no harm.",
+    )
+
+
+def _said(case: Case, position: str) -> str:
+    return case.said(position) or case.rows[position].message
+
+
+_SAYINGS: Final[dict[Reason, _Say]] = {
+    Reason.SERVER_UNAVAILABLE: _unavailable,
+    Reason.NOT_IN_FLEET: _not_in_fleet,
+    Reason.TIMEOUT: _timeout,
+    Reason.RATE_LIMITED: _rate_limited,
+    Reason.UNAUTHORIZED: _unauthorized,
+    Reason.NETWORK: _network,
+    Reason.SERVER_FAULT: _server_fault,
+    Reason.WITHHELD: _withheld,
+    Reason.STATE_GAP: _state_gap,
+    Reason.INTERRUPTED: _interrupted,
+}

@@ -1,0 +1,215 @@
+"""Calls that the server took and could not fulfil: what in the arguments its error speaks of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from replay.diagnosis.case import Case
+from replay.diagnosis.mentioned import Mentioned, mentioned_in
+from replay.diagnosis.nearest import nearest_known
+from replay.diagnosis.programs import program_findings
+from replay.diagnosis.words import place, plain, quoted
+from replay.records import Outcome
+from replay.records.finding import Finding
+
+_THINGS: Final = (
+    "sheet|worksheet|table|column|document|file|workbook|entity|user|page|database|collection|resource|key|branch|repository"
+    "|project|issue|directory|folder|object|node|record|item|slide|shape|cell|range|symbol|station|city"
+)
+_MISSING: Final = re.compile(
+    "(?:"
+    r"no such file or directory(?:, \w+)?:? '(?P<file>[^'\n]+)'"
+    r"|no such (?P<kind>table|column|function|module|collection|index|key|branch|element): ?['\"`]?(?P<name>[\w.\-/]+)"
+    rf"|\b(?P<what>{_THINGS})s?(?: with \w+| named| called)?:? ['\"`](?P<quoted>[^'\"`\n]{{1,200}})['\"`]"
+    r" (?:was |is |could )?(?:not|does not|doesn't)\b"
+    r"|['\"`](?P<before>[^'\"`\n]{1,200})['\"`] (?:was |is |could )?(?:not (?:be )?found|does not exist|doesn't exist)"
+    r"|(?:^|\n)(?:\w+: )?(?:cannot (?:access|open|stat) )?['\"]?(?P<shell>(?!E[A-Z]{3,}:)[^\s:'\"]+)['\"]?:"
+    " No such file or directory"
+    ")",
+    re.IGNORECASE,
+)
+_HINTS: Final = re.compile(
+    r"\b(?:must|should) (?:be|have|start|contain|match)\b[^\n;]{1,160}"
+    r"|\b(?:available|valid|supported|existing|possible|known|accepted) [\w ]{1,30}: ?[^\n]{1,200}"
+    r"|\b(?:available|choices|options|did you mean)\b:? [^\n]{1,160}"
+    r"|\bexpected [A-Z0-9\[\"'][^\n.;]{1,120}|\buse \w[^\n.;]{1,120} instead|\bpass \w+=\w+[^\n.;]{0,80}"
+    r"|\bonly [^\n.;]{1,80} (?:are|is) allowed|\bmaximum [^\n.;]{1,80}",
+    re.IGNORECASE,
+)
+_ALLOWED: Final = re.compile(
+    r"(?:outside[^\n]{0,40} allowed director(?:y|ies): (?:\S+ not in )?|\bnot in )(?P<place>/[^\s,]*)", re.IGNORECASE
+)
+_REFUSALS: Final = {
+    "answer.outside-the-sandbox": "refused-by-policy",
+    "answer.permission-denied": "permission-denied",
+    "answer.exists-already": "exists-already",
+    "answer.malformed-value": "malformed-value",
+}
+_SHORTEST_TOPIC: Final = 3
+
+
+class _Missing(NamedTuple):
+    what: str
+    name: str
+
+
+def failure_findings(case: Case, position: str) -> Iterator[Finding]:
+    """What the error says about the arguments."""
+    row = case.rows[position]
+    if row.outcome is Outcome.NOT_FOUND:
+        yield _not_found(case, position)
+    elif row.outcome is Outcome.INVALID_ARGUMENTS:
+        programs = list(program_findings(case, position))
+        yield from programs or [_refused(case, position)]
+
+
+def _not_found(case: Case, position: str) -> Finding:
+    text = case.said(position)
+    missing, named = _missing_in(text), mentioned_in(case.arguments(position), text)
+    if missing is None and named is None:
+        return _generic(case, position, "not-found")
+    name = missing.name if missing else str(named.value if named else "")
+    holder = _holder(case, position, name) or named
+    what = missing.what if missing else ""
+    if names_program(case, position, name):
+        return _no_program(case, position, name)
+    return Finding(
+        kind="missing-thing",
+        scope="call",
+        sentence=_missing_sentence(what, name, holder, text),
+        suggestion=_missing_suggestion(case, position, name, text),
+        calls=case.refs(position),
+        certainty=case.rows[position].certainty,
+        pointer=holder.pointer if holder else None,
+        details={"missing": name},
+    )
+
+
+def missing_name(case: Case, position: str) -> str | None:
+    """What a failed look-up looked for."""
+    text = case.said(position)
+    missing, named = _missing_in(text), mentioned_in(case.arguments(position), text)
+    if missing is not None:
+        return missing.name
+    return named.value if named is not None and isinstance(named.value, str) else None
+
+
+def _missing_in(text: str) -> _Missing | None:
+    """What the error says is not there."""
+    found = _MISSING.search(text)
+    if found is None:
+        return None
+    parts = found.groupdict()
+    name = next(parts[key] for key in ("file", "name", "quoted", "before", "shell") if parts[key])
+    return _Missing((parts["kind"] or parts["what"] or "").lower(), name)
+
+
+def names_program(case: Case, position: str, name: str) -> bool:
+    """Whether what is missing is the program that a command starts."""
+    commands = (one.value.split() for one in case.scalars(position) if isinstance(one.value, str))
+    return any(len(words) > 1 and words[0] == name for words in commands)
+
+
+def _no_program(case: Case, position: str, name: str) -> Finding:
+    return Finding(
+        kind="missing-program",
+        scope="call",
+        sentence=f"The command starts the program {quoted(name)}, which is not there where the server runs.",
+        suggestion=f"Do without {quoted(name)}, or install it where the server runs.",
+        calls=case.refs(position),
+        certainty=case.rows[position].certainty,
+        details={"missing": name},
+    )
+
+
+def _holder(case: Case, position: str, name: str) -> Mentioned | None:
+    """The argument that holds what is missing."""
+    return mentioned_in(case.arguments(position), name) or next(
+        (
+            Mentioned(one.pointer, one.value)
+            for one in case.scalars(position)
+            if isinstance(one.value, str) and name in one.value
+        ),
+        None,
+    )
+
+
+def _missing_sentence(what: str, name: str, holder: Mentioned | None, text: str) -> str:
+    thing = f"{what} {quoted(name)}".strip()
+    if holder is None:
+        return f"The call needs {thing}, which is not there: {plain(text)}."
+    if str(holder.value) == name:
+        return f"{place(holder.pointer)[:1].upper()}{place(holder.pointer)[1:]} names {thing}, which is not there."
+    return f"{place(holder.pointer)} needs {thing}, which is not there: {plain(text)}."
+
+
+def _missing_suggestion(case: Case, position: str, name: str, text: str) -> str | None:
+    hint = _hint(text)
+    if hint:
+        return f"The server says: {hint}."
+    near = nearest_known(case, position, name)
+    if near is not None:
+        return f"{near.call} named {quoted(near.value)}: that may be the one that was meant."
+    return None
+
+
+def _refused(case: Case, position: str) -> Finding:
+    row, text = case.rows[position], case.said(position)
+    named = mentioned_in(case.arguments(position), text) or _named_argument(case, position, text)
+    kind = _REFUSALS.get(row.rule)
+    if named is None and kind is None:
+        return _generic(case, position, "refused")
+    hint = _hint(text)
+    about = f"the value of {place(named.pointer)}, {quoted(named.value)}" if named else "the call"
+    verb = {
+        "refused-by-policy": "The server does not allow",
+        "permission-denied": "The operating system denies access to",
+        "exists-already": "What the call would make is there already:",
+        "malformed-value": "The server could not make sense of",
+    }.get(kind or "", "The server refuses")
+    return Finding(
+        kind=kind or "refused-value",
+        scope="call",
+        sentence=f"{verb} {about}: {plain(text, 240)}.",
+        suggestion=f"The server says: {hint}." if hint else None,
+        calls=case.refs(position),
+        certainty=row.certainty,
+        pointer=named.pointer if named else None,
+    )
+
+
+def _named_argument(case: Case, position: str, text: str) -> Mentioned | None:
+    """The one argument whose name the error uses, or the only argument that there is."""
+    arguments = case.arguments(position)
+    named = [name for name in arguments if len(name) >= _SHORTEST_TOPIC and re.search(rf"\b{re.escape(name)}\b", text)]
+    if len(named) != 1 and len(arguments) == 1:
+        named = list(arguments)
+    if len(named) != 1:
+        return None
+    return Mentioned(f"/{named[0].replace('~', '~0').replace('/', '~1')}", arguments[named[0]])
+
+
+def _hint(text: str) -> str | None:
+    """What the error itself says would be right."""
+    allowed = _ALLOWED.search(text)
+    if allowed:
+        return f"allowed is what lies in {plain(allowed['place'])}"
+    found = _HINTS.search(text)
+    return plain(found[0], 200) if found else None
+
+
+def _generic(case: Case, position: str, kind: str) -> Finding:
+    """The server's own words, where they name no part of the call."""
+    row = case.rows[position]
+    said = case.said(position)
+    words = f"The server's words: {plain(said, 240)}" if said.strip() else plain(row.message, 240)
+    return Finding(
+        kind=kind,
+        scope="call",
+        sentence=f"{words}.",
+        calls=case.refs(position),
+        certainty=row.certainty,
+        specific=False,
+    )

@@ -1,0 +1,115 @@
+"""Values that came from nowhere: placeholders, and names that neither the question nor any earlier answer holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from replay.diagnosis.case import Case
+from replay.diagnosis.mentioned import Mentioned
+from replay.diagnosis.words import place, quoted
+from replay.records import Outcome, texts_of
+from replay.records.finding import Finding
+from replay.replayer import FAILURES
+
+_SURE_PLACEHOLDER: Final = re.compile(
+    r"(?:REPLACE|INSERT|ENTER|FILL|PUT)[_ -](?:WITH|ME|THE|THIS|YOUR|IN|ACTUAL|HERE)[A-Z0-9_ -]*"
+    r"|[A-Z0-9_-]*(?:_|-)(?:PLACEHOLDER|HERE|GOES_HERE)|PLACEHOLDER[A-Z0-9_-]*|YOUR[_-][A-Z0-9_-]+"
+    r"|(?:THE_)?ACTUAL_[A-Z0-9_]+|<(?:your|the|insert|actual|some)[ _-][\w -]{1,60}>|\{\{\s*[\w.\[\] -]{1,60}\s*\}\}"
+    r"|\$\{[\w.\[\]]{1,60}\}|\{(?:step|call|result|output|prev)[\w.\[\]]{0,60}\}|\[(?:your|insert)[ _][\w -]{1,60}\]"
+)
+_LIKELY_PLACEHOLDER: Final = re.compile(
+    r"<[a-zA-Z][\w -]{1,40}>|/?path/to/.*|(?:your|my|some)[_-][\w-]*(?:id|key|token|name|file|path)"
+    r"|x{3,}(?:-x+)*|X{3,}(?:-X+)*|to[_ ]be[_ ](?:filled|determined).*|TODO|TBD"
+    r"|(?:example|sample|dummy|fake|placeholder)[_-]?(?:id|key|token|path|file|value)\w*",
+)
+_MOST_READ: Final = 200_000
+_SHORTEST: Final = 3
+
+
+def provenance_findings(case: Case, position: str) -> Iterator[Finding]:
+    """Arguments of a call that stand nowhere before it."""
+    placeholders = [one for one in case.scalars(position) if _is_placeholder(case, position, one)]
+    yield from (_placeholder(case, position, one) for one in placeholders)
+    if not placeholders and case.outcome(position) is Outcome.NOT_FOUND:
+        yield from _invented(case, position)
+
+
+def is_placeholder(value: str, *, failed: bool) -> bool:
+    """Whether a whole value is a stand-in for one; of a failed call also what merely looks like one."""
+    text = value.strip()
+    if _SURE_PLACEHOLDER.fullmatch(text):
+        return True
+    return failed and _LIKELY_PLACEHOLDER.fullmatch(text) is not None
+
+
+def known_before(case: Case, position: str, value: str) -> bool | None:
+    """Whether the question or an earlier step holds a value in any case of letters; None where that cannot be known.
+
+    It cannot where the question is unknown or has images, or where an earlier call has no answer to look at.
+    """
+    task = case.trajectory.task
+    wanted = value.strip().casefold()
+    if wanted in (task.question or "").casefold():
+        return True
+    unknown = not task.question or bool(task.images)
+    for call in case.earlier(position):
+        text = _text_of(case, call.position)
+        if wanted in text:
+            return True
+        unanswered = call.answer is None and call.position not in case.answers
+        unknown = unknown or unanswered or len(text) >= _MOST_READ
+    return None if unknown else False
+
+
+def _is_placeholder(case: Case, position: str, one: Mentioned) -> bool:
+    if not isinstance(one.value, str):
+        return False
+    failed = case.outcome(position) in FAILURES
+    return is_placeholder(one.value, failed=failed) and known_before(case, position, one.value) is not True
+
+
+def _placeholder(case: Case, position: str, one: Mentioned) -> Finding:
+    return Finding(
+        kind="placeholder-argument",
+        scope="call",
+        sentence=f"{place(one.pointer)} is {quoted(one.value)}: a placeholder, not a value.",
+        suggestion="Make the call that gives the value first, and use its answer.",
+        calls=case.refs(position),
+        certainty="likely",
+        pointer=one.pointer,
+    )
+
+
+def _invented(case: Case, position: str) -> Iterator[Finding]:
+    from replay.diagnosis.failures import missing_name, names_program
+
+    name = missing_name(case, position)
+    last = (name or "").rstrip("/").rpartition("/")[2]
+    if (
+        not name
+        or names_program(case, position, name)
+        or len(last) < _SHORTEST
+        or not any(last in str(one.value) for one in case.scalars(position))
+    ):
+        return
+    if known_before(case, position, last) is False:
+        yield Finding(
+            kind="invented-value",
+            scope="call",
+            sentence=f"Neither the question nor any earlier call or answer holds {quoted(last)}.",
+            suggestion="List what there is first, and take the name from the answer.",
+            calls=case.refs(position),
+            certainty="likely",
+        )
+
+
+def _text_of(case: Case, position: str) -> str:
+    """Arguments and answers of a call, in lower case."""
+    call = case.calls[position]
+    answers = [answer for answer in (call.answer, case.answers.get(position)) if answer is not None]
+    texts = [text for answer in answers for text in texts_of(answer)]
+    structured = [repr(answer.structured) for answer in answers if answer.kind == "result" and answer.structured]
+    values = [str(one.value) for one in case.scalars(position)]
+    return "\n".join([*texts, *structured, *values])[:_MOST_READ].casefold()

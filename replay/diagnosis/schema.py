@@ -1,0 +1,285 @@
+"""Arguments that break the tool's inputSchema: which part, and what would have been right."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from rapidfuzz import fuzz, process
+from rapidfuzz.utils import default_process
+
+from replay.dag.pointers import join, parts, resolve
+from replay.diagnosis.case import Case
+from replay.diagnosis.complaints import complaints
+from replay.diagnosis.words import kind_of, listed, place, plain, quoted, types_of
+from replay.records import Outcome, SchemaViolation
+from replay.records.finding import Finding
+
+_ALIKE: Final = 60.0
+_NEARLY: Final = 80.0
+_SHORTEST: Final = 4
+"""Characters of a name from which one that holds it is another spelling of it."""
+_MOST: Final = 8
+_ABSENT: Final = object()
+_TRUE_FALSE: Final = {"true": True, "false": False}
+
+
+def schema_findings(case: Case, position: str) -> Iterator[Finding]:
+    """What the schema, or else the server's own check, says against the arguments."""
+    row = case.rows[position]
+    accepted = row.outcome is Outcome.SUCCESS
+    violations, own_check = row.violations, False
+    if not violations and row.outcome is Outcome.INVALID_ARGUMENTS and not row.rule.startswith("program."):
+        violations, own_check = complaints(case.said(position)), True
+    finder = _Finder(case, position, violations, accepted=accepted, own_check=own_check)
+    yield from list(finder.all())[:_MOST]
+
+
+class _Finder:
+    """Turns the violations of one call into findings."""
+
+    def __init__(
+        self, case: Case, position: str, violations: tuple[SchemaViolation, ...], *, accepted: bool, own_check: bool
+    ) -> None:
+        self._case, self._position, self._violations = case, position, violations
+        self._arguments = case.arguments(position)
+        self._accepted = accepted
+        self._check = "the server's check" if own_check else "the schema"
+        tool = case.tool(position)
+        schema = tool.input_schema if tool is not None else None
+        self._schema: dict[str, Any] = schema if isinstance(schema, dict) else {}
+        self._misnamed: set[str] = set()
+
+    def all(self) -> Iterator[Finding]:
+        """In the order of the violations; a field of another name is one finding and not two."""
+        for violation in self._violations:
+            if violation.keyword == "required":
+                yield from self._missing(violation)
+        for violation in self._violations:
+            if violation.keyword in ("additionalProperties", "unevaluatedProperties"):
+                yield from self._unexpected(violation)
+            elif violation.keyword != "required":
+                yield self._wrong_value(violation)
+
+    def _missing(self, violation: SchemaViolation) -> Iterator[Finding]:
+        given = self._at(violation.pointer)
+        if not isinstance(given, dict):
+            return
+        for name in _names(violation.expected):
+            if name in given:
+                continue
+            other = self._written_as(violation.pointer, name, given)
+            if other is not None:
+                self._misnamed.add(join(violation.pointer, other))
+                yield self._make(
+                    "misnamed-field",
+                    f"The field {quoted(name)} is missing; the call has {quoted(other)} instead, "
+                    "which is no field of the tool.",
+                    f"Rename {quoted(other)} to {quoted(name)}.",
+                    join(violation.pointer, other),
+                    certainty="likely",
+                    expected=name,
+                    found=other,
+                )
+            else:
+                yield self._make(
+                    "missing-field",
+                    f"The required field {quoted(name)} is missing{_inside(violation.pointer)}.",
+                    f"Add {quoted(name)}{self._described(violation.pointer, name)}.",
+                    join(violation.pointer, name),
+                    expected=name,
+                )
+
+    def _written_as(self, pointer: str, name: str, given: dict[str, Any]) -> str | None:
+        """The field that was given in place of a missing one: no field of the tool, and alike or the only one."""
+        known = self._properties(pointer)
+        strays = [key for key in given if key not in known and join(pointer, key) not in self._misnamed]
+        if not known and not self._schema:
+            strays = [key for key in self._refused_names(pointer) if key in given]
+        return next((key for key in strays if alike(key, name)), None)
+
+    def _refused_names(self, pointer: str) -> list[str]:
+        keywords = ("additionalProperties", "unevaluatedProperties")
+        here = (one for one in self._violations if one.keyword in keywords and one.pointer == pointer)
+        return [name for one in here for name in _names(one.expected)]
+
+    def _unexpected(self, violation: SchemaViolation) -> Iterator[Finding]:
+        given = self._at(violation.pointer)
+        known = self._properties(violation.pointer)
+        if not isinstance(given, dict):
+            return
+        strays = _names(violation.expected) or [key for key in given if key not in known]
+        for key in strays:
+            pointer = join(violation.pointer, key)
+            if pointer in self._misnamed or key not in given or key in known:
+                continue
+            near = next((field for field in known if field not in given and alike(key, field)), None)
+            takes = (
+                f"The tool takes {listed([quoted(field) for field in known])}" if known else f"Leave {quoted(key)} out"
+            )
+            yield self._make(
+                "misnamed-field" if near else "unexpected-field",
+                f"The tool takes no field {quoted(key)}{_inside(violation.pointer)}.",
+                f"Rename {quoted(key)} to {quoted(near)}." if near else f"{takes}.",
+                pointer,
+                certainty="likely" if near else "certain",
+                found=key,
+            )
+
+    def _wrong_value(self, violation: SchemaViolation) -> Finding:
+        value = self._at(violation.pointer)
+        where = place(violation.pointer)
+        if violation.keyword == "type" and violation.expected and value is not _ABSENT:
+            return self._wrong_type(violation, value, where)
+        choices = _choices(violation)
+        if choices and value is not _ABSENT:
+            return self._no_choice(violation, value, where, choices)
+        shown = f"{where}, {quoted(value)}," if value is not _ABSENT and violation.pointer else where
+        limits = f" ({violation.keyword}: {quoted(violation.expected)})" if _is_limit(violation) else ""
+        return self._make(
+            "out-of-bounds" if _is_limit(violation) else "schema-violation",
+            f"The value of {shown} fails {self._check}: {plain(violation.message)}."
+            if violation.pointer
+            else f"The arguments fail {self._check}: {plain(violation.message)}.",
+            f"Give {where} a value within its bounds{limits}." if _is_limit(violation) else None,
+            violation.pointer,
+            keyword=violation.keyword,
+        )
+
+    def _wrong_type(self, violation: SchemaViolation, value: Any, where: str) -> Finding:
+        meant = _converted(value, violation.expected)
+        fix = f": {quoted(meant)} and not {quoted(value)}" if meant is not _ABSENT else ""
+        return self._make(
+            "wrong-type",
+            f"{where[0].upper() + where[1:]} must be of type {types_of(violation.expected)}, "
+            f"and is of type {kind_of(value)}: {quoted(value)}.",
+            f"Give {where} as {types_of(violation.expected)}{fix}.",
+            violation.pointer,
+            expected=violation.expected,
+            found=kind_of(value),
+        )
+
+    def _no_choice(self, violation: SchemaViolation, value: Any, where: str, choices: list[Any]) -> Finding:
+        texts = [choice for choice in choices if isinstance(choice, str)]
+        nearest = (
+            process.extractOne(value, texts, processor=default_process) if isinstance(value, str) and texts else None
+        )
+        near = f"{quoted(nearest[0])}; the choices are" if nearest and nearest[1] >= _ALIKE else "one of"
+        return self._make(
+            "not-a-choice",
+            f"{where[0].upper() + where[1:]} has the value {quoted(value)}, which is none of its choices.",
+            f"Use {near} {listed([quoted(choice) for choice in choices], 'or', 20)}.",
+            violation.pointer,
+            expected=choices,
+            found=value,
+        )
+
+    def _make(
+        self, kind: str, sentence: str, suggestion: str | None, pointer: str, certainty: Any = "certain", **details: Any
+    ) -> Finding:
+        """A finding; where the server took the call, it says so."""
+        if self._accepted:
+            sentence = f"{sentence.rstrip('.')}; the server took the call all the same."
+            details["accepted"] = True
+        refs = self._case.refs(self._position)
+        return Finding(
+            kind=kind,
+            scope="call",
+            sentence=sentence,
+            suggestion=suggestion,
+            calls=refs,
+            certainty=certainty,
+            pointer=pointer,
+            details=details,
+        )
+
+    def _at(self, pointer: str) -> Any:
+        try:
+            return resolve(self._arguments, pointer)
+        except (LookupError, ValueError, TypeError):
+            return _ABSENT
+
+    def _properties(self, pointer: str) -> dict[str, Any]:
+        properties = self._subschema(pointer).get("properties")
+        return properties if isinstance(properties, dict) else {}
+
+    def _subschema(self, pointer: str) -> dict[str, Any]:
+        """The schema of what stands at a pointer, as far as plain nesting tells."""
+        schema: Any = self._schema
+        for part in parts(pointer):
+            schema = _deref(schema, self._schema)
+            inner = schema.get("properties", {})
+            schema = inner.get(part) if isinstance(inner, dict) and part in inner else schema.get("items")
+        return _deref(schema, self._schema)
+
+    def _described(self, pointer: str, name: str) -> str:
+        """Type and description of a field: ` (string): where to look`."""
+        field = _deref(self._properties(pointer).get(name), self._schema)
+        kind = types_of(field.get("type")) if field.get("type") else ""
+        words = field.get("description")
+        about = f": {plain(words, 120)}" if isinstance(words, str) and words.strip() else ""
+        return f"{f' ({kind})' if kind else ''}{about}"
+
+
+def _deref(schema: Any, root: dict[str, Any]) -> dict[str, Any]:
+    if isinstance(schema, dict) and isinstance(reference := schema.get("$ref"), str) and reference.startswith("#/"):
+        try:
+            schema = resolve(root, reference[1:])
+        except (LookupError, ValueError, TypeError):
+            return {}
+    return schema if isinstance(schema, dict) else {}
+
+
+def _names(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    return [name for name in value if isinstance(name, str)] if isinstance(value, list | tuple) else []
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether two field names are one name in two spellings: `file_path` and `path`, `sheetName` and `sheet_name`."""
+    left, right = _words(one), _words(other)
+    if left and right and (left <= right or right <= left):
+        return True
+    folded = sorted(("".join(re.findall(r"[a-z0-9]", name.lower())) for name in (one, other)), key=len)
+    whole = len(folded[0]) >= _SHORTEST and (folded[1].startswith(folded[0]) or folded[1].endswith(folded[0]))
+    return whole or fuzz.ratio(*folded) >= _NEARLY
+
+
+def _words(name: str) -> frozenset[str]:
+    return frozenset(word.lower() for word in re.findall(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+", name))
+
+
+def _choices(violation: SchemaViolation) -> list[Any]:
+    if violation.keyword == "const":
+        return [violation.expected]
+    return list(violation.expected) if violation.keyword == "enum" and isinstance(violation.expected, list) else []
+
+
+def _is_limit(violation: SchemaViolation) -> bool:
+    return violation.keyword in {
+        "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength", "minItems", "maxItems",
+        "minProperties", "maxProperties", "multipleOf", "pattern", "format", "uniqueItems",
+    }  # fmt: skip
+
+
+def _inside(pointer: str) -> str:
+    return f" in {place(pointer)}" if pointer else ""
+
+
+def _converted(value: Any, expected: Any) -> Any:
+    """The same value in the type that was asked for, where there is no doubt which that is."""
+    wanted = {expected} if isinstance(expected, str) else set(expected or ())
+    if not isinstance(value, str):
+        plain_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return str(value) if "string" in wanted and plain_number else [value] if wanted == {"array"} else _ABSENT
+    if "boolean" in wanted and value.lower() in _TRUE_FALSE:
+        return _TRUE_FALSE[value.lower()]
+    try:
+        meant = json.loads(value)
+    except ValueError:
+        return _ABSENT
+    kinds = {kind_of(meant)} | ({"number"} if kind_of(meant) == "integer" else set())
+    return meant if kinds & wanted else _ABSENT

@@ -1,0 +1,73 @@
+"""How values, places and lists stand in a sentence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from replay.dag.pointers import parts
+from replay.text import one_line
+
+_LONGEST: Final = 90
+_MOST: Final = 6
+
+
+def quoted(value: Any, limit: int = _LONGEST) -> str:
+    """A value as JSON, on one line, cut where it is long."""
+    if isinstance(value, str):
+        return f'"{one_line(value, limit)}"'
+    return one_line(json.dumps(value, ensure_ascii=False, default=str), limit)
+
+
+def plain(text: str, limit: int = 160) -> str:
+    """Words of a server on one line, without a full stop at the end."""
+    return one_line(text, limit).rstrip(".")
+
+
+def place(pointer: str) -> str:
+    """`"path"`, `"items[0].name"` for a JSON pointer in arguments; `the arguments` for the whole."""
+    if not pointer:
+        return "the arguments"
+    written = ""
+    for part in parts(pointer):
+        written += f"[{part}]" if part.isdigit() and written else f".{part}" if written else part
+    return f'"{one_line(written, _LONGEST)}"'
+
+
+def listed(items: Sequence[str], last: str = "and", most: int = _MOST) -> str:
+    """`a, b and c`; of many the first ones and how many more there are."""
+    if len(items) > most:
+        return f"{', '.join(items[:most])} and {len(items) - most} more"
+    return f" {last} ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
+
+
+def times(count: int) -> str:
+    """`once`, `twice`, `3 times`."""
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 call`, `3 calls`."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def kind_of(value: Any) -> str:
+    """The JSON type of a value."""
+    if isinstance(value, bool):
+        return "boolean"
+    if value is None:
+        return "null"
+    names: list[tuple[Any, str]] = [(str, "string"), (int, "integer"), (float, "number"), (list, "array")]
+    return next((name for kind, name in names if isinstance(value, kind)), "object")
+
+
+def types_of(expected: Any) -> str:
+    """The `type` keyword in words: `string`, `string or null`."""
+    names = [expected] if isinstance(expected, str) else [str(name) for name in expected or ()]
+    return listed(names, "or")
+
+
+def unique(items: Iterable[str]) -> list[str]:
+    """The items in order, each once."""
+    return list(dict.fromkeys(items))
