@@ -24,6 +24,7 @@ from replay.records import Answer, JsonObject, Server, Tool, TransportFault, dig
 from replay.text import one_line
 
 _REASON_LENGTH: Final = 300
+_MOST_LISTINGS: Final = 3
 
 
 class Connection:
@@ -39,6 +40,7 @@ class Connection:
         self._identity: Identity | None = None
         self._tools: tuple[Tool, ...] = ()
         self._seconds: float | None = None
+        self._list_changed = False
         self.settled = anyio.Event()
         self.ended = anyio.Event()
         self.error: str | None = None
@@ -133,11 +135,19 @@ class Connection:
         try:
             with anyio.fail_after(self._startup_timeout):
                 identity = await negotiate(peer, self._known)
-                self._tools = await list_tools(peer, identity, self._known.note)
+                await self._list_tools(peer, identity)
         except TimeoutError:
             raise CannotStartError(f"it did not answer within {self._startup_timeout:g} s") from None
         self._peer, self._identity, self._seconds = peer, identity, round(time.monotonic() - self._began, 3)
         self.settled.set()
+
+    async def _list_tools(self, peer: Peer, identity: Identity) -> None:
+        """List the tools; again where the list changes meanwhile, as some servers' does right after the start."""
+        for _ in range(_MOST_LISTINGS):
+            self._list_changed = False
+            self._tools = await list_tools(peer, identity, self._known.note)
+            if not self._list_changed:
+                return
 
     def _fail(self, why: str) -> None:
         if self.settled.is_set():
@@ -145,7 +155,10 @@ class Connection:
         self.error = one_line(why, _REASON_LENGTH)
 
     def _notified(self, method: str, params: JsonObject) -> None:
-        if method == "notifications/tools/list_changed":
+        if method != "notifications/tools/list_changed":
+            return
+        self._list_changed = True
+        if self.settled.is_set():
             self._known.note("changed its tools/list while it ran; the first list was kept")
 
 

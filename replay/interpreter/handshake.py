@@ -75,7 +75,9 @@ async def negotiate(peer: Peer, known: Acquaintance) -> Identity:
         CannotStartError: the server refuses, or ends the connection.
     """
     if known.wants_initialize:
-        return await _initialized(peer, await _initialize(peer), known.note)
+        answer = await _initialize(peer)
+        if not isinstance(answer, Failed) or _offered(answer) is None:
+            return await _initialized(peer, answer, known.note)
     version = LATEST_MODERN_VERSION
     for last_attempt in (False, True):
         probe = await _discover(peer, version)
@@ -93,6 +95,7 @@ async def negotiate(peer: Peer, known: Acquaintance) -> Identity:
         if not last_attempt and isinstance(answer, Failed) and offered is not None and offered.modern:
             version = offered.modern
             continue
+        known.wants_initialize = True
         return await _initialized(peer, answer, known.note)
     raise AssertionError("the second attempt returns or raises")
 

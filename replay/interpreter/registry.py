@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from replay.interpreter.channel import Unreadable
@@ -15,6 +15,7 @@ from replay.text import one_line
 _MOST_PAGES: Final = 1000
 _METHOD_NOT_FOUND: Final = -32601
 _NAME_LENGTH: Final = 60
+_MOST_NAMES: Final = 3
 
 Note = Callable[[str], None]
 
@@ -71,33 +72,49 @@ def _entries_of(page: JsonObject, note: Note) -> list[Any]:
 
 def _tools_of(entries: list[Any], note: Note) -> tuple[Tool, ...]:
     tools: dict[str, Tool] = {}
+    breaches: dict[str, list[str]] = {}
     for entry in entries:
         name = entry.get("name") if isinstance(entry, dict) else None
         if not isinstance(name, str) or not name:
             note("tools/list has an entry without a name")
             continue
+        shown = one_line(name, _NAME_LENGTH)
         if name in tools:
-            note(f"tools/list has {one_line(name, _NAME_LENGTH)} more than once; the first was taken")
+            note(f"tools/list has {shown} more than once; the first was taken")
             continue
-        tools[name] = _tool(name, entry, note)
+        tools[name] = _tool(name, entry)
+        for breach in _breaches_of(entry):
+            breaches.setdefault(breach, []).append(shown)
+    for breach, names in breaches.items():
+        note(f"{_few_of(names)}: {breach}")
     return tuple(tools.values())
 
 
-def _tool(name: str, entry: JsonObject, note: Note) -> Tool:
+def _tool(name: str, entry: JsonObject) -> Tool:
     description, annotations = entry.get("description"), entry.get("annotations")
-    schema = entry.get("inputSchema")
-    shown = one_line(name, _NAME_LENGTH)
-    if not isinstance(schema, dict):
-        note(f"{shown}: no inputSchema" if schema is None else f"{shown}: inputSchema is no object")
-    elif schema.get("type") != "object":
-        wrong = "has no type" if "type" not in schema else f"is of type {one_line(str(schema['type']), 20)}"
-        note(f'{shown}: inputSchema {wrong}, and must be of type "object"')
-    if annotations is not None and not isinstance(annotations, dict):
-        note(f"{shown}: annotations are no object")
     return Tool(
         name=name,
         description=description if isinstance(description, str) else None,
-        input_schema=schema,
+        input_schema=entry.get("inputSchema"),
         output_schema=entry.get("outputSchema"),
         annotations=annotations if isinstance(annotations, dict) else None,
     )
+
+
+def _breaches_of(entry: JsonObject) -> Iterator[str]:
+    """How a tool breaks the specification."""
+    schema, annotations = entry.get("inputSchema"), entry.get("annotations")
+    if schema is None:
+        yield "no inputSchema"
+    elif not isinstance(schema, dict):
+        yield "inputSchema is no object"
+    elif schema.get("type") != "object":
+        wrong = "has no type" if "type" not in schema else f"is of type {one_line(str(schema['type']), 20)}"
+        yield f'inputSchema {wrong}, and must be of type "object"'
+    if annotations is not None and not isinstance(annotations, dict):
+        yield "annotations are no object"
+
+
+def _few_of(names: list[str]) -> str:
+    rest = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {rest} more" if rest > 0 else "")

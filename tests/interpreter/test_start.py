@@ -76,11 +76,22 @@ async def test_a_tool_that_is_listed_twice_is_taken_once_and_noted(host):
     )
 
 
+async def test_a_tool_list_that_changes_while_it_is_read_is_read_again(host):
+    record = (await started(host, {"s": server("grows_at_start")}))["s"]
+    assert [tool.name for tool in record.tools] == ["first", "second"]
+    assert record.notes == ()
+
+
 async def test_a_schema_that_breaks_the_specification_is_kept_and_noted(host):
     record = (await started(host, {"s": server("untyped_schema")}))["s"]
     assert record.tool("untyped").input_schema == {"properties": {"text": {"type": "string"}}}
     assert [tool.name for tool in record.tools] == ["untyped", "null", "string", "absent"]
-    assert 'untyped: inputSchema has no type, and must be of type "object"' in record.notes
+    assert record.notes == (
+        'untyped: inputSchema has no type, and must be of type "object"',
+        "null, absent: no inputSchema",
+        'string: inputSchema is of type string, and must be of type "object"',
+        "absent: annotations are no object",
+    )
 
 
 async def test_a_server_that_dies_at_start_is_reported_with_the_tail_of_its_stderr_without_secrets(host):
