@@ -9,7 +9,7 @@ from typing import Final
 
 from replay.dag.documents import is_number, occurrences
 
-__all__ = ["replacement_in"]
+__all__ = ["is_alike", "replacement_in"]
 
 _NEAR: Final = 32
 _MOST_TOKENS: Final = 4000
@@ -30,7 +30,7 @@ def replacement_in(old: str, new: str, value: str) -> str | None:
         if place is None or not now:
             continue
         found = now[place] if len(now) == len(then) else now[0] if len(set(now)) == 1 else None
-        if found is not None and _alike(value, found):
+        if found is not None and is_alike(value, found):
             return found
     return _by_difference(old, new, start, value)
 
@@ -94,10 +94,12 @@ def _by_difference(old: str, new: str, start: int, value: str) -> str | None:
         if kind == "replace" and old_from >= first and old_to <= last:
             kept_before, kept_after = "".join(then[first:old_from]), "".join(then[old_to:last])
             found = kept_before + "".join(now[new_from:new_to]) + kept_after
-            return found if re.fullmatch(_shape(value), found) and _alike(value, found) else None
+            return found if re.fullmatch(_shape(value), found) and is_alike(value, found) else None
     return None
 
 
-def _alike(one: str, other: str) -> bool:
-    """An id has digits again, or the same length."""
+def is_alike(one: str, other: str) -> bool:
+    """Whether a text can be another value of the same kind: words for words, an id for an id, with digits again."""
+    if not other or any(map(str.isspace, other)) > any(map(str.isspace, one)):
+        return False
     return len(one) == len(other) or any(map(str.isdigit, one)) == any(map(str.isdigit, other))

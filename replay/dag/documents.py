@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any, Final
 
@@ -63,42 +62,42 @@ def _without_bytes(block: dict[str, Any]) -> dict[str, Any]:
 
 def document_of(answer: Answer | None) -> Document:
     """An answer, searchable."""
-    return Document(leaves(answer_tree(answer)))
+    return Document(lambda: leaves(answer_tree(answer)))
 
 
 def arguments_document(call: Call) -> Document:
     """A call's arguments, searchable."""
-    return Document(leaves(call.arguments or {}, enter_texts=False))
+    return Document(lambda: leaves(call.arguments or {}, enter_texts=False))
 
 
 class Document:
-    """Strings and numbers with their pointers, to look values up in."""
+    """Strings and numbers with their pointers, to look values up in.
 
-    def __init__(self, content: Iterable[Leaf]) -> None:
-        starts, texts, self._pointers, position = [], [], [], 0
-        self._scalars: dict[str, str] = {}
-        for pointer, value in content:
-            text = spelled(value)
-            self._scalars.setdefault(text.strip(), pointer)
-            self._pointers.append(pointer)
-            starts.append(position)
-            texts.append(text)
-            position += len(text) + len(_SEPARATOR)
-        self._starts, self.text = starts, _SEPARATOR.join(texts)
+    Only the texts are kept; pointers are found when one is asked for, which few documents of a trajectory are.
+    """
 
-    @cached_property
+    def __init__(self, content: Callable[[], Iterable[Leaf]]) -> None:
+        self._content = content
+        texts = [spelled(value).strip() for _, value in content()]
+        self.text = _SEPARATOR.join(["", *texts, ""])
+
     def words(self) -> frozenset[str]:
         """Every word in it."""
         return words_of(self.text)
 
+    def is_scalar(self, value: str) -> bool:
+        """Whether a string or number in it is this value and nothing else."""
+        return f"{_SEPARATOR}{value}{_SEPARATOR}" in self.text
+
     def scalar(self, value: str) -> str | None:
         """Pointer of the first string or number that is this value and nothing else."""
-        return self._scalars.get(value)
+        start = self.text.find(f"{_SEPARATOR}{value}{_SEPARATOR}")
+        return None if start < 0 else self._pointer(start + len(_SEPARATOR))
 
     def mention(self, value: str) -> str | None:
         """Pointer of the first text that holds this value between boundaries."""
         start = next(iter(occurrences(self.text, value)), None)
-        return None if start is None else self._pointers[bisect_right(self._starts, start) - 1]
+        return None if start is None else self._pointer(start)
 
     def find(self, value: str) -> str | None:
         """Pointer of the scalar that is the value, else of the first text that holds it."""
@@ -106,7 +105,14 @@ class Document:
         return pointer if pointer is not None else self.mention(value)
 
     def __contains__(self, value: str) -> bool:
-        return self.find(value) is not None
+        return self.is_scalar(value) or any(True for _ in occurrences(self.text, value))
+
+    def _pointer(self, start: int) -> str:
+        return self._pointers[self.text.count(_SEPARATOR, 0, start) - 1]
+
+    @cached_property
+    def _pointers(self) -> list[str]:
+        return [pointer for pointer, _ in self._content()]
 
 
 def occurrences(text: str, value: str) -> Iterable[int]:

@@ -149,7 +149,7 @@ class _Finder:
         if is_weak(text):
             first = self._favoured(text, step, favourite)
         if first is not None and _believable(mention, first):
-            sure = first.document.scalar(text) is not None or is_random(text) or (mention.whole and is_id(text))
+            sure = first.document.is_scalar(text) or is_random(text) or (mention.whole and is_id(text))
             certainty: Literal["certain", "likely"] = "certain" if sure and not is_weak(text) else "likely"
             yield _held(call, mention, first, mention.value, certainty)
 
@@ -164,7 +164,7 @@ class _Finder:
     def _favoured(self, text: str, step: int, votes: Counter[str]) -> Entry | None:
         holders = [entry for entry in self._history.holders(text, step) if entry.place == "answer"]
         best = max(holders, key=lambda entry: votes[entry.call.position], default=None)
-        if best is None or best.document.scalar(text) is not None or votes[best.call.position] > 1:
+        if best is None or best.document.is_scalar(text) or votes[best.call.position] > 1:
             return best
         return best if len(best.document.text) <= _CROWDED else None
 
@@ -179,7 +179,7 @@ def _runs(output: Output) -> bool:
 
 def _believable(mention: Mention, entry: Entry) -> bool:
     text, document = mention.text, entry.document
-    if document.scalar(text) is not None:
+    if document.is_scalar(text):
         return mention.whole or not is_plain_word(text)
     if mention.whole:
         return not is_plain_word(text)
@@ -188,7 +188,7 @@ def _believable(mention: Mention, entry: Entry) -> bool:
 
 def _is_listed(entry: Entry, name: str) -> bool:
     """A name like any other word counts only where it stands as a listing would have it."""
-    if re.search(r"[\d_.-]|/", name) or entry.document.scalar(name) is not None:
+    if re.search(r"[\d_.-]|/", name) or entry.document.is_scalar(name):
         return True
     return re.search(_LISTED.format(re.escape(name)), entry.document.text) is not None
 

@@ -66,10 +66,11 @@ class History:
                     self._add(Entry(number, call, "answer", document_of(call.answer)), wanted)
 
     def _add(self, entry: Entry, wanted: frozenset[str]) -> None:
-        for word in entry.document.words & wanted:
+        words = entry.document.words()
+        for word in words & wanted:
             self._with_word[word].append(len(self._entries))
         if entry.place == "arguments":
-            for word in entry.document.words:
+            for word in words:
                 self._written.setdefault(word.lower(), entry.step)
         self._entries.append(entry)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, Final
 
 __all__ = ["Leaf", "join", "leaves", "opened", "parts", "resolve"]
@@ -15,6 +16,7 @@ __all__ = ["Leaf", "join", "leaves", "opened", "parts", "resolve"]
 Leaf = tuple[str, Any]
 """A pointer, and the string or number that stands there."""
 
+_MAY_OPEN: Final = frozenset("{[ \t\r\n")
 _DEEPEST: Final = 64
 _NESTED_DOCUMENTS: Final = 3
 _MISSING: Final = object()
@@ -22,7 +24,17 @@ _MISSING: Final = object()
 
 def join(base: str, part: str | int) -> str:
     """The pointer of a member of what stands at `base`."""
-    return f"{base}/{str(part).replace('~', '~0').replace('/', '~1')}"
+    return f"{base}/{part if isinstance(part, int) else _escaped(part)}"
+
+
+@lru_cache(maxsize=4096)
+def _escaped(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+@lru_cache(maxsize=4096)
+def _is_like_an_id(key: str) -> bool:
+    return any(map(str.isdigit, key))
 
 
 def parts(pointer: str) -> list[str]:
@@ -32,6 +44,8 @@ def parts(pointer: str) -> list[str]:
 
 def opened(text: str) -> Any:
     """The JSON object or array that a text is, else None."""
+    if text[:1] not in _MAY_OPEN:
+        return None
     stripped = text.strip()
     if not stripped or stripped[0] + stripped[-1] not in {"{}", "[]"}:
         return None
@@ -59,7 +73,7 @@ def leaves(value: Any, base: str = "", *, enter_texts: bool = True) -> Iterator[
             for key, member in reversed(members):
                 stack.append((join(pointer, key), member, depth + 1, documents))
             if isinstance(item, dict):
-                yield from ((join(pointer, key), key) for key in item if any(map(str.isdigit, key)))
+                yield from ((join(pointer, key), key) for key in item if _is_like_an_id(key))
 
 
 def resolve(value: Any, pointer: str) -> Any:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import copy
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from replay.dag.alignment import replacement_in
-from replay.dag.documents import Document, answer_tree, document_of, occurrences, spelled
+from replay.dag.alignment import is_alike, replacement_in
+from replay.dag.documents import answer_tree, document_of, occurrences, spelled
 from replay.dag.pointers import parts, resolve
 from replay.dag.siblings import counterpart
-from replay.records import Answer, Call, DataEdge, JsonObject, Rebinding, RpcError, TransportFault
+from replay.records import Answer, Call, DataEdge, JsonObject, Rebinding, RpcError, ToolResult, TransportFault
 
 __all__ = ["rebind"]
 
@@ -35,13 +35,14 @@ def rebind(
         The arguments, and what was replaced in them; the arguments of the call itself where nothing was.
     """
     news: dict[str, dict[str, tuple[Any, str]]] = defaultdict(dict)
+    pairs: dict[str, _Pair | None] = {}
     for edge in edges:
         if edge.consumer != call.position or edge.producer_place != "answer":
             continue
-        then, now = recorded.get(edge.producer), replayed.get(edge.producer)
-        if then is None or now is None:
-            continue
-        value = new_value(edge, then, now)
+        if edge.producer not in pairs:
+            pairs[edge.producer] = _pair(recorded.get(edge.producer), replayed.get(edge.producer))
+        pair = pairs[edge.producer]
+        value = pair.new_value(edge) if pair else None
         if value is not None:
             news[edge.consumer_pointer].setdefault(spelled(edge.value).strip(), (value, edge.producer))
     arguments: JsonObject = copy.deepcopy(call.arguments or {}) if news else call.arguments or {}
@@ -52,42 +53,53 @@ def rebind(
     return arguments, tuple(done)
 
 
-def new_value(edge: DataEdge, then: Answer, now: Answer) -> Any:
-    """What the new answer holds at the place where the old one held the edge's value; None where nothing is certain."""
-    if isinstance(now, RpcError | TransportFault):
+def _pair(then: Answer | None, now: Answer | None) -> _Pair | None:
+    """The two answers of a producer, where the new one can hold anything new."""
+    if then is None or now is None or isinstance(now, RpcError | TransportFault) or then == now:
         return None
-    value = spelled(edge.value).strip()
-    if value in document_of(now):
+    if isinstance(now, ToolResult) and now.is_error and not (isinstance(then, ToolResult) and then.is_error):
         return None
-    old_tree, new_tree = answer_tree(then), answer_tree(now)
-    for pointer in _places(edge, then, value):
-        found = _at(pointer, value, old_tree, new_tree)
-        if found is not None and spelled(found).strip() != value:
-            return found
-    return None
+    return _Pair(then, now)
 
 
-def _places(edge: DataEdge, then: Answer, value: str) -> Iterable[str]:
-    yield edge.producer_pointer
-    document: Document = document_of(then)
-    for pointer in (document.scalar(value), document.mention(value)):
-        if pointer is not None and pointer != edge.producer_pointer:
-            yield pointer
+class _Pair:
+    """A producer's recorded and replayed answer."""
 
+    def __init__(self, then: Answer, now: Answer) -> None:
+        self._old, self._new = answer_tree(then), answer_tree(now)
+        self._old_document, self._new_document = document_of(then), document_of(now)
 
-def _at(pointer: str, value: str, old_tree: Any, new_tree: Any) -> Any:
-    try:
-        old = resolve(old_tree, pointer)
-    except LookupError:
+    def new_value(self, edge: DataEdge) -> Any:
+        """What stands now where the edge's value stood; None where nothing is certain, or it still stands anywhere."""
+        value = spelled(edge.value).strip()
+        if value in self._new_document:
+            return None
+        for pointer in self._places(edge.producer_pointer, value):
+            found = self._at(pointer, value)
+            if found is not None and spelled(found).strip() != value:
+                return found
         return None
-    new = counterpart(pointer, old_tree, new_tree)
-    if new is None or isinstance(new, dict | list | bool):
+
+    def _places(self, pointer: str, value: str) -> Iterator[str]:
+        yield pointer
+        for other in (self._old_document.scalar(value), self._old_document.mention(value)):
+            if other is not None and other != pointer:
+                yield other
+
+    def _at(self, pointer: str, value: str) -> Any:
+        try:
+            old = resolve(self._old, pointer)
+        except LookupError:
+            return None
+        new = counterpart(pointer, self._old, self._new)
+        if new is None or isinstance(new, dict | list | bool):
+            return None
+        if spelled(old).strip() == value:
+            alike = isinstance(old, str) == isinstance(new, str) and is_alike(value, spelled(new).strip())
+            return new if alike else None
+        if isinstance(old, str) and isinstance(new, str):
+            return replacement_in(old, new, value)
         return None
-    if spelled(old).strip() == value:
-        return new if isinstance(old, str) == isinstance(new, str) and spelled(new).strip() else None
-    if isinstance(old, str) and isinstance(new, str):
-        return replacement_in(old, new, value)
-    return None
 
 
 def _replace(

@@ -102,11 +102,14 @@ def test_a_missing_or_ambiguous_place_changes_nothing(build: Build) -> None:
     assert arguments(build, {"id": "old111aa"}, given, {"id": ["a", "b"]}) == given
     assert arguments(build, ["old111aa", "ooo999bb"], given, ["new222bb"]) == given
     assert arguments(build, "Job old111aa is queued", given, "Nothing to do") == given
+    assert arguments(build, "old111aa", given, "Error 28: the disk is full") == given
 
 
 def test_a_producer_that_failed_or_was_not_sent_changes_nothing(build: Build) -> None:
     trajectory = build(("x/create", {}, '{"id": "old111aa"}'), ("x/get", {"id": "old111aa"}, ""))
     assert rebound(trajectory, {}) == ({"id": "old111aa"}, ())
+    failed = ToolResult(content=({"type": "text", "text": '{"id": "new222bb"}'},), is_error=True)
+    assert rebound(trajectory, {"s1c1": failed}) == ({"id": "old111aa"}, ())
     assert rebound(trajectory, {"s1c1": RpcError(code=-1, message="id new222bb")}) == ({"id": "old111aa"}, ())
 
 
