@@ -11,6 +11,7 @@ from typing import Any, Final, Self
 from replay.dag import Graph
 from replay.dag.history import History
 from replay.diagnosis.mentioned import Mentioned, scalars
+from replay.outcomes.bodies import error_in, parse_body
 from replay.outcomes.failure import peel
 from replay.records import Answer, Call, Outcome, Server, Tool, Trajectory, texts_of
 from replay.records.files import CallRow
@@ -132,7 +133,11 @@ class Case:
     def said(self, position: str) -> str:
         """The text of the answer that the verdict rests on, without what only wraps it; empty without one."""
         answer = self.answer(position)
-        return peel("\n".join(texts_of(answer))[:_MOST_READ]) if answer is not None else ""
+        if answer is None:
+            return ""
+        text = peel("\n".join(texts_of(answer))[:_MOST_READ])
+        error = error_in(parse_body(text)) if text.startswith("{") else None
+        return peel(error.message) if error is not None and error.message else text
 
     def scalars(self, position: str) -> list[Mentioned]:
         """The strings and numbers in a call's arguments, with their places."""

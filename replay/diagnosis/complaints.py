@@ -27,13 +27,23 @@ _ZOD_AT: Final = re.compile(
     r"Invalid (?:input|option): expected (?P<expected>one of [^\n]+?|\w+)(?:, received (?P<received>\w+))?"
     r" at (?P<path>[\w.\[\]]+)"
 )
+_BODY: Final = re.compile(
+    r"body failed validation: body\.(?P<path>[\w.\[\] -]+?) should be (?:an? )?"
+    r"(?P<expected>object|array|string|number|boolean|defined)\b"
+)
 _QUOTED: Final = re.compile(r"\"((?:[^\"\\]|\\.)*)\"")
 _Found = Callable[[re.Match[str]], SchemaViolation]
 
 
 def complaints(text: str) -> tuple[SchemaViolation, ...]:
     """The violations that an error message reports; none where it speaks of no field."""
-    found = list(_zod(text)) or list(_pydantic(text)) or list(_zod_sentences(text)) or list(_sentences(text))
+    found = (
+        list(_bodies(text))
+        or list(_zod(text))
+        or list(_pydantic(text))
+        or list(_zod_sentences(text))
+        or list(_sentences(text))
+    )
     return tuple(found)
 
 
@@ -81,6 +91,17 @@ def _pydantic(text: str) -> Iterator[SchemaViolation]:
             head, _, tail = kind.partition("_")
             expected = _PYDANTIC_TYPES.get(head) if tail in ("type", "parsing") else None
             yield _violation(_pointer(path), "type" if expected else kind, message, expected)
+
+
+def _bodies(text: str) -> Iterator[SchemaViolation]:
+    """`body failed validation: body.parent.type should be a string, instead was ...`; not where several would do."""
+    found = _BODY.search(text)
+    if found is not None and "Fix one" not in text:
+        path = [part for part in re.split(r"[.\[\]]", found["path"]) if part]
+        if found["expected"] == "defined":
+            yield _missing(path, found[0])
+        else:
+            yield _violation(_pointer(path), "type", found[0], _number_or(found["expected"]))
 
 
 def _zod_sentences(text: str) -> Iterator[SchemaViolation]:

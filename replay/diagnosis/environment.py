@@ -64,9 +64,12 @@ def _not_in_fleet(case: Case, position: str) -> tuple[str, str, str | None]:
 
 
 def _timeout(case: Case, position: str) -> tuple[str, str, str | None]:
+    said = plain(_said(case, position))
+    if case.rows[position].rule != "fault.timeout":
+        return "timed-out", f"{_server(case, position)} reports that something behind it took too long: {said}.", None
     return (
         "timed-out",
-        f"{_server(case, position)} gave no answer in time: {plain(_said(case, position))}.",
+        f"{_server(case, position)} gave no answer in time: {said}.",
         "Raise call_timeout of the server in the fleet file, if the tool takes so long.",
     )
 

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from replay.dag.pointers import join
 from replay.diagnosis.case import Case
-from replay.diagnosis.mentioned import Mentioned, mentioned_in
+from replay.diagnosis.mentioned import Mentioned, mentioned_in, named_in
 from replay.diagnosis.nearest import nearest_known
 from replay.diagnosis.programs import program_findings
 from replay.diagnosis.words import place, plain, quoted
@@ -47,7 +48,8 @@ _REFUSALS: Final = {
     "answer.exists-already": "exists-already",
     "answer.malformed-value": "malformed-value",
 }
-_SHORTEST_TOPIC: Final = 3
+_ADDRESS: Final = re.compile(r"https?://[^\s\"'<>]+")
+_SELF_EXPLAINING: Final = frozenset({"refused-by-policy", "malformed-value", "permission-denied"})
 
 
 class _Missing(NamedTuple):
@@ -67,9 +69,10 @@ def failure_findings(case: Case, position: str) -> Iterator[Finding]:
 
 def _not_found(case: Case, position: str) -> Finding:
     text = case.said(position)
-    missing, named = _missing_in(text), mentioned_in(case.arguments(position), text)
+    missing, named = _missing_in(text), mentioned_in(case.arguments(position), _without_addresses(text))
     if missing is None and named is None:
-        return _generic(case, position, "not-found")
+        address = _ADDRESS.search(text)
+        return _no_address(case, position, address[0]) if address else _generic(case, position, "not-found")
     name = missing.name if missing else str(named.value if named else "")
     holder = _holder(case, position, name) or named
     what = missing.what if missing else ""
@@ -90,7 +93,7 @@ def _not_found(case: Case, position: str) -> Finding:
 def missing_name(case: Case, position: str) -> str | None:
     """What a failed look-up looked for."""
     text = case.said(position)
-    missing, named = _missing_in(text), mentioned_in(case.arguments(position), text)
+    missing, named = _missing_in(text), mentioned_in(case.arguments(position), _without_addresses(text))
     if missing is not None:
         return missing.name
     return named.value if named is not None and isinstance(named.value, str) else None
@@ -104,6 +107,23 @@ def _missing_in(text: str) -> _Missing | None:
     parts = found.groupdict()
     name = next(parts[key] for key in ("file", "name", "quoted", "before", "shell") if parts[key])
     return _Missing((parts["kind"] or parts["what"] or "").lower(), name)
+
+
+def _no_address(case: Case, position: str, address: str) -> Finding:
+    """Of an address nobody can say which part of it is wrong: its owner, its project or its path."""
+    return Finding(
+        kind="missing-address",
+        scope="call",
+        sentence=f"Nothing is at {quoted(address.rstrip('.,:;)'), 200)}, or nothing that these credentials may see.",
+        suggestion="Look up what there is first, from the outside in: the owner, what it has, then the path.",
+        calls=case.refs(position),
+        certainty=case.rows[position].certainty,
+    )
+
+
+def _without_addresses(text: str) -> str:
+    """The text without URLs, which repeat arguments that may well be right."""
+    return _ADDRESS.sub(" ", text.partition("Call log:")[0])
 
 
 def names_program(case: Case, position: str, name: str) -> bool:
@@ -140,7 +160,7 @@ def _missing_sentence(what: str, name: str, holder: Mentioned | None, text: str)
     thing = f"{what} {quoted(name)}".strip()
     if holder is None:
         return f"The call needs {thing}, which is not there: {plain(text)}."
-    if str(holder.value) == name:
+    if str(holder.value).strip() == name.strip():
         return f"{place(holder.pointer)[:1].upper()}{place(holder.pointer)[1:]} names {thing}, which is not there."
     return f"{place(holder.pointer)} needs {thing}, which is not there: {plain(text)}."
 
@@ -157,22 +177,23 @@ def _missing_suggestion(case: Case, position: str, name: str, text: str) -> str 
 
 def _refused(case: Case, position: str) -> Finding:
     row, text = case.rows[position], case.said(position)
-    named = mentioned_in(case.arguments(position), text) or _named_argument(case, position, text)
     kind = _REFUSALS.get(row.rule)
+    named = _topic(case, position, text, alone=kind in _SELF_EXPLAINING)
     if named is None and kind is None:
         return _generic(case, position, "refused")
     hint = _hint(text)
-    about = f"the value of {place(named.pointer)}, {quoted(named.value)}" if named else "the call"
+    about = f"{place(named.pointer)}, {quoted(named.value)}" if named else "the call"
+    about = f"What {about} gives could not be parsed or computed" if kind == "malformed-value" else about
     verb = {
         "refused-by-policy": "The server does not allow",
         "permission-denied": "The operating system denies access to",
         "exists-already": "What the call would make is there already:",
-        "malformed-value": "The server could not make sense of",
-    }.get(kind or "", "The server refuses")
+        "malformed-value": "",
+    }.get(kind or "", "The server refuses the call, and its error speaks of")
     return Finding(
         kind=kind or "refused-value",
         scope="call",
-        sentence=f"{verb} {about}: {plain(text, 240)}.",
+        sentence=f"{verb} {about}: {plain(text, 240)}.".lstrip(),
         suggestion=f"The server says: {hint}." if hint else None,
         calls=case.refs(position),
         certainty=row.certainty,
@@ -180,15 +201,14 @@ def _refused(case: Case, position: str) -> Finding:
     )
 
 
-def _named_argument(case: Case, position: str, text: str) -> Mentioned | None:
-    """The one argument whose name the error uses, or the only argument that there is."""
-    arguments = case.arguments(position)
-    named = [name for name in arguments if len(name) >= _SHORTEST_TOPIC and re.search(rf"\b{re.escape(name)}\b", text)]
-    if len(named) != 1 and len(arguments) == 1:
-        named = list(arguments)
-    if len(named) != 1:
-        return None
-    return Mentioned(f"/{named[0].replace('~', '~0').replace('/', '~1')}", arguments[named[0]])
+def _topic(case: Case, position: str, text: str, *, alone: bool) -> Mentioned | None:
+    """The argument that an error speaks of: by its value, else by its name; else the only one, where one must be."""
+    text, arguments = _without_addresses(text), case.arguments(position)
+    named = mentioned_in(arguments, text) or named_in(arguments, text)
+    if named is None and alone and len(arguments) == 1:
+        name, value = next(iter(arguments.items()))
+        return Mentioned(join("", name), value)
+    return named
 
 
 def _hint(text: str) -> str | None:

@@ -50,7 +50,7 @@ def _sentence(case: Case, position: str, kind: str, name: str) -> str:
             else f"No server of the fleet has a tool {quoted(name)}"
         )
         return f"{said}." if kind != "tool-of-another-server" else f"{said}; another server has it."
-    return f"The answer says that there is no tool {quoted(name)}: {plain(row.message)}."
+    return f"The answer says that there is no tool {quoted(name)}: {plain(case.said(position) or row.message)}."
 
 
 def _suggestion(case: Case, position: str, nearest: tuple[str, ...]) -> str | None:

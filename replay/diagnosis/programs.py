@@ -19,15 +19,18 @@ _NO_MODULE: Final = re.compile(r"No module named '(?P<name>[\w.]+)'")
 _NO_COMMAND: Final = re.compile(
     r"(?:^|\n)(?:[\w/]*sh: )?(?:line \d+: |\d+: )?(?P<name>[\w.-]+): (?:command )?not found"
 )
-_LAST_ERROR: Final = re.compile(r"^.*\b(?:error|fatal|cannot|failed|No such|invalid|denied)\b.*$", re.M | re.I)
+_ENDED: Final = re.compile(r"\b(?:return|exit) code:? [1-9]")
+_LAST_ERROR: Final = re.compile(
+    r"^.*\b(?:error|fatal|cannot|failed|No such|not found|invalid|denied)\b.*$", re.M | re.I
+)
 
 
 def program_findings(case: Case, position: str) -> Iterator[Finding]:
     """Why a program failed that the call ran; nothing for other calls."""
     row = case.rows[position]
-    if not row.rule.startswith("program."):
-        return
     text = case.said(position)
+    if not (row.rule.startswith("program.") or _ENDED.search(text)):
+        return
     exceptions = list(_EXCEPTION.finditer(text))
     if exceptions:
         yield _raised(case, position, text, exceptions[-1])
@@ -45,11 +48,11 @@ def program_findings(case: Case, position: str) -> Iterator[Finding]:
 
 def _raised(case: Case, position: str, text: str, exception: re.Match[str]) -> Finding:
     lines = [match["line"] for match in _PLACE.finditer(text, 0, exception.start())]
-    where = f" in line {lines[-1]} of the code" if len(lines) == 1 else ""
+    where = f" in line {lines[-1]}" if len(lines) == 1 else ""
     return Finding(
         kind="program-failed",
         scope="call",
-        sentence=f"The code that the call ran raised {exception['name']}{where}: {plain(exception['words'], 200)}.",
+        sentence=f"The program that the call ran raised {exception['name']}{where}: {plain(exception['words'], 200)}.",
         suggestion=_advice(case, position, exception["words"]),
         calls=case.refs(position),
         certainty=case.rows[position].certainty,
@@ -64,7 +67,7 @@ def _advice(case: Case, position: str, words: str) -> str | None:
         earlier = f" {setters[-1]} set it, and this call's program did not see it." if setters else ""
         return f"Define {quoted(name)} in the code of this call.{earlier}"
     if module := _NO_MODULE.search(words):
-        return f"Install {quoted(module['name'])} where the code runs, or do without it."
+        return f"Make the module {quoted(module['name'])} available where the program runs, or do without it."
     return None
 
 
