@@ -67,7 +67,7 @@ def _as_json(trajectory: Trajectory, graph: Graph) -> dict[str, Any]:
     from replay.records.files import TrajectoryFile, dump
 
     fields = {name: getattr(trajectory, name) for name in type(trajectory).model_fields}
-    return {**dump(TrajectoryFile(**{**fields, "edges": graph.edges})), "shape": _shape(graph)}
+    return {"shape": _shape(graph), "trajectory": dump(TrajectoryFile(**{**fields, "edges": graph.edges}))}
 
 
 def _shape(graph: Graph) -> dict[str, Any]:
