@@ -53,6 +53,7 @@ _BESIDE_THE_POINT = frozenset(
     }
     | {
         "suggestion",
+        "resolution",
         "suggestions",
         "stack",
         "stacktrace",
@@ -83,6 +84,7 @@ _BESIDE_ENDS = ("url", "uri", "timestamp", "_at", "_id", "hint", "help")
 _NOTHING = frozenset(
     {"", "none", "null", "nil", "no", "false", "ok", "0", "n/a", "-", "undefined", "no error", "no errors"}
 )
+_FAILED_ENDS = ("_not_found", "_error", "_failed", "_denied", "_invalid", "-not-found", "-error", "-failed")
 _FAILED = frozenset(
     {"error", "failed", "failure", "fail", "exception", "invalid", "not_found", "denied", "rejected", "err"}
 )
@@ -193,9 +195,8 @@ def _denies_success(body: JsonObject) -> bool:
 
 def _says_failed(body: JsonObject) -> bool:
     explained = any(not _is_nothing(body.get(key)) for key in (*_ERROR_KEYS, *_MESSAGE_KEYS))
-    return explained and any(
-        str(body.get(key, "")).casefold() in _FAILED for key in ("status", "object", "type", "state")
-    )
+    states = (str(body.get(key, "")).casefold() for key in ("status", "object", "type", "state"))
+    return explained and any(state in _FAILED or state.endswith(_FAILED_ENDS) for state in states)
 
 
 def _reports(body: JsonObject, error: Any, status: int | None) -> bool:

@@ -5,150 +5,44 @@ from __future__ import annotations
 import re
 
 from replay.outcomes.mentions import Mentions
-from replay.outcomes.phrases import FAILED_READING, FRAME, PREFIX, SENTENCE
+from replay.outcomes.phrases import FAILED_READING, FRAME, PREFIX, REFUSED_PATH, SENTENCE
 from replay.records import Tool
 
-_VERBS = frozenset(
-    [
-        "read",
-        "cat",
-        "get",
-        "fetch",
-        "view",
-        "open",
-        "show",
-        "download",
-        "load",
-        "retrieve",
-        "extract",
-        "convert",
-        "head",
-        "tail",
-        "display",
-        "print",
-        "dump",
-        "recall",
-        "echo",
-        "scrape",
-        "crawl",
-        "browse",
-        "export",
-        "transcribe",
-    ]
-)
-_NOUNS = frozenset(
-    [
-        "file",
-        "files",
-        "text",
-        "content",
-        "contents",
-        "document",
-        "documents",
-        "doc",
-        "docs",
-        "note",
-        "notes",
-        "page",
-        "pages",
-        "resource",
-        "url",
-        "markdown",
-        "html",
-        "json",
-        "blob",
-        "message",
-        "messages",
-        "snippet",
-        "log",
-        "logs",
-        "lines",
-        "line",
-        "paragraph",
-        "memory",
-        "raw",
-        "body",
-        "transcript",
-        "comment",
-        "comments",
-        "readme",
-        "source",
-        "article",
-        "section",
-        "email",
-        "mail",
-        "thread",
-        "history",
-        "variable",
-        "env",
-        "secret",
-        "clipboard",
-        "screen",
-    ]
-)
-_ALONE = frozenset(["fetch", "read", "cat", "echo", "view", "open", "recall", "scrape"])
-_ASKING = frozenset(
-    [
-        "search",
-        "find",
-        "query",
-        "list",
-        "ask",
-        "chat",
-        "summarize",
-        "summarise",
-        "answer",
-        "explain",
-        "translate",
-        "analyze",
-        "analyse",
-        "generate",
-        "think",
-    ]
-)
-_RUNNING = frozenset(
-    [
-        "run",
-        "exec",
-        "execute",
-        "shell",
-        "command",
-        "terminal",
-        "bash",
-        "python",
-        "process",
-        "cmd",
-        "eval",
-        "evaluate",
-        "script",
-        "powershell",
-        "code",
-        "sandbox",
-        "repl",
-    ]
-)
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_VERBS = _words("""
+    read cat get fetch view open show download load retrieve extract convert head tail display print
+    dump recall echo scrape crawl browse export transcribe
+""")
+_NOUNS = _words("""
+    file files text content contents document documents doc docs note notes page pages resource url
+    markdown html json blob message messages snippet log logs lines line paragraph memory raw body
+    transcript comment comments readme source article section email mail thread history variable env
+    secret clipboard screen
+""")
+_ALONE = _words("""
+    fetch read cat echo view open recall scrape
+""")
+_ASKING = _words("""
+    search find query list ask chat summarize summarise answer explain translate analyze analyse
+    generate think
+""")
+_RUNNING = _words("""
+    run exec execute shell command terminal bash python cmd eval evaluate powershell repl
+    interpreter
+""")
+_QUERYING = _words("sql query queries statement cypher graphql")
 _RUN_ARGUMENTS = frozenset(["command", "cmd", "commands", "code", "script", "shell_command"])
-_CHANGING = frozenset(
-    [
-        "delete",
-        "remove",
-        "update",
-        "edit",
-        "modify",
-        "rename",
-        "set",
-        "unset",
-        "close",
-        "stop",
-        "kill",
-        "cancel",
-        "drop",
-        "unmerge",
-        "merge",
-        "replace",
-        "patch",
-    ]
-)
+_SEARCHING = _words("""
+    search find grep ask chat summarize summarise answer explain translate generate think classify
+""")
+_CHANGING = _words("""
+    delete remove update edit modify rename set unset close stop kill cancel drop unmerge merge
+    replace patch
+""")
 _READING_PROGRAM = re.compile(
     r"^\W*(?:cat|head|tail|less|more|grep|sed|awk|journalctl|type|Get-Content|bat|jq|strings|xxd|echo|printf)\b"
 )
@@ -178,6 +72,11 @@ def asks_a_question(mentions: Mentions) -> bool:
     return bool(_ASKING & set(words_of(mentions.tool_name)))
 
 
+def searches(mentions: Mentions) -> bool:
+    """Whether the tool, by its name, shows what it finds: then the call's words stand in any answer."""
+    return bool(_SEARCHING & set(words_of(mentions.tool_name)))
+
+
 def changes_something(mentions: Mentions) -> bool:
     """Whether the tool, by its name, changes a thing that must be there."""
     return bool(_CHANGING & set(words_of(mentions.tool_name)[:3]))
@@ -185,8 +84,10 @@ def changes_something(mentions: Mentions) -> bool:
 
 def runs_commands(mentions: Mentions) -> bool:
     """Whether the tool, by its name or its arguments, runs a program."""
-    named = _RUNNING & set(words_of(mentions.tool_name))
-    return bool(named) or any(name.casefold() in _RUN_ARGUMENTS for name in mentions.argument_names)
+    words = set(words_of(mentions.tool_name))
+    return bool(_RUNNING & words and not _QUERYING & words) or any(
+        name.casefold() in _RUN_ARGUMENTS for name in mentions.argument_names
+    )
 
 
 def is_stored_text(text: str, mentions: Mentions) -> bool:
@@ -196,6 +97,8 @@ def is_stored_text(text: str, mentions: Mentions) -> bool:
     things: other paths, several lines, the line break that ends a file.
     """
     if _names_the_call(text, mentions) or (FRAME.match(text) and not text.endswith("\n")):
+        return False
+    if REFUSED_PATH.search(text) and "\n" not in text:
         return False
     several_lines = text.strip("\n").count("\n") > 1
     return bool(_PATH.search(text)) or text.endswith("\n") or several_lines or not _reads_like_a_report(text, mentions)

@@ -13,12 +13,15 @@ from replay.outcomes.content import (
     is_stored_text,
     returns_content,
     runs_commands,
+    searches,
 )
 from replay.outcomes.mentions import Mentions
 from replay.outcomes.phrases import (
     CLAUSE,
     DATA,
     EMPTY,
+    ERROR_LINE,
+    FAILED_READING,
     FRAME,
     HEADING,
     LABEL,
@@ -68,6 +71,14 @@ class Exit(NamedTuple):
 
     code: int
     output: str
+
+
+def traceback_of(tail: str, mentions: Mentions, tool: Tool | None) -> Failure | None:
+    """The failure of a program whose output ends in a traceback, where the tool runs programs and gives no status."""
+    if not runs_commands(mentions) or returns_content(mentions, tool) or "Traceback (most" not in tail:
+        return None
+    last = tail[tail.rfind("Traceback (most") :]
+    return _failure(last, "exit", "likely") if ERROR_LINE.match(last.strip().rsplit("\n", 1)[-1]) else None
 
 
 def protocol_failure(answer: RpcError) -> Failure:
@@ -174,19 +185,37 @@ def _is_content(stripped: str, text: str, mentions: Mentions, tool: Tool | None)
 def _is_report(stripped: str, text: str, mentions: Mentions, *, stores: bool) -> bool:
     """Whether a short text that does not call itself an error is a report of a failure all the same."""
     lines = stripped.count("\n") + 1
-    if len(stripped) > _LONGEST_SENTENCE or lines > 8:
+    paragraphs = stores and "\n\n" in text.strip() and not FAILED_READING.match(stripped)
+    if len(stripped) > _LONGEST_SENTENCE or lines > 8 or paragraphs:
         return False
-    if runs_commands(mentions):
-        return SENTENCE.match(stripped) is not None or (not stores and SHELL.match(stripped) is not None)
-    if SENTENCE.match(stripped) or (changes_something(mentions) and NOTHING_THERE.match(stripped)):
+    if SENTENCE.match(stripped):
         return True
-    if not stores and len(stripped) <= _LONGEST_REFUSAL and lines == 1 and NEEDLESS.match(stripped):
+    if runs_commands(mentions):
+        named = lines == 1 and mentions.value_named_in(text) and CLAUSE.search(stripped.rstrip(".")) is not None
+        return named or (not stores and SHELL.match(stripped) is not None)
+    return _misses_a_thing(stripped, text, mentions) or _refuses(stripped, text, mentions, stores=stores)
+
+
+def _misses_a_thing(stripped: str, text: str, mentions: Mentions) -> bool:
+    """Whether `No such-and-such` is bad news: the tool was to change it, or to get the one that the call names."""
+    if not NOTHING_THERE.match(stripped):
+        return False
+    return changes_something(mentions) or (not asks_a_question(mentions) and mentions.value_named_in(text))
+
+
+def _refuses(stripped: str, text: str, mentions: Mentions, *, stores: bool) -> bool:
+    """Whether a clause somewhere in the first sentence makes a report of it."""
+    if not stores and len(stripped) <= _LONGEST_REFUSAL and "\n" not in stripped and NEEDLESS.match(stripped):
         return True
     prose = stores or asks_a_question(mentions)
     if not prose and LABEL.match(stripped):
         return True
     first = re.split(r"\n|[.!?](?:\s|$)", stripped, maxsplit=1)[0]
-    named = not prose or mentions.value_named_in(text)
+    named = (
+        mentions.value_quoted_in(text[:_LONGEST_CLAUSE])
+        if searches(mentions)
+        else not prose or mentions.value_named_in(text)
+    )
     return named and len(first) <= _LONGEST_CLAUSE and CLAUSE.search(first) is not None
 
 

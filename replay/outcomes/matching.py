@@ -76,9 +76,12 @@ def arguments_refused(reading: Reading) -> bool:
     failure = reading.failure
     if failure is None or failure.basis == "exit":
         return False
-    about_arguments = phrases.VALIDATION.search(failure.text[:4000]) is not None
-    missing_thing = phrases.MISSING.search(failure.text[:600]) is not None and failure.code != -32602
-    return about_arguments and not (missing_thing and failure.status in (404, 410))
+    text = failure.text[:4000]
+    if phrases.VALIDATION.search(text) is None:
+        return False
+    missing = phrases.MISSING.search(text[:600]) is not None
+    looked_up = missing and reading.mentions.value_named_in(text[:600]) and not phrases.STRICT_VALIDATION.search(text)
+    return not looked_up and not (missing and failure.status in (404, 410))
 
 
 def explained_by_schema(reading: Reading) -> bool:
@@ -143,8 +146,10 @@ def _names_a_missing_thing(reading: Reading) -> bool:
 
 
 def network_down(reading: Reading) -> bool:
-    """The network fails, and not for want of a proper address."""
-    return says(phrases.NETWORK)(reading) and not says(phrases.BAD_ADDRESS)(reading)
+    """The network fails, and not for want of a proper address or of the thing itself."""
+    if says(phrases.BAD_ADDRESS)(reading) or status_in(*range(400, 500))(reading):
+        return False
+    return says(phrases.NETWORK)(reading) or (says(phrases.FETCH_FAILED)(reading) and not thing_missing(reading))
 
 
 def value_malformed(reading: Reading) -> bool:

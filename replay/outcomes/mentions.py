@@ -44,12 +44,14 @@ class Mentions:
         folded = text.casefold()
         if any(_holds_token(folded, token) for token in self._tokens()):
             return True
-        if any(len(value) < 3 and re.search(rf"['\"`]{re.escape(value)}['\"`]", text) for value in self.texts):
-            return True
-        quoted = re.findall(r"['\"`]([\w.-]{1,60})['\"`]", text[:2000])
-        if any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", value) for word in quoted[:20] for value in self.texts):
+        if self.value_quoted_in(text):
             return True
         return any(re.search(rf"(?<![\w.]){re.escape(number)}(?![\w.]*\d)", text) for number in self._numbers)
+
+    def value_quoted_in(self, text: str) -> bool:
+        """Whether the text holds a word of an argument's value in quotes."""
+        quoted = re.findall(r"['\"`]([\w.-]{1,60})['\"`]", text[:2000])
+        return any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", value) for word in quoted[:20] for value in self.texts)
 
     def without_values(self, text: str, shortest: int = 6) -> str:
         """The text without the argument strings of at least `shortest` characters."""

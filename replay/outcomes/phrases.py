@@ -30,7 +30,7 @@ PREFIX = re.compile(
     r"|timeout|auth\w*|permission"
     r"|unexpected|internal|unknown|search|fatal|security|configuration|config|rate limit|parameter|argument)"
     r" (?:error|exception)(?: \d{3})?(?: ?\([^)\n]{0,80}\))?:"
-    r"|mcp error -?\d+|fatal(?: error)?:|panic:|exception:|failure:|failed:"
+    r"|mcp error -?\d+|fatal(?: error)?:|panic:|(?:caught |unhandled |uncaught )?exception[.:]|failure:|failed:"
     r"|traceback \(most recent call last\)|security violation)",
     re.IGNORECASE,
 )
@@ -38,6 +38,9 @@ PREFIX = re.compile(
 
 LABEL = re.compile(r"[\W_]{0,6}(?:[\w'./-]{1,40} ){1,4}(?:error|exception)(?: ?\([^)\n]{0,80}\))?:", re.IGNORECASE)
 """A looser prefix (`Frobnication error: `), for tools that do not return prose."""
+
+ERROR_LINE = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Warning|Iteration)\b")
+"""The line with which a Python traceback ends."""
 
 DATA = re.compile(
     r"\s*(?:\[\s*[\[({'\"]|\{\s*['\"]|\(\s*[('\"\[]|#{1,3} (?!(?:error|result|failed)\s*\n)"
@@ -49,7 +52,8 @@ DATA = re.compile(
 FRAME = _any(
     r"^\W*error (?:executing|running|calling|invoking)(?: mcp)? tool\b|^\W*mcp error -?\d+"
     r"|^\W*input validation error|^\W*\d+ validation errors? for\b",
-    r"^\W*(?:error: )?(?:invalid arguments for|unknown tool|tool \S{1,120} not found)\b",
+    r"^\W*(?:error: )?\[\s*\{\s*\"code\": ?\"invalid|^\W*(?:error: )?(?:invalid arguments for"
+    r"|unknown tool|tool \S{1,120} not found)\b",
 )
 """The frame that an SDK puts around a failure; content does not begin so."""
 
@@ -104,6 +108,7 @@ SENTENCE = re.compile(
 """A short text that opens as a report does."""
 
 CLAUSE = _any(
+    r"\b(?:file|directory|folder|path|table|sheet|document|branch) .{0,200}['\"`\w] exists$",
     r"(?<!not )\b(?:failed|refused|rejected)(?:\.?$| (?:with|because|due to|to)\b)",
     r"\bis not (?:set|configured|available)\b",
     r"\b(?:do|does|did)(?: not|n't) (?:exist|match any|resolve to|have (?:a|any))\b",
@@ -202,11 +207,17 @@ VALIDATION = _any(
     r"|body failed validation|(?:schema|request) validation failed",
     r"expected (?:string|number|array|object|boolean|integer|int|list|dict)\b.{0,30}(?:received|got|but)\b",
 )
+STRICT_VALIDATION = _any(
+    r"validation error", r"\brequired\b", r"\bmissing\b", r"\bunexpected\b", r"invalid_type", r"expected \w+, received"
+)
+"""What a check of the arguments says that a failed look-up does not."""
+
 RATE = _any(
     r"rate[- _]?limit|too many requests|\bquota\b|throttl(?:ed|ing)|usage limit|RESOURCE_EXHAUSTED"
     r"|OVER_QUERY_LIMIT|insufficient[ _](?:quota|credits|balance)"
 )
 REFUSED_PATH = _any(
+    r"\bcan only (?:read|write|access|list|run|open|edit|modify|delete|execute) ",
     r"outside (?:of )?(?:the |its |your )?(?:allowed|permitted|sandbox|workspace|working|root|project"
     r"|base|repository|configured)",
     r"\bnot (?:in|within|under|inside) (?:the |any )?(?:list of )?(?:allowed|permitted|sandbox|workspace)",
@@ -235,6 +246,7 @@ UNAUTHORIZED = _any(
     r"|(?:environment variables?|env vars?)\b.{0,60}\b(?:not set|missing|required|must be set|not defined)",
     r"access denied for user|requires authentication|sign in to|please (?:log|sign) in",
 )
+FETCH_FAILED = _any(r"(?:could not|couldn't|cannot|can't|unable to|failed to|error) fetch(?:ing)?\b")
 NETWORK = _any(
     r"\bE(?:NOTFOUND|AI_AGAIN|CONNREFUSED|CONNRESET|HOSTUNREACH|NETUNREACH|PIPE|CONNABORTED|PROTO)\b"
     r"|getaddrinfo|gaierror",
@@ -270,6 +282,7 @@ OUTAGE = _any(
     r"|server (?:is )?(?:busy|down|not responding)",
 )
 ENVIRONMENT = _any(
+    r"exit (?:code|status):? 127|command not found|: \d+: \S{1,100}: not found|not recognized as an internal",
     r"executable doesn't exist|(?:is|are|was) not installed|playwright install|please install|pip install"
     r"|npm install|apt(?:-get)? install|no \S{1,40} was found: either install",
     r"spawn\w{0,8} \S{1,200} (?:ENOENT|EACCES)|no module named|ModuleNotFoundError|cannot import name"
@@ -294,8 +307,9 @@ NEEDLESS = re.compile(
 """A refusal in so few words that it is no search result."""
 
 EXISTS = _any(
+    r"['\"`\w] exists[.,;](?: |$)|\bfile exists\b",
     r"already (?:exists?|in use|taken|open|registered|defined|present)|\bEEXIST\b|duplicate (?:key|entry"
-    r"|name|column|id)|unique constraint"
+    r"|name|column|id)|unique constraint",
 )
 MALFORMED = _any(
     r"syntax ?error|parse ?error|parser error|binder error|conversion error|constraint (?:failed|error"
@@ -310,6 +324,7 @@ MALFORMED = _any(
     r"|file is not a|unsupported (?:format|file|type|operand|scheme|protocol)",
 )
 MISSING = _any(
+    r"\bESRCH\b",
     r"\bENOENT\b|\bno such\b|(?<![a-z])not[ _-]?found|\b(?:do|does|did)(?: not|n't) (?:exist|match any"
     r"|resolve to|point to|contain)\b|non-?existent",
     r"(?:cannot|can't|could not|couldn't|unable to|failed to|did not|didn't) (?:be )?(?:find|found|locate"

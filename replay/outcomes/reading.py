@@ -17,6 +17,7 @@ from replay.outcomes.failure import (
     flagged_by_server,
     protocol_failure,
     text_failure,
+    traceback_of,
 )
 from replay.outcomes.mentions import Mentions
 from replay.outcomes.phrases import EMPTY
@@ -100,7 +101,10 @@ class Reading:
                 return None if self._answers_by_status(self.exit) else exit_failure(self.exit)
         if self.has_media and not marked:
             return None
-        return text_failure(self.text, flagged=marked, mentions=self.mentions, tool=self.tool, body=self.body)
+        crashed = traceback_of(self.tail, self.mentions, self.tool) if self.exit is None else None
+        return crashed or text_failure(
+            self.text, flagged=marked, mentions=self.mentions, tool=self.tool, body=self.body
+        )
 
     def _answers_by_status(self, ended: Exit) -> bool:
         """Whether exit status 1 is the program's way to say no: `grep` without a match, `diff` with a difference."""

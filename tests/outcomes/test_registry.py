@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import pytest
+
+from replay.outcomes import Registry, judge_registry
+from replay.outcomes.registry import REGISTRY_RULES
+from replay.records import Call, Server, TextAnswer, Tool
+
+REGISTRY = Registry(
+    servers={
+        "filesystem": Server(
+            name="filesystem", digest="d", tools=(Tool(name="read_file"), Tool(name="list_directory"))
+        ),
+        "time": Server(name="time", digest="d", tools=(Tool(name="get_current_time"), Tool(name="list_directory"))),
+    },
+    unavailable={"maps": "command not found: maps-server"},
+    local_tools=("local-*",),
+    server_names=("filesystem", "time", "maps"),
+)
+
+
+def _judge(name, answer=None, registry=REGISTRY):
+    recorded = TextAnswer(text=answer) if answer is not None else None
+    return judge_registry(Call(position="s1c1", name=name, arguments={}, answer=recorded), registry)
+
+
+def test_a_tool_that_is_listed_is_not_judged():
+    assert _judge("filesystem/read_file") is None
+    assert _judge("filesystem-read_file") is None
+    assert _judge("mcp__time__get_current_time") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "rule", "nearest"),
+    [
+        ("read_file", "registry.bare-name", "filesystem/read_file"),
+        ("time/read_file", "registry.other-server", "filesystem/read_file"),
+        ("filesystem/raed_file", "registry.misspelt", "filesystem/read_file"),
+        ("filesystem/readFile", "registry.misspelt", "filesystem/read_file"),
+        ("ocr/perform", "registry.no-such-tool", None),
+        ("server/tool", "registry.placeholder", None),
+        ("<server>/<tool>", "registry.placeholder", None),
+        ("server_name/tool_name", "registry.placeholder", None),
+    ],
+)
+def test_an_unknown_tool_is_told_with_the_nearest_names(name, rule, nearest):
+    judged = _judge(name)
+
+    assert judged.outcome == "unknown_tool"
+    assert judged.rule == rule
+    assert rule in REGISTRY_RULES
+    assert judged.nearest[:1] == ((nearest,) if nearest else ())
+
+
+def test_a_bare_name_that_two_servers_have_offers_both():
+    assert set(_judge("list_directory").nearest[:2]) == {"filesystem/list_directory", "time/list_directory"}
+
+
+def test_a_server_that_did_not_start_makes_its_calls_inconclusive():
+    judged = _judge("maps/geocode")
+    assert (judged.outcome, judged.reason) == ("inconclusive", "server-unavailable")
+    assert "command not found" in judged.message
+
+
+def test_a_tool_of_the_harness_is_not_in_the_fleet():
+    judged = _judge("local-python-execute")
+    assert (judged.outcome, judged.reason) == ("inconclusive", "not-in-fleet")
+    assert judge_registry(
+        Call(position="s1c1", name="local-x", arguments={}), Registry(local_tools=("local-*",))
+    ).reason
+
+
+def test_a_recorded_answer_that_shows_that_the_tool_ran_says_that_the_fleet_is_another():
+    judged = _judge("pdf-tools/read_pdf", "PDF total pages: 2")
+    assert (judged.outcome, judged.reason) == ("inconclusive", "not-in-fleet")
+    assert _judge("pdf-tools/read_pdf", "Tool pdf-tools/read_pdf not found in agent").outcome == "unknown_tool"
+
+
+def test_without_any_list_of_tools_the_registry_is_silent():
+    assert _judge("ocr/perform", registry=Registry()) is None
+    assert _judge("fs/x", registry=Registry(servers={"fs": Server(name="fs")}, server_names=("fs",))) is None

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from replay.outcomes import RULES, judge_answer, rules_markdown
+from replay.records import Call, Outcome, SchemaViolation, ToolResult, TransportFault
+
+PAGE = Path(__file__).parents[2] / "docs" / "rules.md"
+VIOLATION = SchemaViolation(pointer="/entities", keyword="type", message="'x' is not of type 'array'")
+
+
+@pytest.mark.parametrize("rule", RULES, ids=[rule.id for rule in RULES])
+def test_the_example_of_a_rule_is_decided_by_that_rule(rule):
+    example = rule.example
+    call = Call(position="s1c1", name=f"srv/{example.tool}", tool=example.tool, arguments=dict(example.arguments))
+    answer = example.answer
+    if not isinstance(answer, TransportFault):
+        answer = ToolResult(content=({"type": "text", "text": answer},), is_error=example.flagged)
+    violations = (VIOLATION,) if rule.id == "answer.explained-by-schema" else ()
+
+    judged = judge_answer(call, answer, evidence="replay", violations=violations)
+
+    assert judged.rule == rule.id
+    assert judged.outcome is rule.outcome
+    assert judged.reason == rule.reason
+
+
+def test_every_rule_has_an_id_of_its_own_and_one_sentence():
+    assert len({rule.id for rule in RULES}) == len(RULES)
+    assert all(rule.sentence.endswith(".") for rule in RULES)
+
+
+def test_an_inconclusive_rule_gives_its_reason_and_no_other_rule_has_one():
+    assert all((rule.outcome is Outcome.INCONCLUSIVE) == (rule.reason is not None) for rule in RULES)
+
+
+def test_the_page_of_rules_is_what_the_rules_say():
+    assert PAGE.read_text("utf-8") == rules_markdown(), (
+        "stale: write replay.outcomes.rules_markdown() to docs/rules.md (make rules)"
+    )
