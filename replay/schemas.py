@@ -1,0 +1,47 @@
+"""JSON Schemas of every file that we read or write, generated from the records."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from replay.interpreter import Fleet
+from replay.records.files import CassetteAnswer, CassetteHeader, RunDocument, TrajectoryFile
+
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+DOCUMENTS: dict[str, Any] = {
+    "trajectory": TrajectoryFile,
+    "run": RunDocument,
+    "cassette": CassetteHeader | CassetteAnswer,
+    "fleet": Fleet,
+}
+"""File name without its ending -> what it describes. A cassette's schema is that of one of its lines."""
+
+
+def schema_of(name: str) -> dict[str, Any]:
+    """The JSON Schema of one kind of file."""
+    mode = "validation" if name == "fleet" else "serialization"
+    schema = TypeAdapter(DOCUMENTS[name]).json_schema(mode=mode)  # type: ignore[arg-type]
+    return {"$schema": _DRAFT, "$id": f"{name}.schema.json", **schema}
+
+
+def text_of(name: str) -> str:
+    """The schema as it stands in `schemas/`."""
+    return json.dumps(schema_of(name), indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def main() -> None:
+    """Write all schemas into the directory that the first argument names."""
+    directory = Path(sys.argv[1] if len(sys.argv) > 1 else "schemas")
+    directory.mkdir(parents=True, exist_ok=True)
+    for name in DOCUMENTS:
+        (directory / f"{name}.schema.json").write_text(text_of(name), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

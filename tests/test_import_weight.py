@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+PROBE = """
+import sys
+sys.argv[1:] = {arguments!r}
+from replay.cli import main
+try:
+    main()
+except SystemExit:
+    pass
+print("LOADED", *sys.modules)
+"""
+
+
+def modules_after(arguments: list[str], cwd: Path) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE.format(arguments=arguments)], cwd=cwd, capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.rpartition("LOADED ")[2].split())
+
+
+def test_help_loads_next_to_nothing(tmp_path: Path) -> None:
+    loaded = modules_after(["--help"], tmp_path)
+    assert not loaded & {"textual", "torch", "mcp", "pydantic", "numpy", "rich", "networkx", "scipy", "anyio"}
+
+
+def test_classify_loads_neither_the_browser_nor_the_encoder(tmp_path: Path, results_file: Callable[..., Path]) -> None:
+    results = results_file(run=[[("files/read", {"path": "x"}, "text")]])
+    loaded = modules_after(["classify", str(results), "--offline"], tmp_path)
+    assert "replay.engine" in loaded
+    assert not loaded & {"textual", "torch", "sentence_transformers", "transformers", "scipy"}
+
+
+@pytest.mark.parametrize("verb", ["classify", "browse", "report", "align", "record", "show", "servers"])
+def test_the_help_of_a_verb_loads_neither_textual_nor_torch(tmp_path: Path, verb: str) -> None:
+    assert not modules_after([verb, "--help"], tmp_path) & {"textual", "torch"}
