@@ -9,7 +9,7 @@ import click
 from replay.errors import UsageError
 
 
-@click.command("record")
+@click.command("record", context_settings={"allow_interspersed_args": False})
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The trajectory file to write.")
 @click.option("--servers", type=click.Path(path_type=Path), help="Offer all tools of this fleet file.")
 @click.option("--http", "port", type=click.IntRange(0, 65535), help="Serve the fleet on 127.0.0.1:PORT, not stdio.")

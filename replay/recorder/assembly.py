@@ -69,7 +69,12 @@ class _Story:
             self.stepping.begin(number)
         elif event == "unparsed":
             self._drafts[number] = CallDraft.unparsed(str(message), entry["t"])
-            self.stepping.instant(number)
+            if entry.get("open"):
+                self.stepping.begin(number)
+            else:
+                self.stepping.instant(number)
+        elif event == "over":
+            self.stepping.end(number)
         elif event in {"answer", "fault"}:
             self._drafts[number].end(message, entry["t"], fault=event == "fault")
             self.stepping.end(number)

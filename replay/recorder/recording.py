@@ -75,9 +75,20 @@ class Recording:
         self._note("call", request, raw, n=number, server=server, tool=tool)
         return number
 
-    def unparsed(self, text: str) -> None:
-        """Note a call that was never sent because nobody could read it."""
-        self._note("unparsed", text, None, n=self._next())
+    def unparsed(self, text: str, *, under_way: bool = False) -> int:
+        """Note a call that was never sent because nobody could read it.
+
+        Args:
+            text: the call as it was written.
+            under_way: calls that follow may be of the same step, until `over`.
+        """
+        number = self._next()
+        self._note("unparsed", text, None, n=number, open=under_way or None)
+        return number
+
+    def over(self, number: int) -> None:
+        """Nothing more comes of an unparsed call that was under way."""
+        self._note("over", None, None, n=number)
 
     def answer(self, number: int, response: dict[str, Any], raw: bytes | None = None) -> None:
         """Note a call's answer, `{"result": ...}` or `{"error": ...}`, before it is passed on."""

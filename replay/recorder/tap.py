@@ -44,6 +44,8 @@ class Tap:
         self._cursor: Any = None
         self._asked = 0
         self._failed = False
+        self._unparsed: list[int] = []
+        """Unreadable calls among the lines that are being heard: what came with them is of the same step."""
         self._meta: dict[str, Any] = {}
         """The envelope of the client's last request, where the protocol wants one on each."""
 
@@ -96,13 +98,16 @@ class Tap:
                 if not self._failed:
                     self._output.tell(f"not all could be recorded: {error!r}")
                 self._failed = True
+        while self._unparsed:
+            self._recording.over(self._unparsed.pop())
 
     def _hear_line(self, line: bytes, take: Callable[[Any, bytes | None], None]) -> None:
         try:
             value = decode(line)
         except ValueError:
             if take == self._from_client and b'"tools/call"' in line:
-                self._recording.unparsed(line.decode("utf-8", "backslashreplace").strip())
+                text = line.decode("utf-8", "backslashreplace").strip()
+                self._unparsed.append(self._recording.unparsed(text, under_way=True))
             return
         if isinstance(value, list):
             for message in value:
