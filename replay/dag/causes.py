@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from replay.dag.mentions import is_path
-from replay.dag.outputs import outputs_of, words_of_tool
+from replay.dag.outputs import is_maker, outputs_of, words_of_tool
 from replay.dag.pointers import leaves
 from replay.dag.roots import ancestors
 from replay.records import Call, Trajectory
@@ -35,8 +35,8 @@ def cause_links(trajectory: Trajectory) -> dict[str, tuple[str, ...]]:
         for call in step.calls:
             named = _names(call)
             found = [position for name in named for place in _with_above(name) for position in makers.get(place, ())]
-            if named or not words_of_tool(call) & _CREATES:
-                found += nameless[_family(call)]
+            if not found and not is_maker(call) and (named or not words_of_tool(call) & _CREATES):
+                found = nameless[_family(call)]
             if found:
                 links[call.position] = tuple(dict.fromkeys(found))
         for call in step.calls:

@@ -146,12 +146,20 @@ class _Finder:
             return
         if text.isalpha() and self._history.was_written(text, first.step):
             return
-        if is_weak(text):
-            first = self._favoured(text, step, favourite)
-        if first is not None and _believable(mention, first):
-            sure = first.document.is_scalar(text) or is_random(text) or (mention.whole and is_id(text))
+        source = self._favoured(text, step, favourite) if is_weak(text) else self._source(mention, step)
+        if source is not None and _believable(mention, source):
+            sure = source.document.is_scalar(text) or is_random(text) or (mention.whole and is_id(text))
             certainty: Literal["certain", "likely"] = "certain" if sure and not is_weak(text) else "likely"
-            yield _held(call, mention, first, mention.value, certainty)
+            yield _held(call, mention, source, mention.value, certainty)
+
+    def _source(self, mention: Mention, step: int) -> Entry | None:
+        """The first answer that holds the value in a way that can be believed, before any arguments do."""
+        for entry in self._history.holders(mention.text, step):
+            if entry.place == "arguments":
+                return None
+            if _believable(mention, entry):
+                return entry
+        return None
 
     def _votes(self, mentions: list[Mention], step: int) -> Counter[str]:
         """For how many of a call's values each earlier answer could be the source."""

@@ -25,6 +25,7 @@ _PATH: Final = re.compile(
 )
 _TOKEN: Final = re.compile(r"\w(?:[\w:.@-]*\w)?")
 _QUOTED: Final = re.compile(r"'([^'\n]{4,200})'|\"([^\"\n]{4,200})\"")
+_FILE: Final = re.compile(r"[\w.+-]{3,}\.[A-Za-z]\w{0,4}")
 _WHOLE_PATH: Final = re.compile(r"(?:[A-Za-z]:[\\/]|~?/|\.{1,2}/)(?:(?! [/.~-])[^\n\"'<>|*?]){1,400}")
 _RELATIVE: Final = re.compile(r"[\w.@+-]+(?:/[\w.@+-]+)*\.[A-Za-z]\w{0,5}|[\w.@+-]+(?:/[\w.@+-]+)+/?")
 
@@ -110,9 +111,10 @@ def _parts_of_path(path: str) -> Iterator[str]:
 
 def _parts_of_text(text: str) -> Iterator[str]:
     long = _is_long(text)
-    if not long:
-        for match in _QUOTED.finditer(text):
-            yield (match[1] or match[2]).strip()
+    for match in _QUOTED.finditer(text):
+        quoted = (match[1] or match[2]).strip()
+        if not long or " " in quoted or _FILE.fullmatch(quoted):
+            yield quoted
     for token in dict.fromkeys(_TOKEN.findall(text)):
         if not long and _tells(token):
             yield token

@@ -70,6 +70,17 @@ def test_a_maker_that_lost_its_path_is_the_cause_of_what_follows(build: Build) -
     assert [graph.root_cause(f"s{n}c1", failed) for n in range(1, 5)] == [None, "s1c1", "s1c1", None]
 
 
+def test_a_maker_that_lost_its_path_is_no_cause_once_another_call_made_it(build: Build) -> None:
+    path = "/ws/report.xlsx"
+    trajectory = build(
+        ("excel/create_workbook", {}, None),
+        ("excel/create_workbook", {"filepath": path}, None),
+        ("excel/write_data_to_excel", {"filepath": path, "sheet_name": "Two"}, None),
+    )
+    failed = dict.fromkeys(("s1c1", "s3c1"), Outcome.NOT_FOUND)
+    assert Graph(trajectory).root_cause("s3c1", failed) is None
+
+
 def test_a_failed_maker_is_the_cause_though_the_question_gave_the_path(build: Build) -> None:
     trajectory = build(
         ("fs/create_directory", {"path": "/ws/out"}, None),
