@@ -16,7 +16,7 @@ WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9
 """Of the upstream model.safetensors of the default model."""
 
 _ALIASES = {DEFAULT_NAME, DEFAULT_NAME.partition("/")[2]}
-_HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
+_HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 _CONTENT = {".safetensors", ".bin", ".json", ".txt", ".model"}
 
 
