@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Final, Self
 
 import anyio
+import anyio.to_thread
 from anyio.abc import TaskGroup
 
 from replay.interpreter.acquaintance import Acquaintance
@@ -23,7 +24,7 @@ from replay.interpreter.sandbox import Sandbox
 from replay.interpreter.supervisor import Supervisor
 from replay.interpreter.tasks import all_at_once, task_group
 from replay.interpreter.variables import Scope
-from replay.interpreter.workspace import Workspace, workspace_of
+from replay.interpreter.workspace import Workspace, sweep, workspace_of
 from replay.records import Server, Tool
 from replay.redaction import Redactor
 
@@ -77,6 +78,7 @@ class Interpreter:
         A server with `state: trajectory` is started for its identity and its tools, and stopped again: each sandbox
         has a process of its own.
         """
+        await anyio.to_thread.run_sync(sweep)
         shared_workspace = await self._shared_workspace()
         async with anyio.create_task_group() as starts:
             for name in self._names:

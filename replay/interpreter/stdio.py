@@ -89,8 +89,11 @@ class _LineReader:
 
 def _message_of(line: bytes) -> Incoming:
     try:
-        message = json.loads(line.decode("utf-8", "replace"))
+        message = json.loads(line.decode("utf-8-sig", "replace"))
     except (ValueError, RecursionError) as problem:
+        start = line.find(b'{"jsonrpc"', 1)
+        if start > 0 and not line.lstrip().startswith(b"{"):
+            return _message_of(line[start:])  # something was printed before it that did not end its line
         meant = line.lstrip().startswith(b"{") and b'"jsonrpc"' in line
         return Unreadable(f"a line that is no JSON ({problem})", _id_in(line) if meant else None, is_answer=meant)
     if isinstance(message, dict):

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import stat
 import tempfile
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import anyio
 import anyio.to_thread
 
 from replay.errors import FleetError
 from replay.interpreter.fleet import Fleet
+
+_PREFIX: Final = "replay-"
+_LOCK: Final = ".lock"
+_YOUNGEST_SWEPT: Final = 60.0
+"""Seconds: a younger one may not have been locked yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +45,7 @@ async def workspace_of(fleet: Fleet, task: str | None) -> AsyncIterator[Workspac
     Raises:
         FleetError: the template cannot be copied.
     """
-    home, real_home = _make_home()
+    home, real_home, lock = _make_home()
     try:
         path = real_home / "workspace"
         template, note = _template_of(fleet, task)
@@ -51,12 +58,34 @@ async def workspace_of(fleet: Fleet, task: str | None) -> AsyncIterator[Workspac
     finally:
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(_remove, home)
+            os.close(lock)
 
 
-def _make_home() -> tuple[Path, Path]:
-    """A new temporary directory, and its real path."""
-    home = Path(tempfile.mkdtemp(prefix="replay-"))
-    return home, home.resolve()
+def sweep() -> None:
+    """Remove the workspaces of programs that were killed: those whose lock nobody holds any more."""
+    for lock_file in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/{_LOCK}"):
+        with suppress(OSError):
+            if time.time() - lock_file.stat().st_mtime > _YOUNGEST_SWEPT and _is_abandoned(lock_file):
+                _remove(lock_file.parent)
+
+
+def _is_abandoned(lock_file: Path) -> bool:
+    lock = os.open(lock_file, os.O_RDWR)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(lock)
+    return True
+
+
+def _make_home() -> tuple[Path, Path, int]:
+    """A new temporary directory, its real path, and its lock: it is held as long as we live, even if we are killed."""
+    home = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    lock = os.open(home / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    return home, home.resolve(), lock
 
 
 def _template_of(fleet: Fleet, task: str | None) -> tuple[Path | None, str | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from replay.interpreter.workspace import sweep
 from tests.interpreter.conftest import SERVERS
 
 PROGRAM = """
@@ -43,9 +45,12 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize(
     ("number", "tool"), [(signal.SIGINT, "hang"), (signal.SIGINT, "freeze"), (signal.SIGKILL, "hang")]
 )
-def test_no_server_outlives_a_program_that_is_interrupted_or_killed(tmp_path, number, tool):
+def test_no_server_outlives_a_program_that_is_interrupted_or_killed(tmp_path, monkeypatch, number, tool):
     with subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, str(SERVERS), str(tmp_path), tool], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", PROGRAM, str(SERVERS), str(tmp_path), tool],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
     ) as program:
         assert program.stdout is not None
         workspace = program.stdout.readline().strip()
@@ -53,8 +58,15 @@ def test_no_server_outlives_a_program_that_is_interrupted_or_killed(tmp_path, nu
         assert len(servers) == 2
         program.send_signal(number)
         program.wait(20)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     _, alive = psutil.wait_procs(servers, timeout=10)
     assert not [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]
     if number == signal.SIGINT:
         assert program.returncode == 130
+        assert not Path(workspace).exists()
+    else:
+        sweep()
+        assert Path(workspace).exists()
+        monkeypatch.setattr("replay.interpreter.workspace._YOUNGEST_SWEPT", -1)
+        sweep()
         assert not Path(workspace).exists()

@@ -119,6 +119,12 @@ async def test_garbage_between_the_messages_is_passed_over_and_noted_once(host):
     assert len(notes) == 2  # and JSON that is no JSON-RPC
 
 
+async def test_a_banner_that_does_not_end_its_line_hides_no_answer(host):
+    async with host({"s": server("banner")}) as interpreter:
+        await interpreter.start()
+        assert interpreter.servers["s"].error is None
+
+
 async def test_an_answer_of_fifty_megabytes_arrives_whole(host):
     async with host({"s": server("big_answer")}) as interpreter:
         await interpreter.start()
