@@ -81,7 +81,7 @@ def _is_abandoned(lock_file: Path) -> bool:
 
 
 def _make_home() -> tuple[Path, Path, int]:
-    """A new temporary directory, its real path, and its lock: it is held as long as we live, even if we are killed."""
+    """A new temporary directory, its real path, and its lock: it is held until we end, however we end."""
     home = Path(tempfile.mkdtemp(prefix=_PREFIX))
     lock = os.open(home / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
     fcntl.flock(lock, fcntl.LOCK_EX)
