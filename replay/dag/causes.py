@@ -35,7 +35,8 @@ def cause_links(trajectory: Trajectory) -> dict[str, tuple[str, ...]]:
         for call in step.calls:
             named = _names(call)
             found = [position for name in named for place in _with_above(name) for position in makers.get(place, ())]
-            if not found and not is_maker(call) and (named or not words_of_tool(call) & _CREATES):
+            starts_anew = is_maker(call) and bool(words_of_tool(call) & _CREATES)
+            if not found and not starts_anew and (named or not words_of_tool(call) & _CREATES):
                 found = nameless[_family(call)]
             if found:
                 links[call.position] = tuple(dict.fromkeys(found))

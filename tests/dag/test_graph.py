@@ -81,6 +81,15 @@ def test_a_maker_that_lost_its_path_is_no_cause_once_another_call_made_it(build:
     assert Graph(trajectory).root_cause("s3c1", failed) is None
 
 
+def test_saving_what_was_never_created_has_its_cause(build: Build) -> None:
+    trajectory = build(
+        ("ppt/create_presentation", None, None),
+        ("ppt/save_presentation", {"file_path": "/ws/a.pptx", "presentation_id": "deck_77"}, None),
+    )
+    failed = dict.fromkeys(("s1c1", "s2c1"), Outcome.NOT_FOUND)
+    assert Graph(trajectory).root_cause("s2c1", failed) == "s1c1"
+
+
 def test_a_failed_maker_is_the_cause_though_the_question_gave_the_path(build: Build) -> None:
     trajectory = build(
         ("fs/create_directory", {"path": "/ws/out"}, None),
