@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from replay.dag.pointers import leaves, opened, parts, resolve
+from replay.dag.pointers import leaves, opened, parts
 
 __all__ = ["counterpart"]
 
@@ -59,12 +59,3 @@ def _identity(item: Any, below: list[str]) -> frozenset[tuple[str, Any]]:
         if len(found) >= _MOST_LEAVES:
             break
     return frozenset(found) if isinstance(item, dict | list) else frozenset()
-
-
-def exists(tree: Any, pointer: str) -> bool:
-    """Whether anything stands at a pointer."""
-    try:
-        resolve(tree, pointer)
-    except LookupError:
-        return False
-    return True
