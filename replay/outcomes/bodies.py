@@ -80,7 +80,7 @@ _BESIDE_THE_POINT = frozenset(
     | {"action", "operation", "query", "input", "available", "recoverable", "severity"}
 )
 _BESIDE_STARTS = ("available", "valid_", "supported", "error", "suggest", "allowed")
-_BESIDE_ENDS = ("url", "uri", "timestamp", "_at", "_id", "hint", "help")
+_BESIDE_ENDS = ("url", "uri", "timestamp", "_at", "_id", "hint", "help", "version")
 _NOTHING = frozenset(
     {"", "none", "null", "nil", "no", "false", "ok", "0", "n/a", "-", "undefined", "no error", "no errors"}
 )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from replay.outcomes.mentions import Mentions
-from replay.outcomes.phrases import FAILED_READING, FRAME, PREFIX, REFUSED_PATH, SENTENCE
+from replay.outcomes.phrases import REFUSED_PATH
+from replay.outcomes.shapes import FAILED_READING, FRAME, PREFIX, SENTENCE
 from replay.records import Tool
 
 

@@ -16,7 +16,8 @@ from replay.outcomes.content import (
     searches,
 )
 from replay.outcomes.mentions import Mentions
-from replay.outcomes.phrases import (
+from replay.outcomes.phrases import LOOSE, http_status, rpc_code
+from replay.outcomes.shapes import (
     CLAUSE,
     DATA,
     EMPTY,
@@ -25,7 +26,6 @@ from replay.outcomes.phrases import (
     FRAME,
     HEADING,
     LABEL,
-    LOOSE,
     NEEDLESS,
     NOTHING_THERE,
     PREFIX,
@@ -34,8 +34,6 @@ from replay.outcomes.phrases import (
     SUCCESS_START,
     TOOL_UNKNOWN,
     WRAPPING,
-    http_status,
-    rpc_code,
 )
 from replay.records import Certainty, RpcError, TextAnswer, Tool, ToolResult
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from replay.outcomes import phrases
+from replay.outcomes import phrases, shapes
 from replay.outcomes.failure import peel
 from replay.outcomes.reading import Reading
 
@@ -57,7 +57,7 @@ def tool_unknown(reading: Reading) -> bool:
     text = peel(failure.text[:600])
     if failure.code == -32601:
         return True
-    return phrases.TOOL_UNKNOWN.search(text) is not None and (
+    return shapes.TOOL_UNKNOWN.search(text) is not None and (
         reading.mentions.tool_named_in(text) or not reading.mentions.tool_name or len(text) < 60
     )
 
@@ -120,7 +120,7 @@ def thing_missing(reading: Reading) -> bool:
     return (
         reading.failure is not None
         and reading.failure.basis == "sentence"
-        and phrases.NOTHING_THERE.match(reading.failure.text) is not None
+        and shapes.NOTHING_THERE.match(reading.failure.text) is not None
     )
 
 
@@ -143,6 +143,13 @@ def _names_a_missing_thing(reading: Reading) -> bool:
         r"\bno such (?:table|file|column|collection)|(?:do|does)(?: not|n't) exist\b|\bENOENT\b|404", re.IGNORECASE
     )
     return strong.search(text) is not None
+
+
+def unauthorized(reading: Reading) -> bool:
+    """Credentials are missing or not enough."""
+    if status_in(401, 403, 407)(reading):
+        return True
+    return says(phrases.UNAUTHORIZED, program=False)(reading) and not says(phrases.MISSING_OR_HIDDEN)(reading)
 
 
 def network_down(reading: Reading) -> bool:

@@ -20,7 +20,7 @@ from replay.outcomes.failure import (
     traceback_of,
 )
 from replay.outcomes.mentions import Mentions
-from replay.outcomes.phrases import EMPTY
+from replay.outcomes.shapes import EMPTY
 from replay.records import (
     Answer,
     Call,

@@ -24,6 +24,7 @@ from replay.outcomes.matching import (
     storage_no_json,
     thing_missing,
     tool_unknown,
+    unauthorized,
     value_malformed,
 )
 from replay.records import Certainty, Outcome, Reason, TransportFault
@@ -163,7 +164,7 @@ RULES: tuple[Rule, ...] = (
         OPEN,
         "Credentials are missing, wrong or not enough.",
         Example('{"status": 401, "message": "Bad credentials"}'),
-        either(status_in(401, 403, 407), says(phrases.UNAUTHORIZED, program=False)),
+        unauthorized,
         Reason.UNAUTHORIZED,
     ),
     Rule(
