@@ -71,7 +71,8 @@ def bar(outcomes: dict[Outcome, int], width: int, styles: Palette, total: int = 
         styles: to draw with.
         total: what the whole width stands for, where bars are to be compared; else the bar is full.
     """
-    counted = [(outcome, outcomes.get(outcome, 0)) for outcome in SHOWN if outcome is not Outcome.INCONCLUSIVE]
+    apart = not total  # a full bar shows shares, in which an inconclusive call does not count
+    counted = [(one, outcomes.get(one, 0)) for one in SHOWN if not (apart and one is Outcome.INCONCLUSIVE)]
     there = [(outcome, number) for outcome, number in counted if number]
     whole = sum(number for _, number in there)
     if not whole or width <= 0:
@@ -85,10 +86,10 @@ def bar(outcomes: dict[Outcome, int], width: int, styles: Palette, total: int = 
 
 
 def strip_of(segments: Iterable[Segment], width: int, base: Style, over: Style | None = None) -> Strip:
-    """Segments as a line of that width, on a background; `over` lies above all of them."""
+    """Segments as a line of that width, on a background; `over` colours what has no colour of its own."""
     strip = Strip(list(segments)).adjust_cell_length(width)
     if over is not None:
-        strip = Strip([Segment(text, (style or Style.null()) + over) for text, style, _ in strip])
+        strip = Strip([Segment(text, over + (style or Style.null())) for text, style, _ in strip])
     return strip.apply_style(base)
 
 

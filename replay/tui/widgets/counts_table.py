@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, TypeAlias
 
 from rich.segment import Segment
 from textual import events
@@ -13,10 +13,13 @@ from textual.message import Message
 from textual.reactive import reactive
 
 from replay.records import Outcome
-from replay.runfile.queries import failed
+from replay.runfile.filters import FAILURES
 from replay.tui.strips import Cell, Column, bar, fitted
 from replay.tui.theme import LETTERS, SHOWN
 from replay.tui.widgets.row_list import RowList
+
+Measure: TypeAlias = Literal["failed", "calls", "followed"]
+"""What a narrow table counts, and sets in proportion: failures, all calls, or those that followed from a failure."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +53,19 @@ class CountsTable(RowList):
 
         filter: str
 
-    def __init__(self, title: str, noun: str, *, id: str | None = None, shares: bool = False) -> None:  # noqa: A002
+    def __init__(
+        self,
+        title: str,
+        noun: str,
+        *,
+        id: str | None = None,  # noqa: A002
+        shares: bool = False,
+        measure: Measure = "failed",
+    ) -> None:
         super().__init__(id=id)
         self.border_title = title
-        self._noun, self._rows, self._shares = noun, tuple[CountsRow, ...](), shares
+        self._noun, self._shares, self._percent, self._measure = noun, shares, False, measure
+        self._rows: tuple[CountsRow, ...] = ()
 
     def show(self, rows: Sequence[CountsRow]) -> None:
         """Show these rows; the cursor stays where it is."""
@@ -65,6 +77,11 @@ class CountsTable(RowList):
         """The row under the cursor."""
         return self._rows[self.cursor] if self._rows else None
 
+    def toggle_shares(self) -> None:
+        """Shares of the conclusive calls (of all, for the inconclusive ones), or numbers."""
+        self._percent = not self._percent
+        self.refresh()
+
     def row_count(self) -> int:
         """How many rows there are."""
         return len(self._rows)
@@ -72,8 +89,8 @@ class CountsTable(RowList):
     def columns(self, width: int) -> Sequence[Column]:
         """As many numbers as there is room for; the bar takes what is left."""
         if width < 58:
-            return (Column(self._noun, min(16, width // 2), 2), Column("", 6, 2), Column("failed", 7, right=True))
-        number = 8 if width >= 100 and self._shares else 6
+            return (Column(self._noun, min(16, width // 2), 2), Column("", 6, 2), Column(self._measure, 8, right=True))
+        number = 7 if self._shares else 6
         outcomes = [Column(f"{LETTERS[outcome]}", number, right=True, key=outcome) for outcome in SHOWN]
         return (Column(self._noun, 14, 2), Column("calls", 7, right=True), Column("", 6, 3), *outcomes)
 
@@ -81,21 +98,29 @@ class CountsTable(RowList):
         """Name, bar and numbers."""
         styles, one = self.styles_of_theme, self._rows[row]
         if len(widths) == 3:
-            scale = max((failed(other.outcomes) for other in self._rows), default=0)
-            wrong = {outcome: number for outcome, number in one.outcomes.items() if outcome is not Outcome.SUCCESS}
-            number = failed(one.outcomes)
-            drawn = bar(wrong, widths[1], styles, scale) if number else (Segment(" " * widths[1]),)
-            style = styles.strong if number else styles.dim
-            return (Cell(one.name), Cell("", segments=drawn), Cell(f"{number:,}", style))
+            return self._narrow_cells(one, widths[1])
         numbers = [self._number(row, one, outcome, widths[3]) for outcome in SHOWN]
         drawn = bar(one.outcomes, widths[2], styles)
         return (Cell(one.name), Cell(_short(one.total), styles.dim), Cell("", segments=drawn), *numbers)
+
+    def _narrow_cells(self, one: CountsRow, width: int) -> Sequence[Cell]:
+        styles = self.styles_of_theme
+        scale = max((self._measured(other).total for other in self._rows), default=0)
+        counted = self._measured(one)
+        drawn = bar(counted.outcomes, width, styles, scale) if counted.total else (Segment(" " * width),)
+        style = styles.strong if counted.total else styles.faint
+        return (Cell(one.name), Cell("", segments=drawn), Cell(f"{counted.total:,}", style))
+
+    def _measured(self, one: CountsRow) -> CountsRow:
+        if self._measure == "failed":
+            return replace(one, outcomes={name: n for name, n in one.outcomes.items() if name in FAILURES})
+        return one
 
     def _number(self, row: int, one: CountsRow, outcome: Outcome, width: int) -> Cell:
         styles, number = self.styles_of_theme, one.outcomes.get(outcome, 0)
         conclusive = one.total - one.outcomes.get(Outcome.INCONCLUSIVE, 0)
         whole = one.total if outcome is Outcome.INCONCLUSIVE else conclusive
-        text = (f"{number / whole:.1%}" if whole else "–") if self._shares and width >= 8 else _short(number)
+        text = (f"{number / whole:.1%}" if whole else "–") if self._percent else _short(number)
         style = styles.outcome(outcome) if number else styles.faint
         if row == self.cursor and self.has_focus and self.column == SHOWN.index(outcome) + 1:
             return Cell("", segments=(Segment(fitted(text, width, right=True), style + styles.cell),))

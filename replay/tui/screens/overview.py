@@ -1,0 +1,188 @@
+"""The overview: how each model did, and by server, tool, task type, rule and root cause what went wrong."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, cast
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Grid
+from textual.worker import get_current_worker
+
+from replay.runfile import Run, queries
+from replay.runfile.filters import joined, quoted
+from replay.runfile.queries import Breakdown, Group, RootGroup
+from replay.tui.messages import ShowCalls
+from replay.tui.screens.base import RunScreen
+from replay.tui.widgets.counts_table import CountsRow, CountsTable, Measure
+from replay.tui.widgets.panel_tabs import PanelTabs
+from replay.tui.widgets.row_list import RowList
+
+_PANELS: tuple[tuple[str, str, str, Breakdown | None], ...] = (
+    ("servers", "Servers", "server", "server"),
+    ("tools", "Tools", "tool", "tool"),
+    ("types", "Task types", "type", "task_type"),
+    ("rules", "Rules", "rule", "rule"),
+    ("roots", "Root causes", "made others fail", None),
+    ("reasons", "Inconclusive, why", "reason", "reason"),
+)
+_KEYS: dict[Breakdown, str] = {"server": "server", "task_type": "task", "rule": "rule", "reason": "reason"}
+
+
+class OverviewScreen(RunScreen):
+    """How did it go?"""
+
+    NAME = "overview"
+    PURPOSE = (
+        "How each model did, and what went wrong where. Enter turns what is under the cursor into a list of calls."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("a", "all_models", "All models", tooltip="Break down all models together, or only the selected one"),
+        Binding("%", "shares", "Numbers/shares", tooltip="Show shares in per cent, or numbers"),
+        Binding("[", "panel(-1)", "Panel", show=False, tooltip="The breakdown to the left"),
+        Binding("]", "panel(1)", "Next breakdown", tooltip="The next breakdown"),
+    ]
+    CSS = """
+    OverviewScreen CountsTable { border: round $border-blurred; border-title-color: $foreground; padding: 0 1; }
+    OverviewScreen CountsTable:focus { border: round $border; }
+    OverviewScreen #models { height: auto; min-height: 4; max-height: 40%; }
+    OverviewScreen #breakdowns { grid-size: 3 2; grid-gutter: 0 0; height: 1fr; }
+    OverviewScreen PanelTabs { display: none; }
+    OverviewScreen.-tabbed #breakdowns { grid-size: 1 1; }
+    OverviewScreen.-tabbed PanelTabs { display: block; }
+    OverviewScreen.-tabbed #breakdowns CountsTable { display: none; border-title-style: none; }
+    OverviewScreen.-tabbed #breakdowns CountsTable.-shown { display: block; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._all = True
+        self._shown = 0
+
+    def compose_body(self) -> ComposeResult:
+        """The models above, the breakdowns below."""
+        yield CountsTable("Models", "model", id="models", shares=True)
+        yield PanelTabs([title for _, title, _, _ in _PANELS])
+        with Grid(id="breakdowns"):
+            for name, title, noun, _ in _PANELS:
+                measure: Measure = "followed" if name == "roots" else "calls" if name == "reasons" else "failed"
+                yield CountsTable(title, noun, id=name, measure=measure)
+
+    def on_mount(self) -> None:
+        """Start with the models."""
+        self._show_panel(0)
+        self.query_one("#models").focus()
+
+    def on_resize(self) -> None:
+        """Few lines or columns: one breakdown at a time."""
+        super().on_resize()
+        self.set_class(self.size.width < 110 or self.size.height < 34, "-tabbed")
+
+    @property
+    def models(self) -> CountsTable:
+        """The table of models."""
+        return self.query_one("#models", CountsTable)
+
+    def reload(self) -> None:
+        """The models at once, the breakdowns when they are there."""
+        counts = queries.model_counts(self.session.connection)
+        self._files = [count.file for count in counts]
+        rows = [CountsRow(count.model, count.outcomes, f"model:{quoted(count.path)}") for count in counts]
+        self.models.EMPTY = "no calls yet; replay classify results/*.json adds them"
+        self.models.styles.height = max(4, len(rows) + 3)
+        self.models.show(rows)
+        total = sum(row.total for row in rows)
+        self.models.border_subtitle = f"{total:,} calls · {sum(count.trajectories for count in counts):,} trajectories"
+        self._load_breakdowns()
+
+    def _load_breakdowns(self) -> None:
+        one = not self._all and bool(self._files)
+        files = [self._files[self.models.cursor]] if one else []
+        prefix = cast("CountsRow", self.models.selected).filter if one and self.models.selected else ""
+        whose = f" · {self.models.selected.name}" if one and self.models.selected else ""
+        for name, title, _, _ in _PANELS:
+            self.query_one(f"#{name}").border_title = f"{title}{whose}"
+        self._read_breakdowns(files, prefix)
+
+    @work(thread=True, exclusive=True, group="breakdowns")
+    def _read_breakdowns(self, files: list[int], prefix: str) -> None:
+        worker = get_current_worker()
+        with self.session.aside() as run:
+            for name, _, _, by in _PANELS:
+                if worker.is_cancelled:
+                    return
+                rows = _root_rows(run, files, prefix) if by is None else _rows(run, by, files, prefix)
+                self.app.call_from_thread(self.query_one(f"#{name}", CountsTable).show, rows)
+
+    @on(RowList.Moved, "#models")
+    def model_moved(self) -> None:
+        """Another model: break that one down."""
+        if not self._all:
+            self._load_breakdowns()
+
+    @on(CountsTable.Drilled)
+    def drilled(self, message: CountsTable.Drilled) -> None:
+        """A bar, a cell, a tool: a filter on the list of calls."""
+        self.app.post_message(ShowCalls(message.filter))
+
+    @on(PanelTabs.Picked)
+    def picked(self, message: PanelTabs.Picked) -> None:
+        """A breakdown was clicked."""
+        self._show_panel(message.place)
+
+    def action_all_models(self) -> None:
+        """All models together, or the selected one."""
+        self._all = not self._all
+        self._load_breakdowns()
+
+    def action_shares(self) -> None:
+        """Numbers, or shares of the conclusive calls."""
+        self.models.toggle_shares()
+
+    def action_panel(self, by: int) -> None:
+        """Another breakdown."""
+        self._show_panel((self._shown + by) % len(_PANELS))
+        self.query_one(f"#{_PANELS[self._shown][0]}").focus()
+
+    def _show_panel(self, place: int) -> None:
+        self._shown = place
+        self.query_one(PanelTabs).current = place
+        for number, (name, *_) in enumerate(_PANELS):
+            self.query_one(f"#{name}").set_class(number == place, "-shown")
+
+    def on_descendant_focus(self, event: Any) -> None:
+        """The breakdown with the focus is the current one."""
+        for number, (name, *_) in enumerate(_PANELS):
+            if event.widget.id == name:
+                self._show_panel(number)
+
+
+def _rows(run: Run, by: Breakdown, files: list[int], prefix: str) -> list[CountsRow]:
+    groups = queries.breakdown(run.connection, by, files)
+    return [CountsRow(_name(group), group.outcomes, f"{prefix} {_filter(by, group)}".strip()) for group in groups]
+
+
+def _name(group: Group) -> str:
+    return joined(*group.names) if len(group.names) == 2 else group.names[0] or "(none)"
+
+
+def _filter(by: Breakdown, group: Group) -> str:
+    if by == "tool":
+        return f"tool:{quoted(joined(*group.names))}" if any(group.names) else "server:none"
+    return f"{_KEYS[by]}:{quoted(group.names[0])}" if group.names[0] else f"{_KEYS[by]}:none"
+
+
+def _root_rows(run: Run, files: list[int], prefix: str) -> list[CountsRow]:
+    return [
+        CountsRow(
+            f"{joined(root.server, root.tool)} · {root.rule}",
+            {root.outcome: root.followed},
+            f"{prefix} {_root_filter(root)}".strip(),
+        )
+        for root in queries.root_groups(run.connection, files)
+    ]
+
+
+def _root_filter(root: RootGroup) -> str:
+    return f"tool:{quoted(joined(root.server, root.tool))} rule:{quoted(root.rule)} caused:no"

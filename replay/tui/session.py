@@ -1,0 +1,95 @@
+"""The open run: its connections, its names, and whether it grew, was replaced or vanished."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from replay.errors import RunFileError
+from replay.runfile import Run, queries
+from replay.runfile.filters import Filter, Vocabulary, parse
+
+Change: TypeAlias = Literal["none", "grown", "replaced", "gone"]
+
+
+class Session:
+    """A run file, read by the screens; everything they ask goes through here.
+
+    Args:
+        path: of the run file.
+        label: how it is called on the screen; by default by its name.
+
+    Raises:
+        RunFileError: there is none, it is no run file, or it is newer than we are.
+    """
+
+    def __init__(self, path: Path, label: str | None = None) -> None:
+        self.path, self.label = path, label or path.name
+        self.run = Run.read(path)
+        self._seen = queries.data_version(self.connection)
+        self._inode = _inode(path)
+        self._gone = False
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """For short questions from the thread of the screens."""
+        return self.run.connection
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The names that the run knows; read again when it grew."""
+        return Vocabulary.of(self.connection)
+
+    def parse(self, text: str) -> Filter:
+        """Read a filter.
+
+        Raises:
+            UsageError: it holds an unknown key or value.
+        """
+        return parse(text, self.vocabulary)
+
+    def aside(self) -> Run:
+        """The same run for a thread of its own, which must close it."""
+        return Run.read(self.path)
+
+    def change(self) -> Change:
+        """What happened to the file since this was asked last."""
+        inode = _inode(self.path)
+        if inode is None:
+            changed, self._gone = not self._gone, True
+            return "gone" if changed else "none"
+        if inode != self._inode or self._gone:
+            return self._reopen(inode)
+        with suppress(sqlite3.Error):
+            version = queries.data_version(self.connection)
+            if version != self._seen:
+                self._seen = version
+                self.__dict__.pop("vocabulary", None)
+                return "grown"
+        return "none"
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.run.close()
+
+    def _reopen(self, inode: int) -> Change:
+        try:
+            fresh = Run.read(self.path)
+        except RunFileError:  # half made; the next look tells
+            return "none"
+        self.run.close()
+        self.run, self._inode, self._gone = fresh, inode, False
+        self._seen = queries.data_version(self.connection)
+        self.__dict__.pop("vocabulary", None)
+        return "replaced"
+
+
+def _inode(path: Path) -> int | None:
+    try:
+        return os.stat(path).st_ino  # noqa: PTH116
+    except OSError:
+        return None
