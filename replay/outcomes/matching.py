@@ -57,9 +57,14 @@ def tool_unknown(reading: Reading) -> bool:
     text = peel(failure.text[:600])
     if failure.code == -32601:
         return True
-    return shapes.TOOL_UNKNOWN.search(text) is not None and (
-        reading.mentions.tool_named_in(text) or not reading.mentions.tool_name or len(text) < 60
-    )
+    named = reading.mentions.tool_named_in(text) or not reading.mentions.tool_name or len(text) < 60
+    return _server_unknown(text, reading) or (named and shapes.TOOL_UNKNOWN.search(text) is not None)
+
+
+def _server_unknown(text: str, reading: Reading) -> bool:
+    found = shapes.SERVER_UNKNOWN.search(text)
+    name = next(filter(None, found.groups()), "") if found else ""
+    return bool(name) and reading.mentions.written_name.startswith(name)
 
 
 def storage_no_json(reading: Reading) -> bool:

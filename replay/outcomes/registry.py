@@ -153,7 +153,8 @@ def _ran_when_recorded(call: Call) -> bool:
     if call.answer is None or call.answer.kind == "fault":
         return False
     judged = judge_answer(call, call.answer, evidence="recorded")
-    return judged.outcome not in (Outcome.UNKNOWN_TOOL, Outcome.ILLEGAL_FORMAT) and judged.rule != "answer.error"
+    says_nothing = judged.rule in ("answer.error", "success.empty")
+    return judged.outcome not in (Outcome.UNKNOWN_TOOL, Outcome.ILLEGAL_FORMAT) and not says_nothing
 
 
 def _bare(full: str) -> str:

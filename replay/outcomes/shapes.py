@@ -168,6 +168,15 @@ WRAPPING = re.compile(
 )
 """What only wraps a report: the frame of an SDK or of a harness."""
 
+SERVER_UNKNOWN = re.compile(
+    r"\b(?:unknown|no such|invalid|unrecogni[sz]ed) (?:mcp )?server:? ['\"`]?(?P<first>[\w./:-]{1,100})"
+    r"|\bserver(?: named| with name)?:? ['\"`]?(?P<second>[\w./:-]{1,100})['\"`]? (?:is |was )?"
+    r"(?:not (?:found|available|known|registered|configured|connected)|does(?: not|n't) exist|unknown)"
+    r"|\bno (?:mcp )?server (?:named|called|with (?:the )?name|for(?: tool)?) ['\"`]?(?P<third>[\w./:-]{1,100})",
+    re.IGNORECASE,
+)
+"""How a harness says that it has no server of that name."""
+
 TOOL_UNKNOWN = re.compile(
     r"\b(?:unknown|unrecogni[sz]ed|unsupported|invalid|no such|undefined) (?:tool|method"
     r"|function)(?: name)?\b(?! (?:argument|call arg|input|param))"

@@ -3,6 +3,8 @@ from __future__ import annotations
 import time
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from replay.outcomes import judge_answer, judge_unsent
 from replay.records import Call, RpcError, RuleSpec, SchemaViolation, TextAnswer, Tool, ToolResult, TransportFault
@@ -130,6 +132,45 @@ def test_no_answer_is_never_the_models_doing():
 def test_structured_content_alone_is_read():
     assert _judge(_call(), ToolResult(structured={"error": "Item 5 not found"})).outcome == "not_found"
     assert _judge(_call(), ToolResult(structured={"items": [1]})).outcome == "success"
+
+
+WORDS = st.sampled_from(
+    [
+        "Error",
+        ":",
+        "not found",
+        "failed",
+        " ",
+        "\n",
+        "{",
+        "}",
+        '"error"',
+        "404",
+        "[",
+        "]",
+        "'",
+        "null",
+        "Traceback",
+        "ECONN",
+        "is",
+    ]
+)
+TEXTS = st.lists(WORDS | st.text(max_size=8), max_size=40).map("".join)
+VALUES = st.recursive(st.none() | st.booleans() | st.floats() | TEXTS, lambda inner: st.lists(inner, max_size=3))
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    TEXTS,
+    st.dictionaries(st.text(max_size=6), VALUES, max_size=3),
+    st.booleans(),
+    st.sampled_from(["get_item", "run", ""]),
+)
+def test_no_text_and_no_arguments_can_break_the_ladder(text, arguments, error, tool):
+    call = Call(position="s1c1", name=tool, tool=tool, arguments=arguments)
+    for answer in (_result(text, error=error), TextAnswer(text=text), RpcError(code=-32603, message=text)):
+        judged = _judge(call, answer)
+        assert (judged.outcome == "inconclusive") == (judged.reason is not None)
 
 
 @pytest.mark.parametrize("piece", ["Error: not found ", "a" * 40 + " ", '{"error": "', "failed " * 5, "\n", "'x' "])

@@ -76,6 +76,14 @@ def test_a_recorded_answer_that_shows_that_the_tool_ran_says_that_the_fleet_is_a
     assert _judge("pdf-tools/read_pdf", "Tool pdf-tools/read_pdf not found in agent").outcome == "unknown_tool"
 
 
+@pytest.mark.parametrize(
+    "answer",
+    ["", "Error: unknown server ocr", "MCP server 'ocr' not found", "Unknown tool: ocr/perform", "Error: failed"],
+)
+def test_a_recording_in_which_the_harness_had_no_such_tool_proves_no_other_fleet(answer):
+    assert _judge("ocr/perform", answer).outcome == "unknown_tool"
+
+
 def test_without_any_list_of_tools_the_registry_is_silent():
     assert _judge("ocr/perform", registry=Registry()) is None
     assert _judge("fs/x", registry=Registry(servers={"fs": Server(name="fs")}, server_names=("fs",))) is None
