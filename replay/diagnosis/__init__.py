@@ -2,6 +2,7 @@
 
 from replay.diagnosis.case import Case
 from replay.diagnosis.findings import findings_of_call
+from replay.diagnosis.marks import explains
 from replay.diagnosis.run import findings_of_run
 from replay.diagnosis.survey import Diagnosed, Diagnosis, diagnose, diagnoses
 from replay.diagnosis.trajectory import findings_of_trajectory
@@ -12,6 +13,7 @@ __all__ = [
     "Diagnosis",
     "diagnose",
     "diagnoses",
+    "explains",
     "findings_of_call",
     "findings_of_run",
     "findings_of_trajectory",

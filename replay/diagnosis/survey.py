@@ -15,6 +15,16 @@ from replay.runfile.lookup import TrajectoryPlace, trajectory_places
 
 
 @dataclass(frozen=True)
+class Diagnosed:
+    """One call, without the weight of its case."""
+
+    row: CallRow
+    findings: tuple[Finding, ...]
+    behind_gap: bool = False
+    """An earlier call of its trajectory was not re-issued, so its own answer may differ for that alone."""
+
+
+@dataclass(frozen=True)
 class Diagnosis:
     """One trajectory's findings."""
 
@@ -24,15 +34,11 @@ class Diagnosis:
     together: tuple[Finding, ...] = ()
     """Those of the trajectory as a whole."""
 
-
-@dataclass(frozen=True)
-class Diagnosed:
-    """One call, without the weight of its case."""
-
-    row: CallRow
-    findings: tuple[Finding, ...]
-    behind_gap: bool = False
-    """An earlier call of its trajectory was not re-issued, so its own answer may differ for that alone."""
+    def compact(self) -> Iterator[Diagnosed]:
+        """Each call with its findings, without the weight of the case."""
+        for position, row in self.case.rows.items():
+            behind = self.case.step_of[position] > self.case.first_unsent
+            yield Diagnosed(row, self.calls.get(position, ()), behind)
 
 
 def diagnose(case: Case) -> Diagnosis:
@@ -51,6 +57,4 @@ def diagnoses(run: Run, places: list[TrajectoryPlace] | None = None) -> Iterator
 def diagnosed_calls(run: Run) -> Iterator[Diagnosed]:
     """Every call with its findings."""
     for diagnosis in diagnoses(run):
-        for position, row in diagnosis.case.rows.items():
-            behind = diagnosis.case.step_of[position] > diagnosis.case.first_unsent
-            yield Diagnosed(row, diagnosis.calls.get(position, ()), behind)
+        yield from diagnosis.compact()

@@ -18,6 +18,8 @@ TRAJECTORY_FORMAT: Final = "replay.trajectory"
 TRAJECTORY_VERSION: Final = 1
 RUN_FORMAT: Final = "replay.run"
 RUN_VERSION: Final = 1
+REPORT_FORMAT: Final = "replay.report"
+REPORT_VERSION: Final = 1
 CASSETTE_FORMAT: Final = "replay.cassette"
 CASSETTE_VERSION: Final = 1
 

@@ -52,9 +52,9 @@ def render(
         UsageError: an id that is not there, or a run without verdicts.
     """
     renderer: Callable[[Run, Selection], str] = import_module(FORMATS[format]).render
-    return renderer(run, Selection(call, trajectory, model))
+    return Redactor().text(renderer(run, Selection(call, trajectory, model)))
 
 
 def call_markdown(run: Run, call_ref: str) -> str:
     """The diagnosis of one call as Markdown for an issue tracker; what `y` copies in the terminal browser."""
-    return Redactor().text(render(run, "markdown", call=call_ref))
+    return render(run, "markdown", call=call_ref)

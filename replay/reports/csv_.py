@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 from typing import Final, TextIO
 
 from replay.records.files import CallRow
+from replay.reports import Selection
+from replay.reports.scope import scope_of
 from replay.runfile import Run, call_rows
+from replay.text import printable
 
 COLUMNS: Final = (
     "file",
@@ -42,6 +46,27 @@ def write_csv(run: Run, out: TextIO) -> None:
 
 def _cell(row: CallRow, column: str) -> str:
     """The value as text; what a spreadsheet would take for a formula is marked as text."""
-    value = getattr(row, column)
-    text = "" if value is None else str(value).encode("utf-8", "replace").decode()
+    return _safe(getattr(row, column))
+
+
+def _safe(value: object) -> str:
+    text = "" if value is None else printable(str(value))
     return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+
+
+REPORT_COLUMNS: Final = (*COLUMNS, "finding", "explanation", "suggestion", "certainty_of_finding")
+"""Those of `classify --csv`, then the most telling finding of the call."""
+
+
+def render(run: Run, selection: Selection) -> str:
+    """The calls of the selection, a row each, with their most telling finding."""
+    scope = scope_of(run, selection)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(REPORT_COLUMNS)
+    for diagnosis in scope.diagnoses():
+        for row in scope.rows(diagnosis):
+            found = next(iter(diagnosis.calls.get(row.call, ())), None)
+            told = (found.kind, found.sentence, found.suggestion, found.certainty) if found else ("", "", "", "")
+            writer.writerow([*(_cell(row, column) for column in COLUMNS), *map(_safe, told)])
+    return out.getvalue()

@@ -1,4 +1,7 @@
-"""The run document (`schemas/run.schema.json`), written call by call so that a large run takes no more memory."""
+"""JSON: the run document that `classify --json` prints, and the report with its findings.
+
+The run document (`schemas/run.schema.json`) is written call by call, so that a large run takes no more memory.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,13 @@ import json
 from collections.abc import Iterable
 from typing import Any, TextIO
 
+from replay.diagnosis import Diagnosed, findings_of_run
 from replay.records import Record
-from replay.records.files import RUN_FORMAT, RUN_VERSION
+from replay.records.files import REPORT_FORMAT, REPORT_VERSION, RUN_FORMAT, RUN_VERSION
+from replay.records.finding import Finding
+from replay.redaction import Redactor
+from replay.reports import Selection
+from replay.reports.scope import scope_of
 from replay.runfile import Run, call_rows, summarize, trajectory_rows
 
 
@@ -30,3 +38,44 @@ def _write_list(out: TextIO, name: str, records: Iterable[Record]) -> None:
 
 def _text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
+
+
+def render(run: Run, selection: Selection) -> str:
+    """The report: `{"format": "replay.report", ...}`, the calls, and the findings of calls, trajectories and run."""
+    scope = scope_of(run, selection)
+    trajectories: list[Any] = []
+    calls: list[Any] = []
+    diagnosed: list[Diagnosed] = []
+    for diagnosis in scope.diagnoses():
+        case = diagnosis.case
+        diagnosed += diagnosis.compact()
+        trajectories.append(
+            {
+                "file": case.file,
+                "model": case.trajectory.model,
+                "trajectory": case.trajectory.id,
+                "task_type": case.trajectory.task.type,
+                "question": case.trajectory.task.question,
+                "calls": len(case.calls),
+                "steps": len(case.trajectory.steps),
+                "findings": [] if scope.call else _plain(diagnosis.together),
+            }
+        )
+        calls += [
+            row.model_dump(mode="json") | {"explanations": _plain(diagnosis.calls.get(row.call, ()))}
+            for row in scope.rows(diagnosis)
+        ]
+    document = {
+        "format": REPORT_FORMAT,
+        "version": REPORT_VERSION,
+        "servers": [server.model_dump(mode="json") for server in run.servers().values()],
+        "trajectories": trajectories,
+        "calls": calls,
+        "findings": _plain(findings_of_run(run, diagnosed)) if selection == Selection() or selection.model else [],
+        "summary": summarize(run, most=1000).model_dump(mode="json") if scope.whole else None,
+    }
+    return json.dumps(Redactor().json(document), ensure_ascii=True, indent=1) + "\n"
+
+
+def _plain(findings: Iterable[Finding]) -> list[Any]:
+    return [finding.model_dump(mode="json") for finding in findings]

@@ -1,15 +1,18 @@
-"""Markdown for issue trackers."""
+"""Markdown for issue trackers: a call, a trajectory, or the summary of a run."""
 
 from __future__ import annotations
 
-from replay.diagnosis import Case, findings_of_call
 from replay.reports import Selection
+from replay.reports.markdown_call import call_report
+from replay.reports.markdown_run import run_report
+from replay.reports.markdown_trajectory import trajectory_report
+from replay.reports.scope import scope_of
 from replay.runfile import Run
-from replay.runfile.lookup import TrajectoryPlace, find_call
 
 
 def render(run: Run, selection: Selection) -> str:
-    """The report of a call."""
-    place = find_call(run, selection.call or "")
-    case = Case.load(run, TrajectoryPlace(*place[:4]))
-    return "\n".join(finding.sentence for finding in findings_of_call(case, place.call))
+    """The report that the selection asks for."""
+    scope = scope_of(run, selection)
+    if selection.call is not None:
+        return call_report(scope)
+    return trajectory_report(scope) if selection.trajectory is not None else run_report(scope)

@@ -1,0 +1,78 @@
+"""JUnit XML: a test case a call, a suite a trajectory, so that CI servers show a run as they show tests."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from replay.diagnosis import Diagnosis
+from replay.records import Outcome
+from replay.records.files import CallRow
+from replay.redaction import Redactor
+from replay.reports import Selection
+from replay.reports.scope import Scope, scope_of
+from replay.reports.shared import answer_text, call_text, outcome_words
+from replay.runfile import Run
+from replay.text import one_line, printable
+
+_FORBIDDEN: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 cannot hold, not even escaped."""
+_LONGEST: Final = 4000
+
+
+def render(run: Run, selection: Selection) -> str:
+    """The calls of the selection as test cases: failed calls fail, inconclusive ones are skipped."""
+    scope = scope_of(run, selection)
+    root = Element("testsuites", name="replay")
+    totals = {"tests": 0, "failures": 0, "skipped": 0, "errors": 0}
+    for diagnosis in scope.diagnoses():
+        counts = _suite(root, scope, diagnosis)
+        totals = {key: totals[key] + counts.get(key, 0) for key in totals}
+    root.attrib.update({key: str(value) for key, value in totals.items()})
+    indent(root)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(root, encoding="unicode") + "\n"
+
+
+def _suite(root: Element, scope: Scope, diagnosis: Diagnosis) -> dict[str, int]:
+    case, rows = diagnosis.case, scope.rows(diagnosis)
+    name = _text(one_line(f"{case.trajectory.model}: {case.trajectory.id}"))
+    suite = SubElement(root, "testsuite", name=name, file=_text(one_line(case.file)))
+    for row in rows:
+        _case(suite, diagnosis, row, name)
+    counts = {
+        "tests": len(rows),
+        "failures": sum(row.outcome not in (Outcome.SUCCESS, Outcome.INCONCLUSIVE) for row in rows),
+        "skipped": sum(row.outcome is Outcome.INCONCLUSIVE for row in rows),
+        "errors": 0,
+    }
+    suite.attrib.update({key: str(value) for key, value in counts.items()})
+    suite.set("time", f"{sum(row.seconds or 0 for row in rows):.3f}")
+    return counts
+
+
+def _case(suite: Element, diagnosis: Diagnosis, row: CallRow, suite_name: str) -> None:
+    label = _text(one_line(f"{row.call} {row.tool or '?'}", 200))
+    case = SubElement(suite, "testcase", name=label, classname=suite_name, time=f"{row.seconds or 0:.3f}")
+    if row.outcome is Outcome.SUCCESS:
+        return
+    kind = "skipped" if row.outcome is Outcome.INCONCLUSIVE else "failure"
+    shown = SubElement(case, kind, message=_text(one_line(f"{outcome_words(row)}: {row.message}", 400)))
+    if kind == "failure":
+        shown.set("type", row.rule)
+    shown.text = _text(_body(diagnosis, row))
+
+
+def _body(diagnosis: Diagnosis, row: CallRow) -> str:
+    case = diagnosis.case
+    parts = [f"{one.sentence} {one.suggestion or ''}".rstrip() for one in diagnosis.calls.get(row.call, ())]
+    parts += ["", f"rule: {row.rule} ({row.evidence}, {row.certainty})", "", "call:", call_text(case, row.call)]
+    then, now = answer_text(case.calls[row.call].answer), answer_text(case.answers.get(row.call))
+    parts += ["", "then:", then[:_LONGEST]] if then else []
+    parts += ["", "now:", now[:_LONGEST]] if now else []
+    return "\n".join(parts)
+
+
+def _text(text: str) -> str:
+    """Text that XML can hold, without secrets."""
+    return _FORBIDDEN.sub("\ufffd", printable(Redactor().text(text)))

@@ -1,0 +1,120 @@
+"""A whole run, as the summary page of a CI job shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from replay.diagnosis import Diagnosed, findings_of_run
+from replay.records import Outcome
+from replay.records.summary import ModelSummary, RootCause
+from replay.reports.markdown_call import finding_lines
+from replay.reports.md import code, prose, table
+from replay.reports.scope import Scope
+from replay.reports.shared import WORDS
+from replay.runfile import summarize
+
+_MOST_CAUSES = 10
+
+
+def run_report(scope: Scope) -> str:
+    """The table of the models, what was found, what went wrong most, root causes, servers."""
+    models = scope.models()
+    sections = [
+        "# Tool calls, replayed",
+        f"{_headline(models)}",
+        _models(models),
+        *_findings(scope),
+        *_failures(scope),
+        *_causes(scope),
+        *_servers(scope),
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+def _headline(models: tuple[ModelSummary, ...]) -> str:
+    calls = sum(model.calls for model in models)
+    failed = sum(model.conclusive - model.outcomes[Outcome.SUCCESS] for model in models)
+    unjudged = sum(model.outcomes[Outcome.INCONCLUSIVE] for model in models)
+    whose = "1 model" if len(models) == 1 else f"{len(models)} models"
+    return f"{calls} calls of {whose}: **{failed} failed**, {unjudged} inconclusive."
+
+
+def _models(models: tuple[ModelSummary, ...]) -> str:
+    judged = [outcome for outcome in Outcome if outcome is not Outcome.INCONCLUSIVE]
+    lines = [
+        [
+            code(model.model, 60),
+            str(model.trajectories),
+            str(model.calls),
+            *(_share(model.outcomes[outcome], model.conclusive) for outcome in judged),
+            str(model.outcomes[Outcome.INCONCLUSIVE]),
+        ]
+        for model in models
+    ]
+    header = ["model", "trajectories", "calls", *(WORDS[outcome] for outcome in judged), "inconclusive"]
+    return table(header, lines, frozenset(range(1, len(header))))
+
+
+def _share(count: int, of: int) -> str:
+    return f"{count} ({100 * count / of:.1f} %)" if of else str(count)
+
+
+def _findings(scope: Scope) -> Iterator[str]:
+    findings = findings_of_run(scope.run, _diagnosed(scope))
+    if findings:
+        yield f"## What it shows\n\n{finding_lines(findings)}"
+
+
+def _diagnosed(scope: Scope) -> Iterable[Diagnosed]:
+    for diagnosis in scope.diagnoses():
+        yield from diagnosis.compact()
+
+
+def _failures(scope: Scope) -> Iterator[str]:
+    if not scope.whole:
+        return
+    groups = summarize(scope.run).failures
+    if groups:
+        lines = [
+            [
+                str(group.calls),
+                prose(WORDS[group.outcome]),
+                code(f"{group.server}/{group.tool}" if group.server else group.tool or "?", 80),
+                code(f"{group.example_trajectory}:{group.example_call}", 120),
+                prose(group.example_message, 160),
+            ]
+            for group in groups
+        ]
+        header = ["calls", "outcome", "tool", "example", "what it says"]
+        yield f"## What went wrong most\n\n{table(header, lines, frozenset({0}))}"
+
+
+def _causes(scope: Scope) -> Iterator[str]:
+    causes: tuple[RootCause, ...] = summarize(scope.run, most=_MOST_CAUSES).root_causes if scope.whole else ()
+    if causes:
+        lines = [
+            [
+                code(f"{cause.trajectory}:{cause.call}", 120),
+                code(cause.tool, 80),
+                prose(WORDS[cause.outcome]),
+                prose(", ".join(f"{count} {WORDS[outcome]}" for outcome, count in cause.followed.items())),
+            ]
+            for cause in causes
+        ]
+        yield f"## Root causes\n\n{table(['call', 'tool', 'outcome', 'what followed'], lines)}"
+
+
+def _servers(scope: Scope) -> Iterator[str]:
+    servers = scope.run.servers().values()
+    if servers:
+        lines = [
+            [
+                code(server.name, 60),
+                code(server.title or "?", 60),
+                code(server.version or "?", 40),
+                code(server.protocol or "?", 20),
+                prose(f"did not start: {server.error}", 160) if server.error else str(len(server.tools)),
+            ]
+            for server in servers
+        ]
+        yield f"## Servers\n\n{table(['server', 'name of itself', 'version', 'protocol', 'tools'], lines)}"

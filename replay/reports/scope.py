@@ -1,0 +1,81 @@
+"""What a report is about, found in the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from rapidfuzz import process
+
+from replay.diagnosis import Case, Diagnosis, diagnoses
+from replay.errors import UsageError
+from replay.records.files import CallRow
+from replay.records.summary import ModelSummary
+from replay.reports import Selection
+from replay.runfile import Run, summarize
+from replay.runfile.lookup import TrajectoryPlace, find_call, find_trajectory, trajectory_places
+from replay.text import one_line
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The trajectories that a report is about, and the one call where it is about one."""
+
+    run: Run
+    places: list[TrajectoryPlace]
+    call: str | None = None
+    whole: bool = True
+    """Nothing was named: the report is about the whole run."""
+
+    def diagnoses(self) -> Iterator[Diagnosis]:
+        """The trajectories with their findings, one at a time."""
+        return diagnoses(self.run, self.places)
+
+    def rows(self, diagnosis: Diagnosis) -> list[CallRow]:
+        """The verdicts that the report is about."""
+        rows = diagnosis.case.rows
+        return [rows[self.call]] if self.call is not None else list(rows.values())
+
+    def models(self) -> tuple[ModelSummary, ...]:
+        """The counts of the models that the report is about."""
+        models = {place.model for place in self.places}
+        return tuple(model for model in summarize(self.run).models if model.model in models)
+
+
+def scope_of(run: Run, selection: Selection) -> Scope:
+    """What a selection stands for.
+
+    Raises:
+        UsageError: an id that is not there, or a run without verdicts.
+    """
+    places = trajectory_places(run)
+    (verdicts,) = run.connection.execute("SELECT count(*) FROM calls").fetchone()
+    if not verdicts:
+        raise UsageError(f"{run.path}: this run has no verdicts yet; make some with: replay classify results/*.json")
+    if selection.call is not None:
+        place = find_call(run, selection.call)
+        return Scope(run, [TrajectoryPlace(*place[:4])], place.call, whole=False)
+    if selection.trajectory is not None:
+        return Scope(run, [find_trajectory(run, selection.trajectory)], whole=False)
+    if selection.model is not None:
+        return Scope(run, _of_model(places, selection.model), whole=False)
+    return Scope(run, places)
+
+
+def short_id(case: Case, position: str, run: Run) -> str:
+    """The shortest id that finds a call again."""
+    same = [place for place in trajectory_places(run) if place.trajectory == case.trajectory.id]
+    if len(same) == 1:
+        return f"{case.trajectory.id}:{position}"
+    owner = case.trajectory.model if len({place.model for place in same}) == len(same) else case.file
+    return f"{owner}:{case.trajectory.id}:{position}"
+
+
+def _of_model(places: list[TrajectoryPlace], wanted: str) -> list[TrajectoryPlace]:
+    found = [place for place in places if wanted in (place.model, place.file, PurePath(place.file).stem)]
+    if found:
+        return found
+    names = list(dict.fromkeys(place.model for place in places))
+    nearest = ", ".join(one_line(name, 80) for name, _, _ in process.extract(wanted, names, limit=3))
+    raise UsageError(f"there is no model {one_line(wanted, 80)} in this run; nearest: {nearest}")

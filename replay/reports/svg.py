@@ -1,0 +1,129 @@
+"""The distribution of outcomes as a figure: a bar a model, told apart by pattern as well as by colour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from markupsafe import Markup, escape
+
+from replay.records import Outcome
+from replay.records.summary import ModelSummary
+from replay.reports import Selection
+from replay.reports.scope import scope_of
+from replay.reports.shared import WORDS
+from replay.runfile import Run
+from replay.text import one_line
+
+WIDTH: Final = 960
+_LABEL: Final = 230
+_BAR: Final = 640
+_ROW: Final = 34
+_TOP: Final = 64
+_ORDER: Final = (
+    Outcome.SUCCESS,
+    Outcome.NOT_FOUND,
+    Outcome.INVALID_ARGUMENTS,
+    Outcome.UNKNOWN_TOOL,
+    Outcome.ILLEGAL_FORMAT,
+    Outcome.INCONCLUSIVE,
+)
+_MARKS: Final = {
+    Outcome.SUCCESS: "",
+    Outcome.NOT_FOUND: '<circle cx="2.5" cy="2.5" r="1.4" class="ink"/>',
+    Outcome.INVALID_ARGUMENTS: '<path d="M-2 8 L8 -2 M3 13 L13 3" class="line"/>',
+    Outcome.UNKNOWN_TOOL: '<path d="M0 0 L10 10 M10 0 L0 10" class="line"/>',
+    Outcome.ILLEGAL_FORMAT: '<path d="M5 0 V10 M0 5 H10" class="thick"/>',
+    Outcome.INCONCLUSIVE: '<path d="M0 5 H10" class="line"/>',
+}
+"""What each outcome is hatched with, on a tile of 10 by 10."""
+STYLE: Final = """
+.replay-figure { --ink: #1b1f24; --paper: #ffffff; --mute: #59636e; --frame: #8c959f; --o-success: #cfe8d5;
+  --o-not_found: #f5d99a; --o-invalid_arguments: #f0a884; --o-unknown_tool: #d29bc4; --o-illegal_format: #9fb4e0;
+  --o-inconclusive: #eef0f2; font: 13px system-ui, sans-serif }
+@media (prefers-color-scheme: dark) { .replay-figure { --ink: #f0f3f6; --paper: #11161d; --mute: #a6b0bb;
+  --frame: #6e7a87; --o-success: #235c38; --o-not_found: #7a5b12; --o-invalid_arguments: #8a4120;
+  --o-unknown_tool: #6f3a63; --o-illegal_format: #36508a; --o-inconclusive: #2b323b } }
+.replay-figure text { fill: var(--ink) } .replay-figure .mute { fill: var(--mute) }
+.replay-figure .paper { fill: var(--paper) } .replay-figure .ink { fill: var(--ink); opacity: .75 }
+.replay-figure .line { stroke: var(--ink); stroke-width: 1; opacity: .6; fill: none }
+.replay-figure .thick { stroke: var(--ink); stroke-width: 1.8; opacity: .7; fill: none }
+.replay-figure .frame { fill: none; stroke: var(--frame); stroke-width: 1 }
+.replay-figure .count { font-weight: 600 }
+.replay-figure .halo { stroke: var(--paper); stroke-width: 3.5px; paint-order: stroke }
+"""
+"""The page that holds the figure, or the figure itself, carries it."""
+
+
+def render(run: Run, selection: Selection) -> str:
+    """The figure alone, as a file."""
+    scope = scope_of(run, selection)
+    return str(figure(scope.models(), alone=True)) + "\n"
+
+
+def figure(models: Sequence[ModelSummary], *, alone: bool = False) -> Markup:
+    """The figure; alone it carries its style with it."""
+    height = _TOP + _ROW * len(models) + 34
+    words = "; ".join(f"{one_line(model.model, 60)}: {_in_words(model)}" for model in models)
+    style = f"<style>{STYLE}</style>" if alone else ""
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="replay-figure" viewBox="0 0 {WIDTH} {height}"',
+        f' role="img" aria-labelledby="figure-title figure-words">{style}',
+        '<title id="figure-title">How the calls of each model came out</title>',
+        f'<desc id="figure-words">{escape(words)}</desc>',
+        f'<rect class="paper" width="{WIDTH}" height="{height}"/>' if alone else "",
+        *_patterns(),
+        *_legend(),
+        *(part for number, model in enumerate(models) for part in _bar(model, _TOP + number * _ROW)),
+        *_axis(_TOP + len(models) * _ROW),
+        "</svg>",
+    ]
+    return Markup("".join(parts))  # noqa: S704 - every text in it is escaped
+
+
+def _patterns() -> Iterator[str]:
+    for outcome, marks in _MARKS.items():
+        yield (
+            f'<pattern id="p-{outcome}" width="10" height="10" patternUnits="userSpaceOnUse">'
+            f'<rect width="10" height="10" fill="var(--o-{outcome})"/>{marks}</pattern>'
+        )
+
+
+def _legend() -> Iterator[str]:
+    left = float(_LABEL)
+    for outcome in _ORDER:
+        yield f'<rect x="{left}" y="16" width="22" height="14" fill="url(#p-{outcome})"/>'
+        yield f'<rect x="{left}" y="16" width="22" height="14" class="frame"/>'
+        yield f'<text x="{left + 28}" y="28">{WORDS[outcome]}</text>'
+        left += 46 + 7.2 * len(WORDS[outcome])
+
+
+def _bar(model: ModelSummary, top: float) -> Iterator[str]:
+    yield f'<text x="{_LABEL - 12}" y="{top + 18}" text-anchor="end">{escape(one_line(model.model, 30))}</text>'
+    left = float(_LABEL)
+    total = max(model.calls, 1)
+    for outcome in _ORDER:
+        count = model.outcomes[outcome]
+        if not count:
+            continue
+        width = _BAR * count / total
+        place = f'x="{left:.2f}" y="{top + 2}" width="{width:.2f}" height="24"'
+        yield f'<g><title>{WORDS[outcome]}: {count} of {model.calls}</title><rect {place} fill="url(#p-{outcome})"/>'
+        yield f'<rect {place} class="frame"/>'
+        if width >= 9 * len(str(count)) + 8:
+            middle = left + width / 2
+            yield f'<text class="count halo" x="{middle:.2f}" y="{top + 19}" text-anchor="middle">{count}</text>'
+        yield "</g>"
+        left += width
+    yield f'<text class="mute" x="{_LABEL + _BAR + 10}" y="{top + 18}">{model.calls} calls</text>'
+
+
+def _axis(top: float) -> Iterator[str]:
+    for share in (0, 25, 50, 75, 100):
+        left = _LABEL + _BAR * share / 100
+        yield f'<path d="M{left} {top} v5" class="frame"/>'
+        yield f'<text class="mute" x="{left}" y="{top + 20}" text-anchor="middle">{share} %</text>'
+
+
+def _in_words(model: ModelSummary) -> str:
+    return ", ".join(f"{model.outcomes[outcome]} {WORDS[outcome]}" for outcome in _ORDER if model.outcomes[outcome])
