@@ -7,8 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from replay.alignment.aligner import Alignment, Outcomes
+from replay.alignment.reference import Reference
+from replay.alignment.signature import SignedCall
 from replay.errors import UsageError
-from replay.records import Outcome, Server
+from replay.records import Outcome, Record, Server
 from replay.runfile import Run
 from replay.runfile.packing import pack
 
@@ -41,8 +43,8 @@ class RunLink:
                 found[task][position] = Outcome(outcome)
         return dict(found) or None
 
-    def save(self, alignments: Iterable[Alignment]) -> None:
-        """Keep the alignments of files that the run holds.
+    def save(self, alignments: Iterable[Alignment], reference: Reference) -> None:
+        """Keep the alignments of files that the run holds, and the calls that they were aligned with.
 
         Raises:
             RunFileError: another process writes the run, or it cannot be written.
@@ -52,11 +54,15 @@ class RunLink:
                 row = self._row(alignment.model.file)
                 if row is None:
                     continue
-                db.execute("INSERT OR REPLACE INTO alignments VALUES (?, ?)", (row, pack(alignment.model)))
+                db.execute("INSERT OR REPLACE INTO alignments VALUES (?, ?)", (row, _packed(alignment.model)))
                 db.execute("DELETE FROM aligned_tasks WHERE file = ?", (row,))
                 db.executemany(
                     "INSERT INTO aligned_tasks VALUES (?, ?, ?)",
-                    ((row, task.id, pack(task)) for task in alignment.tasks),
+                    ((row, task.id, _packed(task)) for task in alignment.tasks),
+                )
+                db.executemany(
+                    "INSERT OR REPLACE INTO reference_tasks VALUES (?, ?)",
+                    ((task.id, _packed_calls(reference.tasks[task.id].calls)) for task in alignment.tasks),
                 )
 
     def _row(self, file: str) -> int | None:
@@ -65,6 +71,14 @@ class RunLink:
             return int(self._paths[file])
         resolved = Path(file).resolve()
         return next((int(row) for path, row in self._paths.items() if Path(path).resolve() == resolved), None)
+
+
+def _packed(record: Record) -> bytes:
+    return pack(record.model_dump(mode="json", exclude_none=True))
+
+
+def _packed_calls(calls: Iterable[SignedCall]) -> bytes:
+    return pack([[call.index, call.step, call.position, call.name, call.signature] for call in calls])
 
 
 def open_link(path: Path, *, asked: bool) -> RunLink | None:

@@ -117,7 +117,7 @@ def align(
     with _bar() as progress:
         vectors = embedder.embed(texts_of(standard, results), progress)
     alignments = _align(standard, results, vectors, settings, judge_paths)
-    _keep(run, alignments)
+    _keep(run, alignments, standard)
     _print(standard, alignments, results, explained=explained, swept=swept, as_json=as_json, as_csv=as_csv)
     if broken:
         context.exit(2)
@@ -176,11 +176,11 @@ def _align(
     return [align_one(reference, one, vectors, settings, judges) for one in results]
 
 
-def _keep(run: RunLink | None, alignments: Sequence[Alignment]) -> None:
+def _keep(run: RunLink | None, alignments: Sequence[Alignment], reference: Reference) -> None:
     if run is None:
         return
     try:
-        run.save(alignments)
+        run.save(alignments, reference)
     except RunFileError as error:
         tell(f"note: the alignment is not kept: {error}")
 

@@ -121,6 +121,8 @@ CREATE TABLE alignments (file INTEGER PRIMARY KEY, record BLOB NOT NULL);
 CREATE TABLE aligned_tasks (
   file INTEGER NOT NULL, task TEXT NOT NULL, record BLOB NOT NULL, PRIMARY KEY (file, task)
 ) WITHOUT ROWID;
+-- The reference's calls of each aligned task, as the alignment counts them.
+CREATE TABLE reference_tasks (task TEXT PRIMARY KEY, record BLOB NOT NULL) WITHOUT ROWID;
 """
 
 WORDS = """
