@@ -36,6 +36,7 @@ _RUNNING = _words("""
     interpreter
 """)
 _QUERYING = _words("sql query queries statement cypher graphql")
+_LOOKING = _words("get list read show describe cancel delete view find check stop")
 _RUN_ARGUMENTS = frozenset(["command", "cmd", "commands", "code", "script", "shell_command"])
 _SEARCHING = _words("""
     search find grep ask chat summarize summarise answer explain translate generate think classify
@@ -85,10 +86,9 @@ def changes_something(mentions: Mentions) -> bool:
 
 def runs_commands(mentions: Mentions) -> bool:
     """Whether the tool, by its name or its arguments, runs a program."""
-    words = set(words_of(mentions.tool_name))
-    return bool(_RUNNING & words and not _QUERYING & words) or any(
-        name.casefold() in _RUN_ARGUMENTS for name in mentions.argument_names
-    )
+    words = words_of(mentions.tool_name)
+    named = bool(_RUNNING & set(words)) and not _QUERYING & set(words) and words[0] not in _LOOKING
+    return named or any(name.casefold() in _RUN_ARGUMENTS for name in mentions.argument_names)
 
 
 def is_stored_text(text: str, mentions: Mentions) -> bool:

@@ -16,8 +16,9 @@ from replay.outcomes.content import (
     searches,
 )
 from replay.outcomes.mentions import Mentions
-from replay.outcomes.phrases import LOOSE, http_status, rpc_code
+from replay.outcomes.phrases import LOOSE, TELLTALE, http_status, rpc_code
 from replay.outcomes.shapes import (
+    ABSENT,
     CLAUSE,
     DATA,
     EMPTY,
@@ -206,7 +207,8 @@ def _refuses(stripped: str, text: str, mentions: Mentions, *, stores: bool) -> b
     if not stores and len(stripped) <= _LONGEST_REFUSAL and "\n" not in stripped and NEEDLESS.match(stripped):
         return True
     prose = stores or asks_a_question(mentions)
-    if not prose and LABEL.match(stripped):
+    telling = "\n" not in stripped and len(stripped) <= _LONGEST_CLAUSE and TELLTALE.search(stripped) is not None
+    if not prose and (LABEL.match(stripped) or telling):
         return True
     first = re.split(r"\n|[.!?](?:\s|$)", stripped, maxsplit=1)[0]
     named = (
@@ -214,7 +216,8 @@ def _refuses(stripped: str, text: str, mentions: Mentions, *, stores: bool) -> b
         if searches(mentions)
         else not prose or mentions.value_named_in(text)
     )
-    return named and len(first) <= _LONGEST_CLAUSE and CLAUSE.search(first) is not None
+    clause = ABSENT if stores else CLAUSE
+    return named and len(first) <= _LONGEST_CLAUSE and clause.search(first) is not None
 
 
 def _was_asked_for(text: str, mentions: Mentions, tool: Tool | None) -> bool:

@@ -103,6 +103,7 @@ UNAUTHORIZED = any_of(
 FETCH_FAILED = any_of(r"(?:could not|couldn't|cannot|can't|unable to|failed to|error) fetch(?:ing)?\b")
 
 NETWORK = any_of(
+    r"certificate (?:has expired|is not yet valid|chain)|network socket|TLS connection|socket disconnected",
     r"\bE(?:NOTFOUND|AI_AGAIN|CONNREFUSED|CONNRESET|HOSTUNREACH|NETUNREACH|PIPE|CONNABORTED|PROTO)\b"
     r"|getaddrinfo|gaierror",
     r"name or service not known|name resolution|nodename nor servname|(?:could not|couldn't|cannot|can't"
@@ -126,6 +127,7 @@ NETWORK = any_of(
 )
 
 TIMEOUT = any_of(
+    r"\bAbortError\b|\boperation was aborted\b",
     r"\btimed[ -]?out\b|time-?out (?:of )?\d+ ?m?s|timeout \d+ ?m?s exceeded|timeout (?:exceeded|expired"
     r"|reached|after|error)|deadline exceeded",
     r"\bE(?:SOCKET)?TIMEDOUT\b|\bTimeout(?:Error|Expired|Exception)?\b ?(?::|$)|took too long"
@@ -133,6 +135,7 @@ TIMEOUT = any_of(
 )
 
 OUTAGE = any_of(
+    r"encountered an internal error|internal error and was unable",
     r"internal server error|bad gateway|service (?:is )?(?:temporarily |currently )?unavailable"
     r"|gateway time-?out|temporarily unavailable",
     r"\boverloaded\b|under maintenance|backend error|upstream (?:error|connect|request)"
@@ -246,3 +249,14 @@ _TROUBLE = (PREFIX, SENTENCE, CLAUSE, RATE, UNAUTHORIZED, TIMEOUT, OUTAGE)
 
 LOOSE = re.compile("|".join(family.pattern for family in _TROUBLE), re.IGNORECASE)
 """Any sign of trouble, for texts that are a message to the reader and nothing else."""
+
+_TELLING = (RATE, REFUSED_PATH, UNAUTHORIZED, NETWORK, TIMEOUT, OUTAGE, EXISTS, MALFORMED, CRASH)
+TELLTALE = any_of(
+    *(family.pattern for family in _TELLING),
+    r"\bno such (?:container|image|object|key|service|process|bucket|device)|\bexpected \w+, received\b",
+    r"\bis a directory\b|\bnot a directory\b|\btoo large\b|\bnot supported\b|\[rejected\]"
+    r"|\bexpecting \w+|\bunterminated\b",
+    r"\bdoes not match (?:the )?format|\bInvalid (?:input|data)\b|\bWRONGTYPE\b|\bout of credits\b"
+    r"|\bhigher privileged\b",
+)
+"""What makes a failure of one short line, where the tool neither returns stored text nor searches it."""

@@ -22,7 +22,7 @@ HEADING = re.compile(
 
 PREFIX = re.compile(
     r"[\W_]{0,6}(?:"
-    r"error(?: ?\[[^\]\n]{0,60}\]| ?\([^)\n]{0,80}\)| \d{3}| code \S{1,20})?\s{0,2}(?::|-|–|—)"
+    r"error(?: ?\[[^\]\n]{0,60}\]| ?\([^)\n]{0,80}\)| \d{3}| code \S{1,20})?(?: {0,2}:| {1,2}[-–—] )"
     r"|error (?:executing|running|calling|invoking|occurred|in|while|when|during|from|\w+ing)\b[^\n]{0,300}?"
     r"(?::|\.(?:\s|$)|$)"
     r"|(?:an|the) (?:\w+ )?(?:error|exception) (?:occurred|was raised|happened)"
@@ -113,7 +113,7 @@ SENTENCE = re.compile(
 
 CLAUSE = any_of(
     r"\b(?:file|directory|folder|path|table|sheet|document|branch) .{0,200}['\"`\w] exists$",
-    r"(?<!not )\b(?:failed|refused|rejected)(?:\.?$| (?:with|because|due to|to)\b)",
+    r"(?<!not )(?<=\S )(?:failed|refused|rejected)(?:\.?$| (?:with|because|due to|to)\b)",
     r"\bis not (?:set|configured|available)\b",
     r"\b(?:do|does|did)(?: not|n't) (?:exist|match any|resolve to|have (?:a|any))\b",
     r"\b(?:was|were|is|are|be|been|currently)? ?not (?:be )?found\b(?! to\b)",
@@ -133,6 +133,13 @@ CLAUSE = any_of(
     r"^\W*no .{1,60}\bcurrently (?:loaded|open|selected|active)\b",
 )
 """A clause that makes a short text a report wherever it stands in it."""
+
+ABSENT = any_of(
+    r"\b(?:do|does|did)(?: not|n't) exist\b",
+    r"\bnot (?:be )?found\b(?! to\b)",
+    r"\bno such\b|\bis not (?:a|an) (?:\w+ )?(?:file|directory|document)\b|\boutside\b|\bnot allowed\b|\bis not set$",
+)
+"""The clauses that stored text about a thing hardly ever has about that very thing."""
 
 NEEDLESS = re.compile(
     r"\W{0,4}(?:search |input |the )?(?:[\w'\"-]{1,30} ){1,4}(?:cannot be (?:empty|blank|null|negative)"
