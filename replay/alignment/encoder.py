@@ -163,8 +163,11 @@ class _SentenceTransformer:
             from sentence_transformers import SentenceTransformer
         except ImportError:
             raise MissingExtraError("align", "replay align") from None
-        logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
+        for library in ("sentence_transformers", "huggingface_hub", "transformers"):
+            logging.getLogger(library).setLevel(logging.ERROR)
         _silence_bars()
+        if model.path is None:
+            _look_up(model.name)
         try:
             self._model: Any = SentenceTransformer(
                 str(model.path or model.name), local_files_only=model.path is not None, trust_remote_code=False
@@ -181,6 +184,27 @@ class _SentenceTransformer:
                 some, batch_size=self.BATCH, show_progress_bar=False, normalize_embeddings=True, convert_to_numpy=True
             )
             yield some, vectors.astype("float32", copy=False)
+
+
+def _look_up(name: str) -> None:
+    """Ask the model hub once whether it has a model: loading would ask for each of its files, again and again.
+
+    Raises:
+        UsageError: it has not, or it cannot be reached.
+    """
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import RepositoryNotFoundError
+
+    for full in (name,) if "/" in name else (f"sentence-transformers/{name}", name):
+        try:
+            HfApi().model_info(full, timeout=10)
+        except RepositoryNotFoundError:
+            continue
+        except Exception as error:
+            where = "not on this machine, and the model hub cannot be asked"
+            raise UsageError(f"--model {name}: {where}: {_first_line(error)}") from error
+        return
+    raise UsageError(f"--model {name}: there is no such directory, and the model hub has no such model")
 
 
 def _silence_bars() -> None:
