@@ -17,6 +17,7 @@ from replay.text import one_line
 
 WIDTH: Final = 960
 _LABEL: Final = 230
+_LEGEND: Final = 60
 _BAR: Final = 640
 _ROW: Final = 34
 _TOP: Final = 64
@@ -90,12 +91,12 @@ def _patterns() -> Iterator[str]:
 
 
 def _legend() -> Iterator[str]:
-    left = float(_LABEL)
+    left = float(_LEGEND)
     for outcome in _ORDER:
         yield f'<rect x="{left}" y="16" width="22" height="14" fill="url(#p-{outcome})"/>'
         yield f'<rect x="{left}" y="16" width="22" height="14" class="frame"/>'
         yield f'<text x="{left + 28}" y="28">{WORDS[outcome]}</text>'
-        left += 46 + 7.2 * len(WORDS[outcome])
+        left += 52 + 7.4 * len(WORDS[outcome])
 
 
 def _bar(model: ModelSummary, top: float) -> Iterator[str]:

@@ -1,0 +1,151 @@
+"""One HTML file for a whole run: no network, no server, nothing but the browser that opens it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any, Final
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from replay import __version__
+from replay.diagnosis import Diagnosed, findings_of_run
+from replay.records import Outcome
+from replay.redaction import Redactor
+from replay.reports import Selection
+from replay.reports.html_data import alignment_data, call_data, finding_data, trajectory_data
+from replay.reports.scope import Scope, scope_of
+from replay.reports.shared import WORDS
+from replay.reports.svg import STYLE, figure
+from replay.runfile import Run
+from replay.text import printable
+
+_ESCAPES: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+def render(run: Run, selection: Selection) -> str:
+    """The page."""
+    scope = scope_of(run, selection)
+    data = _data(scope)
+    style = Markup(_part("page.css") + STYLE)  # noqa: S704 - ours
+    script = Markup(_part("filter.js") + _part("graph.js") + _part("page.js"))  # noqa: S704 - ours
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    page = environment.from_string(_part("page.html"))
+    return page.render(
+        policy=_policy(style, script),
+        style=style,
+        script=script,
+        data=Markup(_embedded(data)),  # noqa: S704 - every character that could end the element is escaped
+        figure=figure(scope.models()),
+        models=data["models"],
+        findings=data["findings"],
+        servers=data["servers"],
+        alignments=data["alignments"],
+        title=data["title"],
+        totals=data["totals"],
+        version=__version__,
+    )
+
+
+def _data(scope: Scope) -> dict[str, Any]:
+    trajectories: list[Any] = []
+    calls: list[Any] = []
+    diagnosed: list[Diagnosed] = []
+    for diagnosis in scope.diagnoses():
+        diagnosed += diagnosis.compact()
+        rows = scope.rows(diagnosis)
+        calls += [call_data(diagnosis, row, len(trajectories)) for row in rows]
+        trajectories.append(trajectory_data(diagnosis))
+    models = scope.models()
+    document = {
+        "title": _title(scope),
+        "totals": _totals(models),
+        "outcomes": {str(outcome): words for outcome, words in WORDS.items()},
+        "models": [_model(model) for model in models],
+        "trajectories": trajectories,
+        "calls": calls,
+        "findings": [finding_data(finding) for finding in findings_of_run(scope.run, diagnosed)],
+        "servers": list(_servers(scope)),
+        "alignments": alignment_data(scope),
+    }
+    cleaned: dict[str, Any] = _printable(Redactor().json(document))
+    return cleaned
+
+
+def _title(scope: Scope) -> str:
+    if scope.whole:
+        return "Tool calls, replayed"
+    names = list(dict.fromkeys(place.trajectory for place in scope.places))
+    if scope.call is not None:
+        return f"{names[0]}:{scope.call}"
+    return names[0] if len(names) == 1 else scope.places[0].model
+
+
+def _totals(models: Any) -> dict[str, int]:
+    calls = sum(model.calls for model in models)
+    good = sum(model.outcomes[Outcome.SUCCESS] for model in models)
+    unjudged = sum(model.outcomes[Outcome.INCONCLUSIVE] for model in models)
+    return {"calls": calls, "failed": calls - good - unjudged, "success": good, "inconclusive": unjudged}
+
+
+def _model(model: Any) -> dict[str, Any]:
+    shares = {
+        str(outcome): [count, f"{100 * count / model.conclusive:.1f} %" if model.conclusive else ""]
+        for outcome, count in model.outcomes.items()
+    }
+    shares[str(Outcome.INCONCLUSIVE)][1] = ""
+    return {
+        "model": model.model,
+        "trajectories": model.trajectories,
+        "calls": model.calls,
+        "outcomes": shares,
+        "reasons": [f"{count} {reason}" for reason, count in model.reasons.items()],
+    }
+
+
+def _servers(scope: Scope) -> Iterator[dict[str, Any]]:
+    for server in scope.run.servers().values():
+        yield {
+            "name": server.name,
+            "title": server.title or "?",
+            "version": server.version or "?",
+            "protocol": server.protocol or "?",
+            "tools": len(server.tools),
+            "digest": (server.digest or "?")[:12],
+            "error": server.error or "",
+            "notes": list(server.notes),
+        }
+
+
+def _policy(style: str, script: str) -> str:
+    """Nothing is loaded from anywhere, and no script or style but ours is run."""
+    ours = f"style-src '{_hash(style)}'; script-src '{_hash(script)}'"
+    return f"default-src 'none'; {ours}; base-uri 'none'; form-action 'none'"
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _part(name: str) -> str:
+    return (files("replay.reports") / "page" / name).read_text("utf-8")
+
+
+def _embedded(data: Any) -> str:
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    for character, escape in _ESCAPES.items():
+        text = text.replace(character, escape)
+    return text
+
+
+def _printable(value: Any) -> Any:
+    """Control and bidirectional characters as the escapes that they are, in every text."""
+    if isinstance(value, str):
+        return value if value.isascii() and value.isprintable() else printable(value)
+    if isinstance(value, dict):
+        return {_printable(key): _printable(item) for key, item in value.items()}
+    return [_printable(item) for item in value] if isinstance(value, list | tuple) else value
