@@ -10,6 +10,8 @@ from replay.records import Outcome
 from replay.records.alignment import AlignedCall, CallClass, Candidate, MatchTriple, MissedCall, Why
 
 _MODELS_FAULT = {Outcome.ILLEGAL_FORMAT, Outcome.UNKNOWN_TOOL, Outcome.INVALID_ARGUMENTS}
+_UNDECIDED = {None, Outcome.INCONCLUSIVE}
+"""Where nobody knows whether an unmatched call is hallucinated or redundant."""
 
 
 def predicted_calls(
@@ -106,7 +108,7 @@ def _kind(matched: float | None, tau_strong: float, outcome: Outcome | None, *, 
         return CallClass.CORRECT if matched >= tau_strong else CallClass.PARTIALLY_CORRECT
     if not readable or outcome in _MODELS_FAULT:
         return CallClass.HALLUCINATED
-    return CallClass.UNMATCHED if outcome is None else CallClass.REDUNDANT
+    return CallClass.UNMATCHED if outcome in _UNDECIDED else CallClass.REDUNDANT
 
 
 def _illegal(task: SignedTask) -> Iterator[AlignedCall]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from replay.alignment.aligner import Alignment, Outcomes
 from replay.alignment.reference import Reference
 from replay.alignment.signature import SignedCall
-from replay.errors import UsageError
+from replay.errors import RunFileError, UsageError
 from replay.records import Outcome, Record, Server
 from replay.runfile import Run
 from replay.runfile.packing import pack
@@ -43,27 +44,24 @@ class RunLink:
                 found[task][position] = Outcome(outcome)
         return dict(found) or None
 
-    def save(self, alignments: Iterable[Alignment], reference: Reference) -> None:
+    def save(self, alignments: Sequence[Alignment], reference: Reference) -> tuple[str, ...]:
         """Keep the alignments of files that the run holds, and the calls that they were aligned with.
+
+        Gives the paths of the other files.
 
         Raises:
             RunFileError: another process writes the run, or it cannot be written.
         """
-        with Run.open(self._path) as run, run.transaction() as db:
-            for alignment in alignments:
-                row = self._row(alignment.model.file)
-                if row is None:
-                    continue
-                db.execute("INSERT OR REPLACE INTO alignments VALUES (?, ?)", (row, _packed(alignment.model)))
-                db.execute("DELETE FROM aligned_tasks WHERE file = ?", (row,))
-                db.executemany(
-                    "INSERT INTO aligned_tasks VALUES (?, ?, ?)",
-                    ((row, task.id, _packed(task)) for task in alignment.tasks),
-                )
-                db.executemany(
-                    "INSERT OR REPLACE INTO reference_tasks VALUES (?, ?)",
-                    ((task.id, _packed_calls(reference.tasks[task.id].calls)) for task in alignment.tasks),
-                )
+        rows = {alignment.model.file: self._row(alignment.model.file) for alignment in alignments}
+        try:
+            with Run.open(self._path) as run, run.transaction() as db:
+                for alignment in alignments:
+                    row = rows[alignment.model.file]
+                    if row is not None:
+                        _insert(db, row, alignment, reference)
+        except sqlite3.Error as error:
+            raise RunFileError(str(self._path), str(error)) from None
+        return tuple(file for file, row in rows.items() if row is None)
 
     def _row(self, file: str) -> int | None:
         """The run's own number of a file, by its path as written, else as resolved."""
@@ -71,6 +69,18 @@ class RunLink:
             return int(self._paths[file])
         resolved = Path(file).resolve()
         return next((int(row) for path, row in self._paths.items() if Path(path).resolve() == resolved), None)
+
+
+def _insert(db: sqlite3.Connection, row: int, alignment: Alignment, reference: Reference) -> None:
+    db.execute("INSERT OR REPLACE INTO alignments VALUES (?, ?)", (row, _packed(alignment.model)))
+    db.execute("DELETE FROM aligned_tasks WHERE file = ?", (row,))
+    db.executemany(
+        "INSERT INTO aligned_tasks VALUES (?, ?, ?)", ((row, task.id, _packed(task)) for task in alignment.tasks)
+    )
+    db.executemany(
+        "INSERT OR REPLACE INTO reference_tasks VALUES (?, ?)",
+        ((task.id, _packed_calls(reference.tasks[task.id].calls)) for task in alignment.tasks),
+    )
 
 
 def _packed(record: Record) -> bytes:

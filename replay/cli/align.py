@@ -180,7 +180,8 @@ def _keep(run: RunLink | None, alignments: Sequence[Alignment], reference: Refer
     if run is None:
         return
     try:
-        run.save(alignments, reference)
+        for file in run.save(alignments, reference):
+            tell(f"note: {file} is not in the run: its outcomes are not known, and its alignment is not kept there")
     except RunFileError as error:
         tell(f"note: the alignment is not kept: {error}")
 

@@ -72,6 +72,10 @@ def test_outcomes_tell_hallucinated_from_redundant() -> None:
     assert kinds == [CallClass.REDUNDANT, CallClass.HALLUCINATED, CallClass.CORRECT, CallClass.HALLUCINATED]
 
 
+def test_an_inconclusive_call_is_neither() -> None:
+    assert _calls({"s1c1": Outcome.INCONCLUSIVE})[0].kind is CallClass.UNMATCHED
+
+
 def test_partially_correct() -> None:
     found = aligned(predicted=task([[("t", NEAR)]], "t1"))
     assert [call.kind for call in found.tasks[0].calls] == [CallClass.PARTIALLY_CORRECT]

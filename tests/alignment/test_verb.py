@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -235,6 +236,40 @@ def test_a_corrupt_cache_is_rebuilt_with_one_line(align: Align) -> None:
     again = align(other, "--reference", reference, "--json", check=True)
     assert again.stderr == ""
     assert again.stdout == finished.stdout
+
+
+def test_a_run_gives_outcomes_and_keeps_the_alignment(align: Align) -> None:
+    reference = align.write("ref.json", REFERENCE)
+    calls = [
+        {"name": "a/b", "arguments": {"x": 1}, "result": "fine"},
+        {"name": "a/x", "arguments": {}, "result": "fine"},
+        {"name": "a/y", "arguments": {}, "result": "Input validation error: 'q' is a required property"},
+    ]
+    align.write("m.json", {"id": "t1", "type": "kind", "question": "?", "steps": [{"step": 1, "calls": calls}]})
+    subprocess.run(
+        [sys.executable, "-c", START, "classify", "m.json", "--offline", "--json"],
+        cwd=align.place,
+        check=True,
+        capture_output=True,
+    )
+    align.write("stranger.json", REFERENCE)
+    finished = align("m.json", "stranger.json", "--reference", reference, "--json", check=True)
+    model, stranger = json.loads(finished.stdout)["models"]
+    assert [call["kind"] for call in model["tasks"][0]["calls"]] == ["correct", "redundant", "hallucinated"]
+    assert model["mcpbench"]["schema_compliance"] == pytest.approx(2 / 3)
+    assert "mcpbench" not in stranger
+    assert "stranger.json is not in the run" in only_line(finished)
+    kept = sqlite3.connect(align.place / "replay-run.db")
+    assert kept.execute("SELECT count(*) FROM alignments").fetchone() == (1,)
+    assert kept.execute("SELECT task FROM aligned_tasks").fetchall() == [("t1",)]
+    kept.close()
+
+
+def test_a_run_that_was_named_must_be_there(align: Align) -> None:
+    reference = align.write("ref.json", REFERENCE)
+    finished = align(align.write("m.json", REFERENCE), "--reference", reference, "--run", "none.db")
+    assert finished.returncode == 2
+    assert "none.db: there is no such run" in only_line(finished)
 
 
 WARM = """
