@@ -21,6 +21,9 @@ from replay.replayer import LiveTheatre, Settled, StoredTheatre, Theatre, Walk, 
 from replay.runfile import Run, TrajectoryState
 from replay.runfile.packing import digest
 
+_FLUSH_EVERY = 0.05
+"""Seconds that a verdict may wait to be committed; a call that can not be sent again does not wait."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -113,10 +116,10 @@ async def classify_live(
         if names and all(server.error is not None for server in servers.values()):
             reasons = "; ".join(f"{server.name}: {server.error}" for server in servers.values())
             raise NoServerReachedError(f"no server could be started ({reasons})")
-        registry = registry_of(servers, fleet.local_tools, tuple(fleet.servers))
+        registry = registry_of(servers, fleet.local_tools, tuple(fleet.servers), complete=True)
         rules = {name: spec.rules for name, spec in fleet.servers.items()}
-        theatre = LiveTheatre(interpreter, facts, options.allow_effects)
-        await _judge_all(run, files, Backing(theatre, registry, rules, policy), options, progress)
+        async with LiveTheatre(interpreter, facts, options.allow_effects) as theatre:
+            await _judge_all(run, files, Backing(theatre, registry, rules, policy), options, progress)
         run.save_servers(interpreter.servers.values())
 
 
@@ -148,7 +151,7 @@ async def classify_stored(
     local_tools = fleet.local_tools if fleet else facts.local_tools
     names = tuple(dict.fromkeys([*(fleet.servers if fleet else ()), *facts.servers, *known]))
     rules = {name: spec.rules for name, spec in fleet.servers.items()} if fleet else {}
-    registry = registry_of(known, local_tools, names)
+    registry = registry_of(known, local_tools, names, complete=facts is not None and bool(known))
     theatre = StoredTheatre(answers or run.stored_answer, facts)
     policy = _policy(facts, options, fleet, live=False)
     if servers is not None:
@@ -159,13 +162,16 @@ async def classify_stored(
     await _judge_all(run, files, Backing(theatre, registry, rules, policy), options, progress)
 
 
-def registry_of(servers: Mapping[str, Server], local_tools: tuple[str, ...], names: tuple[str, ...]) -> Registry:
+def registry_of(
+    servers: Mapping[str, Server], local_tools: tuple[str, ...], names: tuple[str, ...], *, complete: bool
+) -> Registry:
     """The tools that exist, as the ladder wants to know them."""
     return Registry(
         servers=dict(servers),
         unavailable={name: server.error for name, server in servers.items() if server.error is not None},
         local_tools=local_tools,
         server_names=names,
+        complete=complete,
     )
 
 
@@ -202,14 +208,23 @@ async def _judge_all(
 ) -> None:
     """Walk the trajectories, so many side by side as `options.jobs` says."""
     work = _work(run, files, backing.policy, options, progress)
+
+    async def worker() -> None:
+        for file, trajectory, state in work:
+            await _judge_one(run, file, trajectory, state, backing, options, progress)
+
     async with anyio.create_task_group() as group:
+        group.start_soon(_flush_often, run)
+        async with anyio.create_task_group() as workers:
+            for _ in range(max(1, options.jobs)):
+                workers.start_soon(worker)
+        group.cancel_scope.cancel()
 
-        async def worker() -> None:
-            for file, trajectory, state in work:
-                await _judge_one(run, file, trajectory, state, backing, options, progress)
 
-        for _ in range(max(1, options.jobs)):
-            group.start_soon(worker)
+async def _flush_often(run: Run) -> None:
+    while True:
+        await anyio.sleep(_FLUSH_EVERY)
+        run.flush()
 
 
 def _work(
@@ -255,7 +270,7 @@ async def _judge_one(
             )
             trials.append(await walk.settle_all(on_call=progress_counter(progress) if trial == 0 else None))
         trajectory = trajectory.model_copy(update={"edges": walk.edges})
-    run.finish(state.row, trajectory, merge_trials(trials) if len(trials) > 1 else trials[0])
+    run.finish(state.row, trajectory, merge_trials(trials) if len(trials) > 1 else trials[0], saved=notebook.saved)
 
 
 def progress_counter(progress: Progress) -> Callable[[], None]:
@@ -273,6 +288,7 @@ class _RunNotebook:
     def __init__(self, run: Run, state: TrajectoryState, ordinals: Mapping[str, int], *, stored: bool) -> None:
         self._run, self._state, self._ordinals, self._stored = run, state, ordinals, stored
         self.kept_effects: dict[str, Settled] = {}
+        self.saved: dict[str, Settled] = {}
         self._effects: set[str] = set()
 
     @property
@@ -288,14 +304,16 @@ class _RunNotebook:
             return
         if effects:
             self._effects.add(position)
-        self._run.note_sent(self._state.row, position, effects=effects)
+            self._run.note_sent(self._state.row, position)
 
     def keep(self, settled: Settled) -> None:
         if self._stored:
             return
-        if settled.call.position in self._effects:
+        effects = settled.call.position in self._effects
+        if effects:
             self.kept_effects[settled.call.position] = settled
-        self._run.save_call(self._state.row, self._ordinals[settled.call.position], settled)
+        self.saved[settled.call.position] = settled
+        self._run.save_call(self._state.row, self._ordinals[settled.call.position], settled, at_once=effects)
 
 
 class _Rehearsal:

@@ -64,6 +64,9 @@ _SHAPES: Final = (
 )
 
 
+_TRIGGERS: Final = tuple(trigger for shape in _SHAPES for trigger in shape.triggers if trigger != "://")
+
+
 class Redactor:
     """Replaces secrets by `[REDACTED]`.
 
@@ -80,6 +83,7 @@ class Redactor:
         spellings = {spelling for secret in secrets for spelling in _spellings(secret)}
         self._literals = tuple(sorted(spellings, key=len, reverse=True))
         self._patterns = tuple(map(_compiled, patterns))
+        self._searchable = not self._patterns and all(map(_stands_as_is_in_json, self._literals))
 
     def text(self, text: str) -> str:
         """The text without its secrets; the very same object where it holds none."""
@@ -94,12 +98,27 @@ class Redactor:
 
     def json(self, value: Any) -> Any:
         """The value without its secrets, keys included; the very same object where it holds none."""
+        return value if self._is_clean(value) else self._cleaned(value)
+
+    def _is_clean(self, value: Any) -> bool:
+        """Whether nothing in the value can be a secret, told from its JSON text at one go; False where in doubt."""
+        if not self._searchable:
+            return False
+        text = json.dumps(value, ensure_ascii=False)
+        if any(literal in text for literal in self._literals):
+            return False
+        if any(trigger in text for trigger in _TRIGGERS) or ("://" in text and "@" in text):
+            return False
+        lowered = text.lower()
+        return not any(key in lowered for key in _HEADER_KEYS)
+
+    def _cleaned(self, value: Any) -> Any:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
             return self._object(value)
         if isinstance(value, list | tuple):
-            cleaned = [self.json(item) for item in value]
+            cleaned = [self._cleaned(item) for item in value]
             return value if all(map(_same, cleaned, value)) else type(value)(cleaned)
         if isinstance(value, int | float) and not isinstance(value, bool):
             return self._number(value)
@@ -118,13 +137,17 @@ class Redactor:
     def _member(self, key: Any, item: Any) -> Any:
         if isinstance(item, str) and item and isinstance(key, str) and key.lower() in _HEADER_KEYS:
             return item if item == REDACTED else REDACTED
-        return self.json(item)
+        return self._cleaned(item)
 
     def _number(self, value: float) -> Any:
         if not self._literals and not self._patterns:
             return value
         written = json.dumps(value)
         return value if self.text(written) == written else REDACTED
+
+
+def _stands_as_is_in_json(literal: str) -> bool:
+    return json.dumps(literal, ensure_ascii=False)[1:-1] == literal
 
 
 def _same(one: object, other: object) -> bool:

@@ -47,6 +47,8 @@ class Registry(Record):
     """Glob patterns on the name as written: tools of the harness, which no MCP server has."""
     server_names: tuple[str, ...] = ()
     """All names in the fleet file, started or not."""
+    complete: bool = False
+    """Every server that the calls could mean is among these: a server that is not does not exist."""
 
     @property
     def known(self) -> bool:
@@ -90,15 +92,17 @@ def judge_registry(call: Call, registry: Registry) -> Judgement | None:
         return _open(
             "registry.local-tool", f"{call.name} is a tool of the harness; no MCP server has it.", Reason.NOT_IN_FLEET
         )
-    if not registry.known and not registry.unavailable:
+    if not (registry.known or registry.unavailable or registry.complete):
         return None
     server, tool = registry.read(call)
     if server is not None and server in registry.unavailable:
         why = registry.unavailable[server]
         return _open("registry.server-unavailable", f"Server {server} did not start: {why}", Reason.SERVER_UNAVAILABLE)
     here = registry.servers.get(server) if server is not None else None
-    exists = here is not None and (not has_tools_list(here) or here.tool(tool) is not None)
-    return None if exists or not registry.known else _judge_missing(call, call.name, registry)
+    exists = has_tools_list(here) and here.tool(tool) is not None if here is not None else None
+    unheard = not has_tools_list(here) if here is not None else server in registry.server_names
+    silent = not (registry.known or registry.complete)
+    return None if exists or unheard or silent else _judge_missing(call, call.name, registry)
 
 
 def _judge_missing(call: Call, name: str, registry: Registry) -> Judgement:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from types import TracebackType
+from typing import Self
 
 from replay.interpreter import Interpreter, Sandbox
 from replay.records import Answer, Evidence, FleetFacts, Tool, Trajectory
@@ -11,7 +13,7 @@ from replay.replayer.source import Question, Stage
 
 
 class LiveTheatre:
-    """Replays on real servers.
+    """Replays on real servers. An async context manager.
 
     Args:
         interpreter: started.
@@ -21,6 +23,8 @@ class LiveTheatre:
 
     def __init__(self, interpreter: Interpreter, facts: FleetFacts, allowed: frozenset[str]) -> None:
         self._interpreter, self.facts, self._allowed = interpreter, facts, allowed
+        self._stack = AsyncExitStack()
+        self._common: Sandbox | None = None
         self._tools = {(name, tool.name): tool for name, server in interpreter.servers.items() for tool in server.tools}
 
     def tool(self, server: str, tool: str) -> Tool | None:
@@ -32,10 +36,23 @@ class LiveTheatre:
         record = self.tool(server, tool)
         return record is not None and self._interpreter.may_issue(server, record, self._allowed)
 
+    async def __aenter__(self) -> Self:
+        self._common = await self._stack.enter_async_context(self._interpreter.sandbox("shared-servers"))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return await self._stack.__aexit__(kind, error, trace)
+
     @asynccontextmanager
     async def stage(self, trajectory: Trajectory, servers: frozenset[str]) -> AsyncIterator[Stage]:
-        """A sandbox of its own for the trajectory."""
-        async with self._interpreter.sandbox(trajectory.id, names=sorted(servers)) as sandbox:
+        """A sandbox for the trajectory: one of its own where a server that it names has state."""
+        own = sorted(name for name in servers if name in self.facts.servers and self.facts.servers[name].stateful)
+        if not own and self._common is not None:
+            yield _LiveStage(self, self._common, trajectory.id)
+            return
+        async with self._interpreter.sandbox(trajectory.id, names=own) as sandbox:
             yield _LiveStage(self, sandbox, trajectory.id)
 
 

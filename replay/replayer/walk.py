@@ -99,9 +99,12 @@ class Walk:
         """
         self._on_call = on_call or (lambda: None)
         for step in self._trajectory.steps:
-            async with anyio.create_task_group() as group:
-                for call in step.calls:
-                    group.start_soon(self._settle, call)
+            if len(step.calls) == 1:
+                await self._settle(step.calls[0])
+            else:
+                async with anyio.create_task_group() as group:
+                    for call in step.calls:
+                        group.start_soon(self._settle, call)
             self._close(step)
         settled = (self._settled[call.position] for call in self._trajectory.calls())
         return [one for one in settled if self._wanted(name_of(one))]

@@ -46,6 +46,8 @@ class Run:
     ) -> None:
         self.path, self.connection, self._lock = path, connection, lock
         self._redactor = redactor or Redactor()
+        self._digests: dict[str, str] = {}
+        self._places: dict[int, tuple[int, str | None]] = {}
 
     @classmethod
     def open(cls, path: Path, *, fresh: bool = False, redactor: Redactor | None = None) -> Self:
@@ -96,6 +98,7 @@ class Run:
 
     def close(self) -> None:
         """Close the file; what was written stands."""
+        self.flush()
         self.connection.close()
         if self._lock is not None:
             Path(f"{self.path}-lock").unlink(missing_ok=True)
@@ -105,6 +108,7 @@ class Run:
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Write several things, all or none."""
+        self.flush()
         self.connection.execute("BEGIN IMMEDIATE")
         try:
             yield self.connection
@@ -113,12 +117,18 @@ class Run:
             raise
         self.connection.execute("COMMIT")
 
+    def flush(self) -> None:
+        """Commit what `save_call` gathered. Whoever calls that calls this soon after, also while nothing happens."""
+        if self.connection.in_transaction:
+            self.connection.execute("COMMIT")
+
     # --- servers
 
     def save_servers(self, servers: Iterable[Server]) -> None:
         """Keep what each server is. One that did not start does not overwrite what is known from when it did."""
         with self.transaction() as db:
             for server in servers:
+                self._digests[server.name] = server.digest or ""
                 db.execute(
                     "INSERT INTO servers VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE "
                     "SET digest = excluded.digest, record = excluded.record",
@@ -190,21 +200,42 @@ class Run:
                     (path,),
                 )
 
-    def note_sent(self, row: int, position: str, *, effects: bool) -> None:
-        """Write down that a call is about to be sent."""
-        self.connection.execute("INSERT OR REPLACE INTO journal VALUES (?, ?, ?)", (row, position, effects))
+    def note_sent(self, row: int, position: str) -> None:
+        """Write down that a call with effects is about to be sent."""
+        self.flush()
+        self.connection.execute("INSERT OR REPLACE INTO journal VALUES (?, ?)", (row, position))
 
-    def save_call(self, row: int, ordinal: int, settled: Settled) -> None:
-        """Keep one verdict and its answer at once."""
-        with self.transaction() as db:
-            self._save(db, row, ordinal, settled)
+    def save_call(self, row: int, ordinal: int, settled: Settled, *, at_once: bool) -> None:
+        """Keep one verdict and its answer.
 
-    def finish(self, row: int, trajectory: Trajectory, settled: Iterable[Settled]) -> None:
-        """Keep the verdicts of a trajectory, all or none, and with them its data edges."""
+        Args:
+            row: of the trajectory, from `begin`.
+            ordinal: of the call in it.
+            settled: the call with its verdict.
+            at_once: commit now, since the call can not be sent again; else with the next `flush`.
+        """
+        if not self.connection.in_transaction:
+            self.connection.execute("BEGIN IMMEDIATE")
+        self._save(self.connection, row, ordinal, settled)
+        if at_once:
+            self.flush()
+
+    def finish(
+        self, row: int, trajectory: Trajectory, settled: Iterable[Settled], saved: Mapping[str, Settled] | None = None
+    ) -> None:
+        """Keep the verdicts of a trajectory, all or none, and with them its data edges.
+
+        Args:
+            row: from `begin`.
+            trajectory: as it was replayed.
+            settled: its calls, each with its verdict, in the order of the steps.
+            saved: what `save_call` kept already, by position; it is not written again where nothing changed.
+        """
+        ordinals = {call.position: ordinal for ordinal, call in enumerate(trajectory.calls())}
         with self.transaction() as db:
-            for ordinal, one in enumerate(settled):
-                self._save(db, row, ordinal, one)
-            db.execute("DELETE FROM journal WHERE trajectory = ? AND NOT effects", (row,))
+            for one in settled:
+                if saved is None or saved.get(one.call.position) is not one:
+                    self._save(db, row, ordinals[one.call.position], one)
             db.execute(
                 "UPDATE trajectories SET done = 1, record = ? WHERE id = ?", (pack(self._clean(trajectory)), row)
             )
@@ -262,10 +293,9 @@ class Run:
         """Drop the verdicts, but those of calls with effects that reached a shared server."""
         db.execute(
             "DELETE FROM calls WHERE trajectory = ? AND position NOT IN "
-            "(SELECT position FROM journal WHERE trajectory = ? AND effects)",
+            "(SELECT position FROM journal WHERE trajectory = ?)",
             (row, row),
         )
-        db.execute("DELETE FROM journal WHERE trajectory = ? AND NOT effects", (row,))
         db.execute("UPDATE trajectories SET done = 0, policy = ? WHERE id = ?", (policy, row))
 
     def _unfinished(self, row: int, trajectory: Trajectory) -> TrajectoryState:
@@ -278,12 +308,14 @@ class Run:
             if columns["position"] in calls:
                 answer = self.stored_answer(columns["answer_key"]) if columns["answer_key"] else None
                 settled[columns["position"]] = settled_of(calls[columns["position"]], columns, answer)
-        sent = self.connection.execute("SELECT position FROM journal WHERE trajectory = ? AND effects", (row,))
+        sent = self.connection.execute("SELECT position FROM journal WHERE trajectory = ?", (row,))
         in_flight = frozenset(position for (position,) in sent) - settled.keys()
         return TrajectoryState(row, False, settled, in_flight)
 
     def _save(self, db: sqlite3.Connection, row: int, ordinal: int, settled: Settled) -> None:
-        file, task_type = db.execute("SELECT file, task_type FROM trajectories WHERE id = ?", (row,)).fetchone()
+        if row not in self._places:
+            self._places = {row: db.execute("SELECT file, task_type FROM trajectories WHERE id = ?", (row,)).fetchone()}
+        file, task_type = self._places[row]
         columns = self._redactor.json(call_columns(settled)) | {
             "position": settled.call.position,
             "answer_key": settled.key,
@@ -292,10 +324,14 @@ class Run:
             "file": file,
             "task_type": task_type,
         }
-        db.execute("DELETE FROM calls WHERE trajectory = ? AND ordinal = ?", (row, ordinal))
         names = ", ".join(columns)
         marks = ", ".join("?" * len(columns))
-        db.execute(f"INSERT INTO calls ({names}) VALUES ({marks})", tuple(columns.values()))  # noqa: S608
+        insertion = f"INSERT INTO calls ({names}) VALUES ({marks})"  # noqa: S608
+        try:
+            db.execute(insertion, tuple(columns.values()))
+        except sqlite3.IntegrityError:
+            db.execute("DELETE FROM calls WHERE trajectory = ? AND ordinal = ?", (row, ordinal))
+            db.execute(insertion, tuple(columns.values()))
         if settled.key is not None and settled.answer is not None:
             self._save_answer(db, settled.key, settled)
 
@@ -305,10 +341,10 @@ class Run:
         if answer is None:
             return
         verb = "INSERT OR IGNORE" if isinstance(answer, TransportFault) else "INSERT OR REPLACE"
-        found = db.execute("SELECT digest FROM servers WHERE name = ?", (settled.server,)).fetchone()
+        digest_of_server = self._digests.get(settled.server or "", "")
         db.execute(
             f"{verb} INTO answers VALUES (?, ?, ?, ?, ?)",
-            (key, settled.server, (found or ("",))[0] or "", settled.tool, pack(self._clean(answer))),
+            (key, settled.server, digest_of_server, settled.tool, pack(self._clean(answer))),
         )
 
 
