@@ -9,10 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from replay.alignment.aligner import Alignment
-from replay.records.alignment import Aggregate, ReferenceFault, SweepRow
-
-FORMAT = "replay.alignment"
-VERSION = 1
+from replay.records.alignment import Aggregate, AlignedFile, AlignmentDocument, ReferenceFault, SweepRow
+from replay.records.files import dump
 
 _COLUMNS = (
     "file",
@@ -37,19 +35,11 @@ def to_json(
         faults: what is wrong with the reference.
         sweeps: by file; empty without `--sweep`.
     """
-    models = []
-    for alignment in alignments:
-        model = _plain(alignment.model)
-        if alignment.model.file in sweeps:
-            model["sweep"] = [_plain(row) for row in sweeps[alignment.model.file]]
-        models.append({**model, "tasks": [_plain(task) for task in alignment.tasks]})
-    document = {
-        "format": FORMAT,
-        "version": VERSION,
-        "models": models,
-        "reference_faults": [_plain(fault) for fault in faults],
-    }
-    return json.dumps(document, ensure_ascii=False)
+    document = AlignmentDocument(
+        models=tuple(_with_tasks(alignment, sweeps.get(alignment.model.file)) for alignment in alignments),
+        reference_faults=tuple(faults),
+    )
+    return json.dumps(dump(document), ensure_ascii=False)
 
 
 def to_csv(alignments: Sequence[Alignment]) -> str:
@@ -80,9 +70,10 @@ def _rows(alignment: Alignment) -> Iterator[dict[str, Any]]:
         }
 
 
-def _plain(record: Any) -> dict[str, Any]:
-    plain: dict[str, Any] = record.model_dump(mode="json", exclude_none=True)
-    return plain
+def _with_tasks(alignment: Alignment, sweep: Sequence[SweepRow] | None) -> AlignedFile:
+    model = alignment.model
+    fields = {name: getattr(model, name) for name in type(model).model_fields}
+    return AlignedFile(**fields, sweep=None if sweep is None else tuple(sweep), tasks=alignment.tasks)
 
 
 def _safe(value: Any) -> Any:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from replay.records.base import Record
 from replay.records.verdict import Outcome, SchemaViolation
+
+ALIGNMENT_FORMAT: Final = "replay.alignment"
+ALIGNMENT_VERSION: Final = 1
 
 Definitions: TypeAlias = Literal["published", "equations"]
 """`published`: what the released evaluator computes and the paper's tables hold; `equations`: the paper's own 2-6."""
@@ -194,3 +197,20 @@ class SweepRow(Record):
     """Matched at this tau_weak; or, for tau_strong, matched at the tau_weak in use and at least this similar."""
     recall: float
     precision: float
+
+
+class AlignedFile(AlignedModel):
+    """One results file of the alignment document, with its tasks."""
+
+    sweep: tuple[SweepRow, ...] | None = None
+    """With `--sweep`."""
+    tasks: tuple[AlignedTask, ...]
+
+
+class AlignmentDocument(Record):
+    """What `replay align --json` prints."""
+
+    format: Literal["replay.alignment"] = ALIGNMENT_FORMAT
+    version: Literal[1] = ALIGNMENT_VERSION
+    models: tuple[AlignedFile, ...]
+    reference_faults: tuple[ReferenceFault, ...] = ()
