@@ -9,6 +9,7 @@ FAST := -m "not live and not slow"
 demo: $(VENV)/.base  ## Install the base package, start real MCP servers, and classify the sample trajectories
 	@echo 'replay classify traces/*.json'
 	@$(BIN)/replay classify traces/*.json --fresh
+	@echo; echo "The commands are in $(BIN)/; put them on your PATH with: . $(BIN)/activate"
 
 test: $(VENV)/.all check  ## Install everything and run the whole test suite
 	$(BIN)/python -m pytest
@@ -27,7 +28,7 @@ schemas: $(VENV)/.all  ## Write schemas/ from the records
 	$(BIN)/python -m replay.schemas schemas
 
 docs: $(VENV)/.all  ## Write the generated pages of docs/
-	$(BIN)/python -m docs.generate
+	$(BIN)/python docs/generate.py
 
 screenshots: $(VENV)/.all  ## Draw the browser's screens for the README
 	$(BIN)/python docs/screenshots.py
