@@ -87,9 +87,8 @@ def main() -> None:
     for row in sent:
         if row.replayed != row.recorded:
             gap = f" after {row.gap}" if row.gap else ""
-            print(
-                f"- {row.model} {row.trajectory} {row.call} {row.tool}: {row.recorded} -> {row.replayed}: {row.divergence}{gap}"
-            )
+            where = f"{row.model} {row.trajectory} {row.call} {row.tool}"
+            print(f"- {where}: {row.recorded} -> {row.replayed}: {row.divergence}{gap}")
 
 
 if __name__ == "__main__":

@@ -30,20 +30,31 @@ def command_line() -> str:
     return "\n".join(parts)
 
 
+RUN_FILE = """\
+# The run file
+
+`replay classify` keeps everything in one SQLite file in WAL mode, `replay-run.db` by default. `browse`, `report` and
+`diff` read it, also while it grows, and so does any SQLite tool. Secrets are taken out before anything is written.
+This is version {version} of its format; the table `meta` says which one a file has.
+
+The failures of a run, the most frequent first:
+
+```sql
+SELECT server, tool, outcome, count(*) FROM calls
+WHERE outcome NOT IN ('success', 'inconclusive') GROUP BY 1, 2, 3 ORDER BY 4 DESC;
+```
+
+## Tables
+
+```sql
+{tables}
+```
+"""
+
+
 def run_file() -> str:
     """The tables of the run file."""
-    return (
-        "# The run file\n\n"
-        "`replay classify` keeps everything in one SQLite file in WAL mode, `replay-run.db` by default. `browse`, `report`\n"
-        "and `diff` read it, also while it grows, and so does any SQLite tool. Secrets are taken out before anything is\n"
-        f"written. This is version {VERSION} of its format; the table `meta` says which one a file has.\n\n"
-        "```sql\n" + TABLES.strip() + "\n```\n\n"
-        "The failures of a run, the most frequent first:\n\n"
-        "```sql\n"
-        "SELECT server, tool, outcome, count(*) FROM calls\n"
-        "WHERE outcome NOT IN ('success', 'inconclusive') GROUP BY 1, 2, 3 ORDER BY 4 DESC;\n"
-        "```\n"
-    )
+    return RUN_FILE.format(version=VERSION, tables=TABLES.strip())
 
 
 PAGES = {"cli.md": command_line, "rules.md": rules_markdown, "run-file.md": run_file}
