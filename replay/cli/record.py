@@ -21,7 +21,7 @@ from replay.errors import UsageError
 @click.option("--recover", type=click.Path(path_type=Path), help="Finish a recording that was cut off (FILE.partial).")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
-def record(  # noqa: PLR0913, PLR0917
+def record(
     context: click.Context,
     output: Path | None,
     servers: Path | None,

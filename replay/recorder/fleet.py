@@ -15,7 +15,7 @@ import anyio.abc
 from mcp.server.context import ServerRequestContext
 from mcp.server.stdio import stdio_server
 
-from replay.errors import NoServerReachedError, UsageError
+from replay.errors import NoServerReachedError
 from replay.interpreter.events import ServerEvent
 from replay.interpreter.fleet import Fleet
 from replay.interpreter.interpreter import Interpreter
@@ -117,6 +117,3 @@ async def _until_told(scope: anyio.CancelScope) -> None:
 def _tell(event: ServerEvent) -> None:
     if event.kind in {"failed", "restarted"}:
         say(f"server {event.server} {event.kind}: {event.message}")
-
-
-__all__ = ["UsageError", "record_fleet"]

@@ -174,7 +174,9 @@ def test_a_fleet_of_which_nothing_starts_says_so(tmp_path: Path, output: Path) -
     fleet = tmp_path / "servers.json"
     fleet.write_text(json.dumps({"mcpServers": {"broken": {"command": "no-such-command-anywhere"}}}))
 
-    done = subprocess.run(recording(fleet, output), capture_output=True, stdin=subprocess.DEVNULL, timeout=60)
+    done = subprocess.run(
+        recording(fleet, output), capture_output=True, stdin=subprocess.DEVNULL, timeout=60, check=False
+    )
 
     assert done.returncode == 4
     assert done.stdout == b""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -26,7 +25,8 @@ def partial_of(output: Path) -> Path:
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run((*REPLAY, *arguments), capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+    command = (*REPLAY, *arguments)
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, check=False)
 
 
 NPX_LIKE = ("sh", "-c", f"{LEDGER[0]} {LEDGER[1]}; true")
@@ -324,5 +324,5 @@ def test_everything_on_stdout_is_json_rpc_also_when_the_server_says_more(output:
         assert wire.process.stdout is not None
         for line in wire.process.stdout.read().splitlines():
             assert json.loads(line)["jsonrpc"] == "2.0"
-    assert os.path.exists(output)
+    assert output.exists()
     assert psutil.Process().children() == []

@@ -113,7 +113,9 @@ async def test_the_python_client_gets_the_same_json(server: Published, mode: str
 
 def what_the_inspector_gets(inspector: str, command: tuple[str, ...], cwd: Path, *options: str) -> tuple[int, Any]:
     line = ("npx", "-y", inspector, "--cli", *config_of(command, cwd), *options)
-    done = subprocess.run(line, capture_output=True, text=True, cwd=cwd, timeout=120, stdin=subprocess.DEVNULL)
+    done = subprocess.run(
+        line, capture_output=True, text=True, cwd=cwd, timeout=120, stdin=subprocess.DEVNULL, check=False
+    )
     try:
         return done.returncode, json.loads(done.stdout)
     except ValueError:

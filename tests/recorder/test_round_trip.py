@@ -100,7 +100,7 @@ def test_recorded_and_replayed_classes_agree_on_every_call(
     fleet.write_text(json.dumps({"mcpServers": {"ledger": {"command": LEDGER[0], "args": [LEDGER[1]]}}}))
     command = (*REPLAY, "classify", "--json", "--servers", str(fleet), "--run", str(tmp_path / "run.db"))
 
-    done = subprocess.run((*command, *map(str, sessions)), capture_output=True, text=True, timeout=300)
+    done = subprocess.run((*command, *map(str, sessions)), capture_output=True, text=True, timeout=300, check=False)
 
     assert done.returncode == 0, done.stderr
     rows = {(row["trajectory"], row["call"]): row for row in json.loads(done.stdout)["calls"]}
@@ -113,8 +113,15 @@ def test_recorded_and_replayed_classes_agree_on_every_call(
     assert rows.keys() == planned.keys()
     assert {call.outcome for call in planned.values()} == set(Outcome)
     wrong = {
-        where: (call.params, rows[where]["outcome"], rows[where].get("recorded"), rows[where].get("replayed"))
+        where: (call.params, row["outcome"], row["recorded"], row["replayed"])
         for where, call in planned.items()
-        if rows[where]["outcome"] != call.outcome or rows[where].get("recorded") != rows[where].get("replayed")
+        if (row := rows[where])["outcome"] != call.outcome or not agree(row)
     }
     assert wrong == {}
+
+
+def agree(row: dict[str, Any]) -> bool:
+    """A call that an early rung decides is not sent again: then the recorded class must agree with that rung's."""
+    if row["outcome"] == Outcome.ILLEGAL_FORMAT:
+        return row["replayed"] is None
+    return row["recorded"] == (row["replayed"] or row["outcome"])

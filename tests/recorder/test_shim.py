@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import statistics
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -41,7 +43,10 @@ def test_a_call_and_its_answer_are_in_the_file_as_they_were_sent(output: Path) -
 def test_the_client_gets_the_servers_bytes_and_the_server_the_clients(output: Path, tmp_path: Path) -> None:
     odd = [
         b'{ "jsonrpc":"2.0",  "id":"a",\t"method":"ping" ,"params":{}}\r\n',
-        b'{"id":1.5,"jsonrpc":"2.0","method":"tools/call","params":{"name":"echo","arguments":{"text":"\\u00e9 \xc3\xa9 \\ud800"}}}\n',
+        (
+            b'{"id":1.5,"jsonrpc":"2.0","method":"tools/call",'
+            b'"params":{"name":"echo","arguments":{"text":"\\u00e9 \xc3\xa9 \\ud800"}}}\n'
+        ),
         b'{"jsonrpc":"2.0","id":null,"method":"ping"}\n',
         b"no json at all\n",
         b"\n",
@@ -174,7 +179,8 @@ def test_a_batch_is_seen_through(output: Path) -> None:
 BATCH_SERVER = """
 import json, sys
 for line in sys.stdin:
-    print(json.dumps([{"jsonrpc": "2.0", "id": one["id"], "result": {"content": []}} for one in json.loads(line)]), flush=True)
+    answers = [{"jsonrpc": "2.0", "id": one["id"], "result": {"content": []}} for one in json.loads(line)]
+    print(json.dumps(answers), flush=True)
 """
 
 
@@ -280,3 +286,21 @@ def test_one_line_on_stderr_says_what_was_recorded(output: Path, tmp_path: Path)
         wire.close()
 
     assert errors.read_text() == f"replay: recorded 1 call in 1 step: {output}\n"
+
+
+def test_a_call_takes_hardly_longer_through_the_recorder(output: Path) -> None:
+    """Side by side, a call at a time; the whole of it is in benchmarks/recorder.py."""
+    with wired(LEDGER) as bare, wired(shimmed(output)) as through:
+        for wire in (bare, through):
+            wire.hello()
+        pairs = [(timed(bare), timed(through)) for _ in range(300)]
+        through.close()
+
+    added = statistics.median(slow - quick for quick, slow in pairs)
+    assert added < max(0.0015, 3 * statistics.median(quick for quick, _ in pairs))
+
+
+def timed(wire: Wire) -> float:
+    began = time.perf_counter()
+    wire.call("echo", text="x")
+    return time.perf_counter() - began

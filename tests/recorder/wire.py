@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -85,10 +85,8 @@ def wired(command: tuple[str, ...], **options: Any) -> Iterator[Wire]:
             process.kill()
         for stream in (process.stdin, process.stdout, process.stderr):
             if stream is not None:
-                try:
+                with suppress(BrokenPipeError):
                     stream.close()
-                except BrokenPipeError:
-                    pass
         process.wait(10)
 
 

@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import sys
+from pathlib import Path
 
 RECORDS = {"alpha": 1, "beta": 2, "gamma": 3}
 KEY = {"type": "object", "properties": {"key": {"type": "string"}}, "required": ["key"], "additionalProperties": False}
@@ -33,7 +34,7 @@ def refusal(message):
     return {"error": {"code": -32602, "message": message}}
 
 
-def called(identifier, params):
+def called(identifier, params):  # noqa: PLR0911
     name, arguments = params.get("name"), params.get("arguments", {})
     if not isinstance(name, str) or not isinstance(arguments, dict):
         return refusal("Invalid request parameters")
@@ -88,7 +89,7 @@ def answer(message):
 
 for line in sys.stdin:
     if log := os.environ.get("LEDGER_LOG"):
-        with open(log, "a") as file:
+        with Path(log).open("a") as file:
             file.write(line)
     try:
         got = json.loads(line)
