@@ -1,0 +1,90 @@
+"""`replay diff`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from replay.cli.options import json_option
+
+if TYPE_CHECKING:
+    from replay.records.comparison import Comparison
+
+
+@click.command("diff")
+@click.argument("run_path", metavar="RUN_A", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("other_path", metavar="[RUN_B]", required=False, type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--models", nargs=2, metavar="A B", help="Compare two models of one run.")
+@click.option(
+    "--fail-on",
+    metavar="WHAT",
+    help="Exit with 1 on: worse (a call came out worse), new (a failed call that only RUN_B has); comma-separated.",
+)
+@json_option
+def diff(
+    run_path: Path, other_path: Path | None, models: tuple[str, str] | None, fail_on: str | None, as_json: bool
+) -> None:
+    r"""Compare two runs, or two models of one run.
+
+    Calls are the same where model, trajectory, position and tool are. Worse is a step down from success, not found,
+    invalid arguments, unknown tool to illegal format; inconclusive calls are neither better nor worse.
+
+    \b
+    Examples:
+      replay diff before.db after.db
+      replay diff stored.db replay-run.db --fail-on worse,new
+      replay diff replay-run.db --models gpt-5 claude-4.5-sonnet
+    """
+    from replay.comparison import compare_models, compare_runs
+    from replay.errors import UsageError
+    from replay.reports.difference import difference_text
+    from replay.runfile import Run
+
+    wanted = _wanted(fail_on)
+    if (other_path is None) == (models is None):
+        raise UsageError("say what to compare: RUN_A RUN_B, or RUN --models A B")
+    with Run.read(run_path) as run:
+        if models is not None:
+            comparison = compare_models(run, *models)
+        else:
+            assert other_path is not None
+            with Run.read(other_path) as other:
+                comparison = compare_runs(run, other)
+    if as_json:
+        from replay.records.files import dump
+
+        click.echo(json.dumps(_redacted(dump(comparison)), ensure_ascii=True, indent=1))
+    else:
+        click.echo(_redacted(difference_text(comparison)))
+    _fail(comparison, wanted)
+
+
+def _wanted(fail_on: str | None) -> set[str]:
+    from replay.errors import UsageError
+
+    wanted = {part.strip() for part in (fail_on or "").split(",") if part.strip()}
+    unknown = sorted(wanted - {"worse", "new"})
+    if unknown:
+        raise UsageError(f"--fail-on: there is no {unknown[0]!r}; it takes worse, new")
+    return wanted
+
+
+def _redacted(value: Any) -> Any:
+    from replay.redaction import Redactor
+
+    return Redactor().json(value)
+
+
+def _fail(comparison: Comparison, wanted: set[str]) -> None:
+    from replay.errors import FoundFailuresError
+
+    found = []
+    if "worse" in wanted and comparison.worse:
+        found.append(f"{len(comparison.worse)} worse")
+    if "new" in wanted and comparison.new_failures:
+        found.append(f"{len(comparison.new_failures)} new failures")
+    if found:
+        raise FoundFailuresError(f"--fail-on: found {', '.join(found)}")

@@ -1,0 +1,136 @@
+"""`replay shrink`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from replay.cli.options import DEFAULT_FLEET, fleet_option, tell
+
+if TYPE_CHECKING:
+    from replay.interpreter import Fleet
+    from replay.records import Trajectory
+    from replay.shrinking import Shrunk
+
+
+@click.command("shrink")
+@click.argument("run_path", metavar="RUN", type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "--call", required=True, metavar="ID", help="The failing call: TRAJECTORY:s2c1, or MODEL:TRAJECTORY:s2c1."
+)
+@fleet_option
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("repro"), show_default=True,
+    help="Directory for repro.trajectory.json and repro.servers.yaml.",
+)  # fmt: skip
+@click.option("--force", is_flag=True, help="Overwrite a reproduction that is there.")
+@click.option(
+    "--most-replays",
+    type=click.IntRange(5),
+    default=58,
+    show_default=True,
+    help="Stop after so many replays, with the smallest found so far.",
+)
+@click.option(
+    "--allow-effects",
+    multiple=True,
+    metavar="SERVER",
+    help="Re-issue calls of this server although they may change something: once in each replay. Repeatable.",
+)
+def shrink(
+    run_path: Path,
+    call: str,
+    fleet_path: Path | None,
+    output: Path,
+    force: bool,
+    most_replays: int,
+    allow_effects: tuple[str, ...],
+) -> None:
+    r"""Find the smallest sequence of calls that shows a failure.
+
+    Every earlier call that the failure does not need is dropped, then arguments are shortened as long as the call
+    fails in the same way. Each attempt is replayed against the real servers in a sandbox of its own. What is written is
+    replayed once more before; secrets are taken out of it.
+
+    \b
+    Examples:
+      replay shrink replay-run.db --call 00060000:s7c1
+      replay shrink replay-run.db --call gpt-5:00060000:s7c1 --servers servers.yaml -o bug-17
+    """
+    import anyio
+
+    from replay.diagnosis import Case
+    from replay.errors import UsageError
+    from replay.runfile import Run
+    from replay.runfile.lookup import TrajectoryPlace, find_call
+    from replay.shrinking import shrink as shrink_call
+    from replay.shrinking import write_repro
+    from replay.shrinking.repro import files_in
+
+    taken = [path for path in files_in(output) if path.exists()]
+    if taken and not force:
+        raise UsageError(f"{taken[0]} exists; overwrite it with --force")
+    with Run.read(run_path) as run:
+        place = find_call(run, call)
+        trajectory = _original(Case.load(run, TrajectoryPlace(*place[:4])).trajectory, place.file)
+    fleet = _fleet(fleet_path)
+    logs = run_path.with_name(f"{run_path.stem}.logs")
+
+    async def find() -> Shrunk:
+        return await shrink_call(
+            trajectory,
+            place.call,
+            fleet,
+            logs=logs,
+            allowed=frozenset(allow_effects),
+            most_replays=most_replays,
+            tell=lambda text: tell(f"note: {text}"),
+        )
+
+    shrunk = anyio.run(find)
+    repro = write_repro(shrunk, fleet, output)
+    _say(shrunk)
+    click.echo(repro.command)
+
+
+def _fleet(path: Path | None) -> Fleet:
+    from replay.errors import UsageError
+    from replay.interpreter import Fleet
+
+    if path is None and not DEFAULT_FLEET.exists():
+        raise UsageError(f"no fleet file: there is no {DEFAULT_FLEET} here. Name one with --servers FILE")
+    return Fleet.load(path or DEFAULT_FLEET)
+
+
+def _original(stored: Trajectory, file: str) -> Trajectory:
+    """The trajectory as its results file has it, where the run had to take secrets out and the file is still there."""
+    from replay.errors import FormatError
+    from replay.formats import open_file
+    from replay.redaction import REDACTED
+
+    if REDACTED not in stored.model_dump_json():
+        return stored
+    try:
+        found = next((one for one in open_file(file).trajectories() if one.id == stored.id), None)
+    except FormatError:
+        found = None
+    same = found is not None and [one.position for one in found.calls()] == [one.position for one in stored.calls()]
+    return found.model_copy(update={"edges": stored.edges}) if found is not None and same else stored
+
+
+def _say(shrunk: Shrunk) -> None:
+    from replay.text import one_line
+
+    kept = [call.position for call in shrunk.trajectory.calls()]
+    tell(f"{len(kept)} of {shrunk.calls_before} calls after {shrunk.replays} replays: {', '.join(kept)}")
+    verdict = shrunk.settled.verdict
+    tell(
+        f"replayed once more: {shrunk.position} is {verdict.outcome} ({verdict.rule}): {one_line(verdict.message, 200)}"
+    )
+    if shrunk.redaction_matters:
+        tell(
+            "warning: the failure depends on a secret. It was taken out of what is written, and without it the call "
+            "comes out otherwise; put it back by hand where [REDACTED] stands"
+        )

@@ -1,0 +1,66 @@
+"""A comparison as text for a terminal or a log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from replay.records import Outcome
+from replay.records.comparison import Change, Comparison
+from replay.text import one_line
+
+_MOST: Final = 25
+
+
+def difference_text(comparison: Comparison) -> str:
+    """What is different: worse first, then better, then what only one side has."""
+    first, second = comparison.first, comparison.second
+    lines = [
+        f"before: {one_line(first.name, 100)}, {first.calls} calls",
+        f"after:  {one_line(second.name, 100)}, {second.calls} calls",
+        f"{comparison.common} calls in common: {len(comparison.worse)} worse, {len(comparison.better)} better",
+        f"{len(comparison.new)} calls new, {len(comparison.gone)} gone",
+        comparison.words,
+        *_section("Worse", comparison.worse),
+        *_section("New failures", comparison.new_failures),
+        *_section("Better", comparison.better),
+        *_section("Judged on one side only", comparison.unjudged),
+        *_tools(comparison),
+        *_metrics(comparison),
+    ]
+    return "\n".join(lines)
+
+
+def _section(title: str, changes: Sequence[Change]) -> Iterator[str]:
+    if not changes:
+        return
+    yield f"\n{title} ({len(changes)})"
+    for one in changes[:_MOST]:
+        moved = f"{_words(one.before)} -> {_words(one.after)}"
+        where = f"{one.model}:{one.trajectory}:{one.call}"
+        yield f"  {one_line(where, 90)}  {one_line(one.tool or '?', 60)}  {moved}  {one_line(one.message, 100)}"
+    if len(changes) > _MOST:
+        yield f"  ... and {len(changes) - _MOST} more; --json has them all"
+
+
+def _tools(comparison: Comparison) -> Iterator[str]:
+    if comparison.tools:
+        yield "\nFailures by tool"
+    for tool in comparison.tools[:_MOST]:
+        yield (
+            f"  {one_line(tool.tool, 60)}: {tool.before} of {tool.calls_before} before, "
+            f"{tool.after} of {tool.calls_after} after"
+        )
+
+
+def _metrics(comparison: Comparison) -> Iterator[str]:
+    if comparison.metrics:
+        yield "\nAlignment"
+    for one in comparison.metrics:
+        name = one.metric.replace("_", " ")
+        moved = f"{one.before:.3f} -> {one.after:.3f} ({one.after - one.before:+.3f})"
+        yield f"  {one_line(one.model, 40)}  {name}: {moved}"
+
+
+def _words(outcome: Outcome | None) -> str:
+    return str(outcome).replace("_", " ") if outcome else "none"

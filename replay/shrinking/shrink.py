@@ -1,0 +1,201 @@
+"""From a failing call in a long trajectory to the few calls that it takes to fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from replay.dag import Graph
+from replay.engine import facts_of
+from replay.errors import NoServerReachedError, UsageError
+from replay.interpreter import Fleet, Interpreter
+from replay.outcomes import read_name
+from replay.records import Outcome, Server, Trajectory
+from replay.redaction import Redactor
+from replay.replayer import FAILURES, Settled
+from replay.shrinking.arguments import bound_pointers, shorter, with_arguments
+from replay.shrinking.reduce import Reduction
+from replay.shrinking.trial import Failure, Trials, part_of
+
+MOST_REPLAYS = 58
+_RESERVED = 3
+"""Replays that are kept back: the first, and those of what is written."""
+
+
+@dataclass(frozen=True)
+class Shrunk:
+    """The smallest trajectory that was found to fail in the same way."""
+
+    trajectory: Trajectory
+    """Without secrets: what is written."""
+    position: str
+    settled: Settled
+    """How the call came out when this very trajectory was replayed for the last time."""
+    replays: int
+    calls_before: int
+    servers: dict[str, Server]
+    redaction_matters: bool
+    """With the secrets taken out the call comes out otherwise."""
+
+
+async def shrink(
+    trajectory: Trajectory,
+    position: str,
+    fleet: Fleet,
+    *,
+    logs: Path,
+    allowed: frozenset[str] = frozenset(),
+    most_replays: int = MOST_REPLAYS,
+    tell: Callable[[str], None] = lambda text: None,
+) -> Shrunk:
+    """Find the fewest calls, and then the shortest arguments, with which a call still fails in the same way.
+
+    Args:
+        trajectory: with its data edges.
+        position: of the failing call.
+        fleet: the servers.
+        logs: directory for the servers' stderr.
+        allowed: servers whose effects the user allowed.
+        most_replays: after which the smallest so far stands.
+        tell: is told how it goes on.
+
+    Raises:
+        UsageError: the call does not fail when it is replayed.
+        NoServerReachedError: its server does not start.
+    """
+    fleet = _fresh_for_each(fleet, allowed)
+    whole = _up_to(trajectory, position)
+    names = _servers_of(whole, fleet)
+    async with Interpreter(fleet, names=names, logs=logs) as interpreter:
+        await interpreter.start()
+        trials = Trials(interpreter, facts_of(fleet), allowed)
+        first, settled = await trials.failure(whole, position)
+        _check(first, settled, position)
+        tell(f"{position} fails: {settled.verdict.message}")
+        search = _Search(trials, whole, position, first, most_replays - _RESERVED, tell)
+        small = await search.shorten(await search.fewest())
+        return await _finish(trials, small, first, whole, position, fleet, dict(interpreter.servers))
+
+
+class _Search:
+    """The two passes: fewer calls, then shorter arguments."""
+
+    def __init__(
+        self,
+        trials: Trials,
+        whole: Trajectory,
+        position: str,
+        failure: Failure,
+        budget: int,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._trials, self._whole, self._position = trials, whole, position
+        self._failure, self._budget, self._tell = failure, budget, tell
+
+    async def fewest(self) -> Trajectory:
+        """The calls that the failure needs: the ancestors in the graph first, then delta debugging."""
+        earlier = [call.position for call in self._whole.calls() if call.position != self._position]
+        ancestors = [one for one in Graph(self._whole).ancestors(self._position) if one in set(earlier)]
+
+        async def fails(positions: Sequence[str]) -> bool:
+            same = await self._fails(part_of(self._whole, [*positions, self._position]))
+            self._tell(f"replay {self._trials.count}: {len(positions) + 1} calls, {'the same' if same else 'not so'}")
+            return same
+
+        reduction: Reduction[str] = Reduction(fails, self._left)
+        needed = await reduction.smallest(earlier, guess=ancestors)
+        return part_of(self._whole, [*needed, self._position])
+
+    async def shorten(self, trajectory: Trajectory) -> Trajectory:
+        """Shorter arguments, one thing at a time, as long as replays are left."""
+        for position in [call.position for call in reversed(list(trajectory.calls()))]:
+            progress = True
+            while progress and self._left > 0:
+                progress = False
+                for arguments in self._candidates(trajectory, position):
+                    candidate = with_arguments(trajectory, position, arguments)
+                    if self._left <= 0:
+                        return trajectory
+                    if await self._fails(candidate):
+                        trajectory, progress = candidate, True
+                        self._tell(f"replay {self._trials.count}: shorter arguments in {position}")
+                        break
+        return trajectory
+
+    @property
+    def _left(self) -> int:
+        return self._budget - self._trials.count
+
+    def _candidates(self, trajectory: Trajectory, position: str) -> list[dict[str, object]]:
+        call = next(call for call in trajectory.calls() if call.position == position)
+        if not call.arguments:
+            return []
+        server, name = read_name(call.name or "", self._trials.registry.server_names)
+        known = self._trials.registry.servers.get(server or "")
+        return list(shorter(call, known.tool(name) if known else None, bound_pointers(trajectory, position)))
+
+    async def _fails(self, trajectory: Trajectory) -> bool:
+        failure, _ = await self._trials.failure(trajectory, self._position)
+        return failure == self._failure
+
+
+async def _finish(
+    trials: Trials,
+    small: Trajectory,
+    failure: Failure,
+    whole: Trajectory,
+    position: str,
+    fleet: Fleet,
+    servers: dict[str, Server],
+) -> Shrunk:
+    """Take the secrets out, and replay once more what will be written."""
+    redactor = Redactor(fleet.secrets())
+    cleaned = Trajectory.model_validate(redactor.json(small.model_dump(mode="json")))
+    again, settled = await trials.failure(cleaned, position)
+    changed = cleaned != small
+    if again != failure and not changed:
+        raise UsageError(f"{position} does not fail the same way each time: it is flaky, and nothing was written")
+    needed = trials.servers(cleaned)
+    return Shrunk(
+        trajectory=cleaned,
+        position=position,
+        settled=settled,
+        replays=trials.count,
+        calls_before=sum(1 for _ in whole.calls()),
+        servers={name: server for name, server in servers.items() if name in needed},
+        redaction_matters=again != failure,
+    )
+
+
+def _check(failure: Failure, settled: Settled, position: str) -> None:
+    if failure.outcome in FAILURES:
+        return
+    if failure.outcome is Outcome.INCONCLUSIVE:
+        raise NoServerReachedError(f"{position} cannot be shrunk: it is inconclusive, {settled.verdict.message}")
+    raise UsageError(f"{position} cannot be shrunk: replayed it comes out as {failure.outcome}")
+
+
+def _up_to(trajectory: Trajectory, position: str) -> Trajectory:
+    """The calls of earlier steps, and the one itself."""
+    step = next(
+        number for number, step in enumerate(trajectory.steps) if any(call.position == position for call in step.calls)
+    )
+    earlier = [call.position for step in trajectory.steps[:step] for call in step.calls]
+    return part_of(trajectory, [*earlier, position])
+
+
+def _servers_of(trajectory: Trajectory, fleet: Fleet) -> list[str]:
+    names = {read_name(call.name, fleet.servers).server for call in trajectory.calls() if call.name}
+    return [name for name in fleet.servers if name in names]
+
+
+def _fresh_for_each(fleet: Fleet, allowed: frozenset[str]) -> Fleet:
+    """The fleet with a process of its own in each replay for every server that a call may change."""
+    servers = {
+        name: spec.model_copy(update={"state": "trajectory"})
+        if spec.command is not None and (spec.effects != "read-only" or name in allowed)
+        else spec
+        for name, spec in fleet.servers.items()
+    }
+    return fleet.model_copy(update={"servers": servers})

@@ -1,0 +1,40 @@
+"""Accounts in memory: a `withdraw` fails as frozen only after `open`, `deposit` and `freeze` of the same account."""
+
+from raw import RefusedError, serve, text, tool
+
+accounts = {}
+
+
+def call(name, arguments):
+    account = accounts.get(arguments.get("account"))
+    if name == "remark":
+        return text("noted")
+    if name == "open":
+        accounts[arguments["account"]] = {"balance": 0, "frozen": False}
+        return text("opened")
+    if account is None:
+        return text(f"Account '{arguments.get('account')}' does not exist", isError=True)
+    if name == "deposit":
+        account["balance"] += 100
+        return text("deposited")
+    if name == "freeze":
+        account["frozen"] = True
+        return text("frozen")
+    if account["balance"] < 100:
+        return text("Invalid amount: the balance must be at least 100", isError=True)
+    if account["frozen"]:
+        raise RefusedError(-32602, "Invalid account: it must not be frozen")
+    return text("withdrawn")
+
+
+TOOLS = [
+    tool("open", "account"),
+    tool("deposit", "account"),
+    tool("freeze", "account"),
+    tool("withdraw", "account"),
+    tool("remark"),
+]
+TOOLS[3]["inputSchema"]["properties"]["memo"] = {"type": "string"}
+
+if __name__ == "__main__":
+    serve(TOOLS, call, name="bank", version="4.2")
