@@ -121,7 +121,7 @@ def test_recorded_and_replayed_classes_agree_on_every_call(
 
 
 def agree(row: dict[str, Any]) -> bool:
-    """A call that an early rung decides is not sent again: then the recorded class must agree with that rung's."""
-    if row["outcome"] == Outcome.ILLEGAL_FORMAT:
+    """Both classes are there and the same; but what is no call, or no tool, is not sent again."""
+    if row["outcome"] in {Outcome.ILLEGAL_FORMAT, Outcome.UNKNOWN_TOOL}:
         return row["replayed"] is None
-    return row["recorded"] == (row["replayed"] or row["outcome"])
+    return row["recorded"] is not None and row["recorded"] == row["replayed"]
