@@ -84,7 +84,7 @@ def _insert(db: sqlite3.Connection, row: int, alignment: Alignment, reference: R
 
 
 def _packed(record: Record) -> bytes:
-    return pack(record.model_dump(mode="json", exclude_none=True))
+    return pack(record.model_dump(mode="json"))
 
 
 def _packed_calls(calls: Iterable[SignedCall]) -> bytes:

@@ -1,4 +1,4 @@
-"""The filter language: `outcome:not_found server:excel model:gpt tool:create* certainty:fallback drift:different words`.
+"""The filter language: `outcome:not_found server:excel model:gpt tool:create* drift:different words`.
 
 One grammar for the browser and the reports. A filter is parsed against the names that the run knows, so that a slip
 is an error with the nearest names, and an SQL condition never needs a pattern.
@@ -148,14 +148,15 @@ class Filter:
     def _single(self, term: Term, call: str, trajectory: str) -> tuple[str, tuple[object, ...]]:
         negation = "NOT " if term.negated else ""
         if term.key == "task":
-            inner = f"SELECT id FROM trajectories WHERE ifnull(task_type, '') IN ({', '.join('?' * len(term.values))})"
+            marks = ", ".join("?" * len(term.values))
+            inner = f"SELECT id FROM trajectories WHERE ifnull(task_type, '') IN ({marks})"  # noqa: S608
             return f"{trajectory} {negation}IN ({inner})", term.values
         if term.key == "trajectory":
             inner = "SELECT id FROM trajectories WHERE lower(name) GLOB ?"
             return f"{trajectory} {negation}IN ({inner})", (_glob(term.written),)
         if self.full_text:
             query = " AND ".join(f'"{word}"*' for word in _WORD.findall(term.written))
-            return f"{call} {negation}IN (SELECT rowid FROM words WHERE words MATCH ?)", (query,)
+            return f"{call} {negation}IN (SELECT rowid FROM words WHERE words MATCH ?)", (query,)  # noqa: S608
         inner = (
             "SELECT id FROM calls WHERE instr(lower(ifnull(server, '') || ' ' || ifnull(tool, '') || ' ' || "
             "ifnull(arguments, '') || ' ' || message), ?)"

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar, cast
 
-from textual import on
-from textual.app import App
+from textual import on, work
+from textual.app import App, SuspendNotSupported
 from textual.binding import Binding, BindingType
 
-from replay.runfile.filters import Filter
+from replay.errors import ReplayError
+from replay.runfile import queries
+from replay.runfile.filters import Filter, Vocabulary
+from replay.runfile.queries import StoredTrajectory
+from replay.text import printable
+from replay.tui import diagnoses, handing_on
 from replay.tui.messages import ShowCalls, ShowTrajectory
+from replay.tui.palette import ActionProvider, NameProvider
+from replay.tui.screens.alignment import AlignmentScreen
 from replay.tui.screens.base import RunScreen
 from replay.tui.screens.calls import CallsScreen
+from replay.tui.screens.compare import CompareScreen
+from replay.tui.screens.export import Export, ExportScreen
+from replay.tui.screens.help import HelpScreen
 from replay.tui.screens.overview import OverviewScreen
 from replay.tui.screens.trajectory import TrajectoryScreen
 from replay.tui.session import Session
@@ -29,15 +40,18 @@ class BrowseApp(App[None]):
         session: the open run; the caller closes it.
         clipboard_file: copied text is also written there.
         theme: `replay-dark`, `replay-light` or any theme of Textual's.
+        start: a filter; begin with the calls that match it.
     """
 
     TITLE = "replay"
-    ENABLE_COMMAND_PALETTE = True
+    COMMANDS = {lambda: ActionProvider, lambda: NameProvider}  # noqa: RUF012
     COMMAND_PALETTE_BINDING = "ctrl+p"
     MODES = {  # noqa: RUF012
         "overview": OverviewScreen,
         "calls": CallsScreen,
         "trajectory": TrajectoryScreen,
+        "alignment": AlignmentScreen,
+        "compare": CompareScreen,
     }
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("1", "go('overview')", "Overview", show=False, tooltip="How each model did"),
@@ -47,6 +61,9 @@ class BrowseApp(App[None]):
         Binding("5", "go('compare')", "Compare", show=False, tooltip="Two models, or two runs"),
         Binding("question_mark", "help", "Keys", key_display="?", tooltip="The keys of this screen"),
         Binding("ctrl+p", "command_palette", "Find", tooltip="Every action; any task, tool or model by name"),
+        Binding("y", "copy_diagnosis", "Copy", show=False, tooltip="Copy the diagnosis of the call as Markdown"),
+        Binding("e", "export", "Export", show=False, tooltip="Write a report: of the call, or of the whole run"),
+        Binding("o", "open_source", "Source", show=False, tooltip="Open the results file where the trajectory begins"),
         Binding("t", "theme", "Light/dark", show=False, tooltip="Light or dark colours"),
         Binding("q", "quit", "Quit", tooltip="Leave the browser"),
         Binding("escape", "back", "Back", show=False, tooltip="Back to the screen before"),
@@ -60,8 +77,11 @@ class BrowseApp(App[None]):
     Footer { height: 1; }
     """
 
-    def __init__(self, session: Session, *, clipboard_file: Path | None = None, theme: str = DARK.name) -> None:
+    def __init__(
+        self, session: Session, *, clipboard_file: Path | None = None, theme: str = DARK.name, start: str | None = None
+    ) -> None:
         super().__init__()
+        self._start = start
         self.session = session
         self.clipboard_file = clipboard_file
         self.filter = Filter()
@@ -81,7 +101,17 @@ class BrowseApp(App[None]):
     async def on_mount(self) -> None:
         """Begin with the overview, and look at the file from time to time."""
         await self.switch_mode("overview")
+        self._warm_names()
+        if self._start:
+            self.post_message(ShowCalls(self._start))
         self.set_interval(_POLL, self.look)
+
+    @work(thread=True, exclusive=True, group="names", exit_on_error=False)
+    def _warm_names(self) -> None:
+        """Read the names for completion before they are needed: in a big run it takes a moment."""
+        with self.session.aside() as run:
+            names = Vocabulary.of(run.connection)
+        self.call_from_thread(self.session.learn, names)
 
     def look(self) -> None:
         """See whether the run grew, was replaced or vanished."""
@@ -95,6 +125,7 @@ class BrowseApp(App[None]):
         for screen in self._run_screens():
             screen.tell_state()
         if changed != "gone":
+            self._warm_names()
             self._current().reload()
 
     def _run_screens(self) -> Iterable[RunScreen]:
@@ -111,7 +142,7 @@ class BrowseApp(App[None]):
             self._history.append(self.current_mode)
             await self.switch_mode(name)
 
-    def action_back(self) -> None:
+    async def action_back(self) -> None:
         """Go back to the screen before."""
         self.go_back()
 
@@ -137,3 +168,80 @@ class BrowseApp(App[None]):
         self.theme = LIGHT.name if self.current_theme.dark else DARK.name
         for widget in self.screen.walk_children():
             widget.refresh()
+
+    def action_help(self) -> None:
+        """The keys of this screen."""
+        if isinstance(self.screen, RunScreen):
+            self.push_screen(HelpScreen(self.screen))
+
+    # --- what leaves the browser
+
+    def _selected(self) -> tuple[StoredTrajectory, str] | None:
+        """The selected call; says so where there is none."""
+        screen = self.screen
+        selected = screen.selected_call() if isinstance(screen, RunScreen) else None
+        stored = queries.stored_trajectory(self.session.connection, selected[0]) if selected else None
+        if selected is None or stored is None:
+            self.notify("select a call first: in the list of calls, or in a trajectory", timeout=3)
+            return None
+        return stored, selected[1]
+
+    def action_copy_diagnosis(self) -> None:
+        """Copy the diagnosis of the selected call as Markdown."""
+        if (selected := self._selected()) is not None:
+            self._copy(*selected)
+
+    @work(thread=True, exclusive=True, group="copy", exit_on_error=False)
+    def _copy(self, stored: StoredTrajectory, position: str) -> None:
+        try:
+            with self.session.aside() as run:
+                text = diagnoses.markdown(run, stored, position)
+        except ReplayError as error:
+            self.call_from_thread(self.notify, printable(str(error)), severity="error", markup=False)
+            return
+        self.call_from_thread(self._copied, f"{stored.record.id}:{position}", text)
+
+    def _copied(self, name: str, text: str) -> None:
+        self.copy_to_clipboard(handing_on.encodable(text))
+        path = self.clipboard_file or handing_on.default_clipboard_file()
+        try:
+            handing_on.keep(text, path)
+            where = f"\nalso in {path}"
+        except OSError as error:
+            where = f"\n{path} cannot be written: {error.strerror}"
+        self.notify(printable(f"{name}, {len(text):,} characters{where}"), title="Diagnosis copied", markup=False)
+
+    def action_export(self) -> None:
+        """Ask which report, and where to."""
+        screen = self.screen
+        selected = screen.selected_call() if isinstance(screen, RunScreen) else None
+        stored = queries.stored_trajectory(self.session.connection, selected[0]) if selected else None
+        call = diagnoses.reference(stored, selected[1]) if selected and stored else None
+
+        def wanted(export: Export | None) -> None:
+            if export is not None:
+                self._export(export, None if export.whole else call)
+
+        self.push_screen(ExportScreen(call), wanted)
+
+    @work(thread=True, group="export", exit_on_error=False)
+    def _export(self, export: Export, call: str | None) -> None:
+        try:
+            with self.session.aside() as run:
+                handing_on.keep(diagnoses.export(run, export.format, call), export.path)
+        except (ReplayError, OSError, ImportError) as error:
+            self.call_from_thread(self.notify, printable(f"not exported: {error}"), severity="error", markup=False)
+            return
+        self.call_from_thread(self.notify, printable(f"wrote {export.path}"), title="Exported", markup=False)
+
+    def action_open_source(self) -> None:
+        """Open the results file in the editor, or say where to look."""
+        if (selected := self._selected()) is None:
+            return
+        path, line, position = handing_on.source_place(selected[0])
+        problem: str | None = "this terminal cannot be left for an editor"
+        with suppress(SuspendNotSupported), self.suspend():
+            problem = handing_on.open_in_editor(path, line)
+        place = f"{path}:{line}" if line else f"{path} {position}"
+        said = printable(f"{place} {position}" if line else place)
+        self.notify(f"{said}\n{problem}" if problem else said, title="Source", timeout=8, markup=False)

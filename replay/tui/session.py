@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import suppress
-from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from replay.errors import RunFileError
-from replay.runfile import Run, queries
+from replay.runfile import Run, queries, sides
 from replay.runfile.filters import Filter, Vocabulary, parse
 
 Change: TypeAlias = Literal["none", "grown", "replaced", "gone"]
@@ -22,27 +21,37 @@ class Session:
     Args:
         path: of the run file.
         label: how it is called on the screen; by default by its name.
+        against: a second run, to compare with.
 
     Raises:
         RunFileError: there is none, it is no run file, or it is newer than we are.
     """
 
-    def __init__(self, path: Path, label: str | None = None) -> None:
-        self.path, self.label = path, label or path.name
-        self.run = Run.read(path)
+    def __init__(self, path: Path, label: str | None = None, against: Path | None = None) -> None:
+        self.path, self.label, self.against = path, label or path.name, against
+        if against is not None:
+            Run.read(against).close()  # says in words what is wrong with it
+        self.run = self.aside()
         self._seen = queries.data_version(self.connection)
         self._inode = _inode(path)
         self._gone = False
+        self._vocabulary: Vocabulary | None = None
 
     @property
     def connection(self) -> sqlite3.Connection:
         """For short questions from the thread of the screens."""
         return self.run.connection
 
-    @cached_property
+    @property
     def vocabulary(self) -> Vocabulary:
-        """The names that the run knows; read again when it grew."""
-        return Vocabulary.of(self.connection)
+        """The names that the run knows, or knew a moment ago while it grows."""
+        if self._vocabulary is None:
+            self._vocabulary = Vocabulary.of(self.connection)
+        return self._vocabulary
+
+    def learn(self, vocabulary: Vocabulary) -> None:
+        """Take names that another thread read."""
+        self._vocabulary = vocabulary
 
     def parse(self, text: str) -> Filter:
         """Read a filter.
@@ -54,7 +63,10 @@ class Session:
 
     def aside(self) -> Run:
         """The same run for a thread of its own, which must close it."""
-        return Run.read(self.path)
+        run = Run.read(self.path)
+        if self.against is not None:
+            sides.attach(run.connection, self.against)
+        return run
 
     def change(self) -> Change:
         """What happened to the file since this was asked last."""
@@ -68,7 +80,6 @@ class Session:
             version = queries.data_version(self.connection)
             if version != self._seen:
                 self._seen = version
-                self.__dict__.pop("vocabulary", None)
                 return "grown"
         return "none"
 
@@ -78,13 +89,13 @@ class Session:
 
     def _reopen(self, inode: int) -> Change:
         try:
-            fresh = Run.read(self.path)
+            fresh = self.aside()
         except RunFileError:  # half made; the next look tells
             return "none"
         self.run.close()
         self.run, self._inode, self._gone = fresh, inode, False
         self._seen = queries.data_version(self.connection)
-        self.__dict__.pop("vocabulary", None)
+        self._vocabulary = None
         return "replaced"
 
 

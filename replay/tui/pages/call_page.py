@@ -123,16 +123,13 @@ def _arguments(writer: Writer, call: Call, verdict: Verdict | None) -> None:
     lines = json_lines(call.arguments)
     pointers = {line.pointer for line in lines}
     at = _by_line(violations, pointers)
+    wrong = writer.styles.outcome(Outcome.INVALID_ARGUMENTS)
     for line in lines[:400]:
         here = at.get(line.pointer, ()) if line.opens else ()
-        writer.code(
-            line.text[:4000], writer.styles.violation if here and line.pointer else None, "✗ " if here else "  "
-        )
+        style = writer.styles.violation if here and line.pointer else None
+        writer.code(line.text[:4000], style, "✗ " if here else "  ")
         for violation in here:
-            writer.spans(
-                (f"✗ {violation.keyword}: {violation.message}", writer.styles.outcome(Outcome.INVALID_ARGUMENTS)),
-                indent=4,
-            )
+            writer.spans((f"✗ {violation.keyword}: {violation.message}", wrong), indent=4)
         if line.opens and line.pointer in rebound:
             one = rebound[line.pointer]
             text = f"sent as {one_line(repr(one.replayed), 200)}, from the new answer of {one.producer}"

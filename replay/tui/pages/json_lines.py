@@ -17,11 +17,18 @@ class JsonLine(NamedTuple):
 
 
 def json_lines(value: Any) -> list[JsonLine]:
-    """The value as `json.dumps(..., indent=2)` writes it."""
+    """The value as `json.dumps(..., indent=2)` writes it, but short lists of plain values on one line."""
     return list(_lines(value, "", "", ""))
 
 
+_SHORT = 72
+"""Characters up to which a list of plain values stands on one line."""
+
+
 def _lines(value: Any, pointer: str, indent: str, lead: str) -> Iterator[JsonLine]:
+    if isinstance(value, list) and value and (short := _on_one_line(value)):
+        yield JsonLine(f"{indent}{lead}{short}", pointer, True)
+        return
     if isinstance(value, dict) and value:
         members = [
             (f"{json.dumps(key, ensure_ascii=False)}: ", _joined(pointer, key), item) for key, item in value.items()
@@ -32,6 +39,13 @@ def _lines(value: Any, pointer: str, indent: str, lead: str) -> Iterator[JsonLin
         yield from _nested("[", "]", members, pointer, indent, lead)
     else:
         yield JsonLine(f"{indent}{lead}{json.dumps(value, ensure_ascii=False)}", pointer, True)
+
+
+def _on_one_line(values: list[Any]) -> str:
+    if len(values) > _SHORT or any(isinstance(value, dict | list) for value in values):
+        return ""
+    text = json.dumps(values, ensure_ascii=False)
+    return text if len(text) <= _SHORT else ""
 
 
 def _nested(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from replay.records import Answer, Call
 from replay.runfile.queries import StoredTrajectory
-from replay.tui.pages.answers import text_lines
+from replay.tui.pages.answers import answer_lines, text_lines
+from replay.tui.pages.json_lines import json_lines
 from replay.tui.pages.writer import Row, Writer
 from replay.tui.theme import Palette
 
@@ -43,6 +45,27 @@ def raw_page(stored: StoredTrajectory, position: str | None, width: int, styles:
         writer.blank()
     writer.lines(text_lines(call.model_dump_json(exclude_none=True, exclude={"raw", "answer"})))
     return writer.rows
+
+
+def whole_call(call: Call, answer: Answer | None) -> str:
+    """Everything of a call, as it came."""
+    parts = [f"name: {call.name}"]
+    if call.raw is not None:
+        parts += ["", "as written:", call.raw]
+    if call.arguments is not None:
+        parts += ["", "arguments:", "\n".join(line.text for line in json_lines(call.arguments))]
+    for title, one in (("answer then:", call.answer), ("answer now:", answer)):
+        if one is not None:
+            parts += ["", title, "\n".join(answer_lines(one))]
+    return "\n".join(parts)
+
+
+def whole_task(stored: StoredTrajectory) -> str:
+    """Everything that was asked and said."""
+    record = stored.record
+    said = [f"step {number}: {step.text}" for number, step in enumerate(record.steps, 1) if step.text]
+    parts = ["question:", record.task.question or "", "", "final reply:", record.final_reply or "", "", *said]
+    return "\n".join(parts)
 
 
 def _image(reference: str) -> str:

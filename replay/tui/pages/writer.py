@@ -47,10 +47,9 @@ class Writer:
         for word, style in words:
             for number, piece in enumerate(chop_cells(word, self.width - indent)):
                 size = cell_len(piece)
-                if used + size > self.width or number:
+                if used + size > self.width + (1 if piece.endswith(" ") else 0) or number:
                     self.rows.append(row)
                     row, used = [Segment(" " * indent)], indent
-                    piece, size = piece.lstrip() or "", cell_len(piece.lstrip())
                 row.append(Segment(piece, style))
                 used += size
         self.rows.append(row)
@@ -74,22 +73,22 @@ class Writer:
         if more:
             self.spans((more, self.styles.accent), indent=2)
 
-    def difference(self, then: Sequence[str], now: Sequence[str]) -> None:
+    def difference(self, then: Sequence[str], now: Sequence[str], names: tuple[str, str] = ("then", "now")) -> None:
         """Two texts side by side where there is room, else one under the other; what differs is marked."""
         old, new = cut(then), cut(now)
         pairs = list(_paired(old[0], new[0]))
         if self.width >= 72:
-            self._beside(pairs)
+            self._beside(pairs, names)
         else:
-            self._beneath(pairs)
+            self._beneath(pairs, names)
         for more in (old[1], new[1]):
             if more:
                 self.spans((more, self.styles.accent), indent=2)
 
-    def _beside(self, pairs: Sequence[tuple[str | None, str | None, bool]]) -> None:
+    def _beside(self, pairs: Sequence[tuple[str | None, str | None, bool]], names: tuple[str, str]) -> None:
         half = (self.width - 3) // 2
-        self.rows.append([Segment("then".ljust(half), self.styles.dim), Segment(" │ ", self.styles.faint)])
-        self.rows[-1].append(Segment("now", self.styles.dim))
+        self.rows.append([Segment(names[0].ljust(half), self.styles.dim), Segment(" │ ", self.styles.faint)])
+        self.rows[-1].append(Segment(names[1], self.styles.dim))
         for then, now, same in pairs:
             left = folded(printable(then), half - 2) if then is not None else []
             right = folded(printable(now), half - 2) if now is not None else []
@@ -99,8 +98,8 @@ class Writer:
                 row += _half(right, number, half, "  " if same else "+ ", None if same else self.styles.added)
                 self.rows.append(row)
 
-    def _beneath(self, pairs: Sequence[tuple[str | None, str | None, bool]]) -> None:
-        self.rows.append([Segment("- then  + now", self.styles.dim)])
+    def _beneath(self, pairs: Sequence[tuple[str | None, str | None, bool]], names: tuple[str, str]) -> None:
+        self.rows.append([Segment(f"- {names[0]}  + {names[1]}", self.styles.dim)])
         for then, now, same in pairs:
             if same:
                 self.code(then or "")

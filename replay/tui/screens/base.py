@@ -57,6 +57,10 @@ class RunScreen(Screen[None]):
     def reload(self) -> None:
         """The run changed, or is another one: read again what is shown."""
 
+    def selected_call(self) -> tuple[int, str] | None:
+        """Trajectory row and position of the selected call; None where the screen selects none."""
+        return None
+
     def on_resize(self) -> None:
         """Say so where there is not enough room."""
         columns, lines = self.size.width, self.size.height

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Grid
 from textual.worker import get_current_worker
 
-from replay.runfile import Run, queries
+from replay.runfile import Run, aligned, queries
 from replay.runfile.filters import joined, quoted
 from replay.runfile.queries import Breakdown, Group, RootGroup
 from replay.tui.messages import ShowCalls
@@ -18,6 +18,7 @@ from replay.tui.screens.base import RunScreen
 from replay.tui.widgets.counts_table import CountsRow, CountsTable, Measure
 from replay.tui.widgets.panel_tabs import PanelTabs
 from replay.tui.widgets.row_list import RowList
+from replay.tui.widgets.scores_table import ScoresTable
 
 _PANELS: tuple[tuple[str, str, str, Breakdown | None], ...] = (
     ("servers", "Servers", "server", "server"),
@@ -27,6 +28,8 @@ _PANELS: tuple[tuple[str, str, str, Breakdown | None], ...] = (
     ("roots", "Root causes", "made others fail", None),
     ("reasons", "Inconclusive, why", "reason", "reason"),
 )
+_SCORES = "scores"
+_NAMES = (*(name for name, *_ in _PANELS), _SCORES)
 _KEYS: dict[Breakdown, str] = {"server": "server", "task_type": "task", "rule": "rule", "reason": "reason"}
 
 
@@ -44,15 +47,18 @@ class OverviewScreen(RunScreen):
         Binding("]", "panel(1)", "Next breakdown", tooltip="The next breakdown"),
     ]
     CSS = """
-    OverviewScreen CountsTable { border: round $border-blurred; border-title-color: $foreground; padding: 0 1; }
-    OverviewScreen CountsTable:focus { border: round $border; }
+    OverviewScreen RowList { border: round $border-blurred; border-title-color: $foreground; padding: 0 1; }
+    OverviewScreen RowList:focus { border: round $border; }
     OverviewScreen #models { height: auto; min-height: 4; max-height: 40%; }
     OverviewScreen #breakdowns { grid-size: 3 2; grid-gutter: 0 0; height: 1fr; }
     OverviewScreen PanelTabs { display: none; }
-    OverviewScreen.-tabbed #breakdowns { grid-size: 1 1; }
     OverviewScreen.-tabbed PanelTabs { display: block; }
-    OverviewScreen.-tabbed #breakdowns CountsTable { display: none; border-title-style: none; }
-    OverviewScreen.-tabbed #breakdowns CountsTable.-shown { display: block; }
+    OverviewScreen #scores { display: none; column-span: 2; }
+    OverviewScreen.-aligned #scores { display: block; }
+    OverviewScreen.-aligned #breakdowns { grid-size: 4 2; }
+    OverviewScreen.-tabbed #breakdowns { grid-size: 1 1; }
+    OverviewScreen.-tabbed #breakdowns RowList { display: none; column-span: 1; }
+    OverviewScreen.-tabbed #breakdowns RowList.-shown { display: block; }
     """
 
     def __init__(self) -> None:
@@ -63,11 +69,12 @@ class OverviewScreen(RunScreen):
     def compose_body(self) -> ComposeResult:
         """The models above, the breakdowns below."""
         yield CountsTable("Models", "model", id="models", shares=True)
-        yield PanelTabs([title for _, title, _, _ in _PANELS])
+        yield PanelTabs([*(title for _, title, _, _ in _PANELS), "Alignment"])
         with Grid(id="breakdowns"):
             for name, title, noun, _ in _PANELS:
                 measure: Measure = "followed" if name == "roots" else "calls" if name == "reasons" else "failed"
                 yield CountsTable(title, noun, id=name, measure=measure)
+            yield ScoresTable(id=_SCORES)
 
     def on_mount(self) -> None:
         """Start with the models."""
@@ -94,12 +101,15 @@ class OverviewScreen(RunScreen):
         self.models.show(rows)
         total = sum(row.total for row in rows)
         self.models.border_subtitle = f"{total:,} calls · {sum(count.trajectories for count in counts):,} trajectories"
+        models = aligned.aligned_models(self.session.connection)
+        self.set_class(bool(models), "-aligned")
+        self.query_one(ScoresTable).show(list(models.values()))
         self._load_breakdowns()
 
     def _load_breakdowns(self) -> None:
         one = not self._all and bool(self._files)
         files = [self._files[self.models.cursor]] if one else []
-        prefix = cast("CountsRow", self.models.selected).filter if one and self.models.selected else ""
+        prefix = self.models.selected.filter if one and self.models.selected else ""
         whose = f" · {self.models.selected.name}" if one and self.models.selected else ""
         for name, title, _, _ in _PANELS:
             self.query_one(f"#{name}").border_title = f"{title}{whose}"
@@ -126,6 +136,11 @@ class OverviewScreen(RunScreen):
         """A bar, a cell, a tool: a filter on the list of calls."""
         self.app.post_message(ShowCalls(message.filter))
 
+    @on(RowList.Chosen, f"#{_SCORES}")
+    async def scores_chosen(self) -> None:
+        """Open the alignment."""
+        await self.browser.action_go("alignment")
+
     @on(PanelTabs.Picked)
     def picked(self, message: PanelTabs.Picked) -> None:
         """A breakdown was clicked."""
@@ -142,18 +157,18 @@ class OverviewScreen(RunScreen):
 
     def action_panel(self, by: int) -> None:
         """Another breakdown."""
-        self._show_panel((self._shown + by) % len(_PANELS))
-        self.query_one(f"#{_PANELS[self._shown][0]}").focus()
+        self._show_panel((self._shown + by) % len(_NAMES))
+        self.query_one(f"#{_NAMES[self._shown]}").focus()
 
     def _show_panel(self, place: int) -> None:
         self._shown = place
         self.query_one(PanelTabs).current = place
-        for number, (name, *_) in enumerate(_PANELS):
+        for number, name in enumerate(_NAMES):
             self.query_one(f"#{name}").set_class(number == place, "-shown")
 
     def on_descendant_focus(self, event: Any) -> None:
         """The breakdown with the focus is the current one."""
-        for number, (name, *_) in enumerate(_PANELS):
+        for number, name in enumerate(_NAMES):
             if event.widget.id == name:
                 self._show_panel(number)
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container, Vertical
+from textual.containers import Container, Horizontal, Vertical
 from textual.worker import get_current_worker
 
 from replay.dag import Graph
@@ -16,12 +16,16 @@ from replay.diagnosis import Case
 from replay.records import Call
 from replay.records.finding import Finding
 from replay.runfile import queries
+from replay.runfile.filters import FAILURES
 from replay.runfile.queries import StoredCall, StoredTrajectory
 from replay.text import one_line
 from replay.tui import diagnoses
 from replay.tui.pages.call_page import CallFacts, call_page
-from replay.tui.pages.task_page import raw_page, task_page
+from replay.tui.pages.task_page import raw_page, task_page, whole_call, whole_task
+from replay.tui.pages.writer import Row
 from replay.tui.screens.base import RunScreen
+from replay.tui.screens.whole_text import WholeTextScreen
+from replay.tui.theme import Palette
 from replay.tui.widgets.dag_view import DagView, box_of
 from replay.tui.widgets.panel_tabs import PanelTabs
 from replay.tui.widgets.text_page import TextPage
@@ -35,11 +39,9 @@ class TrajectoryScreen(RunScreen):
     NAME = "trajectory"
     PURPOSE = "A trajectory as a graph of calls, and the selected call with all that is known of it."
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "n", "failure(1)", "Next failure", tooltip="The next failure that the filter matches, in any trajectory"
-        ),
+        Binding("n", "failure(1)", "Next failure", tooltip="The next failure that the filter matches, anywhere"),
         Binding("N", "failure(-1)", "Previous failure", show=False, tooltip="The failure before"),
-        Binding("y", "app.copy_diagnosis", "Copy", tooltip="Copy the diagnosis as Markdown"),
+        Binding("y", "app.copy_diagnosis", "Copy", tooltip="Copy the diagnosis of the call as Markdown"),
         Binding("c", "cause", "Cause", tooltip="Go to the call that made this one fail"),
         Binding("]", "tab(1)", "Call/task/raw", tooltip="The call, its task, what the model wrote"),
         Binding("[", "tab(-1)", "Panel", show=False, tooltip="The panel to the left"),
@@ -49,16 +51,16 @@ class TrajectoryScreen(RunScreen):
     ]
     CSS = """
     TrajectoryScreen #body { layout: vertical; height: 1fr; }
-    TrajectoryScreen DagView { height: 11; border: round $border-blurred; }
+    TrajectoryScreen DagView { height: auto; max-height: 11; border: round $border-blurred; }
     TrajectoryScreen DagView:focus { border: round $border; }
     TrajectoryScreen #panel { height: 1fr; }
     TrajectoryScreen TextPage { border: round $border-blurred; }
     TrajectoryScreen TextPage:focus { border: round $border; }
-    TrajectoryScreen.-high.-narrow DagView { height: 40%; }
-    TrajectoryScreen.-normal.-high DagView { height: 40%; }
-    TrajectoryScreen.-wide #body { layout: horizontal; }
-    TrajectoryScreen.-wide DagView { height: 1fr; width: 55%; }
-    TrajectoryScreen.-wide #panel { width: 45%; }
+    TrajectoryScreen.-high DagView { max-height: 42%; }
+    TrajectoryScreen #pages { height: 1fr; }
+    TrajectoryScreen #beside { display: none; width: 1fr; }
+    TrajectoryScreen #page { width: 2fr; }
+    TrajectoryScreen.-wide #beside { display: block; }
     """
 
     def __init__(self) -> None:
@@ -77,7 +79,9 @@ class TrajectoryScreen(RunScreen):
             yield DagView()
             with Vertical(id="panel"):
                 yield PanelTabs(_TABS)
-                yield TextPage(id="page")
+                with Horizontal(id="pages"):
+                    yield TextPage(id="page")
+                    yield TextPage(id="beside")
 
     @property
     def dag(self) -> DagView:
@@ -148,9 +152,7 @@ class TrajectoryScreen(RunScreen):
 
     def _first_failure(self) -> str | None:
         kinds = (
-            {call.position for call in self.stored.calls if call.verdict.outcome in queries.FAILURES}
-            if self.stored
-            else set()
+            {call.position for call in self.stored.calls if call.verdict.outcome in FAILURES} if self.stored else set()
         )
         return next((position for position in self._calls if position in kinds), None)
 
@@ -164,6 +166,7 @@ class TrajectoryScreen(RunScreen):
         if stored is None:
             return
         self.query_one(PanelTabs).current = self._tab
+        self.query_one("#beside", TextPage).show(partial(raw_page if self._tab == 1 else _task, stored, position))
         if self._tab == 1:
             self.page.show(partial(task_page, stored), stay=stay)
         elif self._tab == 2:
@@ -240,10 +243,24 @@ class TrajectoryScreen(RunScreen):
         self._show_panel(stay=False)
 
     def action_whole(self) -> None:
-        """Page through the whole of the call."""
+        """Page through the whole of what is in the panel."""
+        stored, position = self.stored, self.dag.selected
+        if stored is None or position is None:
+            return
+        if self._tab == 1:
+            self.app.push_screen(WholeTextScreen(f"Task {one_line(stored.record.id, 40)}", whole_task(stored)))
+            return
+        known = self._verdicts.get(position)
+        answer = queries.stored_answer(self.session.run, known.answer_key) if known else None
+        text = whole_call(self._calls[position], answer)
+        self.app.push_screen(WholeTextScreen(f"{position} of {one_line(stored.record.id, 40)}", text))
 
     def selected_call(self) -> tuple[int, str] | None:
         """Trajectory row and position of the selected call."""
         if self.stored is None or self.dag.selected is None:
             return None
         return self.stored.row, self.dag.selected
+
+
+def _task(stored: StoredTrajectory, _position: str | None, width: int, styles: Palette) -> list[Row]:
+    return task_page(stored, width, styles)

@@ -236,6 +236,6 @@ class CallsTable(RowList):
         if offset is not None and offset.y == 0 and place is not None:
             key = self.columns(self.scrollable_content_region.width)[place].key
             if key in ORDERS:
-                order = ORDERS[ORDERS.index(cast("Order", key))]
+                order = next(one for one in ORDERS if one == key)
                 self.sort_by(order, descending=order == self.order and not self.descending)
             event.prevent_default()

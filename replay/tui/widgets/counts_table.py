@@ -90,7 +90,7 @@ class CountsTable(RowList):
         """As many numbers as there is room for; the bar takes what is left."""
         if width < 58:
             return (Column(self._noun, min(16, width // 2), 2), Column("", 6, 2), Column(self._measure, 8, right=True))
-        number = 7 if self._shares else 6
+        number = 7 if width >= 90 else 6
         outcomes = [Column(f"{LETTERS[outcome]}", number, right=True, key=outcome) for outcome in SHOWN]
         return (Column(self._noun, 14, 2), Column("calls", 7, right=True), Column("", 6, 3), *outcomes)
 

@@ -71,6 +71,7 @@ class DagView(ScrollView, can_focus=True):
         self._graph, self._calls = graph, calls
         self._arrange()
         known = self._layout.boxes
+        self.refresh(layout=True)
         self.select(selected if selected in known else next(iter(known), None), tell=False)
 
     def _arrange(self) -> None:
@@ -108,6 +109,10 @@ class DagView(ScrollView, can_focus=True):
 
     # --- drawing
 
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As high as the drawing, with the line of the steps and a scrollbar."""
+        return self._layout.height + 1
+
     def render_line(self, y: int) -> Strip:
         """A line: the numbers of the steps, then the drawing."""
         width = self.scrollable_content_region.width
@@ -139,10 +144,10 @@ class DagView(ScrollView, can_focus=True):
         segments: list[Segment] = []
         every, marked = self._layout.masks(line, start, width, self._chosen)
         arrows = {x - start: edge in self._chosen for x, edge in self._layout.arrows.get(line, ())}
-        row, within = divmod(line, PITCH)
+        within = line % PITCH
         x = 0
         while x < width:
-            column, inside = divmod(x + start, self._layout.stride)
+            inside = (x + start) % self._layout.stride
             position = self._layout.at(x + start, line) if within < BOX_HEIGHT else None
             if position is None:
                 segments.append(_edge_cell(x, every, marked, arrows, styles))

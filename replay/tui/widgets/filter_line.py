@@ -15,7 +15,7 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from replay.errors import UsageError
-from replay.runfile.filters import Candidate, Filter, complete
+from replay.runfile.filters import KEYS, Candidate, Filter, complete
 from replay.tui.strips import Cell, Column
 from replay.tui.widgets.row_list import RowList
 
@@ -101,7 +101,8 @@ class FilterLine(Vertical):
     FilterLine { height: auto; }
     FilterLine Horizontal { height: 1; background: $panel; }
     FilterLine #slash { width: 3; color: $accent; text-style: bold; padding: 0 1; }
-    FilterLine FilterInput, FilterLine FilterInput:focus { border: none; height: 1; padding: 0; background: $panel; }
+    FilterLine FilterInput, FilterLine FilterInput:focus { border: none; height: 1; width: 1fr; padding: 0;
+      background: $panel; }
     FilterLine #count { width: auto; padding: 0 1; color: $foreground 70%; }
     FilterLine #mistake { height: auto; color: $error; padding: 0 1; display: none; }
     """
@@ -190,7 +191,7 @@ class FilterLine(Vertical):
 
     def _apply(self, *, finished: bool) -> bool:
         mistake = self.query_one("#mistake", Static)
-        text = self.field.value.strip()
+        text = (self.field.value if finished else self._finished_part()).strip()
         try:
             parsed = cast("BrowseApp", self.app).session.parse(text)
         except UsageError as error:
@@ -202,6 +203,12 @@ class FilterLine(Vertical):
             self._applied = text
             self.post_message(self.Applied(parsed, finished))
         return True
+
+    def _finished_part(self) -> str:
+        """What was typed, without a last word that may yet become a key."""
+        head, space, last = self.field.value.rpartition(" ")
+        begun = self.field.has_focus and ":" not in last and last and any(key.startswith(last) for key in KEYS)
+        return head if begun else f"{head}{space}{last}"
 
     def _offer(self) -> None:
         vocabulary = cast("BrowseApp", self.app).session.vocabulary

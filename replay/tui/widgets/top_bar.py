@@ -58,8 +58,6 @@ class TopBar(Widget):
             start += len(label) + 2
 
     def _labels(self) -> list[tuple[str, str]]:
-        if self.size.width >= 100:
+        if self.size.width >= 75:
             return list(TABS)
-        return [
-            (name, label if name == self._current else label[: 5 if len(label) > 9 else None]) for name, label in TABS
-        ]
+        return [(name, label if name == self._current else label[:1]) for name, label in TABS]

@@ -1,0 +1,137 @@
+"""`replay browse`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from replay.cli.options import DEFAULT_FLEET, DEFAULT_RUN, names_option, tell
+from replay.errors import InputError, RunFileError, UsageError
+
+if TYPE_CHECKING:
+    from replay.formats import ResultsFile
+
+EXAMPLES = """\b
+Examples:
+  replay browse
+  replay browse results/*.json
+  replay browse --run after.db --against before.db
+  replay browse --run nightly.db --filter 'outcome:not_found server:excel'
+"""
+_SQLITE = b"SQLite format 3\x00"
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--run",
+    "run_path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help=f"The run file; with results files, the one that they are added to.  [default: {DEFAULT_RUN}]",
+)
+@click.option(
+    "--against",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="RUN",
+    help="A second run file, to compare with.",
+)
+@click.option("--filter", "filter_text", metavar="FILTER", help="Begin with the list of the calls that match.")
+@click.option("--light", is_flag=True, help="Dark letters on a light ground; `t` changes it.")
+@click.option(
+    "--clipboard-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    envvar="REPLAY_CLIPBOARD_FILE",
+    help="Where `y` also writes what it copies, for terminals without a clipboard.",
+)
+@names_option
+def browse(
+    files: tuple[Path, ...],
+    run_path: Path | None,
+    against: Path | None,
+    filter_text: str | None,
+    light: bool,
+    clipboard_file: Path | None,
+    names: str | None,
+) -> None:
+    """Browse the failures of a run in the terminal.
+
+    Without FILES the run file is opened. FILES are a run file, or results files: those are judged by their recorded
+    answers first, as `replay classify --offline` does, into a run that is thrown away unless --run names one.
+    """
+    _check_terminal()
+    if len(files) == 1 and run_path is None and _is_run(files[0]):
+        run_path, files = files[0], ()
+    from replay.tui import browse_run
+
+    shown: Any = {
+        "against": against,
+        "filter_text": filter_text,
+        "light": light,
+        "clipboard_file": clipboard_file,
+    }
+    if not files:
+        browse_run(run_path or DEFAULT_RUN, **shown)
+        return
+    with TemporaryDirectory(prefix="replay-") as directory:
+        target = run_path or Path(directory) / "replay-run.db"
+        _classify(files, target, names)
+        label = None if run_path else f"{len(files)} results {'file' if len(files) == 1 else 'files'}, offline"
+        browse_run(target, label=label, **shown)
+
+
+def _check_terminal() -> None:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("browse needs a terminal; for a file or a pipe use: replay report")
+    if os.environ.get("TERM", "dumb") == "dumb":
+        raise UsageError("this terminal (TERM=dumb) cannot show the browser; use: replay report, or set TERM")
+
+
+def _is_run(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_SQLITE)) == _SQLITE
+    except OSError:
+        return False
+
+
+def _classify(files: tuple[Path, ...], target: Path, names: str | None) -> None:
+    """Judge results files by their recorded answers."""
+    import anyio
+
+    from replay.engine import Options, Progress, classify_stored
+    from replay.interpreter import Fleet
+    from replay.redaction import Redactor
+    from replay.runfile import Run
+
+    opened = _open(files, names)
+    fleet = Fleet.load(DEFAULT_FLEET) if DEFAULT_FLEET.exists() else None
+    total = sum(file.calls for file in opened)
+    tell(f"judging {total} {'call' if total == 1 else 'calls'} by their recorded answers ...")
+
+    async def judge() -> None:
+        with Run.open(target, redactor=Redactor(fleet.secrets() if fleet else ())) as run:
+            await classify_stored(run, opened, Options(offline=True), progress=Progress(), fleet=fleet)
+
+    anyio.run(judge)
+
+
+def _open(files: tuple[Path, ...], names: str | None) -> list[ResultsFile]:
+    """The files that can be read; what is wrong with the others is told."""
+    from replay.formats import FileNames, open_file
+
+    opened: list[ResultsFile] = []
+    for path in files:
+        if _is_run(path):
+            raise RunFileError(str(path), "a run file does not go together with other files; open it alone")
+        try:
+            opened.append(open_file(path, FileNames(names)))
+        except InputError as error:
+            tell(f"{error}")
+    if not opened:
+        raise UsageError("none of the files could be read")
+    return opened
