@@ -113,6 +113,7 @@ async def classify_live(
         servers = interpreter.servers
         run.save_servers(servers.values())
         run.save_facts(facts)
+        run.save_trials(options.trials)
         if names and all(server.error is not None for server in servers.values()):
             reasons = "; ".join(f"{server.name}: {server.error}" for server in servers.values())
             raise NoServerReachedError(f"no server could be started ({reasons})")

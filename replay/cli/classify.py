@@ -225,6 +225,9 @@ async def _classify(
                 progress=progress,
                 on_event=tell_server_event,
             )
+    for server in run.servers().values():
+        for note in server.notes:
+            tell(f"note: {server.name}: {note}")
     if progress.kept:
         tell(f"note: {progress.kept} of {progress.total} calls had their verdict from before (--fresh starts over)")
 

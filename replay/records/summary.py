@@ -63,3 +63,7 @@ class RunSummary(Record):
     """Calls that count in no category, likewise."""
     root_causes: tuple[RootCause, ...]
     """Those that most followed from first."""
+    trials: int = 1
+    """How often each call was re-issued."""
+    flaky: tuple[FailureGroup, ...] = ()
+    """Calls whose outcome changed from trial to trial; none where there was one trial."""

@@ -30,7 +30,7 @@ def next_state(state: str, calls: Iterable[tuple[str, dict[str, Any]]]) -> str:
 
     Args:
         state: the digest before; of an empty trajectory, the digest of its workspace template, or "".
-        calls: (`server/tool`, arguments as sent) of the step's calls that reached a server with state.
+        calls: (`server/tool`, arguments as sent) of the step's calls to servers with state, answered or not.
     """
     sent = sorted(canonical(call) for call in calls)
     return _sha256(canonical([state, sent])) if sent else state

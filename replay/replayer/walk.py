@@ -87,6 +87,7 @@ class Walk:
         self._gaps = Gaps(stage.workspace_servers)
         self._state = stage.state
         self._settled: dict[str, Settled] = {}
+        self._asked: dict[str, tuple[str, dict[str, Any]]] = {}
         self._recorded = {call.position: call.answer for call in trajectory.calls() if call.answer is not None}
         self._answers: dict[str, Answer] = {}
         self._on_call: Callable[[], None] = lambda: None
@@ -134,6 +135,8 @@ class Walk:
         state = self._state if self._stage.stateful(target.server) else None
         key = answer_key(known.digest, target.tool, arguments, state)
         question = Question(target.server, target.tool, arguments, key)
+        if state is not None:
+            self._asked[call.position] = (f"{target.server}/{target.tool}", arguments)
         effects = self._stage.has_effects(target.server, target.tool)
         if call.position in self._notebook.in_flight:
             return Settled(call, _interrupted(recorded), target.server, target.tool)
@@ -223,18 +226,16 @@ class Walk:
 
     def _close(self, step: Step) -> None:
         """End a step: what its calls left behind for the later ones."""
-        sent: list[tuple[str, dict[str, Any]]] = []
         for call in step.calls:
             settled = self._with_cause(self._settled[call.position])
             self._settled[call.position] = settled
             if settled.answer is not None:
                 self._answers[call.position] = settled.answer
-                if settled.server and self._stage.stateful(settled.server):
-                    sent.append((f"{settled.server}/{settled.tool}", settled.arguments or {}))
             if self._leaves_gap(settled):
                 in_fleet = settled.server in self._registry.server_names
                 self._gaps.mark(call.position, settled.server if in_fleet else None)
-        self._state = next_state(self._state, sent)
+        asked = (self._asked[call.position] for call in step.calls if call.position in self._asked)
+        self._state = next_state(self._state, asked)
 
     def _leaves_gap(self, settled: Settled) -> bool:
         """Whether the call happened when it was recorded, may have changed something, and did not happen now alike."""

@@ -28,6 +28,10 @@ def summary_text(summary: RunSummary) -> str:
         parts.append("What went wrong most\n" + "\n".join(_aligned(map(_failure_row, summary.failures), indent=2)))
     if summary.root_causes:
         parts.append("Root causes\n" + "\n".join(f"  {line}" for line in map(root_cause_line, summary.root_causes)))
+    if summary.trials > 1:
+        rows = [*map(_failure_row, summary.flaky)]
+        found = "\n" + "\n".join(_aligned(rows, indent=2)) if rows else ": none"
+        parts.append(f"Flaky over {summary.trials} trials{found}")
     if summary.inconclusive:
         rows = map(_failure_row, summary.inconclusive)
         parts.append("Inconclusive: these count in no category\n" + "\n".join(_aligned(rows, indent=2)))

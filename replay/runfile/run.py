@@ -146,6 +146,15 @@ class Run:
         record = canonical(facts.model_dump(mode="json"))
         self.connection.execute("INSERT OR REPLACE INTO meta VALUES ('fleet', ?)", (record,))
 
+    def save_trials(self, trials: int) -> None:
+        """Keep how often each call was re-issued."""
+        self.connection.execute("INSERT OR REPLACE INTO meta VALUES ('trials', ?)", (str(trials),))
+
+    def trials(self) -> int:
+        """How often each call was re-issued."""
+        found = self.connection.execute("SELECT value FROM meta WHERE key = 'trials'").fetchone()
+        return 1 if found is None else int(found[0])
+
     def facts(self) -> FleetFacts | None:
         """What is known of the fleet; None where no live run was made."""
         found = self.connection.execute("SELECT value FROM meta WHERE key = 'fleet'").fetchone()

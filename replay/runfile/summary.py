@@ -32,6 +32,8 @@ def summarize(run: Run, *, most: int = 10) -> RunSummary:
         failures=tuple(_groups(run, f"c.outcome IN {_FAILURES}", most)),
         inconclusive=tuple(_groups(run, "c.outcome = 'inconclusive'", most)),
         root_causes=tuple(_root_causes(run, most)),
+        trials=run.trials(),
+        flaky=tuple(_groups(run, "c.details LIKE '%\"flaky\"%'", most)) if run.trials() > 1 else (),
     )
 
 
