@@ -151,15 +151,10 @@ def test_secrets_are_taken_out_and_it_says_where_the_failure_needs_one(
 def test_a_failure_that_depends_on_a_secret_is_written_without_it_and_marked(
     shrunk_from: Callable[..., Shrunk],
 ) -> None:
-    one, other = "sk-live-0123456789abcdefghij", "sk-live-zyxwvutsrq9876543210"
-    calls = [("bank/open", {"account": "A"}), ("bank/open", {"account": one}), ("bank/deposit", {"account": one})]
-    frozen = [("bank/freeze", {"account": one}), ("bank/deposit", {"account": other})]
-    shrunk = shrunk_from([*calls, *frozen, ("bank/withdraw", {"account": one})])
-    assert not shrunk.redaction_matters
-    split = [("bank/open", {"account": other}), ("bank/deposit", {"account": one})]
-    alone = shrunk_from(split)
-    assert [call.name for call in alone.trajectory.calls()] == ["bank/deposit"]
-    assert one not in alone.trajectory.model_dump_json()
+    shrunk = shrunk_from([("bank/remark", {}), ("bank/unlock", {"code": "sk-live-0123456789abcdefghij"})])
+    assert shrunk.redaction_matters
+    assert shrunk.settled.verdict.outcome == "success"
+    assert "sk-live" not in shrunk.trajectory.model_dump_json()
 
 
 def test_the_verb_writes_two_files_and_prints_one_command(tmp_path: Path, fleet_file: Path) -> None:

@@ -17,6 +17,11 @@ FORMATS = ("markdown", "html", "json", "csv", "junit", "svg")
 @click.option("--call", metavar="ID", help="One call: TRAJECTORY:s2c1, or MODEL:TRAJECTORY:s2c1.")
 @click.option("--trajectory", metavar="ID", help="One trajectory: its id, or MODEL:ID.")
 @click.option("--model", metavar="NAME", help="One model.")
+@click.option(
+    "--reference",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="What the run is scored against: its own faults are reported too.",
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
 @click.option("--force", is_flag=True, help="Overwrite the output file.")
 def report(
@@ -25,6 +30,7 @@ def report(
     call: str | None,
     trajectory: str | None,
     model: str | None,
+    reference: Path | None,
     output: Path | None,
     force: bool,
 ) -> None:
@@ -50,7 +56,7 @@ def report(
     if output is not None:
         check_free(output, force)
     with Run.read(run_path) as run:
-        text = render(run, form, call=call, trajectory=trajectory, model=model)
+        text = render(run, form, call=call, trajectory=trajectory, model=model, reference=reference)
     if output is None:
         click.echo(text, nl=False)
         return

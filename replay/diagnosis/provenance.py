@@ -32,7 +32,7 @@ def provenance_findings(case: Case, position: str) -> Iterator[Finding]:
     """Arguments of a call that stand nowhere before it."""
     placeholders = [one for one in case.scalars(position) if _is_placeholder(case, position, one)]
     yield from (_placeholder(case, position, one) for one in placeholders)
-    if not placeholders and case.outcome(position) is Outcome.NOT_FOUND:
+    if not placeholders and case.outcome(position) is Outcome.NOT_FOUND and case.rows[position].caused_by is None:
         yield from _invented(case, position)
 
 

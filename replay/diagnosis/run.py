@@ -6,8 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
+from replay.alignment.reference import Reference
 from replay.diagnosis.survey import Diagnosed, diagnosed_calls
 from replay.diagnosis.words import counted, plain, quoted
+from replay.outcomes import read_name
+from replay.records import Outcome
 from replay.records.files import CallRow
 from replay.records.finding import CallRef, Finding
 from replay.replayer import FAILURES
@@ -19,16 +22,20 @@ _FEWEST: Final = 2
 _SECONDARY: Final = frozenset({"follows-from", "later-succeeded", "outcome-moved", "rebound", "flaky"})
 
 
-def findings_of_run(run: Run, calls: Iterable[Diagnosed] | None = None) -> tuple[Finding, ...]:
+def findings_of_run(
+    run: Run, calls: Iterable[Diagnosed] | None = None, reference: Reference | None = None
+) -> tuple[Finding, ...]:
     """What the whole run shows.
 
     Args:
         run: open for reading or writing.
         calls: of the run, where they were diagnosed before.
+        reference: what the calls are scored against, where its own faults are to be found too.
     """
     known = list(diagnosed_calls(run) if calls is None else calls)
     angles = (_worst_tools, _worst_server, _schemas, _unsteady, _drifting)
-    return tuple(finding for angle in angles for finding in angle(known))
+    found = [finding for angle in angles for finding in angle(known)]
+    return (*found, *(_reference(reference, run) if reference is not None else ()))
 
 
 def _worst_tools(calls: Sequence[Diagnosed]) -> Iterator[Finding]:
@@ -116,9 +123,36 @@ def _drifting(calls: Sequence[Diagnosed]) -> Iterator[Finding]:
             scope="run",
             sentence=f"Server {quoted(server)} answered {len(moved)} of {counted(len(group), 're-issued call')} "
             f"otherwise than recorded{outcomes}.",
-            suggestion="Pin the version that the recording was made with, or record anew.",
+            suggestion="Pin the version that the recording was made with, or record anew." if changed else None,
             calls=_refs(call.row for call in [*changed, *(call for call in moved if call not in changed)]),
             details={"different": len(moved), "compared": len(group), "other_class": len(changed)},
+        )
+
+
+def _reference(reference: Reference, run: Run) -> Iterator[Finding]:
+    """Calls of the reference that no model can be scored against; of servers that the fleet lacks nothing is known."""
+    names = tuple(run.servers())
+    known = [
+        fault
+        for fault in reference.faults
+        if fault.outcome is not Outcome.UNKNOWN_TOOL or read_name(fault.name or "", names).server in names
+    ]
+    for outcome in dict.fromkeys(fault.outcome for fault in known):
+        faults = [fault for fault in known if fault.outcome is outcome]
+        refs = (
+            CallRef(file=reference.path, model="reference", trajectory=fault.task, call=fault.position)
+            for fault in faults
+        )
+        first = faults[0]
+        yield Finding(
+            kind="reference-fault",
+            scope="run",
+            sentence=f"The reference itself has {counted(len(faults), 'call')} that would come out as "
+            f"{str(outcome).replace('_', ' ')}, as in {first.task}:{first.position} "
+            f"({plain(first.name or 'no name', 60)}): {plain(first.message, 200)}.",
+            suggestion="Put the reference right, or leave these tasks out of the scores.",
+            calls=tuple(refs)[:_MOST_CALLS],
+            details={"count": len(faults)},
         )
 
 

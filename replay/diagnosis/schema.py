@@ -16,6 +16,7 @@ from replay.diagnosis.complaints import complaints
 from replay.diagnosis.words import kind_of, listed, place, plain, quoted, types_of
 from replay.records import Outcome, SchemaViolation
 from replay.records.finding import Finding
+from replay.runfile.packing import canonical
 
 _ALIKE: Final = 60.0
 _NEARLY: Final = 80.0
@@ -87,7 +88,7 @@ class _Finder:
                 yield self._make(
                     "missing-field",
                     f"The required field {quoted(name)} is missing{_inside(violation.pointer)}.",
-                    f"Add {quoted(name)}{self._described(violation.pointer, name)}.",
+                    f"Add {quoted(name)}{self._described(violation.pointer, name)}{self._later(violation.pointer, name)}.",
                     join(violation.pointer, name),
                     expected=name,
                 )
@@ -213,6 +214,20 @@ class _Finder:
             inner = schema.get("properties", {})
             schema = inner.get(part) if isinstance(inner, dict) and part in inner else schema.get("items")
         return _deref(schema, self._schema)
+
+    def _later(self, pointer: str, name: str) -> str:
+        """What later calls to the same server have in a field of that name, where they all have the same."""
+        if pointer:
+            return ""
+        case, server = self._case, self._case.rows[self._position].server
+        later = [
+            one
+            for one, row in case.rows.items()
+            if row.server == server and case.order[one] > case.order[self._position]
+        ]
+        holders = [one for one in later if name in case.arguments(one)]
+        values = {canonical(case.arguments(one)[name]) for one in holders}
+        return f"; {holders[0]} has {quoted(case.arguments(holders[0])[name])} there" if len(values) == 1 else ""
 
     def _described(self, pointer: str, name: str) -> str:
         """Type and description of a field: ` (string): where to look`."""

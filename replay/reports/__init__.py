@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 
 from replay.redaction import Redactor
 from replay.runfile import Run
@@ -29,6 +30,8 @@ class Selection:
     trajectory: str | None = None
     """Its id, or `MODEL:ID`."""
     model: str | None = None
+    reference: Path | None = None
+    """The reference file, whose own faults are reported with those of the run."""
 
 
 def render(
@@ -38,6 +41,7 @@ def render(
     call: str | None = None,
     trajectory: str | None = None,
     model: str | None = None,
+    reference: Path | None = None,
 ) -> str:
     """A report as text, without secrets, and with hostile text shown literally.
 
@@ -47,12 +51,13 @@ def render(
         call: the id of the one call that it is about.
         trajectory: the id of the one trajectory that it is about.
         model: the one model that it is about.
+        reference: the file that the calls are scored against; its own faults are findings of the run.
 
     Raises:
         UsageError: an id that is not there, or a run without verdicts.
     """
     renderer: Callable[[Run, Selection], str] = import_module(FORMATS[format]).render
-    return Redactor().text(renderer(run, Selection(call, trajectory, model)))
+    return Redactor().text(renderer(run, Selection(call, trajectory, model, reference)))
 
 
 def call_markdown(run: Run, call_ref: str) -> str:

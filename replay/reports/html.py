@@ -13,7 +13,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from replay import __version__
-from replay.diagnosis import Diagnosed, findings_of_run
+from replay.diagnosis import Diagnosed
 from replay.records import Outcome
 from replay.redaction import Redactor
 from replay.reports import Selection
@@ -68,7 +68,7 @@ def _data(scope: Scope) -> dict[str, Any]:
         "models": [_model(model) for model in models],
         "trajectories": trajectories,
         "calls": calls,
-        "findings": [finding_data(finding) for finding in findings_of_run(scope.run, diagnosed)],
+        "findings": [finding_data(finding) for finding in scope.findings(diagnosed)],
         "servers": list(_servers(scope)),
         "alignments": alignment_data(scope),
     }

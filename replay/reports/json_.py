@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable
 from typing import Any, TextIO
 
-from replay.diagnosis import Diagnosed, findings_of_run
+from replay.diagnosis import Diagnosed
 from replay.records import Record
 from replay.records.files import REPORT_FORMAT, REPORT_VERSION, RUN_FORMAT, RUN_VERSION
 from replay.records.finding import Finding
@@ -71,7 +71,7 @@ def render(run: Run, selection: Selection) -> str:
         "servers": [server.model_dump(mode="json") for server in run.servers().values()],
         "trajectories": trajectories,
         "calls": calls,
-        "findings": _plain(findings_of_run(run, diagnosed)) if selection == Selection() or selection.model else [],
+        "findings": _plain(scope.findings(diagnosed)) if scope.whole or selection.model else [],
         "summary": summarize(run, most=1000).model_dump(mode="json") if scope.whole else None,
     }
     return json.dumps(Redactor().json(document), ensure_ascii=True, indent=1) + "\n"

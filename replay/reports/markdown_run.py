@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from replay.diagnosis import Diagnosed, findings_of_run
+from replay.diagnosis import Diagnosed
 from replay.records import Outcome
 from replay.records.summary import ModelSummary, RootCause
 from replay.reports.markdown_call import finding_lines
@@ -60,7 +60,7 @@ def _share(count: int, of: int) -> str:
 
 
 def _findings(scope: Scope) -> Iterator[str]:
-    findings = findings_of_run(scope.run, _diagnosed(scope))
+    findings = scope.findings(_diagnosed(scope))
     if findings:
         yield f"## What it shows\n\n{finding_lines(findings)}"
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from rapidfuzz import process
 
-from replay.diagnosis import Case, Diagnosis, diagnoses
+from replay.alignment.reference import read_reference
+from replay.diagnosis import Case, Diagnosed, Diagnosis, diagnoses, findings_of_run
 from replay.errors import UsageError
+from replay.formats import open_file
 from replay.records.files import CallRow
+from replay.records.finding import Finding
 from replay.records.summary import ModelSummary
 from replay.reports import Selection
 from replay.runfile import Run, summarize
@@ -27,6 +30,7 @@ class Scope:
     call: str | None = None
     whole: bool = True
     """Nothing was named: the report is about the whole run."""
+    reference: Path | None = None
 
     def diagnoses(self) -> Iterator[Diagnosis]:
         """The trajectories with their findings, one at a time."""
@@ -36,6 +40,15 @@ class Scope:
         """The verdicts that the report is about."""
         rows = diagnosis.case.rows
         return [rows[self.call]] if self.call is not None else list(rows.values())
+
+    def findings(self, calls: Iterable[Diagnosed]) -> tuple[Finding, ...]:
+        """What the calls show together, and what is wrong with the reference."""
+        reference = None
+        if self.reference is not None:
+            servers = self.run.servers()
+            known = {name: server for name, server in servers.items() if server.error is None}
+            reference = read_reference(open_file(self.reference), known)
+        return findings_of_run(self.run, calls, reference)
 
     def models(self) -> tuple[ModelSummary, ...]:
         """The counts of the models that the report is about."""
@@ -59,8 +72,8 @@ def scope_of(run: Run, selection: Selection) -> Scope:
     if selection.trajectory is not None:
         return Scope(run, [find_trajectory(run, selection.trajectory)], whole=False)
     if selection.model is not None:
-        return Scope(run, _of_model(places, selection.model), whole=False)
-    return Scope(run, places)
+        return Scope(run, _of_model(places, selection.model), whole=False, reference=selection.reference)
+    return Scope(run, places, reference=selection.reference)
 
 
 def short_id(case: Case, position: str, run: Run) -> str:

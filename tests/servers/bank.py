@@ -9,6 +9,9 @@ def call(name, arguments):
     account = accounts.get(arguments.get("account"))
     if name == "remark":
         return text("noted")
+    if name == "unlock":
+        refused = arguments["code"].startswith("sk-")
+        return text("Invalid code: it must not start like a key" if refused else "unlocked", isError=refused)
     if name == "open":
         accounts[arguments["account"]] = {"balance": 0, "frozen": False}
         return text("opened")
@@ -33,6 +36,7 @@ TOOLS = [
     tool("freeze", "account"),
     tool("withdraw", "account"),
     tool("remark"),
+    tool("unlock", "code"),
 ]
 TOOLS[3]["inputSchema"]["properties"]["memo"] = {"type": "string"}
 
