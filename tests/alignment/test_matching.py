@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from replay.alignment.matching import Block, blocks_of, match, texts_to_embed
+from replay.alignment.matching import Block, Side, blocks_of, match, texts_to_embed
 from replay.alignment.signature import sign, signature
 from replay.records import Call, Step
 
@@ -68,7 +68,7 @@ def test_equal_texts_are_exactly_one() -> None:
 
 def _block(similarity: list[list[float]]) -> Block:
     grid = np.asarray(similarity, np.float32)
-    return Block("t", tuple(range(grid.shape[0])), tuple(range(grid.shape[1])), grid)
+    return Block("t", *(Side(tuple(range(n)), (0,) * n, tuple(range(n))) for n in grid.shape), grid)
 
 
 def test_the_assignment_is_optimal_and_not_greedy() -> None:
@@ -90,3 +90,15 @@ def test_a_similarity_of_exactly_tau_weak_is_kept() -> None:
 
 def test_ties_between_equal_calls_go_by_order() -> None:
     assert [pair[:2] for pair in match([_block([[1.0, 1.0], [1.0, 1.0]])], 0.6)] == [(0, 0), (1, 1)]
+
+
+def test_ties_between_steps_do_not_go_by_the_order_within_a_step() -> None:
+    reference = task([[("t", {"x": 1})]])
+    one, other = ("t", {"x": 2}), ("t", {"x": 3})
+    pairs = []
+    for first in ([one, other], [other, one]):
+        predicted = task([first, [one]])
+        found = vectors(texts_to_embed(reference.calls, predicted.calls))
+        (pair,) = match(blocks_of(reference.calls, predicted.calls, found), 0.0)
+        pairs.append((predicted.calls[pair[1]].step, predicted.calls[pair[1]].signature))
+    assert pairs[0] == pairs[1]

@@ -62,23 +62,14 @@ def test_a_trajectory_against_itself_is_perfect(steps: list[list[Written]], defi
 
 
 @given(st.data(), DEFINITIONS)
-@settings(deadline=None)
+@settings(deadline=None, max_examples=400)
 def test_the_order_within_a_step_changes_nothing(data: st.DataObject, definitions: str) -> None:
-    """But for exact ties: which of several equal calls is taken goes by their order, as in the published evaluator."""
     reference, predicted = data.draw(STEPS), data.draw(STEPS)
-    reference, predicted = _distinct(reference, "r"), _distinct(predicted, "p")
     shuffled = [[data.draw(st.permutations(step)) for step in steps] for steps in (reference, predicted)]
     before = aligned(task(reference), task(predicted), definitions)
     after = aligned(task(shuffled[0]), task(shuffled[1]), definitions)
     for name in Scores.model_fields:
         assert getattr(after, name) == pytest.approx(getattr(before, name))
-
-
-def _distinct(steps: list[list[Written]], side: str) -> list[list[Written]]:
-    return [
-        [(name, {**arguments, "n": f"{side}{s}.{c}"}) for c, (name, arguments) in enumerate(step)]
-        for s, step in enumerate(steps)
-    ]
 
 
 @given(STEPS, STEPS)

@@ -20,9 +20,6 @@ from .builders import record
 START = "from replay.cli import main; main()"
 SHARED = Path(os.environ.get("REPLAY_SHARED", Path(__file__).parents[3] / "shared")) / "data" / "m3bench"
 MODELS = ("hallucinating", "mixed", "terse")
-TIED = {("hallucinating", "00130004")}
-"""A task where equal reference calls in different steps tie, and rounding decided the expected pairs."""
-
 Finished = subprocess.CompletedProcess[str]
 
 
@@ -307,7 +304,7 @@ def test_help_loads_nothing_heavy(align: Align) -> None:
 def test_the_published_figures(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Every aggregate and per-task figure, and every pair, within 1e-4 of what the published evaluator gives.
 
-    Where several equal calls tie, which of them is taken is decided by rounding there: such pairs may be exchanged.
+    Where equal calls of one step tie, which of them is taken is decided by rounding there: such pairs may be exchanged.
     """
     if not SHARED.exists():
         pytest.skip("shared test data is absent: m3bench")
@@ -319,8 +316,7 @@ def test_the_published_figures(tmp_path_factory: pytest.TempPathFactory) -> None
     for name, model in zip(MODELS, models, strict=True):
         expected = json.loads((SHARED / "expected" / f"{name}.json").read_text())
         assert [task["id"] for task in model["tasks"]] == sorted(task["id"] for task in expected["per_id"])
-        tied = any(model == name for model, _ in TIED)
-        _compare(model["aggregate"], expected["aggregate"], name, tolerance=1e-3 if tied else 1e-4)
+        _compare(model["aggregate"], expected["aggregate"], name)
         published = {task["id"]: task for task in expected["per_id"]}
         for task in model["tasks"]:
             _compare_task(name, task, published[task["id"]])
@@ -343,16 +339,15 @@ NAMES = {
 }
 
 
-def _compare(ours: dict[str, Any], theirs: dict[str, Any], where: str, tolerance: float = 1e-4) -> None:
+def _compare(ours: dict[str, Any], theirs: dict[str, Any], where: str) -> None:
     for mine, published in NAMES.items():
         if published in theirs:
-            assert ours[mine] == pytest.approx(theirs[published], abs=tolerance), (where, mine)
+            assert ours[mine] == pytest.approx(theirs[published], abs=1e-4), (where, mine)
 
 
 def _compare_task(name: str, ours: dict[str, Any], theirs: dict[str, Any]) -> None:
     where = f"{name} {ours['id']}"
-    if (name, ours["id"]) not in TIED:
-        _compare(ours, theirs, where)
+    _compare(ours, theirs, where)
     mine, published = ours["matches"], sorted(theirs["matches"])
     if [pair[:2] for pair in mine] == [pair[:2] for pair in published]:
         assert mine == [[*pair[:2], pytest.approx(pair[2], abs=1e-4)] for pair in published], where
