@@ -15,9 +15,18 @@ import anyio
 from replay.errors import NoServerReachedError
 from replay.formats import ResultsFile
 from replay.interpreter import Fleet, Interpreter, ServerEvent
-from replay.outcomes import Registry, read_name
+from replay.outcomes import Registry
 from replay.records import Answer, FleetFacts, RuleSpec, Server, ServerFacts, Trajectory
-from replay.replayer import LiveTheatre, Settled, StoredTheatre, Theatre, Walk, merge_trials
+from replay.replayer import (
+    LiveTheatre,
+    Settled,
+    StoredTheatre,
+    Theatre,
+    Walk,
+    merge_trials,
+    servers_named,
+    with_fleet_names,
+)
 from replay.runfile import Run, TrajectoryState
 from replay.runfile.packing import digest
 
@@ -191,12 +200,12 @@ def _survey(
     run: Run, files: Iterable[ResultsFile], fleet: Fleet, options: Options, policy: str, progress: Progress
 ) -> list[str]:
     """The servers that unfinished trajectories name, in the order of the fleet file; counts what there is to do."""
-    names: set[str | None] = set()
+    names: set[str] = set()
     for file in files:
         progress.total += _count(file, options)
         for trajectory in islice(file.trajectories(), options.limit):
             if not run.is_done(trajectory, file=file.path, policy=policy):
-                names |= {read_name(call.name, fleet.servers).server for call in trajectory.calls() if call.name}
+                names |= servers_named(trajectory, fleet.servers)
     return [name for name in fleet.servers if name in names]
 
 
@@ -251,15 +260,14 @@ async def _judge_one(
     options: Options,
     progress: Progress,
 ) -> None:
-    names = {read_name(call.name, backing.registry.server_names).server for call in trajectory.calls() if call.name}
+    trajectory = with_fleet_names(trajectory, backing.registry.servers)
+    names = frozenset(servers_named(trajectory, backing.registry.server_names))
     ordinals = {call.position: place for place, call in enumerate(trajectory.calls())}
     notebook = _RunNotebook(run, state, ordinals, stored=options.offline)
     trials: list[list[Settled]] = []
     for trial in range(max(1, options.trials)):
         async with AsyncExitStack() as stack:
-            stage = await stack.enter_async_context(
-                backing.theatre.stage(trajectory, frozenset(name for name in names if name))
-            )
+            stage = await stack.enter_async_context(backing.theatre.stage(trajectory, names))
             walk = Walk(
                 trajectory,
                 stage,

@@ -215,3 +215,24 @@ def test_only_what_matches_is_judged_but_state_is_built_up(
 
 def test_a_limit_takes_the_first_trajectories(tmp_path: Path, chains: tuple[Path, Path]) -> None:
     assert {row.trajectory for row in live(tmp_path, *chains, limit=2)} == {"chain-1", "chain-2"}
+
+
+def test_a_recording_that_names_its_server_otherwise_is_replayed_on_the_same_one(
+    tmp_path: Path, fleet_file: Write
+) -> None:
+    from replay.records import Call, Server, Source, Step, ToolResult
+    from replay.records.files import TrajectoryFile, write_json
+
+    answer = ToolResult(content=({"type": "text", "text": "look"},))
+    call = Call(position="s1c1", name="look", server="my-laptop", tool="look", arguments={}, answer=answer)
+    recorded = TrajectoryFile(
+        id="r",
+        model="m",
+        source=Source(file="r", format="recorder"),
+        steps=(Step(calls=(call,)),),
+        servers=(Server(name="my-laptop", title="annotated"),),
+    )
+    path = tmp_path / "r.trajectory.json"
+    write_json(recorded, path)
+    (row,) = live(tmp_path, path, fleet_file(plain="annotated.py", other="chain.py"))
+    assert (row.tool, row.outcome, row.replayed, row.drift) == ("plain/look", "success", "success", "same")

@@ -1,6 +1,7 @@
 """Walks a trajectory's DAG through the interpreter, and yields verdicts."""
 
 from replay.replayer.keys import answer_key
+from replay.replayer.recorded_servers import servers_named, with_fleet_names
 from replay.replayer.source import Notebook, Question, Settled, Stage, Theatre
 from replay.replayer.stages import LiveTheatre, StoredTheatre
 from replay.replayer.trials import merge_trials
@@ -19,4 +20,6 @@ __all__ = [
     "Walk",
     "answer_key",
     "merge_trials",
+    "servers_named",
+    "with_fleet_names",
 ]
