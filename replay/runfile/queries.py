@@ -7,6 +7,7 @@ kind of each call and is a hundredth of the size of `calls`; the wide rows are r
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,11 +40,10 @@ _CHUNK: Final = 16384
 
 @dataclass(frozen=True)
 class ModelCount:
-    """One results file."""
+    """One model, with all of its results files."""
 
-    file: int
     model: str
-    path: str
+    files: tuple[int, ...]
     trajectories: int
     outcomes: dict[Outcome, int]
 
@@ -134,17 +134,20 @@ def data_version(connection: sqlite3.Connection) -> int:
 
 
 def model_counts(connection: sqlite3.Connection) -> list[ModelCount]:
-    """The results files, with how many calls of each outcome."""
+    """The models, with how many calls of each outcome."""
     counts: dict[int, dict[Outcome, int]] = {}
     for file, outcome, number in connection.execute(
         "SELECT file, outcome, sum(n) FROM tallies WHERE n > 0 GROUP BY file, outcome"
     ):
         counts.setdefault(file, {})[Outcome(outcome)] = number
+    files = connection.execute(
+        "SELECT id, model, (SELECT count(*) FROM trajectories t WHERE t.file = f.id) FROM files f ORDER BY id"
+    ).fetchall()
     return [
-        ModelCount(file, model, path, trajectories, counts.get(file, {}))
-        for file, model, path, trajectories in connection.execute(
-            "SELECT id, model, path, (SELECT count(*) FROM trajectories t WHERE t.file = f.id) FROM files f ORDER BY id"
-        )
+        ModelCount(model, ids, sum(counted), dict(sum((Counter(counts.get(file, {})) for file in ids), Counter())))
+        for model in dict.fromkeys(model for _, model, _ in files)
+        if (ids := tuple(file for file, name, _ in files if name == model))
+        if (counted := [number for _, name, number in files if name == model])
     ]
 
 

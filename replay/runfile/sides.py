@@ -18,13 +18,17 @@ _FAILED: Final = f"k.outcome IN ({', '.join(map(repr, FAILURES))})"
 
 @dataclass(frozen=True)
 class Side:
-    """One results file of one run."""
+    """One model of one run, with all of its results files."""
 
     schema: str
     """`main`, or `other` for the second run."""
-    file: int
     model: str
-    path: str
+    files: tuple[int, ...]
+
+    @property
+    def inside(self) -> str:
+        """Its files, for `IN`; they are numbers."""
+        return f"({', '.join(map(str, self.files))})"
 
 
 @dataclass(frozen=True)
@@ -65,21 +69,21 @@ def attach(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def sides(connection: sqlite3.Connection) -> list[Side]:
-    """All there is to choose from: the files of the run, and of the one beside it."""
+    """All there is to choose from: the models of the run, and of the one beside it."""
     schemas = [name for _, name, _ in connection.execute("PRAGMA database_list") if name in {"main", OTHER}]
-    return [
-        Side(schema, *row)
-        for schema in schemas
-        for row in connection.execute(f"SELECT id, model, path FROM {schema}.files ORDER BY id")  # noqa: S608
-    ]
+    found: dict[tuple[str, str], list[int]] = {}
+    for schema in schemas:
+        for file, model in connection.execute(f"SELECT id, model FROM {schema}.files ORDER BY id"):  # noqa: S608
+            found.setdefault((schema, model), []).append(file)
+    return [Side(schema, model, tuple(files)) for (schema, model), files in found.items()]
 
 
 def task_pairs(connection: sqlite3.Connection, first: Side, second: Side) -> list[TaskPair]:
     """The tasks that both sides have, those that got most worse first."""
     pairs = connection.execute(
         f"SELECT a.name, a.id, b.id FROM {first.schema}.trajectories a "  # noqa: S608
-        f"JOIN {second.schema}.trajectories b ON b.name = a.name AND b.file = ? WHERE a.file = ?",
-        (second.file, first.file),
+        f"JOIN {second.schema}.trajectories b ON b.name = a.name "
+        f"WHERE b.file IN {second.inside} AND a.file IN {first.inside}"
     ).fetchall()
     counts = [dict(_counts(connection, side)) for side in (first, second)]
     changed = dict(_changed(connection, first, second))
@@ -113,8 +117,7 @@ def _counts(connection: sqlite3.Connection, side: Side) -> Iterator[tuple[int, t
     rows = connection.execute(
         f"SELECT m.trajectory, count(*), sum({_FAILED}) FROM {side.schema}.trajectories t "  # noqa: S608
         f"JOIN {side.schema}.marks m ON m.trajectory = t.id JOIN {side.schema}.kinds k ON k.id = m.kind "
-        "WHERE t.file = ? GROUP BY m.trajectory",
-        (side.file,),
+        f"WHERE t.file IN {side.inside} GROUP BY m.trajectory"
     )
     for trajectory, calls, failed in rows:
         yield trajectory, (calls, failed)
@@ -124,10 +127,10 @@ def _changed(connection: sqlite3.Connection, first: Side, second: Side) -> Itera
     one, other = first.schema, second.schema
     yield from connection.execute(
         f"""
-        SELECT a.id, count(*) FROM {one}.trajectories a JOIN {other}.trajectories b ON b.name = a.name AND b.file = ?
+        SELECT a.id, count(*) FROM {one}.trajectories a JOIN {other}.trajectories b ON b.name = a.name
         JOIN {one}.marks m ON m.trajectory = a.id JOIN {one}.kinds k ON k.id = m.kind
         JOIN {other}.marks n ON n.trajectory = b.id AND n.ordinal = m.ordinal JOIN {other}.kinds l ON l.id = n.kind
-        WHERE a.file = ? AND k.server = l.server AND k.tool = l.tool AND k.outcome <> l.outcome GROUP BY a.id
-        """,  # noqa: S608
-        (second.file, first.file),
+        WHERE a.file IN {first.inside} AND b.file IN {second.inside}
+          AND k.server = l.server AND k.tool = l.tool AND k.outcome <> l.outcome GROUP BY a.id
+        """  # noqa: S608
     )

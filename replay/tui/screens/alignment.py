@@ -87,7 +87,7 @@ class AlignmentScreen(RunScreen):
             return
         file, model = list(self._models.items())[self._place]
         self.table.show(file, aligned.task_names(self.session.connection, file))
-        self.table.border_title = f"{one_line(model.model, 40)} · {self._place + 1} of {len(self._models)}"
+        self.table.border_title = f"{one_line(model.model, 40)} · file {self._place + 1} of {len(self._models)}"
         self.table.border_subtitle = f"average {model.average_score:.3f} · recall {model.aggregate.recall:.3f}"
         self._show_task()
 

@@ -23,10 +23,10 @@ from replay.tui.widgets.scores_table import ScoresTable
 _PANELS: tuple[tuple[str, str, str, Breakdown | None], ...] = (
     ("servers", "Servers", "server", "server"),
     ("tools", "Tools", "tool", "tool"),
-    ("types", "Task types", "type", "task_type"),
+    ("types", "Types", "type", "task_type"),
     ("rules", "Rules", "rule", "rule"),
     ("roots", "Root causes", "made others fail", None),
-    ("reasons", "Inconclusive, why", "reason", "reason"),
+    ("reasons", "Inconclusive", "reason", "reason"),
 )
 _SCORES = "scores"
 _NAMES = (*(name for name, *_ in _PANELS), _SCORES)
@@ -41,10 +41,10 @@ class OverviewScreen(RunScreen):
         "How each model did, and what went wrong where. Enter turns what is under the cursor into a list of calls."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("a", "all_models", "All models", tooltip="Break down all models together, or only the selected one"),
-        Binding("%", "shares", "Numbers/shares", tooltip="Show shares in per cent, or numbers"),
+        Binding("a", "all_models", "All/one", tooltip="Break down all models together, or only the selected one"),
+        Binding("%", "shares", "Shares", tooltip="Show shares in per cent, or numbers"),
         Binding("[", "panel(-1)", "Panel", show=False, tooltip="The breakdown to the left"),
-        Binding("]", "panel(1)", "Next breakdown", tooltip="The next breakdown"),
+        Binding("]", "panel(1)", "Next panel", tooltip="The next breakdown"),
     ]
     CSS = """
     OverviewScreen RowList { border: round $border-blurred; border-title-color: $foreground; padding: 0 1; }
@@ -55,8 +55,11 @@ class OverviewScreen(RunScreen):
     OverviewScreen.-tabbed PanelTabs { display: block; }
     OverviewScreen #scores { display: none; column-span: 2; }
     OverviewScreen.-aligned #scores { display: block; }
-    OverviewScreen.-aligned #breakdowns { grid-size: 4 2; }
-    OverviewScreen.-tabbed #breakdowns { grid-size: 1 1; }
+    OverviewScreen.-aligned #breakdowns { grid-size: 3 3; grid-rows: 1fr 1fr 7; }
+    OverviewScreen.-aligned #scores { column-span: 3; }
+    OverviewScreen.-aligned.-wide #breakdowns { grid-size: 4 2; grid-rows: 1fr; }
+    OverviewScreen.-aligned.-wide #scores { column-span: 2; }
+    OverviewScreen.-tabbed #breakdowns { grid-size: 1 1; grid-rows: 1fr; }
     OverviewScreen.-tabbed #breakdowns RowList { display: none; column-span: 1; }
     OverviewScreen.-tabbed #breakdowns RowList.-shown { display: block; }
     """
@@ -94,8 +97,8 @@ class OverviewScreen(RunScreen):
     def reload(self) -> None:
         """The models at once, the breakdowns when they are there."""
         counts = queries.model_counts(self.session.connection)
-        self._files = [count.file for count in counts]
-        rows = [CountsRow(count.model, count.outcomes, f"model:{quoted(count.path)}") for count in counts]
+        self._files = [count.files for count in counts]
+        rows = [CountsRow(count.model, count.outcomes, f"model:{quoted(count.model)}") for count in counts]
         self.models.EMPTY = "no calls yet; replay classify results/*.json adds them"
         self.models.styles.height = max(4, len(rows) + 3)
         self.models.show(rows)
@@ -108,7 +111,7 @@ class OverviewScreen(RunScreen):
 
     def _load_breakdowns(self) -> None:
         one = not self._all and bool(self._files)
-        files = [self._files[self.models.cursor]] if one else []
+        files = list(self._files[self.models.cursor]) if one else []
         prefix = self.models.selected.filter if one and self.models.selected else ""
         whose = f" · {self.models.selected.name}" if one and self.models.selected else ""
         for name, title, _, _ in _PANELS:
@@ -179,7 +182,7 @@ def _rows(run: Run, by: Breakdown, files: list[int], prefix: str) -> list[Counts
 
 
 def _name(group: Group) -> str:
-    return joined(*group.names) if len(group.names) == 2 else group.names[0] or "(none)"
+    return (joined(*group.names) if len(group.names) == 2 else group.names[0]) or "(none)"
 
 
 def _filter(by: Breakdown, group: Group) -> str:

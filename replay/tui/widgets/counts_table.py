@@ -88,8 +88,14 @@ class CountsTable(RowList):
 
     def columns(self, width: int) -> Sequence[Column]:
         """As many numbers as there is room for; the bar takes what is left."""
+        if width < 26:
+            return (Column(self._noun, 4, 1), Column(self._measure, 8, right=True))
         if width < 58:
-            return (Column(self._noun, min(16, width // 2), 2), Column("", 6, 2), Column(self._measure, 8, right=True))
+            return (
+                Column(self._noun, max(4, min(16, width - 17)), 2),
+                Column("", 6, 2),
+                Column(self._measure, 8, right=True),
+            )
         number = 7 if width >= 90 else 6
         outcomes = [Column(f"{LETTERS[outcome]}", number, right=True, key=outcome) for outcome in SHOWN]
         return (Column(self._noun, 14, 2), Column("calls", 7, right=True), Column("", 6, 3), *outcomes)
@@ -97,8 +103,8 @@ class CountsTable(RowList):
     def cells(self, row: int, widths: Sequence[int]) -> Sequence[Cell]:
         """Name, bar and numbers."""
         styles, one = self.styles_of_theme, self._rows[row]
-        if len(widths) == 3:
-            return self._narrow_cells(one, widths[1])
+        if len(widths) <= 3:
+            return self._narrow_cells(one, widths[1] if len(widths) == 3 else 0)
         numbers = [self._number(row, one, outcome, widths[3]) for outcome in SHOWN]
         drawn = bar(one.outcomes, widths[2], styles)
         return (Cell(one.name), Cell(_short(one.total), styles.dim), Cell("", segments=drawn), *numbers)
@@ -108,8 +114,8 @@ class CountsTable(RowList):
         scale = max((self._measured(other).total for other in self._rows), default=0)
         counted = self._measured(one)
         drawn = bar(counted.outcomes, width, styles, scale) if counted.total else (Segment(" " * width),)
-        style = styles.strong if counted.total else styles.faint
-        return (Cell(one.name), Cell("", segments=drawn), Cell(f"{counted.total:,}", style))
+        number = Cell(f"{counted.total:,}", styles.strong if counted.total else styles.faint)
+        return (Cell(one.name), Cell("", segments=drawn), number) if width else (Cell(one.name), number)
 
     def _measured(self, one: CountsRow) -> CountsRow:
         if self._measure == "failed":
