@@ -153,6 +153,7 @@ def test_effects_are_withheld_until_they_are_allowed(tmp_path: Path, results_fil
         ("invalid_arguments", None),
     ]
     assert rows[2].evidence == "schema"
+    assert [row.findings for row in rows] == [("withheld",), (), ("withheld",)]
     assert log.read_text().splitlines() == ["look 2"]
     allowed = live(tmp_path, results, fleet, allow_effects=frozenset({"book"}))
     assert allowed[0].outcome == "success"

@@ -207,6 +207,7 @@ async def _classify(
 ) -> None:
     from replay.cli.progress import shown, tell_server_event
     from replay.engine import Progress, classify_live, classify_stored
+    from replay.runfile import withheld_servers
 
     progress = Progress()
     async with shown(progress):
@@ -228,6 +229,10 @@ async def _classify(
     for server in run.servers().values():
         for note in server.notes:
             tell(f"note: {server.name}: {note}")
+    for name, count in ({} if options.offline else withheld_servers(run)).items():
+        tell(
+            f"note: {count} calls of {name} were not re-issued, as they may change something; allow it: --allow-effects {name}"
+        )
     if progress.kept:
         tell(f"note: {progress.kept} of {progress.total} calls had their verdict from before (--fresh starts over)")
 

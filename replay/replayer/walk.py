@@ -141,9 +141,10 @@ class Walk:
         if call.position in self._notebook.in_flight:
             return Settled(call, _interrupted(recorded), target.server, target.tool)
         shared = state is None
-        unwanted = shared and not self._wanted(f"{target.server}/{target.tool}")
-        if unwanted or not self._stage.may_ask(target.server, target.tool):
+        if shared and not self._wanted(f"{target.server}/{target.tool}"):
             return self._unsent(call, target, violations, recorded)
+        if not self._stage.may_ask(target.server, target.tool):
+            return _marked(self._unsent(call, target, violations, recorded), "withheld")
         if shared:
             self._notebook.before_send(call.position, effects=effects)
         started = time.monotonic()
@@ -265,6 +266,11 @@ class Walk:
             return settled
         verdict = settled.verdict.model_copy(update={"caused_by": root})
         return replace(settled, verdict=verdict)
+
+
+def _marked(settled: Settled, finding: str) -> Settled:
+    verdict = settled.verdict
+    return replace(settled, verdict=verdict.model_copy(update={"findings": (*verdict.findings, finding)}))
 
 
 def name_of(settled: Settled) -> str:

@@ -37,6 +37,14 @@ def summarize(run: Run, *, most: int = 10) -> RunSummary:
     )
 
 
+def withheld_servers(run: Run) -> dict[str, int]:
+    """How many calls of each server the effects policy kept back."""
+    rows = run.connection.execute(
+        "SELECT server, count(*) FROM calls WHERE replayed IS NULL AND details LIKE '%\"withheld\"%' GROUP BY server"
+    )
+    return dict(rows.fetchall())
+
+
 def _models(run: Run) -> Iterator[ModelSummary]:
     query = "SELECT model, count(DISTINCT t.id) FROM files f LEFT JOIN trajectories t ON t.file = f.id GROUP BY model"
     for model, trajectories in run.connection.execute(f"{query} ORDER BY min(f.id)").fetchall():
