@@ -231,7 +231,8 @@ async def _classify(
             tell(f"note: {server.name}: {note}")
     for name, count in ({} if options.offline else withheld_servers(run)).items():
         tell(
-            f"note: {count} calls of {name} were not re-issued, as they may change something; allow it: --allow-effects {name}"
+            f"note: {count} calls of {name} were not re-issued, as they may change something; "
+            f"re-issue them with --allow-effects {name}"
         )
     if progress.kept:
         tell(f"note: {progress.kept} of {progress.total} calls had their verdict from before (--fresh starts over)")
