@@ -9,7 +9,6 @@ from replay.alignment.reference import Reference
 from replay.records.alignment import (
     Aggregate,
     AlignedModel,
-    AlignedTask,
     CallClass,
     JudgeScores,
     McpEvalScores,
@@ -102,12 +101,6 @@ def sweep_table(model: AlignedModel, rows: Iterable[SweepRow]) -> str:
         for row in rows
     )
     return f"{one_line(model.model)}: how the thresholds tell\n{table(['', 'pairs', 'recall', 'precision'], lines)}"
-
-
-def mean_similarity(tasks: Iterable[AlignedTask]) -> float:
-    """Mean S over all matches; 0 without any."""
-    found = [similarity for task in tasks for _, _, similarity in task.matches]
-    return sum(found) / len(found) if found else 0.0
 
 
 def _score_row(name: str, scores: Aggregate, judge: JudgeScores | None, average: float, *, judged: bool) -> list[str]:
