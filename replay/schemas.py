@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from replay.interpreter import Fleet
+from replay.records.alignment import AlignmentDocument
 from replay.records.files import CassetteAnswer, CassetteHeader, RunDocument, TrajectoryFile
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -17,6 +18,7 @@ _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 DOCUMENTS: dict[str, Any] = {
     "trajectory": TrajectoryFile,
     "run": RunDocument,
+    "alignment": AlignmentDocument,
     "cassette": CassetteHeader | CassetteAnswer,
     "fleet": Fleet,
 }
