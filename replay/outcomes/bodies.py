@@ -11,83 +11,36 @@ from replay.records import JsonObject
 
 LARGEST_ERROR_BODY = 60_000
 
-_ERROR_KEYS = (
-    "error",
-    "errors",
-    "err",
-    "exception",
-    "error_message",
-    "errormessage",
-    "error_description",
-    "fault",
-    "errormessages",
-)
-_MESSAGE_KEYS = ("message", "msg", "detail", "details", "reason", "description", "title", "hint", "result", "text")
-_STATUS_KEYS = ("status", "statuscode", "status_code", "code", "http_status", "httpstatus", "error_code", "errorcode")
-_SUCCESS_KEYS = ("success", "ok", "succeeded", "successful")
-_BESIDE_THE_POINT = frozenset(
-    {
-        *_ERROR_KEYS,
-        *_MESSAGE_KEYS,
-        *_STATUS_KEYS,
-        *_SUCCESS_KEYS,
-        "object",
-        "type",
-        "kind",
-        "name",
-        "iserror",
-        "is_error",
-    }
-    | {
-        "request_id",
-        "requestid",
-        "trace_id",
-        "timestamp",
-        "time",
-        "path",
-        "url",
-        "uri",
-        "documentation_url",
-        "docs",
-        "help",
-    }
-    | {
-        "suggestion",
-        "resolution",
-        "suggestions",
-        "stack",
-        "stacktrace",
-        "traceback",
-        "trace",
-        "tool",
-        "tool_name",
-        "retryable",
-        "retry_after",
-    }
-    | {
-        "instance",
-        "level",
-        "domain",
-        "metadata",
-        "context",
-        "category",
-        "id",
-        "jsonrpc",
-        "data",
-        "error_type",
-        "errortype",
-    }
-    | {"action", "operation", "query", "input", "available", "recoverable", "severity"}
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+_ERROR_KEYS = _words("""
+    error errors err exception error_message errormessage error_description fault errormessages
+""")
+_MESSAGE_KEYS = _words("message msg detail details reason description title hint result text")
+_STATUS_KEYS = _words("""
+    status statuscode status_code code cod http_status httpstatus error_code errorcode errcode
+""")
+_SUCCESS_KEYS = _words("success ok succeeded successful")
+_BESIDE_THE_POINT = frozenset((*_ERROR_KEYS, *_MESSAGE_KEYS, *_STATUS_KEYS, *_SUCCESS_KEYS)) | frozenset(
+    _words("""
+    object type kind name iserror is_error request_id requestid trace_id timestamp time path url uri
+    documentation_url docs help suggestion resolution suggestions stack stacktrace traceback trace tool
+    tool_name retryable retry_after instance level domain metadata context category id jsonrpc data
+    error_type errortype action operation query input available recoverable severity
+""")
 )
 _BESIDE_STARTS = ("available", "valid_", "supported", "error", "suggest", "allowed")
 _BESIDE_ENDS = ("url", "uri", "timestamp", "_at", "_id", "hint", "help", "version")
 _NOTHING = frozenset(
     {"", "none", "null", "nil", "no", "false", "ok", "0", "n/a", "-", "undefined", "no error", "no errors"}
 )
-_FAILED_ENDS = ("_not_found", "_error", "_failed", "_denied", "_invalid", "-not-found", "-error", "-failed")
-_FAILED = frozenset(
-    {"error", "failed", "failure", "fail", "exception", "invalid", "not_found", "denied", "rejected", "err"}
-)
+_FAILED_ENDS = _words("_not_found _error _failed _denied _invalid -not-found -error -failed")
+_FAILED = frozenset(_words("error failed failure fail exception invalid not_found denied rejected err"))
+_FINE_CODES = frozenset((0, 1, *range(100, 400)))
+_MOST_LEAVES = 60
 
 
 class BodyError(NamedTuple):
@@ -133,12 +86,27 @@ def error_in(value: Any, echoed: tuple[str, ...] = ()) -> BodyError | None:
     if isinstance(inner, dict) and all(key in ("result", "response", "jsonrpc", "id", "status") for key in body):
         return error_in(inner, echoed)
     error = next((body[key] for key in _ERROR_KEYS if not _is_nothing(body.get(key))), None)
-    status = _status_of(body) or (_status_of(_folded(error)) if isinstance(error, dict) else None)
+    inner_parts = (part for part in (error, body.get("data")) if isinstance(part, dict))
+    status = next(filter(None, (_status_of(part) for part in (body, *map(_folded, inner_parts)))), None)
     if _denies_success(body):
         return BodyError(_message_of(body, error), status)
     if not _has_substance(body, echoed) and (_says_failed(body) or _reports(body, error, status)):
         return BodyError(_message_of(body, error), status)
     return None
+
+
+def only_words(value: Any) -> str | None:
+    """The one text that an answer's fields hold between them, where the others are empty, or numbers."""
+    words: set[str] = set()
+    empty = 0
+    for count, leaf in enumerate(_leaves(value)):
+        if count > _MOST_LEAVES:
+            return None
+        if leaf in (None, ""):
+            empty += 1
+        elif isinstance(leaf, str):
+            words.add(leaf)
+    return words.pop() if len(words) == 1 and empty > 1 else None
 
 
 def sole_text(value: Any) -> str | None:
@@ -207,7 +175,7 @@ def _reports(body: JsonObject, error: Any, status: int | None) -> bool:
     )
     if explained and (status is not None and (400 <= status < 600 or -32800 < status <= -32000)):
         return True
-    return set(body) == {"detail"} and explained
+    return explained and (set(body) == {"detail"} or (len(body) == 2 and _code_of(body) not in _FINE_CODES))
 
 
 def _has_substance(body: JsonObject, echoed: tuple[str, ...]) -> bool:
@@ -223,6 +191,11 @@ def _has_substance(body: JsonObject, echoed: tuple[str, ...]) -> bool:
         if not beside and not _is_nothing(part) and not (leads and not isinstance(part, list | dict)):
             return True
     return isinstance(body.get("data"), list | dict) and bool(body["data"]) and "code" not in body
+
+
+def _code_of(body: JsonObject) -> int:
+    code = body.get("code", 0)
+    return code if isinstance(code, int) else 0
 
 
 def _status_of(body: JsonObject) -> int | None:
@@ -249,3 +222,11 @@ def _strings(part: Any, depth: int = 0) -> Iterator[str]:
     elif isinstance(part, list) and depth < 4:
         for inner in part[:20]:
             yield from _strings(inner, depth + 1)
+
+
+def _leaves(part: Any, depth: int = 0) -> Iterator[Any]:
+    if isinstance(part, dict | list) and depth < 6:
+        for inner in part.values() if isinstance(part, dict) else part:
+            yield from _leaves(inner, depth + 1)
+    else:
+        yield part

@@ -37,16 +37,22 @@ _RUNNING = _words("""
 """)
 _QUERYING = _words("sql query queries statement cypher graphql")
 _LOOKING = _words("get list read show describe cancel delete view find check stop")
+_RECORDS = _words("log logs transcript transcripts stdout stderr requests messages")
 _RUN_ARGUMENTS = frozenset(["command", "cmd", "commands", "code", "script", "shell_command"])
 _SEARCHING = _words("""
     search find grep ask chat summarize summarise answer explain translate generate think classify
 """)
 _CHANGING = _words("""
     delete remove update edit modify rename set unset close stop kill cancel drop unmerge merge
-    replace patch
+    replace patch clear add create write send post put append insert
 """)
 _READING_PROGRAM = re.compile(
     r"^\W*(?:cat|head|tail|less|more|grep|sed|awk|journalctl|type|Get-Content|bat|jq|strings|xxd|echo|printf)\b"
+)
+_STATEMENT = re.compile(
+    r"\s*(?:select|insert|update|delete|create|drop|alter|with|explain|pragma|describe|merge|truncate)\b[^\n]*"
+    r"(?:\b(?:from|into|table|set|as|database|schema|view|index)\b|\d|\*)",
+    re.IGNORECASE,
 )
 _PATH = re.compile(r"(?:[A-Za-z]:\\|/)[\w.\-/\\ ]*[\w\-]")
 _DATA_FILE = re.compile(r"\.(?:jsonl?|ndjson|json5|geojson|ipynb)\b", re.IGNORECASE)
@@ -66,12 +72,18 @@ def returns_content(mentions: Mentions, tool: Tool | None) -> bool:
         tool is not None and tool.annotations and tool.annotations.get("destructiveHint") is True and not tool.read_only
     ):
         return False
-    return (len(words) == 1 and words[0] in _ALONE) or bool(_VERBS & set(words[:3]) and _NOUNS & set(words))
+    records = words[-1] in _RECORDS and not _CHANGING & set(words)
+    return records or (len(words) == 1 and words[0] in _ALONE) or bool(_VERBS & set(words[:3]) and _NOUNS & set(words))
 
 
 def asks_a_question(mentions: Mentions) -> bool:
     """Whether the tool, by its name, searches or writes prose: its answer may be any sentence."""
-    return bool(_ASKING & set(words_of(mentions.tool_name)))
+    return bool(_ASKING & set(words_of(mentions.tool_name))) and not queries_a_database(mentions)
+
+
+def queries_a_database(mentions: Mentions) -> bool:
+    """Whether the call brings a statement of a database: the answer is rows then, never prose."""
+    return "sql" in mentions.argument_names or any(_STATEMENT.match(value) for value in mentions.texts)
 
 
 def searches(mentions: Mentions) -> bool:
@@ -105,9 +117,9 @@ def is_stored_text(text: str, mentions: Mentions) -> bool:
     return bool(_PATH.search(text)) or text.endswith("\n") or several_lines or not _reads_like_a_report(text, mentions)
 
 
-def is_stored_json(text: str, mentions: Mentions) -> bool:
+def is_stored_json(text: str, message: str, mentions: Mentions) -> bool:
     """Whether an error-shaped JSON body of a tool that returns content is that content."""
-    if _names_the_call(text, mentions):
+    if _names_the_call(message, mentions):
         return False
     return text.endswith("\n") or any(_DATA_FILE.search(value) for value in mentions.texts)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from replay.outcomes.bodies import error_in, sole_message, sole_text
+from replay.outcomes.bodies import error_in, only_words, sole_message, sole_text
 from replay.outcomes.content import (
     asks_a_question,
     changes_something,
@@ -16,7 +16,7 @@ from replay.outcomes.content import (
     searches,
 )
 from replay.outcomes.mentions import Mentions
-from replay.outcomes.phrases import LOOSE, TELLTALE, http_status, rpc_code
+from replay.outcomes.phrases import LOOSE, OUTAGE, RATE, TELLTALE, http_status, rpc_code
 from replay.outcomes.shapes import (
     ABSENT,
     CLAUSE,
@@ -47,6 +47,7 @@ _EXIT = re.compile(
     r"\W{0,4}(-?\d{1,10})\b",
     re.IGNORECASE,
 )
+_FIRST_SENTENCE = re.compile(r"\n|[.!?](?:\s|$)|。")
 _EXIT_KEYS = ("exit_code", "exitcode", "returncode", "return_code", "exitstatus", "exit_status")
 
 Basis = Literal["protocol", "flag", "exit", "body", "prefix", "sentence"]
@@ -116,7 +117,7 @@ def text_failure(text: str, *, flagged: bool, mentions: Mentions, tool: Tool | N
     """
     error = error_in(body, mentions.argument_names)
     if error is not None:
-        if not flagged and returns_content(mentions, tool) and is_stored_json(text, mentions):
+        if not flagged and returns_content(mentions, tool) and is_stored_json(text, error.message, mentions):
             return None
         return _failure(error.message, "flag" if flagged else "body", status=error.status)
     if flagged:
@@ -126,7 +127,9 @@ def text_failure(text: str, *, flagged: bool, mentions: Mentions, tool: Tool | N
     if message is not None and LOOSE.search(message[:_LONGEST_SENTENCE]) and not EMPTY.match(message):
         return _failure(message, "body", "likely")
     if inner is None and body is not None:
-        return None
+        words = only_words(body)
+        reports = words is not None and PREFIX.match(words) and not returns_content(mentions, tool)
+        return _failure(words, "body", "likely") if reports and words else None
     basis = _shape(inner if inner is not None else text, mentions, tool)
     return (
         _failure(inner if inner is not None else text, basis, "likely" if basis == "sentence" else "certain")
@@ -170,6 +173,8 @@ def _shape(text: str, mentions: Mentions, tool: Tool | None) -> Basis | None:
         return None
     if PREFIX.match(stripped) or FRAME.match(stripped):
         return "prefix"
+    if _doubts_itself(stripped):
+        return "sentence"
     return "sentence" if _is_report(stripped, text, mentions, stores=stores) else None
 
 
@@ -195,6 +200,14 @@ def _is_report(stripped: str, text: str, mentions: Mentions, *, stores: bool) ->
     return _misses_a_thing(stripped, text, mentions) or _refuses(stripped, text, mentions, stores=stores)
 
 
+def _doubts_itself(stripped: str) -> bool:
+    """Whether a short text found nothing, and goes on to say that the backend may be the reason."""
+    if len(stripped) > _LONGEST_SENTENCE or not EMPTY.match(stripped):
+        return False
+    reasons = _FIRST_SENTENCE.split(stripped, maxsplit=1)[-1]
+    return reasons != stripped and (RATE.search(reasons) or OUTAGE.search(reasons)) is not None
+
+
 def _misses_a_thing(stripped: str, text: str, mentions: Mentions) -> bool:
     """Whether `No such-and-such` is bad news: the tool was to change it, or to get the one that the call names."""
     if not NOTHING_THERE.match(stripped):
@@ -210,7 +223,7 @@ def _refuses(stripped: str, text: str, mentions: Mentions, *, stores: bool) -> b
     telling = "\n" not in stripped and len(stripped) <= _LONGEST_CLAUSE and TELLTALE.search(stripped) is not None
     if not prose and (LABEL.match(stripped) or telling):
         return True
-    first = re.split(r"\n|[.!?](?:\s|$)", stripped, maxsplit=1)[0]
+    first = _FIRST_SENTENCE.split(stripped, maxsplit=1)[0]
     named = (
         mentions.value_quoted_in(text[:_LONGEST_CLAUSE])
         if searches(mentions)

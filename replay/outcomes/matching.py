@@ -10,6 +10,8 @@ from replay.outcomes.failure import peel
 from replay.outcomes.reading import Reading
 
 Match = Callable[[Reading], bool]
+_LONGEST_LINE = 300
+_NOTHING = re.compile(r"\b(?:undefined|NaN)\b")
 
 
 def fault_is(kind: str) -> Match:
@@ -162,6 +164,12 @@ def network_down(reading: Reading) -> bool:
     if says(phrases.BAD_ADDRESS)(reading) or status_in(*range(400, 500))(reading):
         return False
     return says(phrases.NETWORK)(reading) or (says(phrases.FETCH_FAILED)(reading) and not thing_missing(reading))
+
+
+def nothing_in_place(reading: Reading) -> bool:
+    """A required argument is missing, and its place in a short answer holds what a program calls nothing."""
+    missing = any(violation.keyword == "required" for violation in reading.violations)
+    return missing and len(reading.text) < _LONGEST_LINE and _NOTHING.search(reading.text) is not None
 
 
 def value_malformed(reading: Reading) -> bool:

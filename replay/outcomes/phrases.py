@@ -59,7 +59,8 @@ STRICT_VALIDATION = any_of(
 
 RATE = any_of(
     r"rate[- _]?limit|too many requests|\bquota\b|throttl(?:ed|ing)|usage limit|RESOURCE_EXHAUSTED"
-    r"|OVER_QUERY_LIMIT|insufficient[ _](?:quota|credits|balance)"
+    r"|OVER_QUERY_LIMIT|insufficient[ _](?:quota|credits|balance)|bot[- ]detection|\bcaptcha\b"
+    r"|请求过于频繁|請求過於頻繁|频率限制"
 )
 
 REFUSED_PATH = any_of(
@@ -95,9 +96,11 @@ UNAUTHORIZED = any_of(
     r"(?:api[ _-]?key|token|credentials?|secret|password)\b.{0,40}\b(?:(?:is|are|was"
     r"|were) )?(?:not (?:set|configured|provided|found|valid|authori[sz]ed)|missing|required|invalid"
     r"|expired|rejected)\b",
-    r"insufficient (?:permissions?|scopes?|privileges?|access)|password authentication failed"
+    r"insufficient (?:permissions?|scopes?|privileges?|access)|missing[_ ]scopes?\b"
+    r"|\binvalid[_ ](?:grant|client|token)\b|does not have (?:the )?(?:[\w.:-]{1,80} ){0,3}(?:permission|access)"
+    r"|未授权|未授權|权限不足|權限不足|未登录|请先登录|password authentication failed"
     r"|(?:environment variables?|env vars?)\b.{0,60}\b(?:not set|missing|required|must be set|not defined)",
-    r"access denied for user|requires authentication|sign in to|please (?:log|sign) in",
+    r"access denied for user|access denied: project|requires authentication|sign in to|please (?:log|sign) in",
 )
 
 FETCH_FAILED = any_of(r"(?:could not|couldn't|cannot|can't|unable to|failed to|error) fetch(?:ing)?\b")
@@ -123,7 +126,7 @@ NETWORK = any_of(
     r"certificate verify failed|self[- ]signed certificate|ssl (?:error|handshake)|tls handshake"
     r"|tunnel connection failed|server selection|all connection attempts",
     r"is the (?:docker )?daemon running|is the server running|server misbehaving|no internet"
-    r"|host (?:is )?unreachable",
+    r"|host (?:is )?unreachable|网络(?:错误|异常|连接)|網路錯誤",
 )
 
 TIMEOUT = any_of(
@@ -131,7 +134,7 @@ TIMEOUT = any_of(
     r"\btimed[ -]?out\b|time-?out (?:of )?\d+ ?m?s|timeout \d+ ?m?s exceeded|timeout (?:exceeded|expired"
     r"|reached|after|error)|deadline exceeded",
     r"\bE(?:SOCKET)?TIMEDOUT\b|\bTimeout(?:Error|Expired|Exception)?\b ?(?::|$)|took too long"
-    r"|request timeout|exceeded (?:the )?(?:time ?limit|timeout)|statement timeout",
+    r"|request timeout|exceeded (?:the )?(?:time ?limit|timeout)|statement timeout|超时|逾時",
 )
 
 OUTAGE = any_of(
@@ -139,7 +142,7 @@ OUTAGE = any_of(
     r"internal server error|bad gateway|service (?:is )?(?:temporarily |currently )?unavailable"
     r"|gateway time-?out|temporarily unavailable",
     r"\boverloaded\b|under maintenance|backend error|upstream (?:error|connect|request)"
-    r"|server (?:is )?(?:busy|down|not responding)",
+    r"|server (?:is )?(?:busy|down|not responding)|\b(?:api|service|backend) (?:is|may be|might be) unavailable",
 )
 
 ENVIRONMENT = any_of(
@@ -152,6 +155,9 @@ ENVIRONMENT = any_of(
     r"|too many open files|segmentation fault|core dumped|heap limit",
     r"browser .{0,40}(?:has been closed|crashed|not found|failed to launch)"
     r"|target (?:page, context or browser has been )?closed|failed to launch",
+    r"(?:could not|couldn't|cannot|unable to) (?:find|locate) (?:chrom|firefox|webkit|(?:an? |the )?(?:browser|executable))"
+    r"|did not perform an installation|(?-i:\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b)[^:\n]{0,12} (?:to be|is not|are not"
+    r"|must be) (?:set|configured)\b",
     r"database is locked|database disk image is malformed|server (?:is )?not (?:initiali[sz]ed|ready"
     r"|running|started)|not (?:yet )?implemented\b",
 )
@@ -190,12 +196,15 @@ MISSING = any_of(
     r"\bno (?:\S{1,60} ){1,6}(?:found|exists?|matching|matches|matched|with (?:id|name|key)|named)\b"
     r"|\bnothing (?:found|matches)",
     r"unknown (?:table|column|database|relation|collection|key|id|entity|index|field|revision|user|page"
-    r"|document|file|sheet|branch|ref|symbol|time ?zone|city|country|resource|uri)",
+    r"|document|file|sheet|branch|ref|symbol|time ?zone|city|country|resource|uri|channel|message|member|account"
+    r"|mailbox|folder|project|repositor|issue|team|task|node|host|device|product|order|customer|model|dataset"
+    r"|ticker|station|airport|location|label)",
     r"(?:table|relation|column|database|collection|schema|view|function) \S{1,80} (?:does not|doesn't)"
     r"|ZERO_RESULTS|no longer (?:exists|available)|has (?:been deleted|expired)|has been removed"
     r"|\bis missing\b",
     r"ambiguous argument .{1,100}unknown revision|did not match any|not in storage|no results"
     r"|ERR_FILE_NOT_FOUND|path does not point",
+    r"找不到|未找到|没有找到|沒有找到|不存在|查無",
 )
 
 CRASH = any_of(
@@ -215,7 +224,7 @@ REFUSAL = any_of(
     r"|NOTDIR|NOTEMPTY|NAMETOOLONG|INVAL|ACCES|PERM)\b|mismatch|ambiguous",
     r"\bno \S{1,40}(?: \S{1,40})? (?:provided|given|specified|open|loaded|selected)|refus|\bden(?:y"
     r"|ied)\b|reject|\bfirst\b|only (?:\w+ )?(?:sheet|one)|\bnot (?:a|an) |expects?\b|ValueError"
-    r"|TypeError|unique|malformed",
+    r"|TypeError|unique|malformed|错误|錯誤|无效|無效|必须|必須|不能为空|不能為空|不支持|不支援",
 )
 
 _STATUS = re.compile(
@@ -226,7 +235,8 @@ _STATUS = re.compile(
     r"|(?<![\d.])(?P<phrase>[45]\d\d)[\s:,)\]-]{1,3}(?:client error|server error|bad request|unauthori"
     r"|payment required|forbidden|not found|method not|not acceptable|conflict|gone\b|unprocessable"
     r"|too many|internal|bad gateway|service unav|gateway|validation failed)"
-    r"|https?://\S{1,400}: (?P<after>[45]\d\d)\b|^\W{0,3}(?P<start>[45]\d\d)[ :]+[A-Z]",
+    r"|https?://\S{1,400}: (?P<after>[45]\d\d)\b|^\W{0,3}(?P<start>[45]\d\d)[ :]+[A-Z]"
+    r"|\b(?P<asked>[45]\d\d) (?:GET|POST|PUT|PATCH|DELETE|HEAD) https?:|\((?P<last>[45]\d\d)\)\W{0,3}$",
     re.IGNORECASE,
 )
 
@@ -236,7 +246,7 @@ _RPC_CODE = re.compile(r"\b(?:mcp|rpc|json-rpc) error:? (?:code )?(-3[23]\d{3})\
 def http_status(text: str) -> int | None:
     """The first HTTP error status that the text gives as one."""
     found = _STATUS.search(text[:4000])
-    return int(found["named"] or found["phrase"] or found["after"] or found["start"]) if found else None
+    return int(next(filter(None, found.groups()))) if found else None
 
 
 def rpc_code(text: str) -> int | None:

@@ -17,6 +17,7 @@ from replay.outcomes.matching import (
     explained_by_schema,
     fault_is,
     network_down,
+    nothing_in_place,
     program_failed,
     program_misses,
     says,
@@ -299,6 +300,14 @@ RULES: tuple[Rule, ...] = (
         Example("Error: something went wrong"),
         lambda reading: reading.failure is not None,
         certainty="fallback",
+    ),
+    Rule(
+        "answer.nothing-in-place",
+        BAD,
+        "A required argument is missing, and the server computed with `undefined` or `NaN` in its place.",
+        Example("The sum of 1 and undefined is NaN", {"a": 1}, "add", False),
+        nothing_in_place,
+        certainty="likely",
     ),
     Rule(
         "success.program",

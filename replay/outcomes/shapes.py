@@ -15,14 +15,15 @@ def any_of(*alternatives: str) -> re.Pattern[str]:
 
 HEADING = re.compile(
     r"(?:={3,} [a-z ]*(?:error|timeout|failed)[a-z ]* ={3,}\s*\n)|"
-    r"(?:#{1,4} (?:result|error|output|response)s?\s*\n+)+|(?:```\w*\n)|<(?:tool_(?:use_)?)?error>\s*",
+    r"(?:#{1,4} (?:result|error|output|response)s?\s*\n+)+|(?:```\w*\n)|<(?:tool_(?:use_)?)?error>\s*|"
+    r"(?:note|warning): (?=(?:could not|cannot|unable to|failed to) \w+ (?:\w+ ){0,2}['\"`])",
     re.IGNORECASE,
 )
 """What may stand before a report without being part of it."""
 
 PREFIX = re.compile(
     r"[\W_]{0,6}(?:"
-    r"error(?: ?\[[^\]\n]{0,60}\]| ?\([^)\n]{0,80}\)| \d{3}| code \S{1,20})?(?: {0,2}:| {1,2}[-–—] )"
+    r"error(?: ?\[[^\]\n]{0,60}\]| ?\([^)\n]{0,80}\)| \d{3}| code:? \S{1,20})?(?: {0,2}:| {1,2}[-–—] )"
     r"|error (?:executing|running|calling|invoking|occurred|in|while|when|during|from|\w+ing)\b[^\n]{0,300}?"
     r"(?::|\.(?:\s|$)|$)"
     r"|(?:an|the) (?:\w+ )?(?:error|exception) (?:occurred|was raised|happened)"
@@ -47,15 +48,17 @@ ERROR_LINE = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Warni
 
 DATA = re.compile(
     r"\s*(?:\d{4}-\d\d-\d\d[T ]|\[\s*[\[({'\"]|\{\s*['\"]|\(\s*[('\"\[]|#{1,3} (?!(?:error|result|failed)\s*\n)"
-    r"|<[?!a-z]|\|)",
+    r"|<[?!a-z]|\|)"
+    r"|(?P<mark>[-*•] |\[[A-Za-z]{2,12}\] )[^\n]*(?:\n{1,2}(?P=mark)[^\n]*)+\s*$",
     re.IGNORECASE,
 )
-"""How data and documents begin: literals of lists and records, headings, markup, tables."""
+"""How data and documents begin: literals of lists and records, headings, markup, tables; or a list of like lines."""
 
 FRAME = any_of(
     r"^\W*(?:(?:failed|unable) to|could ?n[o']t) (?:retrieve|fetch|load|download|extract)\b",
     r"^\W*error (?:executing|running|calling|invoking)(?: mcp)? tool\b|^\W*mcp error -?\d+"
     r"|^\W*input validation error|^\W*\d+ validation errors? for\b",
+    r"^[^\n]{0,80}\brobots\.txt\b[^\n]{0,200}(?:disallow|not allowed|forbid)",
     r"^\W*(?:error: )?\[\s*\{\s*\"code\": ?\"invalid|^\W*(?:error: )?(?:invalid arguments for"
     r"|unknown tool|tool \S{1,120} not found)\b",
 )
@@ -102,7 +105,9 @@ SENTENCE = re.compile(
     r"|your request was (?:rejected|denied|blocked)"
     r"|insufficient (?:funds|permissions?|quota|credits?|balance|privileges?)|conflict \("
     r"|tool_not_found|HTTP error [45]\d\d|method not found"
-    r"|E(?:NOENT|ACCES|ISDIR|NOTDIR|EXIST|PERM|CONNREFUSED|NOTFOUND|TIMEDOUT)\b"
+    r"|E(?:NOENT|ACCES|ISDIR|NOTDIR|EXIST|PERM|CONNREFUSED|NOTFOUND|TIMEDOUT)\b(?! (?:\w+ )?(?:means|stands|is|are))"
+    r"|illegal (?:\w+ ){0,2}\w+:|you (?:need|have|must) [^\n.]{1,80}\b(?:before|first)\b"
+    r"|错误|錯誤|失败|失敗|无法|無法|找不到|未找到|参数错误"
     r"|(?:HTTP )?[45]\d\d (?:client error|server error|bad request|unauthori|forbidden|not found"
     r"|internal|too many|request entity|access denied|gone\b|conflict\b|unprocessable|bad gateway"
     r"|service unav|gateway|payment required|method not)"
@@ -131,6 +136,7 @@ CLAUSE = any_of(
     r"\bno .{1,60}(?:found|available|loaded|open) (?:for|with|named|at|in|by|under"
     r"|matching)\b.{0,20}\b(?:id|name|path|key|named)\b",
     r"^\W*no .{1,60}\bcurrently (?:loaded|open|selected|active)\b",
+    r"找不到|未找到|不存在|(?:格式|参数|參數)(?:错误|錯誤)|不能为空|不能為空|无效|無效|失败|失敗",
 )
 """A clause that makes a short text a report wherever it stands in it."""
 
@@ -161,7 +167,7 @@ EMPTY = re.compile(
     r"|display|report))\b"
     r"|no (?:[\w-]+ ){0,2}(?:results?|matches|occurrences|hits|entries|records|rows|items|comments|data|output)\b"
     r"|(?:0|zero) (?:[\w-]+ )?(?:results?|matches|rows|items|records|hits|documents)\b|nothing (?:found|to)\b"
-    r"|(?:query returned|returned|found) (?:no|0|zero) |empty (?:result|list|set)|\(?empty\)?$|not found any\b)",
+    r"|没有(?:查询|找)到|暂无|沒有找到|(?:query returned|returned|found) (?:no|0|zero) |empty (?:result|list|set)|\(?empty\)?$|not found any\b)",
     re.IGNORECASE,
 )
 """A short text that says that the search brought nothing."""

@@ -8,7 +8,13 @@ from replay.outcomes import RULES, judge_answer, rules_markdown
 from replay.records import Call, Outcome, SchemaViolation, ToolResult, TransportFault
 
 PAGE = Path(__file__).parents[2] / "docs" / "rules.md"
-VIOLATION = SchemaViolation(pointer="/entities", keyword="type", message="'x' is not of type 'array'")
+VIOLATIONS = {
+    "answer.explained-by-schema": SchemaViolation(
+        pointer="/entities", keyword="type", message="'x' is not of type 'array'"
+    ),
+    "answer.nothing-in-place": SchemaViolation(pointer="", keyword="required", message="'b' is a required property"),
+}
+"""Rules that need to know how the arguments break the schema."""
 
 
 @pytest.mark.parametrize("rule", RULES, ids=[rule.id for rule in RULES])
@@ -18,7 +24,7 @@ def test_the_example_of_a_rule_is_decided_by_that_rule(rule):
     answer = example.answer
     if not isinstance(answer, TransportFault):
         answer = ToolResult(content=({"type": "text", "text": answer},), is_error=example.flagged)
-    violations = (VIOLATION,) if rule.id == "answer.explained-by-schema" else ()
+    violations = (VIOLATIONS[rule.id],) if rule.id in VIOLATIONS else ()
 
     judged = judge_answer(call, answer, evidence="replay", violations=violations)
 
