@@ -12,6 +12,7 @@ from replay.cli.options import DEFAULT_FLEET, fleet_option, tell
 if TYPE_CHECKING:
     from replay.interpreter import Fleet
     from replay.records import Trajectory
+    from replay.redaction import Redactor
     from replay.shrinking import Shrunk
 
 
@@ -63,6 +64,7 @@ def shrink(
 
     from replay.diagnosis import Case
     from replay.errors import UsageError
+    from replay.redaction import Redactor
     from replay.runfile import Run
     from replay.runfile.lookup import TrajectoryPlace, find_call
     from replay.shrinking import shrink as shrink_call
@@ -76,6 +78,7 @@ def shrink(
         place = find_call(run, call)
         trajectory = _original(Case.load(run, TrajectoryPlace(*place[:4])).trajectory, place.file)
     fleet = _fleet(fleet_path)
+    redactor = Redactor(fleet.secrets())
     logs = run_path.with_name(f"{run_path.stem}.logs")
 
     async def find() -> Shrunk:
@@ -86,12 +89,12 @@ def shrink(
             logs=logs,
             allowed=frozenset(allow_effects),
             most_replays=most_replays,
-            tell=lambda text: tell(f"note: {text}"),
+            tell=lambda text: tell(redactor.text(f"note: {text}")),
         )
 
     shrunk = anyio.run(find)
     repro = write_repro(shrunk, fleet, output)
-    _say(shrunk)
+    _say(shrunk, redactor)
     click.echo(repro.command)
 
 
@@ -120,15 +123,14 @@ def _original(stored: Trajectory, file: str) -> Trajectory:
     return found.model_copy(update={"edges": stored.edges}) if found is not None and same else stored
 
 
-def _say(shrunk: Shrunk) -> None:
+def _say(shrunk: Shrunk, redactor: Redactor) -> None:
     from replay.text import one_line
 
     kept = [call.position for call in shrunk.trajectory.calls()]
     tell(f"{len(kept)} of {shrunk.calls_before} calls after {shrunk.replays} replays: {', '.join(kept)}")
     verdict = shrunk.settled.verdict
-    tell(
-        f"replayed once more: {shrunk.position} is {verdict.outcome} ({verdict.rule}): {one_line(verdict.message, 200)}"
-    )
+    message = one_line(redactor.text(verdict.message), 200)
+    tell(f"replayed once more: {shrunk.position} is {verdict.outcome} ({verdict.rule}): {message}")
     if shrunk.redaction_matters:
         tell(
             "warning: the failure depends on a secret. It was taken out of what is written, and without it the call "

@@ -81,7 +81,11 @@ def _not_found(case: Case, position: str) -> Finding:
     return Finding(
         kind="missing-thing",
         scope="call",
-        sentence=_missing_sentence(what, name, holder, text),
+        sentence=_missing_sentence(what, name, holder, text)
+        if missing
+        else f"The server did not find what {place(holder.pointer)} asks for, {quoted(name)}: {plain(text, 240)}."
+        if holder
+        else f"The server did not find {quoted(name)}: {plain(text, 240)}.",
         suggestion=_missing_suggestion(case, position, name, text),
         calls=case.refs(position),
         certainty=case.rows[position].certainty,

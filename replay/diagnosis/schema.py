@@ -88,7 +88,8 @@ class _Finder:
                 yield self._make(
                     "missing-field",
                     f"The required field {quoted(name)} is missing{_inside(violation.pointer)}.",
-                    f"Add {quoted(name)}{self._described(violation.pointer, name)}{self._later(violation.pointer, name)}.",
+                    f"Add {quoted(name)}{self._described(violation.pointer, name)}"
+                    f"{self._later(violation.pointer, name)}.",
                     join(violation.pointer, name),
                     expected=name,
                 )

@@ -6,12 +6,15 @@ accounts = {}
 
 
 def call(name, arguments):
-    account = accounts.get(arguments.get("account"))
     if name == "remark":
         return text("noted")
     if name == "unlock":
         refused = arguments["code"].startswith("sk-")
         return text("Invalid code: it must not start like a key" if refused else "unlocked", isError=refused)
+    return of_account(name, arguments, accounts.get(arguments.get("account")))
+
+
+def of_account(name, arguments, account):
     if name == "open":
         accounts[arguments["account"]] = {"balance": 0, "frozen": False}
         return text("opened")

@@ -1,0 +1,115 @@
+"""What the calls of a trajectory, and those of a run, show together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from replay.alignment.reference import read_reference
+from replay.diagnosis import findings_of_run, findings_of_trajectory
+from replay.formats import open_file
+from replay.runfile import Run
+from tests.runs import call, case_of, failed, make_run, schema, server, write_trajectory
+
+FILES = server("files", read=schema("path"), write=schema("path", "text"))
+MISSING = "ENOENT: no such file or directory, open '/w/a.txt'"
+
+
+def told(directory: Path, *calls: dict[str, Any], **fields: Any) -> dict[str, str]:
+    return {one.kind: one.sentence for one in findings_of_trajectory(case_of(directory, calls, FILES, **fields))}
+
+
+def test_the_same_failing_call_repeated_unchanged_is_found(tmp_path: Path) -> None:
+    again = failed("files/read", {"path": "/w/a.txt"}, MISSING)
+    found = told(tmp_path, again, call("files/read", {"path": "/w/b"}, "x"), again, again)
+    assert found["repeated-failure"] == (
+        'The same call to "files/read" failed 3 times, unchanged: s1c1, s3c1 and s4c1.'
+    )
+
+
+def test_a_read_asked_twice_with_the_same_answer_is_found(tmp_path: Path) -> None:
+    same = call("files/read", {"path": "/w/b"}, "the text")
+    assert "twice" in told(tmp_path, same, same)["repeated-call"]
+
+
+def test_writes_and_reads_with_other_answers_are_not_called_repeated(tmp_path: Path) -> None:
+    write = call("files/write", {"path": "/w/b", "text": "x"}, "written")
+    found = told(
+        tmp_path, write, write, call("files/read", {"path": "/w/b"}, "1"), call("files/read", {"path": "/w/b"}, "2")
+    )
+    assert "repeated-call" not in found
+
+
+def test_a_repair_is_found_with_the_number_of_calls_it_took(tmp_path: Path) -> None:
+    found = told(
+        tmp_path,
+        failed("files/read", {"path": "/w/a.txt"}, MISSING),
+        call("files/write", {"path": "/w/other", "text": "x"}, "written"),
+        call("files/read", {"path": "/w/b.txt"}, "text"),
+    )
+    assert "was repaired 2 calls later by s3c1" in found["repaired"]
+
+
+def test_a_reply_after_nothing_but_failures_is_found(tmp_path: Path) -> None:
+    found = told(tmp_path, failed("files/read", {"path": "/w/a.txt"}, MISSING), final_reply="The file says 42.")
+    assert found["unsupported-reply"] == "The final reply rests on no successful call: the only call failed."
+
+
+def test_a_reply_is_not_accused_where_a_call_succeeded_or_could_not_be_judged(tmp_path: Path) -> None:
+    missing = failed("files/read", {"path": "/w/a.txt"}, MISSING)
+    (tmp_path / "a").mkdir()
+    assert "unsupported-reply" not in told(tmp_path / "a", missing, call("files/read", {"path": "b"}), final_reply="x")
+    (tmp_path / "b").mkdir()
+    assert "unsupported-reply" not in told(
+        tmp_path / "b", missing, call("files/read", {"path": "b"}, None), final_reply="x"
+    )
+
+
+def test_a_root_cause_is_named_with_what_followed(tmp_path: Path) -> None:
+    book = server("excel", create_workbook=schema("filepath"), read_data=schema("filepath"))
+    lost = "Error: File not found: /w/sales.xlsx"
+    calls = [
+        failed("excel/create_workbook", {}, "Input validation error: 'filepath' is a required property"),
+        failed("excel/read_data", {"filepath": "/w/sales.xlsx"}, lost),
+    ]
+    found = {one.kind: one.sentence for one in findings_of_trajectory(case_of(tmp_path, calls, book))}
+    assert found["root-cause"] == (
+        's1c1 ("excel/create_workbook") came out invalid arguments, and 1 later failure follows from it: s2c1.'
+    )
+
+
+def test_what_was_there_already_is_not_made_the_cause_of_a_later_failure(tmp_path: Path) -> None:
+    book = server("excel", create_workbook=schema("path"), read_range=schema("path", "sheet"))
+    calls = [
+        failed("excel/create_workbook", {"path": "/w/b.xlsx"}, "/w/b.xlsx already exists"),
+        failed("excel/read_range", {"path": "/w/b.xlsx", "sheet": "Ghost"}, "Sheet 'Ghost' not found."),
+    ]
+    assert findings_of_trajectory(case_of(tmp_path, calls, book)) == ()
+
+
+def test_the_worst_tool_and_server_are_named_with_their_commonest_cause(tmp_path: Path) -> None:
+    calls = [failed("files/read", {}, "Input validation error"), failed("files/read", {"path": "/w/a.txt"}, MISSING)]
+    file = write_trajectory(tmp_path / "t.trajectory.json", [*calls, failed("files/read", {"path": 5}, "no")] * 2)
+    with Run.read(make_run(tmp_path / "run.db", [file], FILES)) as run:
+        found = {one.kind: one for one in findings_of_run(run)}
+    assert found["failing-tool"].sentence.startswith('Tool "files/read" failed in 6 of 6 calls; most often (2)')
+    assert found["failing-server"].details["failed"] == 6
+
+
+def test_a_tool_whose_server_takes_what_its_schema_forbids_is_named(tmp_path: Path) -> None:
+    file = write_trajectory(tmp_path / "t.trajectory.json", [call("files/read", {"path": 5}, "text")])
+    with Run.read(make_run(tmp_path / "run.db", [file], FILES)) as run:
+        found = {one.kind: one.sentence for one in findings_of_run(run)}
+    assert 'Tool "files/read" took arguments that break its inputSchema in 1 call' in found["schema-too-strict"]
+
+
+def test_the_faults_of_the_reference_are_named_but_not_those_of_servers_nobody_knows(tmp_path: Path) -> None:
+    wrong = [call("files/read", {}, None), call("files/nope", {"path": "a"}, None), call("maps/route", {}, None)]
+    reference = write_trajectory(tmp_path / "reference.trajectory.json", wrong)
+    file = write_trajectory(tmp_path / "t.trajectory.json", [call("files/read", {"path": "a"}, "text")])
+    with Run.read(make_run(tmp_path / "run.db", [file], FILES)) as run:
+        known = read_reference(open_file(reference), run.servers())
+        found = [one.sentence for one in findings_of_run(run, reference=known) if one.kind == "reference-fault"]
+    assert len(found) == 2
+    assert any("reference:s1c1 (files/read)" in one for one in found)
+    assert any("1 call that would come out as unknown tool, as in reference:s2c1" in one for one in found)

@@ -1,0 +1,150 @@
+"""What each report holds."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from replay.errors import UsageError
+from replay.reports import call_markdown, render
+from replay.reports.csv_ import COLUMNS, REPORT_COLUMNS
+from replay.runfile import Run
+from tests.runs import call, failed, make_run, schema, server, write_trajectory
+
+FILES = server("files", read=schema("path"), list=schema("path"))
+MISSING = "ENOENT: no such file or directory, open '/w/a.txt'"
+Replay = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def run_path(tmp_path: Path) -> Path:
+    calls = [
+        call("files/list", {"path": "/w"}, "b.txt"),
+        failed("files/read", {"path": "/w/a.txt"}, MISSING),
+        failed("files/read", {}, "Input validation error"),
+        call("files/read", {"path": "/w/b.txt"}, "text"),
+        call("files/list", {"path": "/w/b.txt"}, None),
+    ]
+    one = write_trajectory(tmp_path / "task-1.trajectory.json", calls)
+    other = write_trajectory(tmp_path / "task-2.trajectory.json", calls[:2], model="other")
+    return make_run(tmp_path / "run.db", [one, other], FILES)
+
+
+@pytest.fixture
+def run(run_path: Path) -> Run:
+    return Run.read(run_path)
+
+
+def test_the_markdown_of_a_call_has_all_that_a_bug_report_needs(run: Run) -> None:
+    text = call_markdown(run, "task-1:s3c1")
+    assert text.startswith("# `files/read`: invalid arguments (`task-1:s3c1`)\n")
+    for part in ("## The call", "## Then and now", "## Why it is invalid arguments", "## Schema violations"):
+        assert part in text
+    assert 'The required field "path" is missing' in text
+    assert '**Add "path" (string); s4c1 has "/w/b.txt" there.**' in text
+    assert "| `files` | `files` | `1.0` | `2025-06-18` |" in text
+    assert "replay shrink" in text
+    assert "--call task-1:s3c1" in text
+
+
+def test_the_markdown_of_a_trajectory_lists_its_calls_and_findings(run: Run) -> None:
+    text = render(run, "markdown", trajectory="task-1")
+    assert text.startswith(
+        "# Trajectory `task-1` of `gpt`: 1 invalid arguments, 1 not found, 2 success, 1 inconclusive"
+    )
+    assert "| `s2c1` | `files/read` | **not found** |" in text
+    assert "was repaired 2 calls later by s4c1" in text
+
+
+def test_the_markdown_of_a_run_has_a_row_a_model(run: Run) -> None:
+    text = render(run, "markdown")
+    assert "| `gpt` | 1 | 5 | 0 (0.0 %) | 0 (0.0 %) | 1 (25.0 %) | 1 (25.0 %) | 2 (50.0 %) | 1 |" in text
+    assert "7 calls of 2 models: **3 failed**, 1 inconclusive." in text
+    assert "`other`" not in render(run, "markdown", model="gpt")
+
+
+def test_junit_has_a_case_a_call_grouped_by_trajectory(run: Run) -> None:
+    root = ET.fromstring(render(run, "junit"))
+    assert [(suite.get("name"), suite.get("tests")) for suite in root] == [("gpt: task-1", "5"), ("other: task-2", "2")]
+    cases = root[0].findall("testcase")
+    assert [next((child.tag for child in case), "passed") for case in cases] == [
+        "passed",
+        "failure",
+        "failure",
+        "passed",
+        "skipped",
+    ]
+    assert (root.get("tests"), root.get("failures"), root.get("skipped")) == ("7", "3", "1")
+
+
+def test_csv_has_stable_columns_and_a_row_a_call(run: Run) -> None:
+    rows = list(csv.DictReader(io.StringIO(render(run, "csv"))))
+    assert tuple(rows[0]) == REPORT_COLUMNS
+    assert REPORT_COLUMNS[: len(COLUMNS)] == COLUMNS
+    assert len(rows) == 7
+    assert rows[2]["finding"] == "missing-field"
+    assert len(render(run, "csv", call="task-1:s2c1").splitlines()) == 2
+
+
+def test_json_holds_every_finding(run: Run) -> None:
+    document = json.loads(render(run, "json"))
+    assert (document["format"], document["version"]) == ("replay.report", 1)
+    by_call = {(one["trajectory"], one["call"]): one for one in document["calls"]}
+    assert by_call["task-1", "s3c1"]["explanations"][0]["kind"] == "missing-field"
+    assert {one["kind"] for one in document["findings"]} >= {"failing-tool", "failing-server"}
+    assert {one["kind"] for one in document["trajectories"][0]["findings"]} >= {"repaired"}
+
+
+def test_an_unknown_id_names_the_nearest_and_an_ambiguous_one_asks(run: Run) -> None:
+    with pytest.raises(UsageError, match=r"there is no call task-1:s9c1 in this run; nearest: task-1:s1c1"):
+        render(run, "markdown", call="task-1:s9c1")
+    with pytest.raises(UsageError, match=r"there is no trajectory tusk-1 in this run; nearest: task-1, task-2"):
+        render(run, "markdown", trajectory="tusk-1")
+    with pytest.raises(UsageError, match=r"there is no model gtp in this run; nearest: gpt"):
+        render(run, "csv", model="gtp")
+    with pytest.raises(UsageError, match=r"a call's id looks like TRAJECTORY:s2c1"):
+        render(run, "markdown", call="nonsense")
+
+
+def test_a_model_or_a_file_tells_equal_trajectories_apart(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    one = write_trajectory(tmp_path / "a" / "same.trajectory.json", [call("files/list", {"path": "/w"})])
+    two = write_trajectory(tmp_path / "b" / "same.trajectory.json", [call("files/list", {"path": "/w"})], model="other")
+    with Run.read(make_run(tmp_path / "run.db", [one, two], FILES)) as run:
+        with pytest.raises(UsageError, match="is the id of 2 calls; say which: gpt:same:s1c1, other:same:s1c1"):
+            render(run, "markdown", call="same:s1c1")
+        assert "`other` called" in render(run, "markdown", call="other:same:s1c1")
+        assert "`gpt` called" in render(run, "markdown", call=f"{one}:same:s1c1")
+
+
+def test_a_run_without_verdicts_is_one_clear_line(tmp_path: Path, replay: Replay) -> None:
+    Run.open(tmp_path / "empty.db").close()
+    done = replay("report", "empty.db")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "replay: empty.db: this run has no verdicts yet; make some with: replay classify results/*.json\n"
+    )
+
+
+def test_a_file_that_exists_is_kept_without_force(tmp_path: Path, replay: Replay, run_path: Path) -> None:
+    (tmp_path / "report.html").write_text("mine")
+    done = replay("report", run_path, "--format", "html", "-o", "report.html")
+    assert (done.returncode, done.stderr) == (2, "replay: report.html exists; overwrite it with --force\n")
+    assert (tmp_path / "report.html").read_text() == "mine"
+    done = replay("report", run_path, "--format", "html", "-o", "report.html", "--force")
+    assert done.returncode == 0
+    assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
+
+
+def test_two_selections_do_not_go_together(replay: Replay, run_path: Path) -> None:
+    done = replay("report", run_path, "--call", "task-1:s1c1", "--model", "gpt")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
