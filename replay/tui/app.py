@@ -11,7 +11,7 @@ from textual import on, work
 from textual.app import App, SuspendNotSupported
 from textual.binding import Binding, BindingType
 
-from replay.errors import ReplayError
+from replay.errors import ReplayError, RunFileError
 from replay.runfile import queries
 from replay.runfile.filters import Filter, Vocabulary
 from replay.runfile.queries import StoredTrajectory
@@ -70,10 +70,9 @@ class BrowseApp(App[None]):
     ]
     CSS = """
     #notice { height: auto; background: $warning; color: $background; padding: 0 1; display: none; }
-    #too-small {
-      display: none; layer: over; dock: top; width: 100%; height: 100%; background: $background;
-      content-align: center middle; overlay: screen;
-    }
+    #too-small { display: none; height: 100%; content-align: center middle; }
+    RunScreen.-small > * { display: none !important; }
+    RunScreen.-small > #too-small { display: block !important; }
     Footer { height: 1; }
     """
 
@@ -106,10 +105,12 @@ class BrowseApp(App[None]):
             self.post_message(ShowCalls(self._start))
         self.set_interval(_POLL, self.look)
 
-    @work(thread=True, exclusive=True, group="names", exit_on_error=False)
+    @work(thread=True, exclusive=True, group="names")
     def _warm_names(self) -> None:
         """Read the names for completion before they are needed: in a big run it takes a moment."""
         with self.session.aside() as run:
+            if run is None:
+                return
             names = Vocabulary.of(run.connection)
         self.call_from_thread(self.session.learn, names)
 
@@ -191,10 +192,12 @@ class BrowseApp(App[None]):
         if (selected := self._selected()) is not None:
             self._copy(*selected)
 
-    @work(thread=True, exclusive=True, group="copy", exit_on_error=False)
+    @work(thread=True, exclusive=True, group="copy")
     def _copy(self, stored: StoredTrajectory, position: str) -> None:
         try:
             with self.session.aside() as run:
+                if run is None:
+                    raise RunFileError(self.session.path.name, "the run is gone")
                 text = diagnoses.markdown(run, stored, position)
         except ReplayError as error:
             self.call_from_thread(self.notify, printable(str(error)), severity="error", markup=False)
@@ -224,10 +227,12 @@ class BrowseApp(App[None]):
 
         self.push_screen(ExportScreen(call), wanted)
 
-    @work(thread=True, group="export", exit_on_error=False)
+    @work(thread=True, group="export")
     def _export(self, export: Export, call: str | None) -> None:
         try:
             with self.session.aside() as run:
+                if run is None:
+                    raise RunFileError(self.session.path.name, "the run is gone")
                 handing_on.keep(diagnoses.export(run, export.format, call), export.path)
         except (ReplayError, OSError, ImportError) as error:
             self.call_from_thread(self.notify, printable(f"not exported: {error}"), severity="error", markup=False)

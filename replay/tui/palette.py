@@ -39,7 +39,9 @@ class ActionProvider(_RunProvider):
         """Those whose name or purpose fits."""
         matcher = self.matcher(query)
         for name, words, run in self._actions():
-            score = max(matcher.match(name), matcher.match(words) * 0.8)
+            # What begins so comes before names that hold it, and those before what only resembles it.
+            begins = name.lower().startswith(query.lower())
+            score = max(matcher.match(name), matcher.match(words) * 0.8) + 20 * begins
             if score > 0:
                 yield Hit(score, matcher.highlight(name), run, text=name, help=words)
 
@@ -68,11 +70,20 @@ class NameProvider(_RunProvider):
         servers = [(server, "server", f"server:{quoted(server)}") for server in vocabulary.servers]
         found = [entry for entry in (*models, *servers, *tools) if wanted in entry[0].lower()]
         for name, what, text in found[:_MOST]:
-            yield self._hit(f"{what} {name}", 0.9, partial(self.app.post_message, ShowCalls(text)), "its calls")
+            yield self._hit(
+                f"{what} {name}", _rank(name, wanted), partial(self.app.post_message, ShowCalls(text)), "its calls"
+            )
         for task in queries.find_tasks(self.browser.session.connection, query.strip(), _MOST):
             go = partial(self.app.post_message, ShowTrajectory(task.row))
-            yield self._hit(f"task {task.name} · {task.model}", 0.8, go, task.task_type or "its trajectory")
+            label = f"task {task.name} · {task.model} · {task.task_type}"
+            yield self._hit(label, _rank(task.name, wanted), go, "its trajectory")
 
     def _hit(self, label: str, score: float, run: Callable[[], object], words: str) -> Hit:
         plain = one_line(label, 100)
-        return Hit(score, Content(plain), run, text=plain, help=one_line(words, 100))
+        return Hit(score, Content(plain), run, text=plain, help=words)
+
+
+def _rank(name: str, wanted: str) -> float:
+    """Names that are what was typed, then those that begin so."""
+    lower = name.lower()
+    return 10 + (lower.startswith(wanted) or lower.rpartition("/")[2].startswith(wanted)) + 2 * (lower == wanted)

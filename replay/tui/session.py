@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -31,7 +32,7 @@ class Session:
         self.path, self.label, self.against = path, label or path.name, against
         if against is not None:
             Run.read(against).close()  # says in words what is wrong with it
-        self.run = self.aside()
+        self.run = self._open()
         self._seen = queries.data_version(self.connection)
         self._inode = _inode(path)
         self._gone = False
@@ -61,8 +62,18 @@ class Session:
         """
         return parse(text, self.vocabulary)
 
-    def aside(self) -> Run:
-        """The same run for a thread of its own, which must close it."""
+    @contextmanager
+    def aside(self) -> Iterator[Run | None]:
+        """The same run for a thread of its own; None where the file vanished meanwhile."""
+        try:
+            run = self._open()
+        except RunFileError:
+            yield None
+            return
+        with run:
+            yield run
+
+    def _open(self) -> Run:
         run = Run.read(self.path)
         if self.against is not None:
             sides.attach(run.connection, self.against)
@@ -89,7 +100,7 @@ class Session:
 
     def _reopen(self, inode: int) -> Change:
         try:
-            fresh = self.aside()
+            fresh = self._open()
         except RunFileError:  # half made; the next look tells
             return "none"
         self.run.close()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
+from textual.content import Content
 from textual.strip import Strip
 
 from replay.records import Outcome
@@ -35,6 +36,11 @@ class Cell:
     style: Style | None = None
     segments: tuple[Segment, ...] = ()
     """Instead of the text, exactly as wide as the column."""
+
+
+def plain(text: str) -> Content:
+    """One safe line for where Textual would read a string as markup: titles of borders."""
+    return Content(one_line(text))
 
 
 def column_widths(columns: Sequence[Column], width: int) -> list[int]:

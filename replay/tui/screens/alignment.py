@@ -18,6 +18,7 @@ from replay.tui.messages import ShowTrajectory
 from replay.tui.pages.alignment_page import TaskFacts, metrics_page, pairs_page
 from replay.tui.pages.writer import Row, Writer
 from replay.tui.screens.base import RunScreen
+from replay.tui.strips import plain
 from replay.tui.theme import Palette
 from replay.tui.widgets.panel_tabs import PanelTabs
 from replay.tui.widgets.row_list import RowList
@@ -82,13 +83,13 @@ class AlignmentScreen(RunScreen):
     def _show_model(self) -> None:
         if not self._models:
             self.table.show(0, ())
-            self.table.border_title = "Alignment"
+            self.table.border_title = plain("Alignment")
             self.query_one(TextPage).show(_nothing)
             return
         file, model = list(self._models.items())[self._place]
         self.table.show(file, aligned.task_names(self.session.connection, file))
-        self.table.border_title = f"{one_line(model.model, 40)} · file {self._place + 1} of {len(self._models)}"
-        self.table.border_subtitle = f"average {model.average_score:.3f} · recall {model.aggregate.recall:.3f}"
+        self.table.border_title = plain(f"{one_line(model.model, 40)} · file {self._place + 1} of {len(self._models)}")
+        self.table.border_subtitle = plain(f"average {model.average_score:.3f} · recall {model.aggregate.recall:.3f}")
         self._show_task()
 
     def _show_task(self) -> None:

@@ -66,9 +66,9 @@ class RunScreen(Screen[None]):
         columns, lines = self.size.width, self.size.height
         small = columns < SMALLEST[0] or lines < SMALLEST[1]
         notice = self.query_one("#too-small", Static)
-        notice.display = small
+        self.set_class(small, "-small")
         if small:
-            notice.update(f"too small: {columns}x{lines}; replay browse needs {SMALLEST[0]}x{SMALLEST[1]}")
+            notice.update(f"{columns}x{lines} is too small: {SMALLEST[0]}x{SMALLEST[1]} at least")
 
     def on_screen_resume(self) -> None:
         """What was missed while another screen was shown."""

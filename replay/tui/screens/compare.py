@@ -17,6 +17,7 @@ from replay.text import one_line
 from replay.tui.messages import ShowTrajectory
 from replay.tui.pages.compare_page import calls_page
 from replay.tui.screens.base import RunScreen
+from replay.tui.strips import plain
 from replay.tui.widgets.row_list import RowList
 from replay.tui.widgets.task_pairs import TaskPairs
 from replay.tui.widgets.text_page import TextPage
@@ -84,20 +85,22 @@ class CompareScreen(RunScreen):
         if pair is None:
             self.table.EMPTY = "nothing to compare: this run has one model; --against RUN opens a second run"
             self.table.show(())
-            self.table.border_title = "Compare"
+            self.table.border_title = plain("Compare")
             return
-        self.table.border_title = f"a {self._side_name(pair[0])}   b {self._side_name(pair[1])}"
-        self.table.border_subtitle = "comparing …"
+        self.table.border_title = plain(f"a {self._side_name(pair[0])}   b {self._side_name(pair[1])}")
+        self.table.border_subtitle = plain("comparing …")
         self._read(*pair)
 
     def _side_name(self, side: Side) -> str:
         where = f" ({self.session.against.name})" if side.schema == sides.OTHER and self.session.against else ""
         return one_line(f"{side.model}{where}", 40)
 
-    @work(thread=True, exclusive=True, group="compare", exit_on_error=False)
+    @work(thread=True, exclusive=True, group="compare")
     def _read(self, first: Side, second: Side) -> None:
         worker = get_current_worker()
         with self.session.aside() as run:
+            if run is None:
+                return
             pairs = sides.task_pairs(run.connection, first, second)
         if not worker.is_cancelled:
             self.app.call_from_thread(self._compared, pairs)
@@ -106,7 +109,7 @@ class CompareScreen(RunScreen):
         better, worse = sum(pair.gain > 0 for pair in pairs), sum(pair.gain < 0 for pair in pairs)
         changed = sum(pair.changed for pair in pairs)
         told = f"{len(pairs):,} tasks: {better:,} better, {worse:,} worse · {changed:,} calls of another class"
-        self.table.border_subtitle = told
+        self.table.border_subtitle = plain(told)
         self.table.show(pairs)
         self._show_calls()
 
@@ -117,7 +120,7 @@ class CompareScreen(RunScreen):
             page.show(lambda _width, _styles: [])
             return
         calls = sides.call_pairs(self.session.connection, *pair, task)
-        page.border_title = one_line(task.name, 60)
+        page.border_title = plain(one_line(task.name, 60))
         page.show(partial(calls_page, (self._side_name(pair[0]), self._side_name(pair[1])), calls))
 
     @on(RowList.Moved, "#tasks")

@@ -10,6 +10,7 @@ from textual.screen import ModalScreen
 
 from replay.tui.pages.writer import Row, Writer
 from replay.tui.screens.base import RunScreen
+from replay.tui.strips import plain
 from replay.tui.theme import LETTERS, WORDS, Palette
 from replay.tui.widgets.text_page import TextPage
 
@@ -41,8 +42,8 @@ class HelpScreen(ModalScreen[None]):
     def on_mount(self) -> None:
         """Write it."""
         page = self.query_one(TextPage)
-        page.border_title = f"Keys: {self._about.NAME}"
-        page.border_subtitle = "Escape closes"
+        page.border_title = plain(f"Keys: {self._about.NAME}")
+        page.border_subtitle = plain("Escape closes")
         page.show(self._page)
         page.focus()
 

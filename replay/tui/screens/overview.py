@@ -15,6 +15,7 @@ from replay.runfile.filters import joined, quoted
 from replay.runfile.queries import Breakdown, Group, RootGroup
 from replay.tui.messages import ShowCalls
 from replay.tui.screens.base import RunScreen
+from replay.tui.strips import plain
 from replay.tui.widgets.counts_table import CountsRow, CountsTable, Measure
 from replay.tui.widgets.panel_tabs import PanelTabs
 from replay.tui.widgets.row_list import RowList
@@ -102,8 +103,8 @@ class OverviewScreen(RunScreen):
         self.models.EMPTY = "no calls yet; replay classify results/*.json adds them"
         self.models.styles.height = max(4, len(rows) + 3)
         self.models.show(rows)
-        total = sum(row.total for row in rows)
-        self.models.border_subtitle = f"{total:,} calls · {sum(count.trajectories for count in counts):,} trajectories"
+        total, trajectories = sum(row.total for row in rows), sum(count.trajectories for count in counts)
+        self.models.border_subtitle = plain(f"{total:,} calls · {trajectories:,} trajectories")
         models = aligned.aligned_models(self.session.connection)
         self.set_class(bool(models), "-aligned")
         self.query_one(ScoresTable).show(list(models.values()))
@@ -115,7 +116,7 @@ class OverviewScreen(RunScreen):
         prefix = self.models.selected.filter if one and self.models.selected else ""
         whose = f" · {self.models.selected.name}" if one and self.models.selected else ""
         for name, title, _, _ in _PANELS:
-            self.query_one(f"#{name}").border_title = f"{title}{whose}"
+            self.query_one(f"#{name}").border_title = plain(f"{title}{whose}")
         self._read_breakdowns(files, prefix)
 
     @work(thread=True, exclusive=True, group="breakdowns")
@@ -123,7 +124,7 @@ class OverviewScreen(RunScreen):
         worker = get_current_worker()
         with self.session.aside() as run:
             for name, _, _, by in _PANELS:
-                if worker.is_cancelled:
+                if run is None or worker.is_cancelled:
                     return
                 rows = _root_rows(run, files, prefix) if by is None else _rows(run, by, files, prefix)
                 self.app.call_from_thread(self.query_one(f"#{name}", CountsTable).show, rows)

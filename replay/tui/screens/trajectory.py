@@ -25,6 +25,7 @@ from replay.tui.pages.task_page import raw_page, task_page, whole_call, whole_ta
 from replay.tui.pages.writer import Row
 from replay.tui.screens.base import RunScreen
 from replay.tui.screens.whole_text import WholeTextScreen
+from replay.tui.strips import plain
 from replay.tui.theme import Palette
 from replay.tui.widgets.dag_view import DagView, box_of
 from replay.tui.widgets.panel_tabs import PanelTabs
@@ -119,7 +120,7 @@ class TrajectoryScreen(RunScreen):
             if row is not None:
                 self.show(row, ordinal=first[1] if first else None)
             else:
-                self.dag.border_title = "no trajectory yet"
+                self.dag.border_title = plain("no trajectory yet")
             return
         stored = queries.stored_trajectory(self.session.connection, self.stored.row)
         if stored is not None and stored != self.stored:
@@ -146,8 +147,9 @@ class TrajectoryScreen(RunScreen):
             )
         self.dag.show(self._graph, boxes, position)
         state = "" if self.stored.done else " · still running"
-        self.dag.border_title = f"{one_line(self.stored.record.id, 40)} · {one_line(self.stored.model, 30)}{state}"
-        self.dag.border_subtitle = "▲ feeds the selected call  ▼ takes from it"
+        name = one_line(self.stored.record.id, 40)
+        self.dag.border_title = plain(f"{name} · {one_line(self.stored.model, 30)}{state}")
+        self.dag.border_subtitle = plain("▲ feeds the selected call  ▼ takes from it")
         self._show_panel(stay=False)
 
     def _first_failure(self) -> str | None:
@@ -184,10 +186,12 @@ class TrajectoryScreen(RunScreen):
         found = self._findings.get(position)
         return CallFacts(self._calls[position], self._graph, known, answer, found, caused)
 
-    @work(thread=True, exclusive=True, group="findings", exit_on_error=False)
+    @work(thread=True, exclusive=True, group="findings")
     def _look_for_findings(self, stored: StoredTrajectory, position: str) -> None:
         worker = get_current_worker()
         with self.session.aside() as run:
+            if run is None:
+                return
             case = self._case or diagnoses.load_case(run, stored)
             found = diagnoses.findings(case, position)
         if not worker.is_cancelled:

@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
 from replay.tui.pages.writer import Row, Writer
+from replay.tui.strips import plain
 from replay.tui.theme import Palette
 from replay.tui.widgets.text_page import TextPage
 
@@ -54,9 +55,9 @@ class WholeTextScreen(ModalScreen[None]):
 
     def _turn(self) -> None:
         page = self.query_one(TextPage)
-        page.border_title = self._title
+        page.border_title = plain(self._title)
         number = f"page {self._place + 1} of {len(self._pages)} · < > turns · " if len(self._pages) > 1 else ""
-        page.border_subtitle = f"{number}Escape closes"
+        page.border_subtitle = plain(f"{number}Escape closes")
         page.show(partial(_written, self._pages[self._place]))
 
     def action_dismiss(self, result: None = None) -> None:  # type: ignore[override]

@@ -100,11 +100,13 @@ class CallsTable(RowList):
         self._failing = queries.failing_kinds(self.browser.session.connection)
         self._read(self._filter, self.order, self.descending, refresh)
 
-    @work(thread=True, exclusive=True, group="calls", exit_on_error=False)
+    @work(thread=True, exclusive=True, group="calls")
     def _read(self, wanted: Filter, order: Order, descending: bool, refresh: bool) -> None:
         worker, began = get_current_worker(), time.perf_counter()
         ids, kinds = array("I"), array("I")
         with self.browser.session.aside() as run:
+            if run is None:
+                return
             self._asking = run.connection
             try:
                 for chunk in queries.marks(run.connection, wanted, order, descending=descending):

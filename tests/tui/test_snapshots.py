@@ -1,0 +1,53 @@
+"""How each screen looks. After a wanted change: pytest tests/tui/test_snapshots.py --snapshot-update, and look at them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from replay.tui.app import BrowseApp
+from replay.tui.session import Session
+from tests.tui.conftest import press, settle
+
+SIZES = [(80, 24), (120, 40), (200, 60)]
+SCREENS = {
+    "overview": ("down", "up"),
+    "calls": ("2", "n"),
+    "filter": ("2", "slash", "o"),
+    "trajectory": ("2", "n", "enter"),
+    "alignment": ("4",),
+    "compare": ("5",),
+    "help": ("3", "question_mark"),
+}
+
+
+async def walk(keys: tuple[str, ...], pilot: Pilot[None]) -> None:
+    await settle(pilot)
+    await press(pilot, *keys)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("screen", SCREENS)
+def test_screen(
+    screen: str, size: tuple[int, int], sample: Path, snap_compare: Callable[..., bool], monkeypatch: Any
+) -> None:
+    monkeypatch.chdir(sample.parent)
+    session = Session(sample)
+    try:
+        assert snap_compare(BrowseApp(session), terminal_size=size, run_before=partial(walk, SCREENS[screen]))
+    finally:
+        session.close()
+
+
+def test_light(sample: Path, snap_compare: Callable[..., bool]) -> None:
+    session = Session(sample)
+    try:
+        app = BrowseApp(session, theme="replay-light")
+        assert snap_compare(app, terminal_size=(120, 40), run_before=partial(walk, ("2", "n", "enter")))
+    finally:
+        session.close()
