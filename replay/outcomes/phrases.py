@@ -59,7 +59,8 @@ STRICT_VALIDATION = any_of(
 
 RATE = any_of(
     r"rate[- _]?limit|too many requests|\bquota\b|throttl(?:ed|ing)|usage limit|RESOURCE_EXHAUSTED"
-    r"|OVER_QUERY_LIMIT|insufficient[ _](?:quota|credits|balance)|bot[- ]detection|\bcaptcha\b"
+    r"|OVER_QUERY_LIMIT|insufficient[ _](?:quota|credits|balance)|bot[- ]detection"
+    r"|billing (?:hard )?(?:limit|quota)|payment required|spending limit|\bcaptcha\b"
     r"|请求过于频繁|請求過於頻繁|频率限制"
 )
 
@@ -126,7 +127,7 @@ NETWORK = any_of(
     r"certificate verify failed|self[- ]signed certificate|ssl (?:error|handshake)|tls handshake"
     r"|tunnel connection failed|server selection|all connection attempts",
     r"is the (?:docker )?daemon running|is the server running|server misbehaving|no internet"
-    r"|host (?:is )?unreachable|网络(?:错误|异常|连接)|網路錯誤",
+    r"|host (?:is )?unreachable|broken pipe|网络(?:错误|异常|连接)|網路錯誤",
 )
 
 TIMEOUT = any_of(
@@ -155,7 +156,7 @@ ENVIRONMENT = any_of(
     r"|too many open files|segmentation fault|core dumped|heap limit",
     r"browser .{0,40}(?:has been closed|crashed|not found|failed to launch)"
     r"|target (?:page, context or browser has been )?closed|failed to launch",
-    r"(?:could not|couldn't|cannot|unable to) (?:find|locate) (?:chrom|firefox|webkit|(?:an? |the )?(?:browser|executable))"
+    r"(?:could not|couldn't|cannot|unable to) (?:find|locate) (?:chrom|firefox|webkit|(?:an? |the )?(?:browser|exec))"
     r"|did not perform an installation|(?-i:\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b)[^:\n]{0,12} (?:to be|is not|are not"
     r"|must be) (?:set|configured)\b",
     r"database is locked|database disk image is malformed|server (?:is )?not (?:initiali[sz]ed|ready"

@@ -23,7 +23,7 @@ HEADING = re.compile(
 
 PREFIX = re.compile(
     r"[\W_]{0,6}(?:"
-    r"error(?: ?\[[^\]\n]{0,60}\]| ?\([^)\n]{0,80}\)| \d{3}| code:? \S{1,20})?(?: {0,2}:| {1,2}[-–—] )"
+    r"error(?: ?\[[^\]\n]{0,60}\]| ?\([^)\n]{0,80}\)| \d{3,6}| code:? \S{1,20})?(?: {0,2}:| {1,2}[-–—] )"
     r"|error (?:executing|running|calling|invoking|occurred|in|while|when|during|from|\w+ing)\b[^\n]{0,300}?"
     r"(?::|\.(?:\s|$)|$)"
     r"|(?:an|the) (?:\w+ )?(?:error|exception) (?:occurred|was raised|happened)"
@@ -52,12 +52,14 @@ DATA = re.compile(
     r"|(?P<mark>[-*•] |\[[A-Za-z]{2,12}\] )[^\n]*(?:\n{1,2}(?P=mark)[^\n]*)+\s*$",
     re.IGNORECASE,
 )
-"""How data and documents begin: literals of lists and records, headings, markup, tables; or a list of like lines."""
+"""How data and documents begin: literals of lists and records, headings, markup, tables;
+a run of like lines."""
 
 FRAME = any_of(
     r"^\W*(?:(?:failed|unable) to|could ?n[o']t) (?:retrieve|fetch|load|download|extract)\b",
     r"^\W*error (?:executing|running|calling|invoking)(?: mcp)? tool\b|^\W*mcp error -?\d+"
     r"|^\W*input validation error|^\W*\d+ validation errors? for\b",
+    r"^\W*failed to [^\n]{0,200}\b(?:GET|POST|PUT|PATCH|DELETE|HEAD) https?://\S{1,800}: [45]\d\d\b",
     r"^[^\n]{0,80}\brobots\.txt\b[^\n]{0,200}(?:disallow|not allowed|forbid)",
     r"^\W*(?:error: )?\[\s*\{\s*\"code\": ?\"invalid|^\W*(?:error: )?(?:invalid arguments for"
     r"|unknown tool|tool \S{1,120} not found)\b",
@@ -111,7 +113,7 @@ SENTENCE = re.compile(
     r"|(?:HTTP )?[45]\d\d (?:client error|server error|bad request|unauthori|forbidden|not found"
     r"|internal|too many|request entity|access denied|gone\b|conflict\b|unprocessable|bad gateway"
     r"|service unav|gateway|payment required|method not)"
-    r"|(?:[\w'\"-]{1,40} ){1,5}failed: )",
+    r"|(?:[\w'\"-]{1,40} ){1,5}failed:\s)",
     re.IGNORECASE,
 )
 """A short text that opens as a report does."""
