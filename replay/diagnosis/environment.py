@@ -109,12 +109,10 @@ def _server_fault(case: Case, position: str) -> tuple[str, str, str | None]:
 
 
 def _withheld(case: Case, position: str) -> tuple[str, str, str | None]:
-    server = case.rows[position].server or "SERVER"
-    return (
-        "withheld",
-        "The call may change something outside a sandbox, so it was not re-issued, and no recorded answer decides.",
-        f"Allow it with --allow-effects {plain(server)}, or mark the server sandboxed in the fleet file.",
-    )
+    server = case.rows[position].server
+    fleet = "Re-issue it: run classify with a fleet file that has its server"
+    allow = f"; where the server may change something, allow it with --allow-effects {plain(server)}" if server else ""
+    return "withheld", "The call was not re-issued, and no recorded answer decides.", f"{fleet}{allow}."
 
 
 def _state_gap(case: Case, position: str) -> tuple[str, str, str | None]:

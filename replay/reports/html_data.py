@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from replay.alignment.signature import SignedTask
 from replay.diagnosis import Diagnosis
 from replay.records import Outcome
-from replay.records.alignment import AlignedModel, AlignedTask
+from replay.records.alignment import AlignedCall, AlignedModel, AlignedTask
 from replay.records.files import CallRow
 from replay.records.finding import Finding
 from replay.reports.scope import Scope
@@ -104,6 +105,8 @@ def _aligned(scope: Scope, file: int, model: AlignedModel) -> dict[str, Any]:
     }
     query = "SELECT record FROM aligned_tasks WHERE file = ? ORDER BY task"
     tasks = [AlignedTask.model_validate(unpack(blob)) for (blob,) in scope.run.connection.execute(query, (file,))]
+    known = scope.read_reference.tasks if scope.read_reference is not None else {}
+    places = {(place.file, place.trajectory): number for number, place in enumerate(scope.places)}
     return {
         "model": model.model,
         "definitions": model.definitions,
@@ -112,28 +115,41 @@ def _aligned(scope: Scope, file: int, model: AlignedModel) -> dict[str, Any]:
         "counts": f"{scores.matched} of {scores.total_gt_calls} reference calls matched, "
         f"{scores.total_pred_calls} predicted, {scores.num_ids} tasks",
         "classes": [f"{count} {str(kind).replace('_', ' ')}" for kind, count in model.classes.items() if count],
-        "tasks": [_task(task) for task in tasks],
+        "tasks": [_task(task, known.get(task.id), places.get((model.file, task.id))) for task in tasks],
     }
 
 
-def _task(task: AlignedTask) -> dict[str, Any]:
-    matched = {predicted: (reference, similarity) for reference, predicted, similarity in task.matches}
-    pairs = []
-    for call in task.calls:
-        reference, similarity = matched.get(call.index, ("", 0.0)) if call.index is not None else ("", 0.0)
-        best = call.best
-        why = call.why or ""
-        near = f"{why}, best {best.similarity:.2f} with reference call {best.call}" if best and why else why
-        pairs.append(
-            [
-                f"reference call {reference}" if reference != "" else "—",
-                f"{call.position} {call.name or '?'}",
-                f"{similarity:.2f}" if reference != "" else near,
-                str(call.kind).replace("_", " "),
-            ]
-        )
-    pairs += [[f"{missed.position} {missed.name or '?'}", "—", missed.why, "missed"] for missed in task.missed]
-    return {"id": task.id, "recall": f"{task.recall:.2f}", "precision": f"{task.precision:.2f}", "pairs": pairs}
+def _task(task: AlignedTask, reference: SignedTask | None, place: int | None) -> dict[str, Any]:
+    """The pairs of a task: the reference call, the predicted one, how alike they are, and what that makes of it."""
+    matched = {predicted: (number, similarity) for number, predicted, similarity in task.matches}
+    pairs = [_pair(call, matched.get(call.index) if call.index is not None else None, reference) for call in task.calls]
+    pairs += [
+        {"ref": _reference_call(reference, one.index, one.name), "why": one.why.replace("-", " "), "class": "missed"}
+        for one in task.missed
+    ]
+    return {
+        "id": task.id,
+        "t": place,
+        "recall": f"{task.recall:.2f}",
+        "precision": f"{task.precision:.2f}",
+        "pairs": pairs,
+    }
+
+
+def _pair(call: AlignedCall, match: tuple[int, float] | None, reference: SignedTask | None) -> dict[str, Any]:
+    pair = {"p": call.position, "name": call.name or "?", "class": str(call.kind).replace("_", " ")}
+    if match is not None:
+        return pair | {"ref": _reference_call(reference, match[0], call.name), "why": f"{match[1]:.3f}"}
+    near = f", at best {call.best.similarity:.3f} with call {call.best.call + 1}" if call.best else ""
+    return pair | {"why": f"{str(call.why or '').replace('-', ' ')}{near}"}
+
+
+def _reference_call(reference: SignedTask | None, number: int, name: str | None) -> list[str]:
+    """Name, place and arguments of a reference call; without the reference's file only its number is known."""
+    if reference is None or number >= len(reference.calls):
+        return [f"call {number + 1}", name or "?", ""]
+    call = reference.calls[number]
+    return [call.position, call.name, _cut(call.signature, 600)]
 
 
 def _cut(text: str, limit: int) -> str:

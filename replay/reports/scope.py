@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePath
 
 from rapidfuzz import process
 
-from replay.alignment.reference import read_reference
+from replay.alignment.reference import Reference, read_reference
 from replay.diagnosis import Case, Diagnosed, Diagnosis, diagnoses, findings_of_run
 from replay.errors import UsageError
 from replay.formats import open_file
@@ -43,12 +44,16 @@ class Scope:
 
     def findings(self, calls: Iterable[Diagnosed]) -> tuple[Finding, ...]:
         """What the calls show together, and what is wrong with the reference."""
-        reference = None
-        if self.reference is not None:
-            servers = self.run.servers()
-            known = {name: server for name, server in servers.items() if server.error is None}
-            reference = read_reference(open_file(self.reference), known)
-        return findings_of_run(self.run, calls, reference)
+        return findings_of_run(self.run, calls, self.read_reference)
+
+    @cached_property
+    def read_reference(self) -> Reference | None:
+        """The reference, where the report was given one."""
+        if self.reference is None:
+            return None
+        servers = self.run.servers()
+        known = {name: server for name, server in servers.items() if server.error is None}
+        return read_reference(open_file(self.reference), known)
 
     def models(self) -> tuple[ModelSummary, ...]:
         """The counts of the models that the report is about."""

@@ -183,12 +183,19 @@ function trajectoryOf(number, [calls, failed]) {
   });
 }
 
+function pairOf(pair, task) {
+  const call = task.t === null ? undefined : byPlace.get(`${task.t} ${pair.p}`);
+  const reference = pair.ref ? [make("code", "", `${pair.ref[0]} ${pair.ref[1]}`), pair.ref[2] ? make("pre", "", pair.ref[2]) : ""] : ["nothing"];
+  const predicted = pair.p ? [make("code", "", `${pair.p} ${pair.name}`), call ? make("pre", "", call.call || "") : ""] : ["nothing"];
+  const row = make("tr", `pair-${pair.class.replaceAll(" ", "-")}`, make("td", "", ...reference), make("td", "", ...predicted), make("td", "", pair.why || ""), make("td", "", pair.class));
+  return row;
+}
+
 function listPairs() {
   for (const model of DATA.alignments) for (const task of model.tasks.slice(0, 500)) {
     find("pairs").append(folded(make("code", "", task.id), `${model.model} · recall ${task.recall}, precision ${task.precision}`, () => {
       const head = make("tr", "", ...["reference", "predicted", "similarity, or why not", "class"].map((name) => make("th", "", name)));
-      const rows = task.pairs.map((cells) => make("tr", "", ...cells.map((cell) => make("td", "", String(cell)))));
-      return make("div", "scroll", make("table", "", make("thead", "", head), make("tbody", "", ...rows)));
+      return make("div", "scroll", make("table", "pairs", make("thead", "", head), make("tbody", "", ...task.pairs.map((pair) => pairOf(pair, task)))));
     }));
   }
 }

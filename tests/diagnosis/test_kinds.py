@@ -1,0 +1,29 @@
+"""Kinds of findings are stable ids: each is documented, and none is made that is not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import replay.diagnosis
+from replay.diagnosis.kinds import KINDS, findings_markdown
+
+ROOT = Path(__file__).parents[2]
+SOURCE = Path(str(replay.diagnosis.__file__)).parent
+
+
+def test_the_page_of_findings_says_what_the_code_says() -> None:
+    page = (ROOT / "docs" / "findings.md").read_text("utf-8")
+    assert page == findings_markdown(), "stale: write findings_markdown() to docs/findings.md"
+
+
+def test_every_kind_that_the_code_makes_is_documented_and_no_other() -> None:
+    names = set()
+    for path in SOURCE.glob("*.py"):
+        if path.name != "kinds.py":
+            names |= set(re.findall(r'"([a-z]+(?:-[a-z]+)*)"', path.read_text("utf-8")))
+    assert set(KINDS) <= names
+    made = set()
+    for path in SOURCE.glob("*.py"):
+        made |= set(re.findall(r'kind="([a-z-]+)"', path.read_text("utf-8")))
+    assert made <= set(KINDS)
