@@ -12,7 +12,7 @@ demo: $(VENV)/.base  ## Install the base package, start real MCP servers, and cl
 	@echo; echo "The commands are in $(BIN)/; put them on your PATH with: . $(BIN)/activate"
 
 test: $(VENV)/.all check  ## Install everything and run the whole test suite
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 check: $(VENV)/.all  ## Lint, types, import contracts
 	$(BIN)/ruff check .

@@ -22,12 +22,20 @@ _NAME_LENGTH: Final = 80
 _DISABLED: Final = "disabled"
 
 
-@click.group()
+EXAMPLES = """\b
+Examples:
+  replay servers check
+  replay servers check excel --servers mcp_servers.json
+  replay servers tools excel --json
+"""
+
+
+@click.group(epilog=EXAMPLES)
 def servers() -> None:
     """Check the servers of a fleet file, and list their tools."""
 
 
-@servers.command()
+@servers.command(epilog=EXAMPLES)
 @fleet_option
 @json_option
 @click.argument("names", nargs=-1, metavar="[NAME]...")
@@ -50,7 +58,7 @@ def check(fleet_path: Path | None, as_json: bool, names: tuple[str, ...]) -> Non
         tell(f"{len(failed)} of {len(wanted)} servers failed: {', '.join(server.name for server in failed)}")
 
 
-@servers.command()
+@servers.command(epilog=EXAMPLES)
 @fleet_option
 @json_option
 @click.argument("name", required=False)

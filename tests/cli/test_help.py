@@ -26,7 +26,8 @@ def test_every_verb_has_help_with_an_example_and_every_option_says_what_it_does(
     name: str, command: click.Command
 ) -> None:
     assert command.help, name
-    assert f"replay {name.partition(' ')[0]}" in (command.epilog or ""), f"{name} shows no example"
+    shown = f"{command.help}\n{command.epilog or ''}"
+    assert f"replay {name.partition(' ')[0]}" in shown, f"{name} shows no example"
     for parameter in command.params:
         if isinstance(parameter, click.Option):
             assert parameter.help, f"{name} {parameter.opts[0]} has no help"
