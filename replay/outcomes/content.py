@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from replay.outcomes.mentions import Mentions
 from replay.outcomes.phrases import REFUSED_PATH
@@ -58,9 +59,10 @@ _PATH = re.compile(r"(?:[A-Za-z]:\\|/)[\w.\-/\\ ]*[\w\-]")
 _DATA_FILE = re.compile(r"\.(?:jsonl?|ndjson|json5|geojson|ipynb)\b", re.IGNORECASE)
 
 
-def words_of(tool_name: str) -> list[str]:
+@lru_cache(maxsize=4096)
+def words_of(tool_name: str) -> tuple[str, ...]:
     """A tool name's words, in lower case: `readTextFile` and `read_text_file` alike."""
-    return [word.casefold() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", tool_name)]
+    return tuple(word.casefold() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", tool_name))
 
 
 def returns_content(mentions: Mentions, tool: Tool | None) -> bool:

@@ -164,7 +164,8 @@ def _failure(
 def _shape(text: str, mentions: Mentions, tool: Tool | None) -> Basis | None:
     """Whether an unflagged text is a report of a failure: by its prefix, or as a sentence."""
     stripped = mentions.without_values(HEADING.sub("", text.lstrip(), count=1)).strip()
-    if TOOL_UNKNOWN.search(text[:300]) and len(stripped) <= _LONGEST_SENTENCE and mentions.tool_named_in(text[:300]):
+    beginning = text[:300]
+    if mentions.tool_named_in(beginning) and len(stripped) <= _LONGEST_SENTENCE and TOOL_UNKNOWN.search(beginning):
         return "prefix"
     if not stripped or len(stripped) > LONGEST_REPORT or _is_content(stripped, text, mentions, tool):
         return None
@@ -220,8 +221,7 @@ def _refuses(stripped: str, text: str, mentions: Mentions, *, stores: bool) -> b
     if not stores and len(stripped) <= _LONGEST_REFUSAL and "\n" not in stripped and NEEDLESS.match(stripped):
         return True
     prose = stores or asks_a_question(mentions)
-    telling = "\n" not in stripped and len(stripped) <= _LONGEST_CLAUSE and TELLTALE.search(stripped) is not None
-    if not prose and (LABEL.match(stripped) or telling):
+    if not prose and (LABEL.match(stripped) or _is_telling(stripped)):
         return True
     first = _FIRST_SENTENCE.split(stripped, maxsplit=1)[0]
     named = (
@@ -231,6 +231,11 @@ def _refuses(stripped: str, text: str, mentions: Mentions, *, stores: bool) -> b
     )
     clause = ABSENT if stores else CLAUSE
     return named and len(first) <= _LONGEST_CLAUSE and clause.search(first) is not None
+
+
+def _is_telling(stripped: str) -> bool:
+    """Whether one short line names a cause that only failures have."""
+    return "\n" not in stripped and len(stripped) <= _LONGEST_CLAUSE and TELLTALE.search(stripped) is not None
 
 
 def _was_asked_for(text: str, mentions: Mentions, tool: Tool | None) -> bool:

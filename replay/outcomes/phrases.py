@@ -127,7 +127,8 @@ NETWORK = any_of(
     r"certificate verify failed|self[- ]signed certificate|ssl (?:error|handshake)|tls handshake"
     r"|tunnel connection failed|server selection|all connection attempts",
     r"is the (?:docker )?daemon running|is the server running|server misbehaving|no internet"
-    r"|host (?:is )?unreachable|broken pipe|网络(?:错误|异常|连接)|網路錯誤",
+    r"|host (?:is )?unreachable|broken pipe|\bsocket error|violation of protocol|RemoteDisconnected"
+    r"|\[SSL: |check your (?:network|internet)|网络(?:错误|异常|连接)|網路錯誤",
 )
 
 TIMEOUT = any_of(
@@ -202,7 +203,7 @@ MISSING = any_of(
     r"|ticker|station|airport|location|label)",
     r"(?:table|relation|column|database|collection|schema|view|function) \S{1,80} (?:does not|doesn't)"
     r"|ZERO_RESULTS|no longer (?:exists|available)|has (?:been deleted|expired)|has been removed"
-    r"|\bis missing\b",
+    r"|\bis missing\b(?! (?:\w+ )?(?:required|mandatory|an?|the)\b)",
     r"ambiguous argument .{1,100}unknown revision|did not match any|not in storage|no results"
     r"|ERR_FILE_NOT_FOUND|path does not point",
     r"找不到|未找到|没有找到|沒有找到|不存在|查無",

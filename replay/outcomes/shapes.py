@@ -15,7 +15,7 @@ def any_of(*alternatives: str) -> re.Pattern[str]:
 
 HEADING = re.compile(
     r"(?:={3,} [a-z ]*(?:error|timeout|failed)[a-z ]* ={3,}\s*\n)|"
-    r"(?:#{1,4} (?:result|error|output|response)s?\s*\n+)+|(?:```\w*\n)|<(?:tool_(?:use_)?)?error>\s*|"
+    r"(?:#{1,4} (?:[\w-]{1,30} ){0,3}(?:result|error|output|response|錯誤|错误)s?\s*\n+)+|(?:```\w*\n)|<(?:tool_(?:use_)?)?error>\s*|"
     r"(?:note|warning): (?=(?:could not|cannot|unable to|failed to) \w+ (?:\w+ ){0,2}['\"`])",
     re.IGNORECASE,
 )
@@ -34,6 +34,7 @@ PREFIX = re.compile(
     r"|timeout|auth\w*|permission"
     r"|unexpected|internal|unknown|search|fatal|security|configuration|config|rate limit|parameter|argument)"
     r" (?:error|exception)(?: \d{3})?(?: ?\([^)\n]{0,80}\))?:"
+    r"|(?<!\w)❌(?![^✅]{0,2000}✅)|(?-i:\[(?=[A-Z]+_)[A-Z_]*(?:ERROR|FAIL|INVALID|DENIED|NOT_FOUND|LIMIT)[A-Z_]*\]) (?=\w)"
     r"|mcp error -?\d+|fatal(?: error)?:|panic:|(?:caught |unhandled |uncaught )?exception[.:]|failure:|failed:"
     r"|traceback \(most recent call last\)|security violation)",
     re.IGNORECASE,
@@ -60,6 +61,8 @@ FRAME = any_of(
     r"^\W*error (?:executing|running|calling|invoking)(?: mcp)? tool\b|^\W*mcp error -?\d+"
     r"|^\W*input validation error|^\W*\d+ validation errors? for\b",
     r"^\W*failed to [^\n]{0,200}\b(?:GET|POST|PUT|PATCH|DELETE|HEAD) https?://\S{1,800}: [45]\d\d\b",
+    r"^\W*(?:\w{1,60} error: )?(?:fetch failed\W*$|getaddrinfo E|connect E[A-Z]{4}"
+    r"|request to https?://\S{1,800} failed, reason: )",
     r"^[^\n]{0,80}\brobots\.txt\b[^\n]{0,200}(?:disallow|not allowed|forbid)",
     r"^\W*(?:error: )?\[\s*\{\s*\"code\": ?\"invalid|^\W*(?:error: )?(?:invalid arguments for"
     r"|unknown tool|tool \S{1,120} not found)\b",
