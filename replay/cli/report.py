@@ -13,7 +13,14 @@ FORMATS = ("markdown", "html", "json", "csv", "junit", "svg")
 
 @click.command("report")
 @click.argument("run_path", metavar="[RUN]", type=click.Path(path_type=Path, dir_okay=False), default=DEFAULT_RUN)
-@click.option("--format", "form", type=click.Choice(FORMATS), default="markdown", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="markdown",
+    show_default=True,
+    help="What to write; markdown is made for issue trackers.",
+)
 @click.option("--call", metavar="ID", help="One call: TRAJECTORY:s2c1, or MODEL:TRAJECTORY:s2c1.")
 @click.option("--trajectory", metavar="ID", help="One trajectory: its id, or MODEL:ID.")
 @click.option("--model", metavar="NAME", help="One model.")

@@ -62,21 +62,12 @@ def shrink(
     """
     import anyio
 
-    from replay.diagnosis import Case
-    from replay.errors import UsageError
     from replay.redaction import Redactor
-    from replay.runfile import Run
-    from replay.runfile.lookup import TrajectoryPlace, find_call
     from replay.shrinking import shrink as shrink_call
     from replay.shrinking import write_repro
-    from replay.shrinking.repro import files_in
 
-    taken = [path for path in files_in(output) if path.exists()]
-    if taken and not force:
-        raise UsageError(f"{taken[0]} exists; overwrite it with --force")
-    with Run.read(run_path) as run:
-        place = find_call(run, call)
-        trajectory = _original(Case.load(run, TrajectoryPlace(*place[:4])).trajectory, place.file)
+    _check_free(output, force)
+    trajectory, position = _look_up(run_path, call)
     fleet = _fleet(fleet_path)
     redactor = Redactor(fleet.secrets())
     logs = run_path.with_name(f"{run_path.stem}.logs")
@@ -84,7 +75,7 @@ def shrink(
     async def find() -> Shrunk:
         return await shrink_call(
             trajectory,
-            place.call,
+            position,
             fleet,
             logs=logs,
             allowed=frozenset(allow_effects),
@@ -96,6 +87,27 @@ def shrink(
     repro = write_repro(shrunk, fleet, output)
     _say(shrunk, redactor)
     click.echo(repro.command)
+
+
+def _check_free(output: Path, force: bool) -> None:
+    from replay.errors import UsageError
+    from replay.shrinking.repro import files_in
+
+    taken = [path for path in files_in(output) if path.exists()]
+    if taken and not force:
+        raise UsageError(f"{taken[0]} exists; overwrite it with --force")
+
+
+def _look_up(run_path: Path, call: str) -> tuple[Trajectory, str]:
+    """The trajectory of a call, and its position there."""
+    from replay.diagnosis import Case
+    from replay.runfile import Run
+    from replay.runfile.lookup import TrajectoryPlace, find_call
+
+    with Run.read(run_path) as run:
+        place = find_call(run, call)
+        stored = Case.load(run, TrajectoryPlace(*place[:4])).trajectory
+    return _original(stored, place.file), place.call
 
 
 def _fleet(path: Path | None) -> Fleet:

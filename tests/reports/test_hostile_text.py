@@ -6,9 +6,11 @@ import csv
 import io
 import json
 import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 from replay.reports import FORMATS, render
 from replay.reports.md import block, code, prose, table
@@ -61,6 +63,44 @@ def test_markdown_of_a_run_and_a_trajectory_mentions_nobody(run: Run) -> None:
         assert "@octocat" not in outside
         assert "@bob" not in outside
         assert "<script" not in outside
+
+
+class Rendered(HTMLParser):
+    """The elements of a page, and its text outside of code."""
+
+    def __init__(self, markdown: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.open: list[str] = []
+        self.prose: list[str] = []
+        self.code: list[str] = []
+        self.feed(MarkdownIt("commonmark", {"html": True}).enable("table").render(markdown))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self.open:
+            self.open.remove(tag)
+
+    def handle_data(self, data: str) -> None:
+        (self.code if "code" in self.open else self.prose).append(data)
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [{}, {"trajectory": "hostile"}, *({"call": f"hostile:s{number}c1"} for number in range(1, 6))],
+    ids=str,
+)
+def test_a_markdown_parser_finds_only_our_own_elements_and_links_nothing(run: Run, selection: dict[str, str]) -> None:
+    page = Rendered(render(run, "markdown", **selection))
+    ours = {"h1", "h2", "h3", "p", "pre", "code", "strong", "em", "ul", "li", "details", "summary"}
+    assert page.tags <= ours | {"table", "thead", "tbody", "tr", "th", "td"}
+    prose = "".join(page.prose)
+    assert "@octocat" not in prose
+    assert "#12" not in prose
+    assert "<img src=x onerror=alert(2)>" in "".join(page.code) + prose
 
 
 def outside_code(markdown: str) -> str:

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from replay.records.alignment import AlignedModel, AlignedTask, McpEvalScores, Scores
 from replay.reports import render
 from replay.runfile import Run
+from replay.runfile.packing import pack
 from tests.reports.test_hostile_text import HOSTILE
 from tests.runs import call, failed, make_run, schema, server, write_trajectory
 
@@ -139,6 +141,7 @@ def test_it_can_be_used_with_the_keyboard_alone(tmp_path: Path, open_page: Open)
     assert '"path" names "/w/a.txt", which is not there.' in page.inner_text("#detail-body")
     page.keyboard.press("Escape")
     assert page.locator("dialog[open]").count() == 0
+    page.wait_for_function("document.activeElement.closest('#rows tr') !== null")
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.id") == "filter"
 
@@ -170,6 +173,62 @@ def test_five_thousand_calls_are_there_and_the_first_rows_are_drawn(tmp_path: Pa
     assert page.locator("#rows tr").count() == 100
     page.click("#more")
     assert page.locator("#rows tr").count() == 200
+
+
+def test_aligned_pairs_stand_side_by_side_with_the_metrics(tmp_path: Path, open_page: Open) -> None:
+    file = write_trajectory(tmp_path / "t.trajectory.json", some_calls())
+    reference = write_trajectory(tmp_path / "reference.json", [call("files/read", {"path": "/w/b.txt"}, None)], id="t")
+    run_path = make_run(tmp_path / "run.db", [file], FILES)
+    rates = dict.fromkeys(Scores.model_fields, 0.5)
+    aggregate = {"num_ids": 1, "total_gt_calls": 1, "total_pred_calls": 4, "matched": 1, "average_steps": 4}
+    model = AlignedModel.model_validate(
+        {
+            "file": str(file),
+            "model": "gpt",
+            "definitions": "published",
+            "tau_strong": 0.8,
+            "tau_weak": 0.6,
+            "encoder": "MiniLM",
+            "aggregate": {**rates, **aggregate, "average_calls": 4},
+            "average_score": 0.625,
+            "aggregate_with_missing": {**rates, **aggregate, "average_calls": 4},
+            "average_score_with_missing": 0.5,
+            "missing": [],
+            "extra": [],
+            "types": [],
+            "classes": {"correct": 1, "redundant": 1},
+            "mcpeval": dict.fromkeys(McpEvalScores.model_fields, 0.5),
+        }
+    )
+    task = AlignedTask.model_validate(
+        {
+            "id": "t",
+            **rates,
+            "total_gt_calls": 1,
+            "total_pred_calls": 4,
+            "matched": 1,
+            "steps": 4,
+            "matches": [(0, 3, 0.91)],
+            "calls": [
+                {"index": 1, "position": "s2c1", "name": "files/read", "kind": "redundant", "why": "taken"},
+                {"index": 3, "position": "s4c1", "name": "files/read", "kind": "correct"},
+            ],
+            "mcpeval": dict.fromkeys(McpEvalScores.model_fields, 0.5),
+        }
+    )
+    with Run.open(run_path) as run:
+        run.connection.execute("INSERT INTO alignments VALUES (1, ?)", (pack(model.model_dump(mode="json")),))
+        run.connection.execute("INSERT INTO aligned_tasks VALUES (1, 't', ?)", (pack(task.model_dump(mode="json")),))
+        (tmp_path / "report.html").write_text(render(run, "html", reference=reference), "utf-8")
+    page = open_page(tmp_path / "report.html")
+    assert "0.625" in page.inner_text("#alignment table")
+    page.click("#pairs summary")
+    page.wait_for_selector("#pairs table")
+    rows = page.locator("#pairs tbody tr").all_inner_texts()
+    assert "nothing" in rows[0]
+    assert "taken" in rows[0]
+    assert rows[1].count("/w/b.txt") == 2
+    assert "0.910" in rows[1]
 
 
 def test_the_page_forbids_everything_but_its_own_style_and_script(tmp_path: Path) -> None:
