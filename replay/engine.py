@@ -28,6 +28,7 @@ from replay.replayer import (
     with_fleet_names,
 )
 from replay.runfile import Run, TrajectoryState
+from replay.runfile.notebook import Rehearsal, RunNotebook
 from replay.runfile.packing import digest
 
 _FLUSH_EVERY = 0.05
@@ -263,7 +264,7 @@ async def _judge_one(
     trajectory = with_fleet_names(trajectory, backing.registry.servers)
     names = frozenset(servers_named(trajectory, backing.registry.server_names))
     ordinals = {call.position: place for place, call in enumerate(trajectory.calls())}
-    notebook = _RunNotebook(run, state, ordinals, stored=options.offline)
+    notebook = RunNotebook(run, state, ordinals, stored=options.offline)
     trials: list[list[Settled]] = []
     for trial in range(max(1, options.trials)):
         async with AsyncExitStack() as stack:
@@ -273,7 +274,7 @@ async def _judge_one(
                 stage,
                 registry=backing.registry,
                 rules=backing.rules,
-                notebook=notebook if trial == 0 else _Rehearsal(notebook.kept_effects),
+                notebook=notebook if trial == 0 else Rehearsal(notebook.kept_effects),
                 rebinding=options.rebinding,
                 wanted=options.wanted,
             )
@@ -289,52 +290,3 @@ def progress_counter(progress: Progress) -> Callable[[], None]:
         progress.done += 1
 
     return count
-
-
-class _RunNotebook:
-    """The notebook that a run file is."""
-
-    def __init__(self, run: Run, state: TrajectoryState, ordinals: Mapping[str, int], *, stored: bool) -> None:
-        self._run, self._state, self._ordinals, self._stored = run, state, ordinals, stored
-        self.kept_effects: dict[str, Settled] = {}
-        self.saved: dict[str, Settled] = {}
-        self._effects: set[str] = set()
-
-    @property
-    def settled(self) -> Mapping[str, Settled]:
-        return {} if self._stored else self._state.settled
-
-    @property
-    def in_flight(self) -> frozenset[str]:
-        return self._state.in_flight
-
-    def before_send(self, position: str, *, effects: bool) -> None:
-        if self._stored:
-            return
-        if effects:
-            self._effects.add(position)
-            self._run.note_sent(self._state.row, position)
-
-    def keep(self, settled: Settled) -> None:
-        if self._stored:
-            return
-        effects = settled.call.position in self._effects
-        if effects:
-            self.kept_effects[settled.call.position] = settled
-        self.saved[settled.call.position] = settled
-        self._run.save_call(self._state.row, self._ordinals[settled.call.position], settled, at_once=effects)
-
-
-class _Rehearsal:
-    """The notebook of a second trial: what has effects outside the sandbox is not sent again."""
-
-    in_flight: frozenset[str] = frozenset()
-
-    def __init__(self, settled: Mapping[str, Settled]) -> None:
-        self.settled = settled
-
-    def before_send(self, position: str, *, effects: bool) -> None:
-        """A trial leaves no trace."""
-
-    def keep(self, settled: Settled) -> None:
-        """A trial leaves no trace."""

@@ -7,10 +7,9 @@ import json
 import zlib
 from typing import Any
 
+from replay.replayer.keys import canonical
 
-def canonical(value: Any) -> str:
-    """JSON with sorted keys and no spaces: equal values give equal text."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+__all__ = ["canonical", "digest", "pack", "unpack"]
 
 
 def digest(value: Any) -> str:

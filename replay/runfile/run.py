@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -19,9 +18,10 @@ from replay.errors import RunFileError
 from replay.records import Answer, FleetFacts, Record, Server, Trajectory, TransportFault
 from replay.redaction import Redactor
 from replay.replayer import Settled
+from replay.runfile.opening import open_connection, prepare_tables, take_lock, version_of
 from replay.runfile.packing import canonical, digest, pack
 from replay.runfile.rows import call_columns, settled_of
-from replay.runfile.schema import FORMAT, MIGRATIONS, TABLES, VERSION, WORDS
+from replay.runfile.schema import VERSION
 
 _ANSWER: TypeAdapter[Answer] = TypeAdapter(Answer)
 
@@ -61,13 +61,13 @@ class Run:
         Raises:
             RunFileError: it cannot be written, is no run file, is newer than we are, or another process writes it.
         """
-        lock = _lock(path)
+        lock = take_lock(path)
         try:
             if fresh:
                 for suffix in ("", "-wal", "-shm"):
                     Path(f"{path}{suffix}").unlink(missing_ok=True)
-            connection = _connect(path, readonly=False)
-            _prepare(path, connection)
+            connection = open_connection(path, readonly=False)
+            prepare_tables(path, connection)
         except BaseException:
             os.close(lock)
             raise
@@ -82,8 +82,8 @@ class Run:
         """
         if not path.exists():
             raise RunFileError(str(path), "there is no run yet; make one with: replay classify results/*.json")
-        connection = _connect(path, readonly=True)
-        version = _version(path, connection)
+        connection = open_connection(path, readonly=True)
+        version = version_of(path, connection)
         if version < VERSION:
             raise RunFileError(str(path), f"version {version} of the run file; open it once with: replay classify")
         return cls(path, connection)
@@ -355,63 +355,3 @@ class Run:
             f"{verb} INTO answers VALUES (?, ?, ?, ?, ?)",
             (key, settled.server, digest_of_server, settled.tool, pack(self._clean(answer))),
         )
-
-
-def _lock(path: Path) -> int:
-    """Take the writer's lock; the kernel frees it with the process, however that ends."""
-    try:
-        lock = os.open(f"{path}-lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    except OSError as error:
-        raise RunFileError(str(path), f"cannot be written: {error.strerror}; name another with --run") from None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(lock)
-        raise RunFileError(
-            str(path), "another replay is writing this run; wait for it, or name another with --run"
-        ) from None
-    return lock
-
-
-def _connect(path: Path, *, readonly: bool) -> sqlite3.Connection:
-    try:
-        mode = "ro" if readonly else "rwc"
-        uri = f"{path.absolute().as_uri()}?mode={mode}"
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=10)
-        if not readonly:
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except sqlite3.Error as error:
-        raise RunFileError(str(path), f"cannot be opened as a run file: {error}; name another with --run") from None
-    return connection
-
-
-def _version(path: Path, connection: sqlite3.Connection) -> int:
-    try:
-        meta: dict[str, Any] = dict(connection.execute("SELECT key, value FROM meta"))
-    except sqlite3.Error:
-        raise RunFileError(str(path), "not a run file (it has no table meta); name another with --run") from None
-    if meta.get("format") != FORMAT:
-        raise RunFileError(str(path), f'not a run file: its format is {meta.get("format")!r}, expected "{FORMAT}"')
-    version = int(meta.get("version", 0))
-    if version > VERSION:
-        raise RunFileError(
-            str(path), f"run file version {version} is newer than this replay reads ({VERSION}); update mcp-replay"
-        )
-    return version
-
-
-def _prepare(path: Path, connection: sqlite3.Connection) -> None:
-    if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
-        connection.executescript(
-            f"BEGIN;{TABLES};INSERT INTO meta VALUES ('format', '{FORMAT}'), ('version', '{VERSION}');COMMIT;"  # noqa: S608
-        )
-        with suppress(sqlite3.OperationalError):  # an SQLite without full-text search: words are looked for row by row
-            connection.executescript(f"BEGIN;{WORDS};COMMIT;")
-        return
-    version = _version(path, connection)
-    while version < VERSION:
-        MIGRATIONS[version](connection)
-        version += 1
-        connection.execute("UPDATE meta SET value = ? WHERE key = 'version'", (str(version),))

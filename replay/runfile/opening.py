@@ -1,0 +1,95 @@
+"""How a run file is opened: the writer's lock, the connection, the version, the migrations."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from replay.errors import RunFileError
+from replay.runfile.schema import FORMAT, MIGRATIONS, TABLES, VERSION, WORDS
+
+
+def take_lock(path: Path) -> int:
+    """Take the writer's lock; the kernel frees it with the process, however that ends.
+
+    Raises:
+        RunFileError: the directory cannot be written, or another process holds the lock.
+    """
+    while True:
+        try:
+            lock = os.open(f"{path}-lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise RunFileError(str(path), f"cannot be written: {error.strerror}; name another with --run") from None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(lock)
+            raise RunFileError(
+                str(path), "another replay is writing this run; wait for it, or name another with --run"
+            ) from None
+        if _is_at(lock, f"{path}-lock"):
+            return lock
+        os.close(lock)
+
+
+def _is_at(descriptor: int, path: str) -> bool:
+    """Whether an open file still is the one at the path: its holder may have removed it meanwhile."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))  # noqa: PTH116
+    except FileNotFoundError:
+        return False
+
+
+def open_connection(path: Path, *, readonly: bool) -> sqlite3.Connection:
+    """Connect to a run file; in WAL mode where it is written."""
+    try:
+        mode = "ro" if readonly else "rwc"
+        uri = f"{path.absolute().as_uri()}?mode={mode}"
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=10)
+        if not readonly:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.Error as error:
+        raise RunFileError(str(path), f"cannot be opened as a run file: {error}; name another with --run") from None
+    return connection
+
+
+def version_of(path: Path, connection: sqlite3.Connection) -> int:
+    """The version of a run file.
+
+    Raises:
+        RunFileError: it is none, or a newer one than we read.
+    """
+    try:
+        meta: dict[str, Any] = dict(connection.execute("SELECT key, value FROM meta"))
+    except sqlite3.Error:
+        raise RunFileError(str(path), "not a run file (it has no table meta); name another with --run") from None
+    if meta.get("format") != FORMAT:
+        raise RunFileError(str(path), f'not a run file: its format is {meta.get("format")!r}, expected "{FORMAT}"')
+    version = int(meta.get("version", 0))
+    if version > VERSION:
+        raise RunFileError(
+            str(path), f"run file version {version} is newer than this replay reads ({VERSION}); update mcp-replay"
+        )
+    return version
+
+
+def prepare_tables(path: Path, connection: sqlite3.Connection) -> None:
+    """Make the tables of a new file, or bring those of an older one up to date."""
+    if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
+        connection.executescript(
+            f"BEGIN;{TABLES};INSERT INTO meta VALUES ('format', '{FORMAT}'), ('version', '{VERSION}');COMMIT;"  # noqa: S608
+        )
+        with suppress(sqlite3.OperationalError):  # an SQLite without full-text search: words are looked for row by row
+            connection.executescript(f"BEGIN;{WORDS};COMMIT;")
+        return
+    version = version_of(path, connection)
+    while version < VERSION:
+        MIGRATIONS[version](connection)
+        version += 1
+        connection.execute("UPDATE meta SET value = ? WHERE key = 'version'", (str(version),))
