@@ -80,7 +80,7 @@ def browse(
     with TemporaryDirectory(prefix="replay-") as directory:
         target = run_path or Path(directory) / "replay-run.db"
         _classify(files, target, names)
-        label = None if run_path else f"{len(files)} results {'file' if len(files) == 1 else 'files'}, offline"
+        label = None if run_path else f"{len(files)} {'file' if len(files) == 1 else 'files'}, offline"
         browse_run(target, label=label, **shown)
 
 

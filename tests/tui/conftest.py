@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, chdir
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,10 @@ Browsing = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
 
 @pytest.fixture(scope="session")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return sample_run(tmp_path_factory.mktemp("sample"))
+    directory = tmp_path_factory.mktemp("sample")
+    with chdir(directory):  # the paths in the run are relative, and so the same on every machine
+        sample_run(Path())
+    return directory / "sample.db"
 
 
 @pytest.fixture(scope="session")

@@ -222,6 +222,7 @@ async def test_exporting_a_report(
 
 
 async def test_the_source_of_a_call_is_told(browse: Browsing, sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(sample.parent)
     monkeypatch.delenv("EDITOR", raising=False)
     monkeypatch.delenv("VISUAL", raising=False)
     async with browse(sample, size=(200, 60)) as pilot:

@@ -1,11 +1,10 @@
-"""How each screen looks. After a wanted change: pytest tests/tui/test_snapshots.py --snapshot-update, and look at them."""
+"""How each screen looks. After a wanted change: `pytest tests/tui/test_snapshots.py --snapshot-update`, and look."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from textual.pilot import Pilot
@@ -33,10 +32,7 @@ async def walk(keys: tuple[str, ...], pilot: Pilot[None]) -> None:
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 @pytest.mark.parametrize("screen", SCREENS)
-def test_screen(
-    screen: str, size: tuple[int, int], sample: Path, snap_compare: Callable[..., bool], monkeypatch: Any
-) -> None:
-    monkeypatch.chdir(sample.parent)
+def test_screen(screen: str, size: tuple[int, int], sample: Path, snap_compare: Callable[..., bool]) -> None:
     session = Session(sample)
     try:
         assert snap_compare(BrowseApp(session), terminal_size=size, run_before=partial(walk, SCREENS[screen]))

@@ -10,7 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Region, Size
+from textual.geometry import Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -101,11 +101,13 @@ class DagView(ScrollView, can_focus=True):
 
     def _bring_into_view(self) -> None:
         box = self._layout.boxes.get(self.selected or "")
-        if box is None:
+        if box is None or not self.size.width:
             return
+        size = self.scrollable_content_region.size
         left, top = self._layout.left_of(box.column), box.row * PITCH
-        region = Region(max(0, left - 2), top, self._layout.box_width + 4, BOX_HEIGHT + 2)
-        self.scroll_to_region(region, animate=False, force=True)
+        x = _shifted(self.scroll_offset.x, left - 2, left + self._layout.box_width + 3, size.width)
+        y = _shifted(self.scroll_offset.y, top, top + PITCH + 1, size.height)
+        self.scroll_to(x, y, animate=False, force=True)
 
     # --- drawing
 
@@ -230,6 +232,11 @@ class DagView(ScrollView, can_focus=True):
     def on_blur(self) -> None:
         """And without it."""
         self.refresh()
+
+
+def _shifted(offset: int, start: int, end: int, room: int) -> int:
+    """The scroll offset nearest to the one of now at which `start` to `end` is in view."""
+    return max(0, min(max(offset, end - room), start))
 
 
 def box_of(server: str, tool: str, outcome: Outcome | None) -> CallBox:

@@ -149,7 +149,7 @@ class FilterLine(Vertical):
             with self.prevent(Input.Changed):
                 self.field.value = value + " "
             self.field.cursor_position = len(self.field.value)
-        self.field.focus()
+        self.screen.set_focus(self.field)  # at once: what is typed next belongs here
         self._offer()
 
     def count(self, text: str) -> None:

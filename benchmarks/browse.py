@@ -1,0 +1,167 @@
+"""How quickly `replay browse` answers: in a terminal of its own, on runs of 30,000 and of 1,000,000 calls.
+
+    python benchmarks/browse.py [DIRECTORY]
+
+Makes the runs in the directory where they are not there yet. A key's time is from the byte that is sent to the last
+byte that comes back before 60 ms of silence; a filter's, until the number of its calls stands on the screen.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from big_run import make
+
+SIZES = {"30k": 30_000, "1m": 1_000_000}
+SILENCE = 0.06
+REPEATS = 5
+KEYS = {
+    "down": "\x1b[B",
+    "page down": "\x1b[6~",
+    "end": "\x1b[F",
+    "page up": "\x1b[5~",
+    "home": "\x1b[H",
+    "next failure": "n",
+    "failure before": "N",
+}
+FILTERS = (
+    "outcome:not_found",
+    "server:excel outcome:failed",
+    "model:gpt tool:create*",
+    "certainty:fallback drift:different",
+    "task:movies outcome:invalid_arguments",
+    "trajectory:0000017",
+    "rule:enoent caused:yes",
+    "sheet",
+    "sheet limit outcome:not_found",
+    "nosuchwordanywhere",
+)
+
+
+class Browser:
+    """`replay browse` in a terminal of 120 x 40."""
+
+    def __init__(self, path: Path) -> None:
+        self._ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+        environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+        command = [sys.executable, "-m", "replay", "browse", "--run", str(path)]
+        self.began = time.perf_counter()
+        self.process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
+        os.close(theirs)
+        self.shown = ""
+
+    def until(self, pattern: str, seconds: float = 60) -> float:
+        """Read until something stands in the output; when that was."""
+        limit = time.perf_counter() + seconds
+        while time.perf_counter() < limit:
+            if re.search(pattern, self.shown):
+                return time.perf_counter()
+            self._read(0.005)
+        raise TimeoutError(f"{pattern!r} did not come")
+
+    def key(self, sent: str) -> float:
+        """Press a key; seconds until all of the answer was there."""
+        self.shown = ""
+        began = last = time.perf_counter()
+        os.write(self._ours, sent.encode())
+        answered = False
+        while time.perf_counter() - last < (SILENCE if answered else 1.0):
+            if self._read(0.005):
+                last, answered = time.perf_counter(), True
+        return last - began
+
+    def filter(self, text: str) -> float:
+        """Type and apply a filter; seconds until its calls are counted."""
+        self.key("/")
+        self.key("\x15")  # clears the line
+        self.shown = ""
+        began = time.perf_counter()
+        os.write(self._ours, f"{text}\r".encode())
+        done = self.until(r"\d calls?(?!…)|[^…\d]0 calls")
+        self.key("")
+        return done - began
+
+    def leave(self) -> int:
+        """Quit; the most memory that was used, in bytes."""
+        os.write(self._ours, b"q")
+        with suppress(OSError):  # the other end is closed
+            while os.read(self._ours, 1 << 20):
+                pass
+        _, _, usage = os.wait4(self.process.pid, 0)
+        os.close(self._ours)
+        return usage.ru_maxrss * 1024
+
+    def _read(self, seconds: float) -> bool:
+        if not select.select([self._ours], [], [], seconds)[0]:
+            return False
+        self.shown += os.read(self._ours, 1 << 20).decode("utf-8", "replace")
+        return True
+
+
+def help_seconds() -> float:
+    """What `replay --help` takes."""
+    began = time.perf_counter()
+    subprocess.run([sys.executable, "-m", "replay", "--help"], stdout=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - began
+
+
+def starts(path: Path) -> tuple[float, float]:
+    """First screen with its numbers, and `--help`, in turns: the medians."""
+    first, plain = [], []
+    for _ in range(REPEATS):
+        plain.append(help_seconds())
+        browser = Browser(path)
+        first.append(browser.until(r"\d calls · ") - browser.began)
+        browser.key("")
+        browser.leave()
+    return statistics.median(first), statistics.median(plain)
+
+
+def keys(browser: Browser) -> dict[str, float]:
+    """The slowest of several for each key, in the list of calls and in a trajectory."""
+    slowest = {f"list: {name}": max(browser.key(sent) for _ in range(REPEATS)) for name, sent in KEYS.items()}
+    slowest["list: open a call"] = browser.key("\r")
+    for name, sent in (("right", "\x1b[C"), ("next failure", "n"), ("next trajectory", ">"), ("tab of the panel", "]")):
+        slowest[f"trajectory: {name}"] = max(browser.key(sent) for _ in range(REPEATS))
+    for name, sent in (("overview", "1"), ("calls", "2"), ("trajectory", "3"), ("alignment", "4"), ("compare", "5")):
+        slowest[f"screen: {name}"] = browser.key(sent)
+    return slowest
+
+
+def main() -> None:
+    directory = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.gettempdir())
+    for name, calls in SIZES.items():
+        path = directory / f"browse-{name}.db"
+        if not path.exists():
+            make(path, calls)
+        print(f"\n{calls:,} calls, {path.stat().st_size / 1e6:.0f} MB")
+        first, plain = starts(path)
+        print(f"first screen           {first:.2f} s; replay --help {plain:.2f} s; beyond it {first - plain:.2f} s")
+        browser = Browser(path)
+        browser.until(r"\d calls · ")
+        browser.key("2")
+        browser.until(r"\d calls(?!…)")
+        for text in FILTERS:
+            print(f"filter  {text:40} {1000 * browser.filter(text):6.0f} ms")
+        browser.filter("")
+        for key, seconds in keys(browser).items():
+            print(f"key     {key:40} {1000 * seconds:6.0f} ms")
+        print(f"most memory            {browser.leave() / 1e6:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()
