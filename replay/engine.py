@@ -274,7 +274,7 @@ async def _judge_one(
                 stage,
                 registry=backing.registry,
                 rules=backing.rules,
-                notebook=notebook if trial == 0 else Rehearsal(notebook.kept_effects),
+                notebook=notebook if trial == 0 else Rehearsal(notebook),
                 rebinding=options.rebinding,
                 wanted=options.wanted,
             )

@@ -237,3 +237,12 @@ def test_a_recording_that_names_its_server_otherwise_is_replayed_on_the_same_one
     write_json(recorded, path)
     (row,) = live(tmp_path, path, fleet_file(plain="annotated.py", other="chain.py"))
     assert (row.tool, row.outcome, row.replayed, row.drift) == ("plain/look", "success", "success", "same")
+
+
+def test_trials_send_a_call_with_effects_in_shared_state_once(
+    tmp_path: Path, results_file: Write, fleet_file: Write
+) -> None:
+    log = tmp_path / "log"
+    fleet = fleet_file(book={"script": "logbook.py", "env": {"LOGBOOK": str(log)}, "effects": "all"})
+    live(tmp_path, results_file(run=[[("book/put", {"n": "1"})], [("book/look", {"n": "2"})]]), fleet, trials=3)
+    assert sorted(log.read_text().splitlines()) == ["look 2", "look 2", "look 2", "put 1"]

@@ -13,19 +13,22 @@ class RunNotebook:
 
     def __init__(self, run: Run, state: TrajectoryState, ordinals: Mapping[str, int], *, stored: bool) -> None:
         self._run, self._state, self._ordinals, self._stored = run, state, ordinals, stored
-        self.kept_effects: dict[str, Settled] = {}
+        self.kept_effects: dict[str, Settled] = dict(state.settled)
         self.saved: dict[str, Settled] = {}
         self._effects: set[str] = set()
 
     @property
     def settled(self) -> Mapping[str, Settled]:
+        """Calls to shared servers that an interrupted replay settled; none where all is judged anew."""
         return {} if self._stored else self._state.settled
 
     @property
     def in_flight(self) -> frozenset[str]:
+        """Calls with effects that were sent, and whose fate is unknown."""
         return self._state.in_flight
 
     def before_send(self, position: str, *, effects: bool) -> None:
+        """Note that a call is about to be sent to a shared server."""
         if self._stored:
             return
         if effects:
@@ -33,6 +36,7 @@ class RunNotebook:
             self._run.note_sent(self._state.row, position)
 
     def keep(self, settled: Settled) -> None:
+        """Keep the verdict of a call to a shared server."""
         if self._stored:
             return
         effects = settled.call.position in self._effects
@@ -45,10 +49,9 @@ class RunNotebook:
 class Rehearsal:
     """The notebook of a second trial: what has effects outside the sandbox is not sent again."""
 
-    in_flight: frozenset[str] = frozenset()
-
-    def __init__(self, settled: Mapping[str, Settled]) -> None:
-        self.settled = settled
+    def __init__(self, first: RunNotebook) -> None:
+        self.settled: Mapping[str, Settled] = first.kept_effects
+        self.in_flight = first.in_flight
 
     def before_send(self, position: str, *, effects: bool) -> None:
         """A trial leaves no trace."""

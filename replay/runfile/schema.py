@@ -104,7 +104,8 @@ CREATE TRIGGER calls_deleted AFTER DELETE ON calls BEGIN
   DELETE FROM marks WHERE trajectory = OLD.trajectory AND ordinal = OLD.ordinal;
 END;
 
--- Written before a call with effects is sent to a shared server: a call that stands here and has no verdict was in flight when the run was cut off.
+-- Written before a call with effects is sent to a shared server: a call that stands here and has no verdict was in
+-- flight when the run was cut off.
 CREATE TABLE journal (
   trajectory INTEGER NOT NULL, position TEXT NOT NULL,
   PRIMARY KEY (trajectory, position)
