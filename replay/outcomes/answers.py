@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from replay.outcomes.failure import peel
@@ -44,6 +44,7 @@ def judge_answer(
     tool: Tool | None = None,
     violations: Sequence[SchemaViolation] = (),
     rules: Sequence[RuleSpec] = (),
+    stored: Collection[str] = (),
 ) -> Judgement:
     """Judge a call by its answer, live, stored or recorded.
 
@@ -54,11 +55,13 @@ def judge_answer(
         tool: the tool's description where its tools/list is known: then the tool cannot be unknown.
         violations: how the arguments break the tool's inputSchema.
         rules: the user's own rules for the call's server; they are tried first.
+        stored: whole texts that earlier calls of the trajectory stored. One that comes back is content, whatever it
+            says.
     """
     own = _judged_by_user(answer, evidence, rules)
     if own is not None:
         return own
-    reading = Reading(call, answer, tool, violations)
+    reading = Reading(call, answer, tool, violations, stored)
     rule = next(rule for rule in RULES if rule.match(reading))
     invalid = rule.outcome is Outcome.INVALID_ARGUMENTS and bool(violations)
     return Judgement(
@@ -79,6 +82,7 @@ def judge_unsent(
     violations: Sequence[SchemaViolation],
     recorded_answer: Answer | None,
     rules: Sequence[RuleSpec] = (),
+    stored: Collection[str] = (),
 ) -> Judgement:
     """Judge a call that is not re-issued.
 
@@ -87,7 +91,13 @@ def judge_unsent(
     recorded = None
     if recorded_answer is not None:
         recorded = judge_answer(
-            call, recorded_answer, evidence="recorded", tool=tool, violations=violations, rules=rules
+            call,
+            recorded_answer,
+            evidence="recorded",
+            tool=tool,
+            violations=violations,
+            rules=rules,
+            stored=stored,
         )
     if violations and (recorded is None or recorded.outcome is not Outcome.SUCCESS):
         return Judgement(

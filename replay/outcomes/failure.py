@@ -163,7 +163,7 @@ def _failure(
 
 def _shape(text: str, mentions: Mentions, tool: Tool | None) -> Basis | None:
     """Whether an unflagged text is a report of a failure: by its prefix, or as a sentence."""
-    stripped = mentions.without_values(HEADING.sub("", text.lstrip(), count=1)).strip()
+    stripped = mentions.without_values(_without_heading(text)).strip()
     beginning = text[:300]
     if mentions.tool_named_in(beginning) and len(stripped) <= _LONGEST_SENTENCE and TOOL_UNKNOWN.search(beginning):
         return "prefix"
@@ -181,7 +181,7 @@ def _shape(text: str, mentions: Mentions, tool: Tool | None) -> Basis | None:
 
 def _is_content(stripped: str, text: str, mentions: Mentions, tool: Tool | None) -> bool:
     """Whether a text is data, good news, or what the call itself brought or asked for."""
-    if DATA.match(HEADING.sub("", text.lstrip(), count=1)) or SUCCESS_START.match(stripped):
+    if DATA.match(_without_heading(text)) or SUCCESS_START.match(stripped):
         return True
     brought = any(len(stripped) > 4 and stripped in value for value in mentions.texts)
     return brought or _was_asked_for(text, mentions, tool)
@@ -252,6 +252,13 @@ def _was_asked_for(text: str, mentions: Mentions, tool: Tool | None) -> bool:
         isinstance(field, dict) and mentions.by_name[name] in field.get("enum", ())
         for name, field in zip(chosen, fields, strict=False)
     )
+
+
+def _without_heading(text: str) -> str:
+    """The text without what may stand before a report."""
+    text = text.lstrip()
+    found = HEADING.match(text)
+    return text[found.end() :] if found else text
 
 
 def _without_line(text: str, place: int) -> str:

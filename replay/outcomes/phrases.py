@@ -31,7 +31,8 @@ OWN_OUTPUT = any_of(
     r"\d+ validation errors? for \w*(?:Output|Result|Response|Return)\b",
     r"output validation error|invalid structured (?:content|output)|does(?: not|n't) match (?:the "
     r"|its )?(?:tool )?output ?schema",
-    r"has an output schema but|structured content .{0,60}(?:schema|missing|invalid|required)",
+    r"invalid (?:tools?[/ ])?call[ _]?result|has an output schema but"
+    r"|structured content .{0,60}(?:schema|missing|invalid|required)",
 )
 
 VALIDATION = any_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from replay.outcomes.bodies import is_empty, parse_body
@@ -46,7 +46,14 @@ _TROUBLE = re.compile(
 class Reading:
     """What the rules look at: an answer beside the call that it answers."""
 
-    def __init__(self, call: Call, answer: Answer, tool: Tool | None, violations: Sequence[SchemaViolation]) -> None:
+    def __init__(
+        self,
+        call: Call,
+        answer: Answer,
+        tool: Tool | None,
+        violations: Sequence[SchemaViolation],
+        stored: Collection[str] = (),
+    ) -> None:
         self.call, self.answer, self.tool, self.violations = call, answer, tool, tuple(violations)
         self.mentions = Mentions(call, tool)
         self.flagged = isinstance(answer, RpcError)
@@ -59,6 +66,8 @@ class Reading:
             self.failure = protocol_failure(answer)
         elif isinstance(answer, ToolResult | TextAnswer):
             self._read_result(answer)
+            if self.failure is not None and not self.flagged and self._reads_back(stored):
+                self.failure = None
 
     @property
     def fault(self) -> TransportFault | None:
@@ -92,6 +101,11 @@ class Reading:
         self.exit = exit_of(self.text, self.tail, self.body, self.mentions)
         self.flagged = isinstance(answer, ToolResult) and answer.is_error
         self.failure = self._find_failure(flagged_by_server(answer, blocks))
+
+    def _reads_back(self, stored: Collection[str]) -> bool:
+        """Whether the answer is, as a whole, a text that an earlier call of the trajectory stored."""
+        text = self.text.strip()
+        return self.exit is None and any(text == earlier.strip() for earlier in stored)
 
     def _find_failure(self, marked: bool) -> Failure | None:
         if self.exit is not None:

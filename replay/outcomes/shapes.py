@@ -15,7 +15,8 @@ def any_of(*alternatives: str) -> re.Pattern[str]:
 
 HEADING = re.compile(
     r"(?:={3,} [a-z ]*(?:error|timeout|failed)[a-z ]* ={3,}\s*\n)|"
-    r"(?:#{1,4} (?:[\w-]{1,30} ){0,3}(?:result|error|output|response|錯誤|错误)s?\s*\n+)+|(?:```\w*\n)|<(?:tool_(?:use_)?)?error>\s*|"
+    r"(?:#{1,4} (?:[\w-]{1,30} ){0,3}(?:result|error|output|response|錯誤|错误)s?[ \t]*\n{1,9})+"
+    r"|(?:```\w*\n)|<(?:tool_(?:use_)?)?error>\s*|"
     r"(?:note|warning): (?=(?:could not|cannot|unable to|failed to) \w+ (?:\w+ ){0,2}['\"`])",
     re.IGNORECASE,
 )
@@ -172,7 +173,8 @@ EMPTY = re.compile(
     r"|display|report))\b"
     r"|no (?:[\w-]+ ){0,2}(?:results?|matches|occurrences|hits|entries|records|rows|items|comments|data|output)\b"
     r"|(?:0|zero) (?:[\w-]+ )?(?:results?|matches|rows|items|records|hits|documents)\b|nothing (?:found|to)\b"
-    r"|没有(?:查询|找)到|暂无|沒有找到|(?:query returned|returned|found) (?:no|0|zero) |empty (?:result|list|set)|\(?empty\)?$|not found any\b)",
+    r"|没有(?:查询|找)到|暂无|沒有找到|(?:query returned|returned|found) (?:no|0|zero) "
+    r"|empty (?:result|list|set)|\(?empty\)?$|not found any\b)",
     re.IGNORECASE,
 )
 """A short text that says that the search brought nothing."""

@@ -45,6 +45,14 @@ def test_a_report_that_names_the_file_asked_for_is_no_content():
     assert _judge(_call("read_text_file", path="/data/some.json"), _result(report)).outcome == "not_found"
 
 
+def test_a_text_that_an_earlier_call_stored_is_content_when_it_comes_back():
+    call, text = _call("get_item", key="last"), "Error: 404 Not Found"
+    assert _judge(call, _result(text)).outcome == "not_found"
+    assert _judge(call, _result(text + "\n"), stored=(text,)).outcome == "success"
+    assert _judge(call, _result(text), stored=(f"Then it said {text}.",)).outcome == "not_found"
+    assert _judge(call, _result(text, error=True), stored=(text,)).outcome == "not_found"
+
+
 def test_an_error_word_that_the_call_chose_among_the_tools_options_is_an_answer():
     tool = Tool(name="annotate", input_schema={"properties": {"kind": {"enum": ["error", "debug"]}}})
     assert _judge(_call("annotate", kind="error"), _result("Error: Operation failed"), tool=tool).outcome == "success"
