@@ -21,6 +21,7 @@ from replay.interpreter.registry import list_tools
 from replay.interpreter.stdio import StdioChannel
 from replay.interpreter.tasks import task_group
 from replay.records import Answer, JsonObject, Server, Tool, TransportFault, digest_of
+from replay.redaction import Redactor
 from replay.text import one_line
 
 _REASON_LENGTH: Final = 300
@@ -30,8 +31,11 @@ _MOST_LISTINGS: Final = 3
 class Connection:
     """A server while it lives. `run` is its life; `settled` tells when it is up, or has failed to come up."""
 
-    def __init__(self, launch: Launch, log: Path, startup_timeout: float, known: Acquaintance) -> None:
+    def __init__(
+        self, launch: Launch, log: Path, startup_timeout: float, known: Acquaintance, redactor: Redactor
+    ) -> None:
         self._launch, self._log, self._startup_timeout, self._known = launch, log, startup_timeout, known
+        self._redactor = redactor
         self._log_start = log.stat().st_size if log.exists() else 0
         self._life = anyio.CancelScope()
         self._hung_up = anyio.Event()
@@ -59,14 +63,14 @@ class Connection:
         return self._peer.heard if self._peer else 0
 
     def stderr_tail(self) -> str | None:
-        """The last lines that it wrote to stderr, raw."""
+        """The last lines that it wrote to stderr, without secrets."""
         return tail_of(self._log, self._log_start) or None
 
     async def run(self) -> None:
         """Live: start, serve calls, and leave nothing behind."""
         try:
             with self._life:
-                async with _channel(self._launch, self._log) as channel, task_group() as tasks:
+                async with _channel(self._launch, self._log, self._redactor) as channel, task_group() as tasks:
                     peer = Peer(channel, self._known.note)
                     peer.on_notification = self._notified
                     tasks.start_soon(self._listen, peer)
@@ -163,9 +167,9 @@ class Connection:
 
 
 @asynccontextmanager
-async def _channel(launch: Launch, log: Path) -> AsyncIterator[Channel]:
+async def _channel(launch: Launch, log: Path, redactor: Redactor) -> AsyncIterator[Channel]:
     if launch.url is None:
-        async with running(launch, log) as process:
+        async with running(launch, log, redactor) as process:
             yield StdioChannel(process)
     else:
         from replay.interpreter.http import http_channel

@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import Final
 
 import anyio
+import anyio.to_thread
 from anyio.abc import Process
 
+from replay.interpreter.errlog import RedactedLog
 from replay.interpreter.launch import CannotStartError, Launch
+from replay.redaction import Redactor
 
 _EXIT_GRACE: Final = 1.0
 """Seconds that a server has to leave by itself once its stdin is closed."""
@@ -24,10 +27,10 @@ _TAIL_BYTES: Final = 16_384
 
 
 class ServerProcess:
-    """A running server, and the place in its log where its life began."""
+    """A running server, and its stderr on the way to the log."""
 
-    def __init__(self, process: Process, log: Path, log_start: int) -> None:
-        self._process, self._log, self._log_start = process, log, log_start
+    def __init__(self, process: Process, errlog: RedactedLog) -> None:
+        self._process, self._errlog = process, errlog
 
     @property
     def pid(self) -> int:
@@ -60,10 +63,6 @@ class ServerProcess:
             return f"was killed by {signal.Signals(-code).name}"
         return f"was killed by signal {-code}"
 
-    def stderr_tail(self) -> str:
-        """The last lines that it wrote to stderr in this life, raw."""
-        return tail_of(self._log, self._log_start)
-
     async def _group_is_gone(self) -> None:
         """Nothing tells when the last process of a group is gone, so it is asked for."""
         while _signal_group(self.pid, 0):  # noqa: ASYNC110
@@ -86,26 +85,33 @@ class ServerProcess:
             await self._process.wait()
         with suppress(OSError, ProcessLookupError):
             await self._process.aclose()
+        await anyio.to_thread.run_sync(self._errlog.drain)
 
 
 @asynccontextmanager
-async def running(launch: Launch, log: Path) -> AsyncIterator[ServerProcess]:
+async def running(launch: Launch, log: Path, redactor: Redactor) -> AsyncIterator[ServerProcess]:
     """Start a server's process; stop it at the end whatever happens.
+
+    Args:
+        launch: how it starts.
+        log: gets its stderr.
+        redactor: takes the secrets out of that first.
 
     Raises:
         CannotStartError: the operating system refuses.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("ab") as stderr:
-        start = stderr.tell()
-        try:
-            with anyio.CancelScope(shield=True):
-                process = await anyio.open_process(
-                    launch.command, env=launch.env, cwd=launch.cwd, stderr=stderr, start_new_session=True
-                )
-        except (OSError, ValueError) as problem:
-            raise CannotStartError(f"{launch.command[0]} cannot be started: {problem}") from None
-    server = ServerProcess(process, log, start)
+    errlog = RedactedLog(log, redactor)
+    try:
+        with anyio.CancelScope(shield=True):
+            process = await anyio.open_process(
+                launch.command, env=launch.env, cwd=launch.cwd, stderr=errlog.write_end, start_new_session=True
+            )
+    except (OSError, ValueError) as problem:
+        errlog.abandon()
+        raise CannotStartError(f"{launch.command[0]} cannot be started: {problem}") from None
+    errlog.start()
+    server = ServerProcess(process, errlog)
     try:
         yield server
     finally:

@@ -124,7 +124,9 @@ class Supervisor:
         return connection
 
     async def _begin_life(self, launch: Launch) -> Connection:
-        connection = self._current = Connection(launch, self._log, self.spec.startup_timeout, self._known)
+        connection = self._current = Connection(
+            launch, self._log, self.spec.startup_timeout, self._known, self._redactor
+        )
         self._tasks.start_soon(connection.run)
         await connection.settled.wait()
         return connection

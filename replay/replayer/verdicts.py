@@ -11,6 +11,10 @@ from replay.records import Divergence, Judgement, Outcome, Reason, Rebinding, Ve
 FAILURES = frozenset({Outcome.UNKNOWN_TOOL, Outcome.INVALID_ARGUMENTS, Outcome.NOT_FOUND, Outcome.ILLEGAL_FORMAT})
 
 
+HARMLESS = frozenset({"answer.exists-already"})
+"""Rules of failures that cannot make a later call fail: what it would have made is there."""
+
+
 @dataclass(frozen=True)
 class Findings:
     """What is known of a call once it was sent, or was not."""

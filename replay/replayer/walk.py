@@ -40,6 +40,7 @@ from replay.replayer.machine import missing_program
 from replay.replayer.source import Notebook, Question, Settled, Stage
 from replay.replayer.verdicts import (
     FAILURES,
+    HARMLESS,
     Findings,
     verdict_before_sending,
     verdict_of_answer,
@@ -258,7 +259,7 @@ class Walk:
         failed = {
             position: other.verdict.outcome
             for position, other in self._settled.items()
-            if other.verdict.outcome in FAILURES
+            if other.verdict.outcome in FAILURES and other.verdict.rule not in HARMLESS
         }
         failed[settled.call.position] = settled.verdict.outcome
         root = self._graph.root_cause(settled.call.position, failed)

@@ -9,15 +9,8 @@ from replay.diagnosis import Case
 from replay.records import Answer, Outcome, RpcError, TextAnswer, ToolResult, TransportFault, blocks_of
 from replay.records.files import CallRow
 from replay.redaction import Redactor
+from replay.reports.words import WORDS
 
-WORDS: Final = {
-    Outcome.ILLEGAL_FORMAT: "illegal format",
-    Outcome.UNKNOWN_TOOL: "unknown tool",
-    Outcome.INVALID_ARGUMENTS: "invalid arguments",
-    Outcome.NOT_FOUND: "not found",
-    Outcome.SUCCESS: "success",
-    Outcome.INCONCLUSIVE: "inconclusive",
-}
 EVIDENCE: Final = {
     "format": "the form of the call",
     "registry": "the fleet's tool lists",

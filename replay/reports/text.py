@@ -8,16 +8,9 @@ from rich.cells import cell_len
 
 from replay.records import Outcome
 from replay.records.summary import FailureGroup, ModelSummary, RootCause, RunSummary
+from replay.reports.words import WORDS
 from replay.text import one_line
 
-LABELS = {
-    Outcome.ILLEGAL_FORMAT: "illegal format",
-    Outcome.UNKNOWN_TOOL: "unknown tool",
-    Outcome.INVALID_ARGUMENTS: "invalid arguments",
-    Outcome.NOT_FOUND: "not found",
-    Outcome.SUCCESS: "success",
-    Outcome.INCONCLUSIVE: "inconclusive",
-}
 _MESSAGE_WIDTH = 88
 
 
@@ -29,8 +22,8 @@ def summary_text(summary: RunSummary) -> str:
     if summary.root_causes:
         parts.append("Root causes\n" + "\n".join(f"  {line}" for line in map(root_cause_line, summary.root_causes)))
     if summary.trials > 1:
-        rows = [*map(_failure_row, summary.flaky)]
-        found = "\n" + "\n".join(_aligned(rows, indent=2)) if rows else ": none"
+        flaky = [*map(_failure_row, summary.flaky)]
+        found = "\n" + "\n".join(_aligned(flaky, indent=2)) if flaky else ": none"
         parts.append(f"Flaky over {summary.trials} trials{found}")
     if summary.inconclusive:
         rows = map(_failure_row, summary.inconclusive)
@@ -48,7 +41,7 @@ def root_cause_line(cause: RootCause) -> str:
 
 
 def _model_rows(summary: RunSummary) -> Iterator[Sequence[str]]:
-    yield ["model", "calls", *LABELS.values()]
+    yield ["model", "calls", *WORDS.values()]
     for model in summary.models:
         yield _row(one_line(model.model, 40), model.calls, model.outcomes)
     if len(summary.models) > 1:
@@ -70,7 +63,7 @@ def _failure_row(group: FailureGroup) -> Sequence[str]:
     example = f"{one_line(group.example_trajectory, 30)}:{group.example_call}"
     return [
         str(group.calls),
-        str(group.reason or LABELS[group.outcome]),
+        str(group.reason or WORDS[group.outcome]),
         one_line(tool, 44),
         example,
         one_line(group.example_message, _MESSAGE_WIDTH),
@@ -102,5 +95,5 @@ def _pad(cell: str, width: int, *, right: bool) -> str:
 
 def model_line(model: ModelSummary) -> str:
     """One model in one line, for a log."""
-    counts = ", ".join(f"{count} {LABELS[outcome]}" for outcome, count in model.outcomes.items() if count)
+    counts = ", ".join(f"{count} {WORDS[outcome]}" for outcome, count in model.outcomes.items() if count)
     return f"{one_line(model.model, 60)}: {model.calls} calls: {counts or 'none'}"

@@ -101,7 +101,6 @@ def test_no_planted_secret_is_printed_or_written_to_a_report_a_run_a_cassette_or
     assert leaks([*printed, *runs, *(text for path, text in written.items() if path.suffix != ".log")]) == set()
 
 
-@pytest.mark.xfail(strict=True, reason="the interpreter passes a server's stderr to its log file as it comes")
 def test_no_planted_secret_is_written_to_a_log(
     tmp_path: Path, replay: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
