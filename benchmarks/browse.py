@@ -3,7 +3,7 @@
     python benchmarks/browse.py [DIRECTORY]
 
 Makes the runs in the directory where they are not there yet. A key's time is from the byte that is sent to the last
-byte that comes back before 60 ms of silence; a filter's, until the number of its calls stands on the screen.
+byte that comes back before 30 ms of silence; a filter's, until the number of its calls stands on the screen.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pathlib import Path
 from big_run import make
 
 SIZES = {"30k": 30_000, "1m": 1_000_000}
-SILENCE = 0.06
+SILENCE = 0.03
 REPEATS = 5
 KEYS = {
     "down": "\x1b[B",
@@ -88,12 +88,20 @@ class Browser:
         """Type and apply a filter; seconds until its calls are counted."""
         self.key("/")
         self.key("\x15")  # clears the line
+        self.settle()
         self.shown = ""
         began = time.perf_counter()
         os.write(self._ours, f"{text}\r".encode())
-        done = self.until(r"\d calls?(?!…)|[^…\d]0 calls")
-        self.key("")
+        done = self.until(r"\d calls?\b")
+        self.settle()
         return done - began
+
+    def settle(self) -> None:
+        """Read until there was nothing to read for a while."""
+        quiet = time.perf_counter()
+        while time.perf_counter() - quiet < 0.4:
+            if self._read(0.05):
+                quiet = time.perf_counter()
 
     def leave(self) -> int:
         """Quit; the most memory that was used, in bytes."""
@@ -126,20 +134,34 @@ def starts(path: Path) -> tuple[float, float]:
         plain.append(help_seconds())
         browser = Browser(path)
         first.append(browser.until(r"\d calls · ") - browser.began)
-        browser.key("")
+        browser.settle()
         browser.leave()
     return statistics.median(first), statistics.median(plain)
 
 
-def keys(browser: Browser) -> dict[str, float]:
-    """The slowest of several for each key, in the list of calls and in a trajectory."""
-    slowest = {f"list: {name}": max(browser.key(sent) for _ in range(REPEATS)) for name, sent in KEYS.items()}
-    slowest["list: open a call"] = browser.key("\r")
+def keys(browser: Browser) -> dict[str, tuple[float, float]]:
+    """The median and the slowest of several for each key: in the list of calls, in a trajectory, between screens."""
+    timed = {f"list: {name}": several(browser, sent) for name, sent in KEYS.items()}
+    timed["list: open a call"] = several(browser, "\r", "2")
+    browser.key("3")
     for name, sent in (("right", "\x1b[C"), ("next failure", "n"), ("next trajectory", ">"), ("tab of the panel", "]")):
-        slowest[f"trajectory: {name}"] = max(browser.key(sent) for _ in range(REPEATS))
+        timed[f"trajectory: {name}"] = several(browser, sent)
     for name, sent in (("overview", "1"), ("calls", "2"), ("trajectory", "3"), ("alignment", "4"), ("compare", "5")):
-        slowest[f"screen: {name}"] = browser.key(sent)
-    return slowest
+        away = "2" if sent == "1" else "1"
+        browser.key(away)
+        timed[f"screen: {name}"] = several(browser, sent, away)
+    return timed
+
+
+def several(browser: Browser, sent: str, back: str = "") -> tuple[float, float]:
+    """Press a key several times, each time after the key that undoes it."""
+    times = []
+    for _ in range(REPEATS):
+        times.append(browser.key(sent))
+        if back:
+            browser.key(back)
+        browser.settle()
+    return statistics.median(times), max(times)
 
 
 def main() -> None:
@@ -154,12 +176,14 @@ def main() -> None:
         browser = Browser(path)
         browser.until(r"\d calls · ")
         browser.key("2")
-        browser.until(r"\d calls(?!…)")
+        browser.until(r"\d calls\b")
         for text in FILTERS:
             print(f"filter  {text:40} {1000 * browser.filter(text):6.0f} ms")
-        browser.filter("")
-        for key, seconds in keys(browser).items():
-            print(f"key     {key:40} {1000 * seconds:6.0f} ms")
+        browser.key("/")
+        browser.key("\x15\r")
+        browser.settle()
+        for key, (median, slowest) in keys(browser).items():
+            print(f"key     {key:40} {1000 * median:6.0f} ms, slowest {1000 * slowest:.0f} ms")
         print(f"most memory            {browser.leave() / 1e6:.0f} MB")
 
 

@@ -5,32 +5,48 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on, work
 from textual.app import App, SuspendNotSupported
 from textual.binding import Binding, BindingType
+from textual.screen import Screen
 
 from replay.errors import ReplayError, RunFileError
 from replay.runfile import queries
 from replay.runfile.filters import Filter, Vocabulary
 from replay.runfile.queries import StoredTrajectory
 from replay.text import printable
-from replay.tui import diagnoses, handing_on
+from replay.tui import handing_on
 from replay.tui.messages import ShowCalls, ShowTrajectory
 from replay.tui.palette import ActionProvider, NameProvider
-from replay.tui.screens.alignment import AlignmentScreen
 from replay.tui.screens.base import RunScreen
 from replay.tui.screens.calls import CallsScreen
 from replay.tui.screens.compare import CompareScreen
-from replay.tui.screens.export import Export, ExportScreen
 from replay.tui.screens.help import HelpScreen
 from replay.tui.screens.overview import OverviewScreen
-from replay.tui.screens.trajectory import TrajectoryScreen
 from replay.tui.session import Session
 from replay.tui.theme import DARK, LIGHT
 
+if TYPE_CHECKING:
+    from replay.tui.screens.export import Export
+    from replay.tui.screens.trajectory import TrajectoryScreen
+
 _POLL = 1.0
+_IDLE = 0.15
+"""Seconds between one screen that is made ready and the next."""
+
+
+def _trajectory() -> Screen[None]:
+    from replay.tui.screens.trajectory import TrajectoryScreen  # brings the diagnosis, which the first screen can spare
+
+    return TrajectoryScreen()
+
+
+def _alignment() -> Screen[None]:
+    from replay.tui.screens.alignment import AlignmentScreen  # brings numpy and scipy
+
+    return AlignmentScreen()
 
 
 class BrowseApp(App[None]):
@@ -49,8 +65,8 @@ class BrowseApp(App[None]):
     MODES = {  # noqa: RUF012
         "overview": OverviewScreen,
         "calls": CallsScreen,
-        "trajectory": TrajectoryScreen,
-        "alignment": AlignmentScreen,
+        "trajectory": _trajectory,
+        "alignment": _alignment,
         "compare": CompareScreen,
     }
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -68,13 +84,7 @@ class BrowseApp(App[None]):
         Binding("q", "quit", "Quit", tooltip="Leave the browser"),
         Binding("escape", "back", "Back", show=False, tooltip="Back to the screen before"),
     ]
-    CSS = """
-    #notice { height: auto; background: $warning; color: $background; padding: 0 1; display: none; }
-    #too-small { display: none; height: 100%; content-align: center middle; }
-    RunScreen.-small > * { display: none !important; }
-    RunScreen.-small > #too-small { display: block !important; }
-    Footer { height: 1; }
-    """
+    CSS_PATH = "screens.tcss"
 
     def __init__(
         self, session: Session, *, clipboard_file: Path | None = None, theme: str = DARK.name, start: str | None = None
@@ -104,6 +114,14 @@ class BrowseApp(App[None]):
         if self._start:
             self.post_message(ShowCalls(self._start))
         self.set_interval(_POLL, self.look)
+        self.set_timer(_IDLE, self._ready_a_screen)
+
+    async def _ready_a_screen(self) -> None:
+        """Make the other screens while nobody waits, so that they open at once."""
+        name = next((name for name in self.MODES if not self._screen_stacks.get(name)), None)
+        if name is not None:
+            await self._init_mode(name)
+            self.set_timer(_IDLE, self._ready_a_screen)
 
     @work(thread=True, exclusive=True, group="names")
     def _warm_names(self) -> None:
@@ -194,6 +212,8 @@ class BrowseApp(App[None]):
 
     @work(thread=True, exclusive=True, group="copy")
     def _copy(self, stored: StoredTrajectory, position: str) -> None:
+        from replay.tui import diagnoses
+
         try:
             with self.session.aside() as run:
                 if run is None:
@@ -216,6 +236,9 @@ class BrowseApp(App[None]):
 
     def action_export(self) -> None:
         """Ask which report, and where to."""
+        from replay.tui import diagnoses
+        from replay.tui.screens.export import ExportScreen
+
         screen = self.screen
         selected = screen.selected_call() if isinstance(screen, RunScreen) else None
         stored = queries.stored_trajectory(self.session.connection, selected[0]) if selected else None
@@ -229,6 +252,8 @@ class BrowseApp(App[None]):
 
     @work(thread=True, group="export")
     def _export(self, export: Export, call: str | None) -> None:
+        from replay.tui import diagnoses
+
         try:
             with self.session.aside() as run:
                 if run is None:

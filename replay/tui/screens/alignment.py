@@ -38,18 +38,6 @@ class AlignmentScreen(RunScreen):
         Binding("M", "model(-1)", "Model before", show=False, tooltip="The tasks of the model before"),
         Binding("i", "metrics", "Pairs/metrics", tooltip="The pairs, or how each metric came about"),
     ]
-    CSS = """
-    AlignmentScreen #body { layout: vertical; height: 1fr; }
-    AlignmentScreen TaskTable { height: 9; border: round $border-blurred; padding: 0 1; }
-    AlignmentScreen TaskTable:focus { border: round $border; }
-    AlignmentScreen TextPage { border: round $border-blurred; }
-    AlignmentScreen TextPage:focus { border: round $border; }
-    AlignmentScreen #pairs { height: 1fr; }
-    AlignmentScreen.-high TaskTable { height: 30%; }
-    AlignmentScreen.-wide #body { layout: horizontal; }
-    AlignmentScreen.-wide TaskTable { width: 40%; height: 1fr; }
-    AlignmentScreen.-wide #pairs { width: 60%; }
-    """
 
     def __init__(self) -> None:
         super().__init__()

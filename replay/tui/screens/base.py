@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from replay.tui.session import Session
+from replay.tui.widgets.key_bar import KeyBar
 from replay.tui.widgets.top_bar import TopBar
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class RunScreen(Screen[None]):
         yield TopBar(self.NAME)
         yield Static("", id="notice", markup=False)
         yield from self.compose_body()
-        yield Footer(show_command_palette=False)
+        yield KeyBar()
         yield Static("", id="too-small", markup=False)
 
     def compose_body(self) -> ComposeResult:
@@ -72,8 +73,9 @@ class RunScreen(Screen[None]):
 
     def on_screen_resume(self) -> None:
         """What was missed while another screen was shown."""
-        self.tell_state()
-        self.reload()
+        if self.is_current:  # Textual also says so to a screen that is only being made ready
+            self.tell_state()
+            self.reload()
 
     def tell_state(self) -> None:
         """Show the run's name and what became of it."""

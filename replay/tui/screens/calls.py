@@ -27,9 +27,6 @@ class CallsScreen(RunScreen):
         Binding("f", "failures", "Failures", tooltip="Only failures, or everything again"),
         Binding("escape", "back", "Back", show=False, tooltip="Clear the filter; then back to the overview"),
     ]
-    CSS = """
-    CallsScreen CallsTable { padding: 0 1; }
-    """
 
     def __init__(self) -> None:
         super().__init__()

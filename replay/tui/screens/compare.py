@@ -33,16 +33,6 @@ class CompareScreen(RunScreen):
         Binding("b", "side(1)", "Other b", tooltip="Another model or run on the right"),
         Binding("x", "swap", "Swap", tooltip="Left becomes right"),
     ]
-    CSS = """
-    CompareScreen #body { layout: vertical; height: 1fr; }
-    CompareScreen TaskPairs { height: 45%; border: round $border-blurred; padding: 0 1; }
-    CompareScreen TaskPairs:focus { border: round $border; }
-    CompareScreen TextPage { border: round $border-blurred; height: 1fr; }
-    CompareScreen TextPage:focus { border: round $border; }
-    CompareScreen.-wide #body { layout: horizontal; }
-    CompareScreen.-wide TaskPairs { width: 45%; height: 1fr; }
-    CompareScreen.-wide TextPage { width: 55%; }
-    """
 
     def __init__(self) -> None:
         super().__init__()

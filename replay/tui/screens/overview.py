@@ -47,23 +47,6 @@ class OverviewScreen(RunScreen):
         Binding("[", "panel(-1)", "Panel", show=False, tooltip="The breakdown to the left"),
         Binding("]", "panel(1)", "Next panel", tooltip="The next breakdown"),
     ]
-    CSS = """
-    OverviewScreen RowList { border: round $border-blurred; border-title-color: $foreground; padding: 0 1; }
-    OverviewScreen RowList:focus { border: round $border; }
-    OverviewScreen #models { height: auto; min-height: 4; max-height: 40%; }
-    OverviewScreen #breakdowns { grid-size: 3 2; grid-gutter: 0 0; height: 1fr; }
-    OverviewScreen PanelTabs { display: none; }
-    OverviewScreen.-tabbed PanelTabs { display: block; }
-    OverviewScreen #scores { display: none; column-span: 2; }
-    OverviewScreen.-aligned #scores { display: block; }
-    OverviewScreen.-aligned #breakdowns { grid-size: 3 3; grid-rows: 1fr 1fr 7; }
-    OverviewScreen.-aligned #scores { column-span: 3; }
-    OverviewScreen.-aligned.-wide #breakdowns { grid-size: 4 2; grid-rows: 1fr; }
-    OverviewScreen.-aligned.-wide #scores { column-span: 2; }
-    OverviewScreen.-tabbed #breakdowns { grid-size: 1 1; grid-rows: 1fr; }
-    OverviewScreen.-tabbed #breakdowns RowList { display: none; column-span: 1; }
-    OverviewScreen.-tabbed #breakdowns RowList.-shown { display: block; }
-    """
 
     def __init__(self) -> None:
         super().__init__()

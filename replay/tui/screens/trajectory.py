@@ -50,19 +50,6 @@ class TrajectoryScreen(RunScreen):
         Binding("less_than_sign", "neighbour(-1)", "Trajectory before", show=False, tooltip="The trajectory before"),
         Binding("greater_than_sign", "neighbour(1)", "Next trajectory", show=False, tooltip="The next trajectory"),
     ]
-    CSS = """
-    TrajectoryScreen #body { layout: vertical; height: 1fr; }
-    TrajectoryScreen DagView { height: auto; max-height: 11; border: round $border-blurred; }
-    TrajectoryScreen DagView:focus { border: round $border; }
-    TrajectoryScreen #panel { height: 1fr; }
-    TrajectoryScreen TextPage { border: round $border-blurred; }
-    TrajectoryScreen TextPage:focus { border: round $border; }
-    TrajectoryScreen.-high DagView { max-height: 42%; }
-    TrajectoryScreen #pages { height: 1fr; }
-    TrajectoryScreen #beside { display: none; width: 1fr; }
-    TrajectoryScreen #page { width: 2fr; }
-    TrajectoryScreen.-wide #beside { display: block; }
-    """
 
     def __init__(self) -> None:
         super().__init__()

@@ -116,7 +116,7 @@ class FilterLine(Vertical):
 
     def __init__(self) -> None:
         super().__init__()
-        self._applied = ""
+        self._applied = self._before = ""
         self._timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
@@ -144,6 +144,7 @@ class FilterLine(Vertical):
 
     def start(self) -> None:
         """Begin to type."""
+        self._before = self._applied
         value = self.field.value
         if value and not value.endswith(" "):
             with self.prevent(Input.Changed):
@@ -163,8 +164,8 @@ class FilterLine(Vertical):
             self.field.cursor_position = len(picked.text)
 
     def leave(self) -> None:
-        """Back to what was applied last."""
-        self.put(self._applied)
+        """Back to what was there before one began to type."""
+        self.put(self._before)
         self._close()
 
     @on(Input.Changed)

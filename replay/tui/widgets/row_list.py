@@ -110,7 +110,7 @@ class RowList(ScrollView, can_focus=True):
             return strip_of([Segment(f" {self.EMPTY}", styles.dim)], width, base)
         if row >= count:
             return strip_of([], width, base)
-        if y == 1 or row == 0:
+        if y == 1:
             self.prepare(row, min(count, row + self.size.height))
         over = None
         if row == self.cursor:
@@ -123,13 +123,14 @@ class RowList(ScrollView, can_focus=True):
         """Bring the cursor into view and tell."""
         if not self.is_mounted:
             return
-        page = max(1, self.size.height - 1)
-        top = self.scroll_offset.y
+        page, top = max(1, self.size.height - 1), self.scroll_offset.y
         if new < top:
             self.scroll_to(y=new, animate=False)
         elif new >= top + page:
             self.scroll_to(y=new - page + 1, animate=False)
-        self.refresh()
+        else:
+            width = self.size.width
+            self.refresh(*(Region(0, row - top + 1, width, 1) for row in {old, new} if 0 <= row - top < page))
         if old != new:
             self.post_message(self.Moved(self, new))
 
