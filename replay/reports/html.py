@@ -19,8 +19,8 @@ from replay.redaction import Redactor
 from replay.reports import Selection
 from replay.reports.html_data import alignment_data, call_data, finding_data, trajectory_data
 from replay.reports.scope import Scope, scope_of
-from replay.reports.shared import WORDS
 from replay.reports.svg import STYLE, figure
+from replay.reports.words import WORDS
 from replay.runfile import Run
 from replay.text import printable
 

@@ -12,7 +12,8 @@ from replay.records.files import CallRow
 from replay.records.finding import Finding
 from replay.reports.md import block, code, details, prose, table
 from replay.reports.scope import Scope, short_id
-from replay.reports.shared import EVIDENCE, WORDS, answer_text, call_text, outcome_words
+from replay.reports.shared import EVIDENCE, answer_text, call_text, outcome_words
+from replay.reports.words import WORDS
 
 _FOLDED: int = 900
 """Characters of an answer from which it is folded away."""

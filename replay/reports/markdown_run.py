@@ -10,7 +10,7 @@ from replay.records.summary import ModelSummary, RootCause
 from replay.reports.markdown_call import finding_lines
 from replay.reports.md import code, prose, table
 from replay.reports.scope import Scope
-from replay.reports.shared import WORDS
+from replay.reports.words import WORDS
 from replay.runfile import summarize
 
 _MOST_CAUSES = 10

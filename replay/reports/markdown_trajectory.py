@@ -10,7 +10,8 @@ from replay.records.files import CallRow
 from replay.reports.markdown_call import finding_lines, shell, versions
 from replay.reports.md import block, code, details, prose, table
 from replay.reports.scope import Scope, short_id
-from replay.reports.shared import WORDS, call_text, outcome_words
+from replay.reports.shared import call_text, outcome_words
+from replay.reports.words import WORDS
 
 _MOST_CALLS = 400
 _MOST_FAILURES = 20

@@ -11,7 +11,7 @@ from replay.records import Outcome
 from replay.records.summary import ModelSummary
 from replay.reports import Selection
 from replay.reports.scope import scope_of
-from replay.reports.shared import WORDS
+from replay.reports.words import WORDS
 from replay.runfile import Run
 from replay.text import one_line
 
