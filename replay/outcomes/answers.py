@@ -8,7 +8,8 @@ from functools import lru_cache
 
 from replay.outcomes.failure import peel
 from replay.outcomes.reading import Reading
-from replay.outcomes.rules import RULES, Rule
+from replay.outcomes.rule import Rule
+from replay.outcomes.rules import RULES
 from replay.records import (
     Answer,
     Call,

@@ -45,7 +45,8 @@ _SEARCHING = _words("""
 """)
 _CHANGING = _words("""
     delete remove update edit modify rename set unset close stop kill cancel drop unmerge merge
-    replace patch clear add create write send post put append insert
+    replace patch clear add create write send post put append insert click hover press fill tap drag
+    start restart pause resume
 """)
 _READING_PROGRAM = re.compile(
     r"^\W*(?:cat|head|tail|less|more|grep|sed|awk|journalctl|type|Get-Content|bat|jq|strings|xxd|echo|printf)\b"
@@ -101,6 +102,8 @@ def changes_something(mentions: Mentions) -> bool:
 def runs_commands(mentions: Mentions) -> bool:
     """Whether the tool, by its name or its arguments, runs a program."""
     words = words_of(mentions.tool_name)
+    if queries_a_database(mentions):
+        return False
     named = bool(_RUNNING & set(words)) and not _QUERYING & set(words) and words[0] not in _LOOKING
     return named or any(name.casefold() in _RUN_ARGUMENTS for name in mentions.argument_names)
 

@@ -11,6 +11,7 @@ from replay.outcomes.content import (
     changes_something,
     is_stored_json,
     is_stored_text,
+    queries_a_database,
     returns_content,
     runs_commands,
     searches,
@@ -115,7 +116,8 @@ def text_failure(text: str, *, flagged: bool, mentions: Mentions, tool: Tool | N
         tool: the tool's description, where it is known.
         body: the JSON value that is the whole text, or None.
     """
-    error = error_in(body, mentions.argument_names)
+    rows = isinstance(body, list) and not flagged and queries_a_database(mentions)
+    error = None if rows else error_in(body, mentions.argument_names)
     if error is not None:
         if not flagged and returns_content(mentions, tool) and is_stored_json(text, error.message, mentions):
             return None
@@ -183,8 +185,9 @@ def _is_content(stripped: str, text: str, mentions: Mentions, tool: Tool | None)
     """Whether a text is data, good news, or what the call itself brought or asked for."""
     if DATA.match(_without_heading(text)) or SUCCESS_START.match(stripped):
         return True
-    brought = any(len(stripped) > 4 and stripped in value for value in mentions.texts)
-    return brought or _was_asked_for(text, mentions, tool)
+    brought = len(stripped) > 4 and any(stripped.casefold() in value.casefold() for value in mentions.texts)
+    section = any(text.startswith(f"{value}:\n") for value in mentions.texts)
+    return brought or section or _was_asked_for(text, mentions, tool)
 
 
 def _is_report(stripped: str, text: str, mentions: Mentions, *, stores: bool) -> bool:

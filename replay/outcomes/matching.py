@@ -59,8 +59,10 @@ def tool_unknown(reading: Reading) -> bool:
     text = peel(failure.text[:600])
     if failure.code == -32601:
         return True
-    named = reading.mentions.tool_named_in(text) or not reading.mentions.tool_name or len(text) < 60
-    return _server_unknown(text, reading) or (named and shapes.TOOL_UNKNOWN.search(text) is not None)
+    found = shapes.TOOL_UNKNOWN.search(text)
+    named = reading.mentions.tool_named_in(text) or not reading.mentions.tool_name
+    of_a_tool = found is not None and (named or (len(text) < 60 and "function" not in found[0].casefold()))
+    return of_a_tool or _server_unknown(text, reading)
 
 
 def _server_unknown(text: str, reading: Reading) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from replay.outcomes.answers import ARGUMENT_RULES
 from replay.outcomes.call_format import FORMAT_RULES
 from replay.outcomes.registry import REGISTRY_RULES
-from replay.outcomes.rules import RULES, Rule
+from replay.outcomes.rule import Rule
+from replay.outcomes.rules import RULES
 from replay.records import TransportFault
 
 _INTRODUCTION = """# The rules

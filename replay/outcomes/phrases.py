@@ -61,7 +61,7 @@ STRICT_VALIDATION = any_of(
 RATE = any_of(
     r"rate[- _]?limit|too many requests|\bquota\b|throttl(?:ed|ing)|usage limit|RESOURCE_EXHAUSTED"
     r"|OVER_QUERY_LIMIT|insufficient[ _](?:quota|credits|balance)|bot[- ]detection"
-    r"|billing (?:hard )?(?:limit|quota)|payment required|spending limit|\bcaptcha\b"
+    r"|billing (?:hard )?(?:limit|quota)|402\b.{0,20}payment required|^\W*payment required|spending limit|\bcaptcha\b"
     r"|请求过于频繁|請求過於頻繁|频率限制"
 )
 
@@ -102,7 +102,8 @@ UNAUTHORIZED = any_of(
     r"|\binvalid[_ ](?:grant|client|token)\b|does not have (?:the )?(?:[\w.:-]{1,80} ){0,3}(?:permission|access)"
     r"|未授权|未授權|权限不足|權限不足|未登录|请先登录|password authentication failed"
     r"|(?:environment variables?|env vars?)\b.{0,60}\b(?:not set|missing|required|must be set|not defined)",
-    r"access denied for user|access denied: project|requires authentication|sign in to|please (?:log|sign) in",
+    r"(?:username|password|credentials?)\b.{0,30}\bnot accepted"
+    r"|access denied for user|access denied: project|requires authentication|sign in to|please (?:log|sign) in",
 )
 
 FETCH_FAILED = any_of(r"(?:could not|couldn't|cannot|can't|unable to|failed to|error) fetch(?:ing)?\b")
@@ -136,7 +137,7 @@ TIMEOUT = any_of(
     r"\bAbortError\b|\boperation was aborted\b",
     r"\btimed[ -]?out\b|time-?out (?:of )?\d+ ?m?s|timeout \d+ ?m?s exceeded|timeout (?:exceeded|expired"
     r"|reached|after|error)|deadline exceeded",
-    r"\bE(?:SOCKET)?TIMEDOUT\b|\bTimeout(?:Error|Expired|Exception)?\b ?(?::|$)|took too long"
+    r"\bE(?:SOCKET)?TIME(?:D)?OUT\b|\bTimeout(?:Error|Expired|Exception)?\b ?(?::|$)|took too long"
     r"|request timeout|exceeded (?:the )?(?:time ?limit|timeout)|statement timeout|超时|逾時",
 )
 
@@ -187,7 +188,9 @@ MALFORMED = any_of(
     r"(?:marker|delimiter|signature|magic number|bracket|quotation|parenthesis|separator"
     r"|terminator)s? (?:was )?not found|no (?:closing|escaped|opening) ",
     r"(?:division|divide|modulo) by zero|ZeroDivisionError|not a (?:valid|zip|pdf|number|string)"
-    r"|file is not a|unsupported (?:format|file|type|operand|scheme|protocol)",
+    r"|file is not a|unsupported (?:\w+ ){0,2}(?:format|file|type|operand|scheme|protocol|encoding)"
+    r"|\bbut \d+ (?:\w+ )?(?:was|were) (?:supplied|given|provided)\b"
+    r"|\bexpected [^\n]{1,60} (?:but )?(?:received|got)\b",
 )
 
 MISSING = any_of(
@@ -196,7 +199,7 @@ MISSING = any_of(
     r"|resolve to|point to|contain)\b|non-?existent",
     r"(?:cannot|can't|could not|couldn't|unable to|failed to|did not|didn't) (?:be )?(?:find|found|locate"
     r"|located|resolve)\b|\bnot be found\b",
-    r"\bno (?:\S{1,60} ){1,6}(?:found|exists?|matching|matches|matched|with (?:id|name|key)|named)\b"
+    r"\bno (?:\S{1,60} ){1,6}(?:found|exists?|matching|matches|matched|with (?:id|name|key)|named|called)\b"
     r"|\bnothing (?:found|matches)",
     r"unknown (?:table|column|database|relation|collection|key|id|entity|index|field|revision|user|page"
     r"|document|file|sheet|branch|ref|symbol|time ?zone|city|country|resource|uri|channel|message|member|account"
@@ -204,7 +207,7 @@ MISSING = any_of(
     r"|ticker|station|airport|location|label)",
     r"(?:table|relation|column|database|collection|schema|view|function) \S{1,80} (?:does not|doesn't)"
     r"|ZERO_RESULTS|no longer (?:exists|available)|has (?:been deleted|expired)|has been removed"
-    r"|\bis missing\b(?! (?:\w+ )?(?:required|mandatory|an?|the)\b)",
+    r"|\bis not in (?:the|this|your)\b|\bis missing\b(?! (?:\w+ )?(?:required|mandatory|an?|the)\b)",
     r"ambiguous argument .{1,100}unknown revision|did not match any|not in storage|no results"
     r"|ERR_FILE_NOT_FOUND|path does not point",
     r"找不到|未找到|没有找到|沒有找到|不存在|查無",
@@ -263,7 +266,7 @@ _TROUBLE = (PREFIX, SENTENCE, CLAUSE, RATE, UNAUTHORIZED, TIMEOUT, OUTAGE)
 LOOSE = re.compile("|".join(family.pattern for family in _TROUBLE), re.IGNORECASE)
 """Any sign of trouble, for texts that are a message to the reader and nothing else."""
 
-_TELLING = (RATE, REFUSED_PATH, UNAUTHORIZED, NETWORK, TIMEOUT, OUTAGE, EXISTS, MALFORMED, CRASH)
+_TELLING = (RATE, REFUSED_PATH, UNAUTHORIZED, NETWORK, TIMEOUT, ENVIRONMENT, OUTAGE, EXISTS, MALFORMED, CRASH)
 TELLTALE = any_of(
     *(family.pattern for family in _TELLING),
     r"\bno such (?:container|image|object|key|service|process|bucket|device)|\bexpected \w+, received\b",

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import NamedTuple
-
 from replay.outcomes import phrases
 from replay.outcomes.matching import (
-    Match,
     arguments_refused,
     code_in,
     denied_by_itself,
@@ -28,30 +23,8 @@ from replay.outcomes.matching import (
     unauthorized,
     value_malformed,
 )
-from replay.records import Certainty, Outcome, Reason, TransportFault
-
-
-class Example(NamedTuple):
-    """An answer that a rule decides, and the call that it answers."""
-
-    answer: str | TransportFault
-    arguments: Mapping[str, object] = MappingProxyType({})
-    tool: str = "get_item"
-    flagged: bool = True
-    """Whether the answer has `isError`."""
-
-
-class Rule(NamedTuple):
-    """One way in which an answer says how a call went."""
-
-    id: str
-    outcome: Outcome
-    sentence: str
-    example: Example
-    match: Match
-    reason: Reason | None = None
-    certainty: Certainty = "certain"
-
+from replay.outcomes.rule import Example, Rule
+from replay.records import Outcome, Reason, TransportFault
 
 BAD, LOST, NONE, GOOD, ILLEGAL, OPEN = (
     Outcome.INVALID_ARGUMENTS,

@@ -35,7 +35,8 @@ PREFIX = re.compile(
     r"|timeout|auth\w*|permission"
     r"|unexpected|internal|unknown|search|fatal|security|configuration|config|rate limit|parameter|argument)"
     r" (?:error|exception)(?: \d{3})?(?: ?\([^)\n]{0,80}\))?:"
-    r"|(?<!\w)❌(?![^✅]{0,2000}✅)|(?-i:\[(?=[A-Z]+_)[A-Z_]*(?:ERROR|FAIL|INVALID|DENIED|NOT_FOUND|LIMIT)[A-Z_]*\]) (?=\w)"
+    r"|(?<!\w)\([45]\d\d, b?['\"]|(?<!\w)❌(?![^✅]{0,2000}✅)|"
+    r"(?-i:\[(?=[A-Z]+_)[A-Z_]*(?:ERROR|FAIL|INVALID|DENIED|NOT_FOUND|LIMIT)[A-Z_]*\]) (?=\w)"
     r"|mcp error -?\d+|fatal(?: error)?:|panic:|(?:caught |unhandled |uncaught )?exception[.:]|failure:|failed:"
     r"|traceback \(most recent call last\)|security violation)",
     re.IGNORECASE,
@@ -78,12 +79,14 @@ FAILED_READING = re.compile(
 )
 """How a tool that reads something says that it could not."""
 
-NOTHING_THERE = re.compile(r"\W*no (?:[\w'\"-]{1,40} ){1,3}(?:in|for|on|with|at|named|found|exists?)\b", re.IGNORECASE)
+NOTHING_THERE = re.compile(
+    r"\W*no (?:[\w'\"-]{1,40} ){1,3}(?:in|for|on|with|at|named|found|exists?|match\w{0,3})\b", re.IGNORECASE
+)
 """A tool that would change something says that it is not there."""
 
 SHELL = re.compile(
     r"(?:[\w./-]{1,60}: ){1,3}(?:line \d+: )?[^\n]{0,300}(?:No such file or directory|Permission denied"
-    r"|command not found|not found|Is a directory|Not a directory|invalid option)"
+    r"|command not found|not found|Connection (?:refused|timed out)|Is a directory|Not a directory|invalid option)"
     r"|'[^'\n]{1,100}' is not recognized as",
     re.IGNORECASE,
 )
@@ -126,6 +129,8 @@ CLAUSE = any_of(
     r"\b(?:file|directory|folder|path|table|sheet|document|branch) .{0,200}['\"`\w] exists$",
     r"(?<!not )(?<=\S )(?:failed|refused|rejected)(?:\.?$| (?:with|because|due to|to)\b)",
     r"\bis not (?:set|configured|available)\b",
+    r"\bis not in (?:the|this|your)\b|\bthere (?:is|was|are) no (?:\w+ ){1,3}(?:called|named|with|matching)\b",
+    r"^\W*(?:[a-z-]+ ){0,2}(?:domain|range|parse|parser|syntax|lookup|internal|unknown|runtime) error\W*$",
     r"\b(?:do|does|did)(?: not|n't) (?:exist|match any|resolve to|have (?:a|any))\b",
     r"\b(?:was|were|is|are|be|been|currently)? ?not (?:be )?found\b(?! to\b)",
     r"\balready (?:exists?|in use|taken)\b",
