@@ -246,3 +246,15 @@ def test_trials_send_a_call_with_effects_in_shared_state_once(
     fleet = fleet_file(book={"script": "logbook.py", "env": {"LOGBOOK": str(log)}, "effects": "all"})
     live(tmp_path, results_file(run=[[("book/put", {"n": "1"})], [("book/look", {"n": "2"})]]), fleet, trials=3)
     assert sorted(log.read_text().splitlines()) == ["look 2", "look 2", "look 2", "put 1"]
+
+
+def test_what_an_earlier_call_stored_is_content_when_it_is_read_back(
+    tmp_path: Path, results_file: Write, notes_fleet: Path
+) -> None:
+    text = "Error: document not found"
+    steps: Steps = [
+        [("notes/write", {"path": "/ws/a.txt", "text": text})],
+        [("notes/read", {"path": "/ws/a.txt"}, text)],
+    ]
+    _, read = live(tmp_path, results_file(run=steps), notes_fleet)
+    assert (read.outcome, read.recorded, read.replayed) == ("success", "success", "success")

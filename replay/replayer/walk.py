@@ -5,20 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import anyio
 
 from replay.dag import Graph, infer_edges, rebind
 from replay.drift import compare
-from replay.outcomes import (
-    Registry,
-    judge_answer,
-    judge_format,
-    judge_registry,
-    judge_unsent,
-    schema_violations,
-)
+from replay.outcomes import Registry
 from replay.records import (
     Answer,
     Call,
@@ -28,12 +21,12 @@ from replay.records import (
     Reason,
     Rebinding,
     RuleSpec,
-    SchemaViolation,
     Step,
-    Tool,
     Trajectory,
     TransportFault,
+    Verdict,
 )
+from replay.replayer.bench import Bench, Target
 from replay.replayer.gaps import Gaps
 from replay.replayer.keys import answer_key, next_state
 from replay.replayer.machine import missing_program
@@ -46,15 +39,6 @@ from replay.replayer.verdicts import (
     verdict_of_answer,
     verdict_unsent,
 )
-
-
-class Target(NamedTuple):
-    """What a call's name was read as."""
-
-    server: str | None
-    tool: str
-    record: Tool | None
-    """The tool, where its server is in the registry and lists it."""
 
 
 class Walk:
@@ -81,8 +65,9 @@ class Walk:
         rebinding: bool = True,
         wanted: Callable[[str], bool] = lambda name: True,
     ) -> None:
-        self._trajectory, self._stage, self._registry = trajectory, stage, registry
-        self._rules, self._notebook, self._rebinding, self._wanted = rules, notebook, rebinding, wanted
+        self._trajectory, self._stage, self._notebook = trajectory, stage, notebook
+        self._rebinding, self._wanted = rebinding, wanted
+        self._bench = Bench(registry, rules)
         self.edges: tuple[DataEdge, ...] = trajectory.edges if trajectory.edges is not None else infer_edges(trajectory)
         self._graph = Graph(trajectory, self.edges)
         self._gaps = Gaps(stage.workspace_servers)
@@ -117,108 +102,71 @@ class Walk:
         self._on_call()
 
     async def _judge(self, call: Call) -> Settled:
-        target = self._target(call)
-        violations = _violations(call, target)
-        recorded = self._judge_recorded(call, target, violations)
-        early = judge_format(call) or judge_registry(call, self._registry)
+        target = self._bench.target(call)
+        recorded = self._bench.recorded(call, target)
+        early = self._bench.before_sending(call)
         if early is not None:
-            verdict = verdict_before_sending(early, recorded)
-            return Settled(call, verdict, target.server, target.tool)
-        return await self._send(call, target, violations, recorded)
-
-    async def _send(
-        self, call: Call, target: Target, violations: tuple[SchemaViolation, ...], recorded: Judgement | None
-    ) -> Settled:
-        arguments, rebound = self._bound(call)
-        known = self._registry.servers.get(target.server or "")
-        if target.server is None or known is None or known.digest is None:
-            return self._unsent(call, target, violations, recorded)
-        state = self._state if self._stage.stateful(target.server) else None
-        key = answer_key(known.digest, target.tool, arguments, state)
-        question = Question(target.server, target.tool, arguments, key)
-        if state is not None:
-            self._asked[call.position] = (f"{target.server}/{target.tool}", arguments)
-        effects = self._stage.has_effects(target.server, target.tool)
+            return Settled(call, verdict_before_sending(early, recorded), target.server, target.tool)
+        if target.server is None or target.digest is None:
+            return self._unsent(call, target, recorded)
         if call.position in self._notebook.in_flight:
             return Settled(call, _interrupted(recorded), target.server, target.tool)
-        shared = state is None
-        if shared and not self._wanted(f"{target.server}/{target.tool}"):
-            return self._unsent(call, target, violations, recorded)
+        arguments, rebound = self._bound(call)
+        question = self._question(call, target.server, target, arguments)
+        if not self._stage.stateful(target.server) and not self._wanted(f"{target.server}/{target.tool}"):
+            return self._unsent(call, target, recorded)
         if not self._stage.may_ask(target.server, target.tool):
-            return _marked(self._unsent(call, target, violations, recorded), "withheld")
+            return _marked(self._unsent(call, target, recorded), "withheld")
+        return await self._send(call, target, question, recorded, rebound)
+
+    def _question(self, call: Call, server: str, target: Target, arguments: dict[str, Any]) -> Question:
+        state = None
+        if self._stage.stateful(server):
+            state = self._state
+            self._asked[call.position] = (f"{server}/{target.tool}", arguments)
+        return Question(server, target.tool, arguments, answer_key(target.digest or "", target.tool, arguments, state))
+
+    async def _send(
+        self,
+        call: Call,
+        target: Target,
+        question: Question,
+        recorded: Judgement | None,
+        rebound: tuple[Rebinding, ...],
+    ) -> Settled:
+        shared = not self._stage.stateful(question.server)
         if shared:
+            effects = self._stage.has_effects(question.server, question.tool)
             self._notebook.before_send(call.position, effects=effects)
         started = time.monotonic()
         answer = await self._stage.ask(question)
         if answer is None:
-            return self._unsent(call, target, violations, recorded)
+            return self._unsent(call, target, recorded)
         seconds = round(time.monotonic() - started, 6)
-        findings = self._findings(call, target, violations, recorded, answer, rebound, seconds)
-        settled = Settled(call, verdict_of_answer(findings), target.server, target.tool, key, answer, arguments)
+        findings = replace(self._compared(call, target, answer, rebound), recorded=recorded, seconds=seconds)
+        verdict = verdict_of_answer(findings)
+        settled = Settled(call, verdict, question.server, question.tool, question.key, answer, question.arguments)
         settled = self._with_cause(settled)
         if shared:
             self._notebook.keep(settled)
         return settled
 
-    def _findings(
-        self,
-        call: Call,
-        target: Target,
-        violations: tuple[SchemaViolation, ...],
-        recorded: Judgement | None,
-        answer: Answer,
-        rebound: tuple[Rebinding, ...],
-        seconds: float,
-    ) -> Findings:
-        replayed = judge_answer(
-            call,
-            answer,
-            evidence=self._stage.evidence,
-            tool=target.record,
-            violations=violations,
-            rules=self._rules.get(target.server or "", ()),
-        )
+    def _compared(self, call: Call, target: Target, answer: Answer, rebound: tuple[Rebinding, ...]) -> Findings:
+        """What the new answer says, beside what was recorded and what happened before."""
+        replayed = self._bench.answered(call, target, answer, self._stage.evidence)
         if rebound:
             replayed = replayed.model_copy(update={"findings": (*replayed.findings, "rebound")})
-        ancestors = self._graph.ancestors(call.position)
         return Findings(
-            recorded=recorded,
             replayed=replayed,
             comparison=compare(call.answer, answer) if call.answer is not None else None,
-            gap=self._gaps.before(target.server or "", ancestors),
+            gap=self._gaps.before(target.server or "", self._graph.ancestors(call.position)),
             machine_lacks=missing_program(answer) if call.answer and not missing_program(call.answer) else None,
             rebound=rebound,
-            seconds=seconds,
         )
 
-    def _unsent(
-        self, call: Call, target: Target, violations: tuple[SchemaViolation, ...], recorded: Judgement | None
-    ) -> Settled:
-        rules = self._rules.get(target.server or "", ())
-        judgement = judge_unsent(call, target.record, violations, call.answer, rules)
-        verdict = verdict_unsent(judgement, Findings(recorded=recorded))
+    def _unsent(self, call: Call, target: Target, recorded: Judgement | None) -> Settled:
+        verdict = verdict_unsent(self._bench.unsent(call, target), Findings(recorded=recorded))
         return Settled(call, verdict, target.server, target.tool)
-
-    def _target(self, call: Call) -> Target:
-        if call.name is None:
-            return Target(None, "", None)
-        server, tool = self._registry.read(call)
-        known = self._registry.servers.get(server or "")
-        if self._registry.server_names and server not in self._registry.server_names:
-            return Target(None, call.name, None)
-        return Target(server, tool, known.tool(tool) if known else None)
-
-    def _judge_recorded(self, call: Call, target: Target, violations: tuple[SchemaViolation, ...]) -> Judgement | None:
-        if call.answer is None:
-            return None
-        return judge_answer(
-            call,
-            call.answer,
-            evidence="recorded",
-            tool=target.record,
-            violations=violations,
-            rules=self._rules.get(target.server or "", ()),
-        )
 
     def _bound(self, call: Call) -> tuple[dict[str, Any], tuple[Rebinding, ...]]:
         if not self._rebinding:
@@ -233,25 +181,21 @@ class Walk:
             self._settled[call.position] = settled
             if settled.answer is not None:
                 self._answers[call.position] = settled.answer
+            if settled.verdict.outcome is Outcome.SUCCESS:
+                self._bench.remember(call)
             if self._leaves_gap(settled):
-                in_fleet = settled.server in self._registry.server_names
-                self._gaps.mark(call.position, settled.server if in_fleet else None)
+                self._gaps.mark(call.position, settled.server if self._bench.in_fleet(settled.server) else None)
         asked = (self._asked[call.position] for call in step.calls if call.position in self._asked)
         self._state = next_state(self._state, asked)
 
     def _leaves_gap(self, settled: Settled) -> bool:
         """Whether the call happened when it was recorded, may have changed something, and did not happen now alike."""
         verdict = settled.verdict
-        if self._is_read_only(settled):
+        if self._bench.is_read_only(settled.server, settled.tool):
             return False
         if settled.answer is not None and not isinstance(settled.answer, TransportFault):
             return verdict.divergence is not None or verdict.replayed is Outcome.INCONCLUSIVE
         return not (verdict.recorded in FAILURES or verdict.outcome in FAILURES)
-
-    def _is_read_only(self, settled: Settled) -> bool:
-        server = self._registry.servers.get(settled.server or "")
-        tool = server.tool(settled.tool or "") if server else None
-        return tool is not None and tool.read_only
 
     def _with_cause(self, settled: Settled) -> Settled:
         if settled.verdict.caused_by or settled.verdict.outcome not in FAILURES:
@@ -269,23 +213,17 @@ class Walk:
         return replace(settled, verdict=verdict)
 
 
-def _marked(settled: Settled, finding: str) -> Settled:
-    verdict = settled.verdict
-    return replace(settled, verdict=verdict.model_copy(update={"findings": (*verdict.findings, finding)}))
-
-
 def name_of(settled: Settled) -> str:
     """`server/tool`, or the name as written where no server is known."""
     return f"{settled.server}/{settled.tool}" if settled.server else settled.call.name or ""
 
 
-def _violations(call: Call, target: Target) -> tuple[SchemaViolation, ...]:
-    if target.record is None or call.arguments is None:
-        return ()
-    return schema_violations(target.record, call.arguments)
+def _marked(settled: Settled, finding: str) -> Settled:
+    verdict = settled.verdict
+    return replace(settled, verdict=verdict.model_copy(update={"findings": (*verdict.findings, finding)}))
 
 
-def _interrupted(recorded: Judgement | None) -> Any:
+def _interrupted(recorded: Judgement | None) -> Verdict:
     judgement = Judgement(
         outcome=Outcome.INCONCLUSIVE,
         reason=Reason.INTERRUPTED,
