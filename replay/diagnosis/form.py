@@ -39,7 +39,7 @@ def form_findings(case: Case, position: str) -> Iterator[Finding]:
     yield Finding(
         kind=kind,
         scope="call",
-        sentence=f"{plain(row.message, 240)}.".replace("The arguments is ", "The arguments are "),
+        sentence=f"{plain(row.message, 240)}.",
         suggestion=f"{_meant(call) or suggestion}.",
         calls=case.refs(position),
         certainty=row.certainty,

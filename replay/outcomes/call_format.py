@@ -52,7 +52,7 @@ def judge_format(call: Call) -> Judgement | None:
     if call.unreadable == "name" or not call.name:
         return _judge_name(call)
     if call.unreadable == "arguments":
-        return _judge_raw(call.raw, "arguments") if call.raw is not None else _absent()
+        return _judge_raw(call.raw, "arguments field") if call.raw is not None else _absent()
     return _absent() if call.arguments is None else None
 
 
