@@ -128,7 +128,7 @@ def _edges(rows: list[tuple[object, ...]]) -> Iterator[dict[str, object]]:
             }  # fmt: skip
 
 
-if __name__ == "__main__":
+if __name__ == "__main__" and len(sys.argv) == 3:  # alone it measures nothing: browse.py makes what it needs
     began = time.perf_counter()
     make(Path(sys.argv[2]), int(sys.argv[1]))
     size = Path(sys.argv[2]).stat().st_size / 1e6

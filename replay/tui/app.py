@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import termios
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -133,7 +135,10 @@ class BrowseApp(App[None]):
         self.call_from_thread(self.session.learn, names)
 
     def look(self) -> None:
-        """See whether the run grew, was replaced or vanished."""
+        """See whether the run grew, was replaced or vanished; and whether there is anyone to show it to."""
+        if not self.is_headless and _terminal_is_gone():
+            self.exit()
+            return
         changed = self.session.change()
         if changed == "none":
             return
@@ -275,3 +280,12 @@ class BrowseApp(App[None]):
         place = f"{path}:{line}" if line else f"{path} {position}"
         said = printable(f"{place} {position}" if line else place)
         self.notify(f"{said}\n{problem}" if problem else said, title="Source", timeout=8, markup=False)
+
+
+def _terminal_is_gone() -> bool:
+    """Whether the other end of the terminal was closed; the signal that says so does not reach every process."""
+    try:
+        termios.tcgetattr(sys.__stdin__ or 0)
+    except (termios.error, OSError, ValueError):
+        return True
+    return False

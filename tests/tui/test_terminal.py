@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import shutil
 import subprocess
 import sys
@@ -50,6 +52,12 @@ class Terminal:
             time.sleep(0.1)
         raise AssertionError(f"{text!r} did not come; there is:\n{self.screen}")
 
+    def wait_until_gone(self, text: str, seconds: float = 30) -> None:
+        until = time.monotonic() + seconds
+        while text in self.screen:
+            assert time.monotonic() < until, f"{text!r} is still there"
+            time.sleep(0.1)
+
 
 @pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[Terminal]:
@@ -76,15 +84,24 @@ def test_from_browse_to_a_copied_diagnosis(terminal: Terminal, sample: Path, tmp
     assert "excel/read_sheet" in copied
     assert copied.rstrip("\n") == kept.read_text().rstrip("\n")
     terminal.press("q")
-    terminal.type("echo le''ft")
-    terminal.press("Enter")
-    terminal.wait_for("\nleft")
+    terminal.wait_until_gone("^p Find")
 
 
 def test_results_files_are_judged_first(terminal: Terminal, sample: Path) -> None:
     files = " ".join(str(path) for path in sorted(sample.parent.glob("*_test_mcp_fuzzy.json")))
     terminal.start(f"{sys.executable} -m replay browse {files}", sample.parent, (80, 24))
     assert "2 files, offline" in terminal.wait_for("4 trajectories")
+
+
+def test_a_terminal_that_goes_away_ends_the_browser(sample: Path) -> None:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "replay", "browse", "--run", str(sample)]
+    environment = {**os.environ, "TERM": "xterm-256color"}
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
+    os.close(theirs)
+    assert os.read(ours, 1)
+    os.close(ours)
+    process.wait(30)
 
 
 def test_the_editor_opens_at_the_source(terminal: Terminal, sample: Path, tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ class FilterLine(Vertical):
                 self.field.value = value + " "
             self.field.cursor_position = len(self.field.value)
         self.screen.set_focus(self.field)  # at once: what is typed next belongs here
-        self._offer()
+        self._offer(typing=True)
 
     def count(self, text: str) -> None:
         """Say how many calls there are."""
@@ -211,9 +211,9 @@ class FilterLine(Vertical):
         begun = self.field.has_focus and ":" not in last and last and any(key.startswith(last) for key in KEYS)
         return head if begun else f"{head}{space}{last}"
 
-    def _offer(self) -> None:
+    def _offer(self, *, typing: bool = False) -> None:
         vocabulary = cast("BrowseApp", self.app).session.vocabulary
-        candidates = complete(self.field.value, vocabulary, most=8) if self.field.has_focus else []
+        candidates = complete(self.field.value, vocabulary, most=8) if typing or self.field.has_focus else []
         self.query_one(Completions).show(candidates)
 
     def _close(self) -> None:
