@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from replay.volatile import masked
 from replay.engine import registry_of
 from replay.interpreter import Fleet, Interpreter
 from replay.outcomes import Registry, read_name
 from replay.records import Call, FleetFacts, Outcome, RuleSpec, Step, Trajectory, texts_of
 from replay.replayer import LiveTheatre, Settled, Walk
+from replay.volatile import masked
 
 _QUOTED: Final = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|`[^`\n]*`")
 _SHORTEST_VALUE: Final = 3

@@ -10,8 +10,6 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-import pytest
-
 from replay.reports import FORMATS
 
 SERVERS = Path(__file__).parents[1] / "servers"

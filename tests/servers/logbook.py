@@ -1,4 +1,4 @@
-"""`look` (read-only) and `put` (has effects) append their argument `n` to the file in env LOGBOOK; env PAUSE slows them."""
+"""`look` (read-only) and `put` (has effects) append `n` to the file in env LOGBOOK; env PAUSE slows them."""
 
 import os
 import time
