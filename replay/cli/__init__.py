@@ -64,13 +64,22 @@ def main() -> NoReturn:
     """Run the command line; every error is one line on stderr and an exit code."""
     arguments, debug = _without_debug(sys.argv[1:])
     try:
-        code = cli.main(arguments, prog_name="replay", standalone_mode=False)
-        sys.stdout.flush()
+        code = _run(arguments)
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except BaseException as error:
         if debug and not isinstance(error, SystemExit | click.exceptions.Exit):
             raise
         code = _report(error)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _run(arguments: list[str]) -> object:
+    """Run a verb. Not by `cli.main`, which takes a broken pipe for a failure; but that knows of shell completion."""
+    if "_REPLAY_COMPLETE" in os.environ:
+        return cli.main(arguments, prog_name="replay")
+    with cli.make_context("replay", arguments) as context:
+        return cli.invoke(context)
 
 
 def _without_debug(arguments: list[str]) -> tuple[list[str], bool]:
@@ -99,6 +108,10 @@ def _report(error: BaseException) -> int:
         case BrokenPipeError():
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
+        case OSError() as refused:
+            _say(f"{refused.filename or 'the output'}: {refused.strerror or refused}")
+        case bug if type(bug).__module__ == "sqlite3":
+            _say(f"the run file: {bug}; name another with --run")
         case bug:
             _say(f"internal error: {type(bug).__name__}: {bug}. Please report it, with what --debug shows")
             return 70

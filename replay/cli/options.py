@@ -49,7 +49,7 @@ def names_option(function: F) -> F:
 
 def files_argument(function: F) -> F:
     """`FILES...`."""
-    return click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))(function)
+    return click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, readable=False))(function)
 
 
 def json_option(function: F) -> F:

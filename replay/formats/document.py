@@ -129,7 +129,7 @@ class Document:
         except json.JSONDecodeError as error:
             raise self.broken(error.pos, error.msg) from None
         except RecursionError:
-            raise self.broken(start, "values nested less deeply") from None
+            raise FormatError(self.path, "values are nested too deeply to be read") from None
         return (without_lone_surrogates(value) if "\\ud" in self.text[start:end].lower() else value), end
 
     def broken(self, position: int, expected: str) -> FormatError:

@@ -194,7 +194,7 @@ class Walk:
         if self._bench.is_read_only(settled.server, settled.tool):
             return False
         if settled.answer is not None and not isinstance(settled.answer, TransportFault):
-            return verdict.divergence is not None or verdict.replayed is Outcome.INCONCLUSIVE
+            return verdict.divergence not in (None, "state-gap") or verdict.replayed is Outcome.INCONCLUSIVE
         return not (verdict.recorded in FAILURES or verdict.outcome in FAILURES)
 
     def _with_cause(self, settled: Settled) -> Settled:

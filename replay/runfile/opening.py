@@ -44,8 +44,26 @@ def _is_at(descriptor: int, path: str) -> bool:
         return False
 
 
+def refuse_foreign(path: Path) -> None:
+    """Make sure that a file may be overwritten: it is a run file, or empty, or not there.
+
+    Raises:
+        RunFileError: it is something else.
+    """
+    if not path.exists() or (path.is_file() and path.stat().st_size == 0):
+        return
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        found = connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
+        connection.close()
+    except sqlite3.Error:
+        found = None
+    if found != (FORMAT,):
+        raise RunFileError(str(path), "not a run file, so it is not overwritten; name another with --run")
+
+
 def open_connection(path: Path, *, readonly: bool) -> sqlite3.Connection:
-    """Connect to a run file; in WAL mode where it is written."""
+    """Connect to a run file; in WAL mode where it is written. One in a place that cannot be written is read as it is."""
     try:
         mode = "ro" if readonly else "rwc"
         uri = f"{path.absolute().as_uri()}?mode={mode}"
@@ -53,7 +71,13 @@ def open_connection(path: Path, *, readonly: bool) -> sqlite3.Connection:
         if not readonly:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError:
+            if not readonly:
+                raise
+            connection = sqlite3.connect(f"{uri}&immutable=1", uri=True, isolation_level=None)
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite3.Error as error:
         raise RunFileError(str(path), f"cannot be opened as a run file: {error}; name another with --run") from None
     return connection

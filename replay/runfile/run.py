@@ -18,7 +18,7 @@ from replay.errors import RunFileError
 from replay.records import Answer, FleetFacts, Record, Server, Trajectory, TransportFault
 from replay.redaction import Redactor
 from replay.replayer import Settled
-from replay.runfile.opening import open_connection, prepare_tables, take_lock, version_of
+from replay.runfile.opening import open_connection, prepare_tables, refuse_foreign, take_lock, version_of
 from replay.runfile.packing import canonical, digest, pack
 from replay.runfile.rows import call_columns, settled_of
 from replay.runfile.schema import VERSION
@@ -64,6 +64,7 @@ class Run:
         lock = take_lock(path)
         try:
             if fresh:
+                refuse_foreign(path)
                 for suffix in ("", "-wal", "-shm"):
                     Path(f"{path}{suffix}").unlink(missing_ok=True)
             connection = open_connection(path, readonly=False)

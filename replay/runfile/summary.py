@@ -72,7 +72,7 @@ def _models(run: Run) -> Iterator[ModelSummary]:
 def _groups(run: Run, where: str, most: int) -> Iterator[FailureGroup]:
     rows = run.connection.execute(
         f"""
-        SELECT c.server, c.tool, c.outcome, c.reason, c.rule, count(*) AS n, min(c.id) AS first
+        SELECT c.server, c.tool, c.outcome, c.reason, c.rule, count(*) AS n, min(c.trajectory * 1000000 + c.ordinal) AS first
         FROM calls c WHERE {where}
         GROUP BY c.server, c.tool, c.outcome, c.reason, c.rule ORDER BY n DESC, first LIMIT ?
         """,  # noqa: S608
@@ -81,8 +81,8 @@ def _groups(run: Run, where: str, most: int) -> Iterator[FailureGroup]:
     for server, tool, outcome, reason, rule, count, first in rows:
         path, name, position, message = run.connection.execute(
             "SELECT f.path, t.name, c.position, c.message FROM calls c JOIN trajectories t ON t.id = c.trajectory "
-            "JOIN files f ON f.id = t.file WHERE c.id = ?",
-            (first,),
+            "JOIN files f ON f.id = t.file WHERE c.trajectory = ? AND c.ordinal = ?",
+            divmod(first, 1_000_000),
         ).fetchone()
         yield FailureGroup(
             server=server,

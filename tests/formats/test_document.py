@@ -66,7 +66,7 @@ def test_other_encodings_are_placed(tmp_path: Path) -> None:
 
 
 def test_deep_nesting_is_an_error_and_no_crash(tmp_path: Path) -> None:
-    assert "nested less deeply" in message_of(tmp_path / "a.json", "[" * 200_000)
+    assert "nested too deeply" in message_of(tmp_path / "a.json", "[" * 200_000)
 
 
 def test_a_byte_order_mark_and_lone_surrogates_do_no_harm(tmp_path: Path) -> None:
