@@ -48,13 +48,20 @@ class Settings:
 
 @dataclass(frozen=True)
 class Results:
-    """One results file, signed."""
+    """One results file, signed, or several of one model."""
 
     file: str
     model: str
     tasks: Mapping[str, SignedTask]
     outcomes: Outcomes | None = None
     """From the run; None where it does not hold the file."""
+    files: tuple[str, ...] = ()
+    """All of them, where there are several; `file` is the first."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What a judge may call the model, best first."""
+        return (self.model, *(self.files or (self.file,)))
 
 
 @dataclass(frozen=True)
@@ -79,13 +86,12 @@ def texts_of(reference: Reference, results: Iterable[Results]) -> set[str]:
 def align(reference: Reference, results: Results, vectors: Vectors, settings: Settings, judges: Judges) -> Alignment:
     """Align one file's tasks with the reference's, and score them."""
     pairs = pair_ids(reference.tasks, results.tasks)
-    names = (results.model, results.file)
     tasks, blocks = [], {}
     for mine, theirs in pairs.items():
         predicted = results.tasks[theirs]
         blocks[mine] = blocks_of(reference.tasks[mine].calls, predicted.calls, vectors)
         outcomes = None if results.outcomes is None else results.outcomes.get(theirs)
-        judge = judges.of_task(names, mine)
+        judge = judges.of_task(results.names, mine)
         tasks.append(align_task(reference.tasks[mine], predicted, blocks[mine], settings, outcomes, judge))
     found = set(pairs.values())
     missing = tuple(sorted(one for one in reference.tasks if one not in pairs))
@@ -150,12 +156,12 @@ def _nothing_found(reference: SignedTask, settings: Settings) -> AlignedTask:
 def _model(
     results: Results, settings: Settings, tasks: list[AlignedTask], nothing: list[AlignedTask], judges: Judges
 ) -> AlignedModel:
-    names = (results.model, results.file)
-    judge = judges.of_model(names, [task.id for task in tasks])
+    judge = judges.of_model(results.names, [task.id for task in tasks])
     found, with_missing = aggregate(tasks), aggregate([*tasks, *nothing])
     kinds = Counter(call.kind for task in tasks for call in task.calls)
     return AlignedModel(
         file=results.file,
+        files=results.files or None,
         model=results.model,
         definitions=settings.definitions,
         tau_strong=settings.tau_strong,
@@ -167,7 +173,7 @@ def _model(
         average_score_with_missing=overall_average(with_missing, judge),
         missing=(),
         extra=(),
-        types=_types(tasks, names, judges),
+        types=_types(tasks, results.names, judges),
         classes=dict(sorted(kinds.items())),
         mcpeval=mean_of([task.mcpeval for task in tasks]),
         mcpbench=None if results.outcomes is None else mcpbench(_all(results.outcomes)),

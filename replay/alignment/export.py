@@ -31,9 +31,9 @@ def to_json(
     """`{"format", "version", "models": [{"file", "model", "definitions", "aggregate", ..., "tasks"}], ...}`.
 
     Args:
-        alignments: one a file.
+        alignments: one a model.
         faults: what is wrong with the reference.
-        sweeps: by file; empty without `--sweep`.
+        sweeps: by first file; empty without `--sweep`.
     """
     document = AlignmentDocument(
         models=tuple(_with_tasks(alignment, sweeps.get(alignment.model.file)) for alignment in alignments),
@@ -43,7 +43,7 @@ def to_json(
 
 
 def to_csv(alignments: Sequence[Alignment]) -> str:
-    """Rows of three scopes: `all` (a file), `with-missing`, `type` and `task`."""
+    """Rows of four scopes: `all` (a model), `with-missing`, `type` and `task`."""
     text = io.StringIO()
     writer = csv.DictWriter(text, _COLUMNS, restval="", extrasaction="ignore", lineterminator="\n")
     writer.writeheader()

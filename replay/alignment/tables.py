@@ -35,7 +35,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def leaderboard(models: Sequence[AlignedModel]) -> str:
-    """A line a file, best average first; a second one where predictions are missing, counting them as nothing found."""
+    """A line a model, best average first; a second one counts missing predictions as nothing found, where some are."""
     judged = any(model.judge for model in models)
     head = ["model", "tasks", *_HEADINGS, *(["completion", "grounding"] if judged else []), "average", "steps", "calls"]
     rows: list[list[str]] = []
@@ -79,7 +79,8 @@ def differing_ids(model: AlignedModel, reference: Reference) -> Iterator[str]:
     for ids, where in ((model.missing, "missing"), (model.extra, f"not in {reference.path}")):
         if ids:
             listed = ", ".join(one_line(identifier, _NAME_WIDTH) for identifier in ids)
-            yield f"{one_line(model.file)}: {len(ids)} {where}: {listed}"
+            more = f" and {len(model.files) - 1} more" if model.files else ""
+            yield f"{one_line(model.file)}{more}: {len(ids)} {where}: {listed}"
 
 
 def reference_faults(faults: Sequence[ReferenceFault]) -> str:

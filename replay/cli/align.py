@@ -22,8 +22,8 @@ from replay.cli.options import (
 from replay.errors import InputError, RunFileError, UsageError
 
 if TYPE_CHECKING:
-    from replay.alignment import Alignment, Reference, Results, Settings
-    from replay.alignment.matching import Vectors
+    from replay.alignment import Alignment, Reference, Results
+    from replay.alignment.judges import Judges
     from replay.alignment.runlink import RunLink
     from replay.records.alignment import Definitions
 
@@ -94,12 +94,15 @@ def align(
 ) -> None:
     """Align predicted calls with reference calls, and score them.
 
-    FILES are results files of models. Each call is compared with the reference's calls of the same tool in the same
-    task; the best assignment counts. Prints a leaderboard, the tasks by type, and what became of the calls.
+    FILES are results files; those of one model count as one. Each call is compared with the reference's calls of the
+    same tool in the same task; the best assignment counts. Prints a leaderboard, the tasks by type, and what became of
+    the calls.
     """
     from replay.alignment import Settings, read_reference, texts_of
+    from replay.alignment import align as align_one
     from replay.alignment.cache import default_path
     from replay.alignment.embeddings import Embedder
+    from replay.alignment.merging import merge
     from replay.formats import FileNames, open_file
 
     if as_json and as_csv:
@@ -109,16 +112,22 @@ def align(
     embedder = Embedder(model, None if no_cache else default_path(), tell)
     settings = Settings(definitions, tau_strong, tau_weak, embedder.model.name)
     run = _run(run_path)
-    opened = open_file(reference, FileNames(names))
+    opened = open_file(reference, FileNames())
     for warning in opened.warnings:
         tell(f"note: {warning}")
     standard = read_reference(opened, run.servers if run else {})
     results, broken = _results(files, names, standard, run)
     with _bar() as progress:
         vectors = embedder.embed(texts_of(standard, results), progress)
-    alignments = _align(standard, results, vectors, settings, judge_paths)
+    together = merge(standard, results)
+    judges = _judges(judge_paths, results, together)
+    alignments = [align_one(standard, one, vectors, settings, judges) for one in results]
     _keep(run, alignments, standard)
-    _print(standard, alignments, results, explained=explained, swept=swept, as_json=as_json, as_csv=as_csv)
+    by_file = {one.model.file: one for one in alignments}
+    merged = [
+        align_one(standard, one, vectors, settings, judges) if one.files else by_file[one.file] for one in together
+    ]
+    _print(standard, merged, together, explained=explained, swept=swept, as_json=as_json, as_csv=as_csv)
     if broken:
         context.exit(2)
 
@@ -163,17 +172,14 @@ def _results(
     return results, bool(errors)
 
 
-def _align(
-    reference: Reference, results: Sequence[Results], vectors: Vectors, settings: Settings, judge_paths: Sequence[Path]
-) -> list[Alignment]:
-    from replay.alignment import align as align_one
+def _judges(paths: Sequence[Path], results: Sequence[Results], together: Sequence[Results]) -> Judges:
     from replay.alignment.judges import read_judges
 
-    judges = read_judges(judge_paths, [name for one in results for name in (one.model, one.file)])
+    judges = read_judges(paths, [name for one in results for name in one.names])
     by_id = any(not name and identifier for name, identifier in judges.scores)
-    if by_id and len(results) > 1:
+    if by_id and len(together) > 1:
         raise UsageError("--judge: scores by id alone, but several results files; give them by model and then id")
-    return [align_one(reference, one, vectors, settings, judges) for one in results]
+    return judges
 
 
 def _keep(run: RunLink | None, alignments: Sequence[Alignment], reference: Reference) -> None:

@@ -69,7 +69,7 @@ class Candidate(Record):
 class AlignedCall(Record):
     """One predicted call and what became of it."""
 
-    index: int | None
+    index: int | None = None
     """Counted from 0; None for an illegal call, which stands in no step and enters no metric."""
     position: str
     name: str | None = None
@@ -109,9 +109,9 @@ class McpEvalScores(Record):
 class McpBenchRates(Record):
     """MCP-Bench's three rates; None where no call counts in the rate's denominator."""
 
-    valid_tool_names: float | None
-    schema_compliance: float | None
-    execution_success: float | None
+    valid_tool_names: float | None = None
+    schema_compliance: float | None = None
+    execution_success: float | None = None
     calls: int
     inconclusive: int
     """Calls left out of the last rate because the environment failed, not the model."""
@@ -150,9 +150,11 @@ class TypeRow(Record):
 
 
 class AlignedModel(Record):
-    """One results file against the reference."""
+    """One results file against the reference, or several of one model that have no task in common."""
 
     file: str
+    files: tuple[str, ...] | None = None
+    """All of them, where there are several; `file` is the first."""
     model: str
     definitions: Definitions
     tau_strong: float
@@ -200,7 +202,7 @@ class SweepRow(Record):
 
 
 class AlignedFile(AlignedModel):
-    """One results file of the alignment document, with its tasks."""
+    """One entry of the alignment document, with its tasks."""
 
     sweep: tuple[SweepRow, ...] | None = None
     """With `--sweep`."""

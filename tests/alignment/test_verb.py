@@ -13,7 +13,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
+
+from replay.schemas import schema_of
 
 from .builders import record
 
@@ -104,6 +107,59 @@ def test_without_the_extra_one_line_says_what_to_install(align: Align) -> None:
     finished = align(other, "--reference", reference, before=blocked)
     assert finished.returncode == 2
     assert 'pip install "mcp-replay[align]"' in only_line(finished)
+
+
+def test_files_of_one_model_are_one_row(align: Align) -> None:
+    reference = align.write("ref.json", record("t1", [[CALL]]), record("t2", [[CALL]]), record("t3", [[CALL]]))
+    place = align.place / "traces"
+    place.mkdir()
+    for name, task in (("m_t1", "t1"), ("m_t2", "t2"), ("n_t1", "t1")):
+        align.write(f"traces/{name}.json", record(task, [[CALL]]))
+    files = [f"traces/{name}.json" for name in ("m_t1", "n_t1", "m_t2")]
+    options = ["--reference", reference, "--names", "{model}_{task}.json"]
+    first, second = align.models(*files, *options)
+    assert (first["model"], first["file"], first["files"]) == ("m", files[0], [files[0], files[2]])
+    assert (first["aggregate"]["num_ids"], first["missing"]) == (2, ["t3"])
+    assert (second["model"], "files" in second) == ("n", False)
+    table = align(*files, *options, check=True).stdout
+    assert table.count("with 1 missing") == 1
+    assert "traces/m_t1.json and 1 more: 1 missing: t3" in table
+    rows = list(csv.DictReader(io.StringIO(align(*files, *options, "--csv", check=True).stdout)))
+    assert [row["model"] for row in rows if row["scope"] == "all"] == ["m", "n"]
+
+
+def test_a_task_that_a_model_ran_twice_makes_a_second_row(align: Align) -> None:
+    reference = align.write("ref.json", REFERENCE)
+    (align.place / "again").mkdir()
+    files = [align.write("m.json", REFERENCE), align.write("again/m.json", REFERENCE)]
+    assert [model["file"] for model in align.models(*files, "--reference", reference)] == files
+
+
+def test_names_are_not_read_from_the_reference(align: Align) -> None:
+    reference = align.write("ref.json", REFERENCE)
+    finished = align(
+        align.write("m_t1.json", REFERENCE), "--reference", reference, "--names", "{model}_{task}.json", check=True
+    )
+    assert finished.stderr == ""
+
+
+def test_json_keeps_to_its_schema(align: Align) -> None:
+    calls = ["<tool_call>{broken", {"name": "a/b", "arguments": {"x": 1}}, {"name": "a/z", "arguments": "["}]
+    reference = align.write("ref.json", REFERENCE, record("t2", [[("no such", {})]]))
+    align.write("m.json", {"id": "t1", "type": "kind", "question": "?", "steps": [{"step": 1, "calls": calls}]})
+    align.write("n.json", record("t2", []))
+    subprocess.run(
+        [sys.executable, "-c", START, "classify", "m.json", "n.json", "--offline"],
+        cwd=align.place,
+        check=True,
+        capture_output=True,
+    )
+    finished = align("m.json", "n.json", "--reference", reference, "--json", "--sweep", check=True)
+    document = json.loads(finished.stdout)
+    jsonschema.validate(document, schema_of("alignment"))
+    *others, illegal = document["models"][0]["tasks"][0]["calls"]
+    assert "index" not in illegal
+    assert all("index" in call for call in others)
 
 
 def test_tables(align: Align) -> None:
