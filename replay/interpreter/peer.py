@@ -21,6 +21,9 @@ _METHOD_NOT_FOUND: Final = -32601
 _NOTE_LENGTH: Final = 100
 _CANCEL_PATIENCE: Final = 1.0
 
+REFUSAL: Final = "{method} is not available in a replay"
+"""What a server hears that asks its client for anything; the rule `answer.needs-a-client` knows the sentence."""
+
 
 @dataclass(frozen=True, slots=True)
 class Closed:
@@ -190,7 +193,7 @@ class Peer:
             answer["result"] = {}
         else:
             self._note(f"asked for {one_line(method, _NOTE_LENGTH)}, which a replay refuses")
-            answer["error"] = {"code": _METHOD_NOT_FOUND, "message": f"{method} is not available in a replay"}
+            answer["error"] = {"code": _METHOD_NOT_FOUND, "message": REFUSAL.format(method=method)}
         try:
             await self._channel.send(answer, {})
         except ChannelClosedError as end:

@@ -17,7 +17,7 @@ from replay.outcomes.content import (
     searches,
 )
 from replay.outcomes.mentions import Mentions
-from replay.outcomes.phrases import LOOSE, OUTAGE, RATE, TELLTALE, http_status, rpc_code
+from replay.outcomes.phrases import LOOSE, NEEDS_A_CLIENT, OUTAGE, RATE, TELLTALE, http_status, rpc_code
 from replay.outcomes.shapes import (
     ABSENT,
     CLAUSE,
@@ -176,7 +176,7 @@ def _shape(text: str, mentions: Mentions, tool: Tool | None) -> Basis | None:
         return None
     if PREFIX.match(stripped) or FRAME.match(stripped):
         return "prefix"
-    if _doubts_itself(stripped):
+    if _doubts_itself(stripped) or (not stores and _lacks_a_client(stripped)):
         return "sentence"
     return "sentence" if _is_report(stripped, text, mentions, stores=stores) else None
 
@@ -210,6 +210,11 @@ def _doubts_itself(stripped: str) -> bool:
         return False
     reasons = _FIRST_SENTENCE.split(stripped, maxsplit=1)[-1]
     return reasons != stripped and (RATE.search(reasons) or OUTAGE.search(reasons)) is not None
+
+
+def _lacks_a_client(stripped: str) -> bool:
+    """Whether a short text says that its client does not do what the server asked of it."""
+    return len(stripped) <= _LONGEST_CLAUSE and NEEDS_A_CLIENT.search(stripped) is not None
 
 
 def _misses_a_thing(stripped: str, text: str, mentions: Mentions) -> bool:

@@ -29,11 +29,27 @@ JSON_PARSER = any_of(
 
 OWN_OUTPUT = any_of(
     r"\d+ validation errors? for \w*(?:Output|Result|Response|Return)\b",
-    r"output validation error|invalid structured (?:content|output)|does(?: not|n't) match (?:the "
+    r"output validation (?:error|failed)|invalid structured[ _]?(?:content|output)|does(?: not|n't) match (?:the "
     r"|its )?(?:tool )?output ?schema",
-    r"invalid (?:tools?[/ ])?call[ _]?result|has an output schema but"
-    r"|structured content .{0,60}(?:schema|missing|invalid|required)",
+    r"invalid (?:\w{1,40}/\w{1,40}|(?:tools? )?call(?:[ _]?tool)?)[ _]?result\b"
+    r"|has an output schema but|structured[ _]?content (?:.{0,60}(?:schema|missing|invalid|required)"
+    r"|does(?: not|n't) match)",
 )
+
+NEEDS_A_CLIENT = any_of(
+    r"\bis not available in a replay\b",
+    r"\b(?:method not found|(?:unknown|unsupported|unhandled) (?:method|request)|no (?:handler|such method))"
+    r"[^\w\n]{0,4}(?:for )?(?:method )?['\"`]?(?:sampling/createMessage|elicitation/create|roots/list)\b",
+    r"\b(?:sampling/createMessage|elicitation/create|roots/list)\b['\"`]?:? (?:request )?(?:(?:is|was|are) )?"
+    r"(?:not (?:supported|available|implemented|enabled|handled|found|allowed)|unsupported|method not found)",
+    r"\b(?:client|host|session)\b.{0,30}\b(?:(?:does|do|did)(?: not|n't) (?:support|have|declare|advertise|offer"
+    r"|provide|implement|allow)|lacks|has no|cannot handle|without)\b (?:\S{1,20} ){0,4}"
+    r"(?:sampling|elicitations?|roots)\b",
+    r"\b(?:sampling|elicitation|roots)(?: \w{1,20}){0,2} (?:(?:is|are) )?(?:not (?:supported|available|implemented"
+    r"|enabled)|unsupported|unavailable)(?:\W{0,3}$"
+    r"| (?:by|in|on) (?:the |this |your )?(?:\w{1,20} )?(?:client|host)\b)",
+)
+"""A server that asked its client for something, and got none of it: clients refuse in these words."""
 
 VALIDATION = any_of(
     r"\d+ validation errors? for\b",

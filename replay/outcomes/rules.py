@@ -76,6 +76,14 @@ RULES: tuple[Rule, ...] = (
         says(phrases.INPUT_NO_JSON, program=False),
     ),
     Rule(
+        "answer.needs-a-client",
+        OPEN,
+        "The tool asked its client for something (sampling, elicitation, roots) that a replay does not answer.",
+        Example("Error executing tool get_item: sampling/createMessage is not available in a replay"),
+        says(phrases.NEEDS_A_CLIENT, program=False),
+        Reason.WITHHELD,
+    ),
+    Rule(
         "answer.tool-unknown",
         NONE,
         "The answer says that there is no such tool.",
