@@ -51,7 +51,10 @@ def make(path: Path, calls: int, seed: int = 7) -> None:
         db.execute("PRAGMA synchronous = OFF")
         trajectories = max(1, calls // CALLS_A_TRAJECTORY)
         for number, model in enumerate(MODELS, 1):
-            db.execute("INSERT INTO files VALUES (?, ?, ?, 'm3bench')", (number, f"results/{model}.json", model))
+            db.execute(
+                "INSERT INTO files (id, path, model, format) VALUES (?, ?, ?, 'm3bench')",
+                (number, f"results/{model}.json", model),
+            )
         db.execute("BEGIN")
         _answers(db)
         share = -(-trajectories // len(MODELS))

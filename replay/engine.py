@@ -12,7 +12,7 @@ from typing import Any
 
 import anyio
 
-from replay.errors import NoServerReachedError
+from replay.errors import FleetError, NoServerReachedError
 from replay.formats import ResultsFile
 from replay.interpreter import Fleet, Interpreter, ServerEvent
 from replay.outcomes import Registry
@@ -64,6 +64,8 @@ class Progress:
     kept: int = 0
     """Of the done ones, those that had their verdict from an earlier run."""
     servers: dict[str, ServerEvent] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    """What a person should know when it is done."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,7 @@ async def classify_live(
     Raises:
         NoServerReachedError: the trajectories name servers, and none of them started.
     """
+    _check_template(fleet)
     facts = facts_of(fleet)
     policy = _policy(facts, options, fleet, live=True)
     names = _survey(run, files, fleet, options, policy, progress)
@@ -131,6 +134,7 @@ async def classify_live(
         rules = {name: spec.rules for name, spec in fleet.servers.items()}
         async with LiveTheatre(interpreter, facts, options.allow_effects) as theatre:
             await _judge_all(run, files, Backing(theatre, registry, rules, policy), options, progress)
+            progress.notes = [f"{trajectory}: {note}" for note, trajectory in theatre.notes.items()]
         run.save_servers(interpreter.servers.values())
 
 
@@ -171,6 +175,13 @@ async def classify_stored(
     progress.total = sum(_count(file, options) for file in files)
     run.forget_verdicts([file.path for file in files])
     await _judge_all(run, files, Backing(theatre, registry, rules, policy), options, progress)
+
+
+def _check_template(fleet: Fleet) -> None:
+    """A template that is one directory for all trajectories must be there; one per task may be missing for some."""
+    template = fleet.workspace.template
+    if template is not None and "${" not in template and not (fleet.directory / template).is_dir():
+        raise FleetError(str(fleet.path), f"there is no directory {template!r} to copy", "workspace.template")
 
 
 def registry_of(

@@ -117,7 +117,7 @@ def classify(
     results, broken = _open(files, names)
     with _open_run(run_path, fresh, fleet) as run:
         anyio.run(_classify, run, results, fleet, options, cassette)
-        summary = _print(run, as_json=as_json, as_csv=as_csv)
+        summary = _print(run, [file.path for file in results], options, as_json=as_json, as_csv=as_csv)
     _finish(summary, broken, failing)
 
 
@@ -226,6 +226,8 @@ async def _classify(
                 progress=progress,
                 on_event=tell_server_event,
             )
+    for note in progress.notes:
+        tell(f"note: {note}")
     for server in run.servers().values():
         for note in server.notes:
             tell(f"note: {server.name}: {note}")
@@ -259,18 +261,23 @@ async def _classify_cassette(
     )
 
 
-def _print(run: Run, *, as_json: bool, as_csv: bool) -> RunSummary:
+def _print(run: Run, paths: list[str], options: Options, *, as_json: bool, as_csv: bool) -> RunSummary:
+    from replay.errors import UsageError
     from replay.runfile import summarize
 
-    summary = summarize(run)
+    files = run.file_ids(paths)
+    summary = summarize(run, files=files)
+    if options.only is not None and not any(summary.outcomes.values()):
+        raise UsageError(f"--only {options.only!r} matches no call of these files")
+    _tell_of_others(run, files)
     if as_json:
         from replay.reports.json_ import write_json
 
-        write_json(run, sys.stdout)
+        write_json(run, sys.stdout, files)
     elif as_csv:
         from replay.reports.csv_ import write_csv
 
-        write_csv(run, sys.stdout)
+        write_csv(run, sys.stdout, files)
     else:
         from replay.reports.text import summary_text
 
@@ -280,6 +287,12 @@ def _print(run: Run, *, as_json: bool, as_csv: bool) -> RunSummary:
             "replay report --format html -o report.html"
         )
     return summary
+
+
+def _tell_of_others(run: Run, files: tuple[int, ...]) -> None:
+    (others,) = run.connection.execute("SELECT count(*) FROM files").fetchone()
+    if others > len(files):
+        tell(f"note: {run.path} also holds {others - len(files)} other files; replay browse and report show them")
 
 
 def _example(summary: RunSummary) -> str:

@@ -23,6 +23,8 @@ class LiveTheatre:
 
     def __init__(self, interpreter: Interpreter, facts: FleetFacts, allowed: frozenset[str]) -> None:
         self._interpreter, self.facts, self._allowed = interpreter, facts, allowed
+        self.notes: dict[str, str] = {}
+        """What is odd about workspaces, and the first trajectory that found it so."""
         self._stack = AsyncExitStack()
         self._common: Sandbox | None = None
         self._tools = {(name, tool.name): tool for name, server in interpreter.servers.items() for tool in server.tools}
@@ -53,6 +55,8 @@ class LiveTheatre:
             yield _LiveStage(self, self._common, trajectory.id)
             return
         async with self._interpreter.sandbox(trajectory.id, names=own) as sandbox:
+            if sandbox.note is not None:
+                self.notes.setdefault(sandbox.note, trajectory.id)
             yield _LiveStage(self, sandbox, trajectory.id)
 
 

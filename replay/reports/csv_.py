@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from typing import Final, TextIO
 
 from replay.records.files import CallRow
 from replay.reports import Selection
 from replay.reports.scope import scope_of
-from replay.runfile import Run, call_rows
+from replay.runfile import Run, call_rows, within
 from replay.text import printable
 
 COLUMNS: Final = (
@@ -36,11 +37,11 @@ COLUMNS: Final = (
 _FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
-def write_csv(run: Run, out: TextIO) -> None:
+def write_csv(run: Run, out: TextIO, files: Sequence[int] | None = None) -> None:
     """Write a header and a row a call."""
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for row in call_rows(run):
+    for row in call_rows(run, within(files)):
         writer.writerow([_cell(row, column) for column in COLUMNS])
 
 

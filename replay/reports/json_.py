@@ -6,7 +6,7 @@ The run document (`schemas/run.schema.json`) is written call by call, so that a 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
 from replay.diagnosis import Diagnosed
@@ -16,16 +16,17 @@ from replay.records.finding import Finding
 from replay.redaction import Redactor
 from replay.reports import Selection
 from replay.reports.scope import scope_of
-from replay.runfile import Run, call_rows, summarize, trajectory_rows
+from replay.runfile import Run, call_rows, summarize, trajectory_rows, within
 
 
-def write_json(run: Run, out: TextIO) -> None:
-    """Write a whole run as one JSON document, a call a line."""
+def write_json(run: Run, out: TextIO, files: Sequence[int] | None = None) -> None:
+    """Write a whole run, or what it holds of some files, as one JSON document, a call a line."""
+    where = within(files)
     out.write(f'{{"format": "{RUN_FORMAT}", "version": {RUN_VERSION}')
     _write_list(out, "servers", run.servers().values())
-    _write_list(out, "trajectories", trajectory_rows(run))
-    _write_list(out, "calls", call_rows(run))
-    summary = summarize(run, most=1000).model_dump(mode="json")
+    _write_list(out, "trajectories", trajectory_rows(run, where))
+    _write_list(out, "calls", call_rows(run, where))
+    summary = summarize(run, most=1000, files=files).model_dump(mode="json")
     out.write(f',\n"summary": {_text(summary)}}}\n')
 
 

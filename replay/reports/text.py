@@ -41,7 +41,8 @@ def root_cause_line(cause: RootCause) -> str:
 
 
 def _model_rows(summary: RunSummary) -> Iterator[Sequence[str]]:
-    yield ["model", "calls", *WORDS.values()]
+    yield ["", "", *(words.rpartition(" ")[0] for words in WORDS.values())]
+    yield ["model", "calls", *(words.rpartition(" ")[2] for words in WORDS.values())]
     for model in summary.models:
         yield _row(one_line(model.model, 40), model.calls, model.outcomes)
     if len(summary.models) > 1:
@@ -85,7 +86,8 @@ def _aligned(rows: Iterable[Sequence[str]], indent: int = 0) -> Iterator[str]:
 def _is_count(table: Sequence[Sequence[str]], column: int) -> bool:
     """Whether a column holds counts, below a heading or without one."""
     cells = [row[column] for row in table]
-    return all(cell[:1].isdigit() and cell[-1:] in "0123456789%-" for cell in (cells[1:] or cells))
+    counts = [cell[:1].isdigit() and cell[-1:] in "0123456789%-" for cell in cells]
+    return counts[-1] and all(counts[min(2, len(counts) - 1) :])
 
 
 def _pad(cell: str, width: int, *, right: bool) -> str:

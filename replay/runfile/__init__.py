@@ -2,6 +2,15 @@
 
 from replay.runfile.document import call_rows, run_document, trajectory_rows
 from replay.runfile.run import Run, TrajectoryState
-from replay.runfile.summary import summarize, withheld_servers
+from replay.runfile.summary import summarize, withheld_servers, within
 
-__all__ = ["Run", "TrajectoryState", "call_rows", "run_document", "summarize", "trajectory_rows", "withheld_servers"]
+__all__ = [
+    "Run",
+    "TrajectoryState",
+    "call_rows",
+    "run_document",
+    "summarize",
+    "trajectory_rows",
+    "withheld_servers",
+    "within",
+]

@@ -20,12 +20,15 @@ def run_document(run: Run) -> RunDocument:
     )
 
 
-def trajectory_rows(run: Run) -> Iterator[TrajectoryRow]:
-    """The trajectories, in the order in which they were read."""
-    for path, model, name, task_type, question, calls, steps in run.connection.execute(
-        "SELECT f.path, f.model, t.name, t.task_type, t.question, t.calls, t.steps "
-        "FROM trajectories t JOIN files f ON f.id = t.file ORDER BY t.file, t.id"
-    ):
+def trajectory_rows(run: Run, where: str = "1") -> Iterator[TrajectoryRow]:
+    """The trajectories, in the order in which they were read; `where` is an SQL condition over `t` and `f`."""
+    rows = run.connection.execute(
+        f"""
+        SELECT f.path, f.model, t.name, t.task_type, t.question, t.calls, t.steps
+        FROM trajectories t JOIN files f ON f.id = t.file WHERE {where} ORDER BY t.file, t.id
+        """  # noqa: S608
+    )
+    for path, model, name, task_type, question, calls, steps in rows:
         yield TrajectoryRow(
             file=path, model=model, trajectory=name, task_type=task_type, question=question, calls=calls, steps=steps
         )

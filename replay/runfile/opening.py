@@ -63,7 +63,7 @@ def refuse_foreign(path: Path) -> None:
 
 
 def open_connection(path: Path, *, readonly: bool) -> sqlite3.Connection:
-    """Connect to a run file; in WAL mode where it is written. One in a place that cannot be written is read as it is."""
+    """Connect to a run file; in WAL mode where it is written. One that lies read-only is read as it is."""
     try:
         mode = "ro" if readonly else "rwc"
         uri = f"{path.absolute().as_uri()}?mode={mode}"

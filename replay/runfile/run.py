@@ -196,8 +196,8 @@ class Run:
         """Whether every call of a trajectory, as it is now, has its verdict under this policy."""
         found = self.connection.execute(
             "SELECT t.digest FROM trajectories t JOIN files f ON f.id = t.file "
-            "WHERE f.path = ? AND t.name = ? AND t.policy = ? AND t.done",
-            (file, trajectory.id, policy),
+            "WHERE f.place = ? AND t.name = ? AND t.policy = ? AND t.done",
+            (str(Path(file).resolve()), trajectory.id, policy),
         ).fetchone()
         return found is not None and found[0] == digest(trajectory.model_dump(mode="json"))
 
@@ -206,8 +206,9 @@ class Run:
         with self.transaction() as db:
             for path in files:
                 db.execute(
-                    "UPDATE trajectories SET done = 0, policy = '' WHERE file IN (SELECT id FROM files WHERE path = ?)",
-                    (path,),
+                    "UPDATE trajectories SET done = 0, policy = '' "
+                    "WHERE file IN (SELECT id FROM files WHERE place = ?)",
+                    (str(Path(path).resolve()),),
                 )
 
     def note_sent(self, row: int, position: str) -> None:
@@ -250,6 +251,14 @@ class Run:
                 "UPDATE trajectories SET done = 1, record = ? WHERE id = ?", (pack(self._clean(trajectory)), row)
             )
 
+    def file_ids(self, paths: Iterable[str]) -> tuple[int, ...]:
+        """The run's own numbers of results files, by their paths; those that it does not hold are left out."""
+        ids = []
+        for path in paths:
+            found = self.connection.execute("SELECT id FROM files WHERE place = ?", (str(Path(path).resolve()),))
+            ids += [number for (number,) in found]
+        return tuple(ids)
+
     # --- answers
 
     def stored_answer(self, key: str) -> Answer | None:
@@ -271,8 +280,11 @@ class Run:
         return self._redactor.json(record.model_dump(mode="json", exclude_none=True))
 
     def _file(self, db: sqlite3.Connection, path: str, model: str, format: str) -> int:  # noqa: A002
-        db.execute("INSERT OR IGNORE INTO files (path, model, format) VALUES (?, ?, ?)", (path, model, format))
-        return int(db.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()[0])
+        place = str(Path(path).resolve())
+        db.execute(
+            "INSERT OR IGNORE INTO files (path, model, format, place) VALUES (?, ?, ?, ?)", (path, model, format, place)
+        )
+        return int(db.execute("SELECT id FROM files WHERE place = ?", (place,)).fetchone()[0])
 
     def _insert_trajectory(
         self, db: sqlite3.Connection, file: int, trajectory: Trajectory, mark: str, policy: str

@@ -16,9 +16,10 @@ CREATE TABLE servers (name TEXT PRIMARY KEY, digest TEXT, record TEXT NOT NULL) 
 
 CREATE TABLE files (
   id INTEGER PRIMARY KEY,
-  path TEXT NOT NULL UNIQUE,
+  path TEXT NOT NULL,                -- as it was named
   model TEXT NOT NULL,
-  format TEXT NOT NULL
+  format TEXT NOT NULL,
+  place TEXT UNIQUE                  -- its absolute path: the same file by another name is the same file
 );
 
 CREATE TABLE trajectories (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from replay.records import Outcome, Reason
 from replay.records.summary import FailureGroup, ModelSummary, RootCause, RunSummary
@@ -12,14 +12,21 @@ from replay.runfile.run import Run
 _FAILURES = "('illegal_format', 'unknown_tool', 'invalid_arguments', 'not_found')"
 
 
-def summarize(run: Run, *, most: int = 10) -> RunSummary:
+def within(files: Sequence[int] | None) -> str:
+    """An SQL condition over `f` (files): one of these, by the run's numbers; any where None."""
+    return "1" if files is None else f"f.id IN ({', '.join(str(int(number)) for number in files)})"
+
+
+def summarize(run: Run, *, most: int = 10, files: Sequence[int] | None = None) -> RunSummary:
     """Counts by model, what went wrong most, and the root causes.
 
     Args:
         run: open for reading or writing.
         most: how many groups of failures and root causes at the most.
+        files: the run's numbers of the files to count; by default all.
     """
-    models = tuple(_models(run))
+    where = within(files)
+    models = tuple(_models(run, where))
     outcomes: Counter[Outcome] = Counter()
     reasons: Counter[Reason] = Counter()
     for model in models:
@@ -29,11 +36,11 @@ def summarize(run: Run, *, most: int = 10) -> RunSummary:
         models=models,
         outcomes={outcome: outcomes[outcome] for outcome in Outcome},
         reasons=dict(reasons.most_common()),
-        failures=tuple(_groups(run, f"c.outcome IN {_FAILURES}", most)),
-        inconclusive=tuple(_groups(run, "c.outcome = 'inconclusive'", most)),
-        root_causes=tuple(_root_causes(run, most)),
+        failures=tuple(_groups(run, f"c.outcome IN {_FAILURES} AND {where}", most)),
+        inconclusive=tuple(_groups(run, f"c.outcome = 'inconclusive' AND {where}", most)),
+        root_causes=tuple(_root_causes(run, most, where)),
         trials=run.trials(),
-        flaky=tuple(_groups(run, "c.details LIKE '%\"flaky\"%'", most)) if run.trials() > 1 else (),
+        flaky=tuple(_groups(run, f"c.details LIKE '%\"flaky\"%' AND {where}", most)) if run.trials() > 1 else (),
     )
 
 
@@ -45,20 +52,25 @@ def withheld_servers(run: Run) -> dict[str, int]:
     return dict(rows.fetchall())
 
 
-def _models(run: Run) -> Iterator[ModelSummary]:
-    query = "SELECT model, count(DISTINCT t.id) FROM files f LEFT JOIN trajectories t ON t.file = f.id GROUP BY model"
-    for model, trajectories in run.connection.execute(f"{query} ORDER BY min(f.id)").fetchall():
+def _models(run: Run, where: str) -> Iterator[ModelSummary]:
+    models = run.connection.execute(
+        f"""
+        SELECT model, count(DISTINCT t.id) FROM files f LEFT JOIN trajectories t ON t.file = f.id
+        WHERE {where} GROUP BY model ORDER BY min(f.id)
+        """  # noqa: S608
+    ).fetchall()
+    for model, trajectories in models:
         outcomes: Counter[Outcome] = Counter()
         reasons: Counter[Reason] = Counter()
-        for outcome, reason, count in run.connection.execute(
-            "SELECT outcome, reason, sum(n) FROM tallies JOIN files ON files.id = tallies.file "
-            "WHERE model = ? AND n > 0 GROUP BY outcome, reason",
-            (model,),
-        ):
+        counts = f"""
+            SELECT outcome, reason, sum(n) FROM tallies JOIN files f ON f.id = tallies.file
+            WHERE model = ? AND n > 0 AND {where} GROUP BY outcome, reason
+        """  # noqa: S608
+        for outcome, reason, count in run.connection.execute(counts, (model,)):
             outcomes[Outcome(outcome)] += count
             if reason and outcome == Outcome.INCONCLUSIVE:
                 reasons[Reason(reason)] += count
-        paths = run.connection.execute("SELECT path FROM files WHERE model = ? ORDER BY id", (model,))
+        paths = run.connection.execute(f"SELECT path FROM files f WHERE model = ? AND {where} ORDER BY id", (model,))  # noqa: S608
         yield ModelSummary(
             model=model,
             files=tuple(path for (path,) in paths),
@@ -72,8 +84,9 @@ def _models(run: Run) -> Iterator[ModelSummary]:
 def _groups(run: Run, where: str, most: int) -> Iterator[FailureGroup]:
     rows = run.connection.execute(
         f"""
-        SELECT c.server, c.tool, c.outcome, c.reason, c.rule, count(*) AS n, min(c.trajectory * 1000000 + c.ordinal) AS first
-        FROM calls c WHERE {where}
+        SELECT c.server, c.tool, c.outcome, c.reason, c.rule, count(*) AS n,
+               min(c.trajectory * 1000000 + c.ordinal) AS first
+        FROM calls c JOIN files f ON f.id = c.file WHERE {where}
         GROUP BY c.server, c.tool, c.outcome, c.reason, c.rule ORDER BY n DESC, first LIMIT ?
         """,  # noqa: S608
         (most,),
@@ -98,12 +111,13 @@ def _groups(run: Run, where: str, most: int) -> Iterator[FailureGroup]:
         )
 
 
-def _root_causes(run: Run, most: int) -> Iterator[RootCause]:
+def _root_causes(run: Run, most: int, where: str) -> Iterator[RootCause]:
     followed: dict[tuple[int, str], Counter[Outcome]] = {}
-    for trajectory, cause, outcome, count in run.connection.execute(
-        "SELECT trajectory, caused_by, outcome, count(*) FROM calls WHERE caused_by IS NOT NULL "
-        "GROUP BY trajectory, caused_by, outcome"
-    ):
+    dependents = f"""
+        SELECT trajectory, caused_by, outcome, count(*) FROM calls c JOIN files f ON f.id = c.file
+        WHERE caused_by IS NOT NULL AND {where} GROUP BY trajectory, caused_by, outcome
+    """  # noqa: S608
+    for trajectory, cause, outcome, count in run.connection.execute(dependents):
         followed.setdefault((trajectory, cause), Counter())[Outcome(outcome)] += count
     ordered = sorted(followed.items(), key=lambda item: (-item[1].total(), item[0]))
     for (trajectory, cause), outcomes in ordered[:most]:

@@ -3,7 +3,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sqlite3
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -38,8 +40,9 @@ def test_the_table_shows_a_row_a_model_then_what_went_wrong(replay: Replay, flee
     done = replay("classify", one, "--servers", fleet_file(plain="annotated.py", other="dies_at_start.py"))
     assert done.returncode == 0
     table = lines(done.stdout)
-    assert table[0].split()[:4] == ["model", "calls", "illegal", "format"]
-    assert table[1].split() == ["tiny", "4", "1", "33.3%", "1", "33.3%", "0", "0.0%", "0", "0.0%", "1", "33.3%", "1"]
+    assert table[0].split() == ["illegal", "unknown", "invalid", "not"]
+    assert table[1].split()[:4] == ["model", "calls", "format", "tool"]
+    assert table[2].split() == ["tiny", "4", "1", "33.3%", "1", "33.3%", "0", "0.0%", "0", "0.0%", "1", "33.3%", "1"]
     assert "plain/lok" in done.stdout
     assert "server-unavailable" in done.stdout
     assert "Next: replay browse" in done.stdout
@@ -99,7 +102,7 @@ def test_a_bad_file_is_one_clear_line_and_the_others_go_on(
         bad.write_text(text)
     done = replay("classify", bad, one, "--offline")
     assert done.returncode == 2
-    assert done.stdout.splitlines()[1].startswith("tiny")
+    assert done.stdout.splitlines()[2].startswith("tiny")
     (line,) = [line for line in lines(done.stderr) if str(bad) in line]
     for word in words:
         assert word in line
@@ -185,3 +188,58 @@ def test_hostile_text_cannot_reach_the_terminal(replay: Replay, results_file: Wr
     done = replay("classify", results_file(run=[[(evil, {}, "Error: \x1b[2J not found")]]), "--offline")
     assert "\x1b" not in done.stdout + done.stderr
     assert "\u202e" not in done.stdout
+
+
+def test_fresh_overwrites_nothing_but_a_run_file(replay: Replay, one: Path, tmp_path: Path) -> None:
+    notes, foreign = tmp_path / "notes.md", tmp_path / "other.db"
+    notes.write_text("mine")
+    connection = sqlite3.connect(foreign)
+    connection.execute("CREATE TABLE mine (x)")
+    connection.close()
+    for path in (notes, foreign, one):
+        before = path.read_bytes()
+        one_clear_line(replay("classify", one, "--offline", "--fresh", "--run", path), 2, "not a run file")
+        assert path.read_bytes() == before
+
+
+def test_the_table_is_of_the_files_that_were_named(replay: Replay, one: Path, results_file: Write) -> None:
+    replay("classify", one, "--offline")
+    other = results_file("other_test_mcp_fuzzy.json", run=[[("plain/look", {}, "look")]])
+    done = replay("classify", other, "--offline", "--fail-on", "illegal_format")
+    assert done.returncode == 0
+    assert "tiny" not in done.stdout
+    assert "also holds 1 other files" in done.stderr
+    assert {call["model"] for call in json.loads(replay("classify", other, "--offline", "--json").stdout)["calls"]} == {
+        "other"
+    }
+
+
+def test_a_file_by_another_name_is_the_same_file(replay: Replay, one: Path) -> None:
+    replay("classify", one.name, "--offline")
+    done = replay("classify", one, "--offline", "--json")
+    assert len(json.loads(done.stdout)["calls"]) == 4
+    assert "other files" not in done.stderr
+
+
+def test_a_glob_that_matches_no_call_is_an_error(replay: Replay, one: Path) -> None:
+    one_clear_line(replay("classify", one, "--offline", "--only", "nope/*"), 2, "--only 'nope/*' matches no call")
+
+
+def test_a_reader_that_goes_away_is_no_failure(replay: Replay, one: Path, tmp_path: Path) -> None:
+    replay("classify", one, "--offline")
+    command = f"{sys.executable} -m replay classify {one} --offline --csv | head -n 1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "0"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_full_disk_is_said_in_a_line(replay: Replay, one: Path, tmp_path: Path) -> None:
+    command = f"{sys.executable} -m replay classify {one} --offline --json > /dev/full"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "No space left on device" in done.stderr
+
+
+def test_a_workspace_template_that_is_not_there_is_an_error(replay: Replay, one: Path, fleet_file: Write) -> None:
+    fleet = fleet_file(plain="annotated.py", workspace={"template": "nodir"})
+    one_clear_line(replay("classify", one, "--servers", fleet), 2, "workspace.template", "nodir")

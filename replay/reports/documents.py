@@ -1,0 +1,87 @@
+"""The JSON that `replay report`, `replay diff` and `replay show` print."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from replay.records import Record
+from replay.records.base import JsonObject
+from replay.records.comparison import Comparison
+from replay.records.files import REPORT_FORMAT, REPORT_VERSION, CallRow, TrajectoryFile, TrajectoryRow
+from replay.records.finding import Finding
+from replay.records.server import Server
+
+DIFF_FORMAT: Final = "replay.diff"
+DIFF_VERSION: Final = 1
+SHOW_FORMAT: Final = "replay.show"
+SHOW_VERSION: Final = 1
+
+
+class ReportedTrajectory(TrajectoryRow):
+    """A trajectory and what its calls show together."""
+
+    findings: tuple[Finding, ...]
+
+
+class ReportedCall(CallRow):
+    """A verdict and what it means."""
+
+    explanations: tuple[Finding, ...]
+
+
+class ReportDocument(Record):
+    """What `replay report --format json` writes."""
+
+    format: Literal["replay.report"] = REPORT_FORMAT
+    version: Literal[1] = REPORT_VERSION
+    servers: tuple[Server, ...]
+    trajectories: tuple[ReportedTrajectory, ...]
+    calls: tuple[ReportedCall, ...]
+    findings: tuple[Finding, ...]
+    """Of the run; none where the report is about a trajectory or a call."""
+    summary: JsonObject | None
+    """None where the report is not about the whole run."""
+
+
+class DiffDocument(Comparison):
+    """What `replay diff --json` prints."""
+
+    format: Literal["replay.diff"] = DIFF_FORMAT
+    version: Literal[1] = DIFF_VERSION
+
+
+class Shape(Record):
+    """A trajectory's graph in numbers."""
+
+    calls: int
+    steps: int
+    edges: int
+    multi_hop: bool
+    multi_threaded: bool
+    depth: int
+    width: int
+    longest_chain: int
+
+
+class ListedTrajectory(Shape):
+    """One trajectory of a file."""
+
+    id: str
+    model: str
+
+
+class ShownTrajectory(Record):
+    """What `replay show FILE ID --json` prints."""
+
+    format: Literal["replay.show"] = SHOW_FORMAT
+    version: Literal[1] = SHOW_VERSION
+    shape: Shape
+    trajectory: TrajectoryFile
+
+
+class ShownFile(Record):
+    """What `replay show FILE --json` prints of a file with several trajectories."""
+
+    format: Literal["replay.show"] = SHOW_FORMAT
+    version: Literal[1] = SHOW_VERSION
+    trajectories: tuple[ListedTrajectory, ...]
