@@ -177,3 +177,10 @@ def test_megabytes_are_compared_in_seconds(filler: str) -> None:
     begun = time.perf_counter()
     assert drift(filler + " x " + filler, filler + " y " + filler) == "different"
     assert time.perf_counter() - begun < 10
+
+
+@pytest.mark.parametrize("unit", ["Z", "abc-", "/a", "a/", "0123456789abcdef", "a.b.", '"', " ", "[ ", "... "])
+def test_a_long_answer_that_repeats_itself_is_compared_to_its_end(unit: str) -> None:
+    text = unit * (100_000 // len(unit))
+    then, now = TextAnswer(text=f"id 12 {text} a"), TextAnswer(text=f"id 13 {text} b")
+    assert compare(then, now).drift == "different"

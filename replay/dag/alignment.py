@@ -13,6 +13,8 @@ __all__ = ["is_alike", "replacement_in"]
 
 _NEAR: Final = 32
 _MOST_TOKENS: Final = 4000
+_LONGEST: Final = 200
+"""Characters of a new value, unless the old one was long: without a bound every place would be read to its end."""
 _ALIKE: Final = 0.6
 """Share of two texts that must be the same before a difference between them means anything."""
 _TOKEN: Final = re.compile(r"\w+|\s+|[^\w\s]")
@@ -61,15 +63,17 @@ def _anchored(old: str, start: int, value: str) -> Iterator[re.Pattern[str]]:
 
 def _shape(value: str) -> str:
     """A pattern for other values of the same kind."""
+    longest = max(_LONGEST, 4 * len(value))
     if is_number(value):
-        return r"-?\d+(?:\.\d+)?"
+        return rf"-?\d{{1,{longest}}}(?:\.\d{{1,{longest}}})?"
     if any(map(str.isspace, value)):
-        return r"[^\n]+?"
+        return rf"[^\n]{{1,{longest}}}?"
     if "/" in value:
-        return r"[^\s\"'<>,;]+"
+        return rf"[^\s\"'<>,;]{{1,{longest}}}"
     if re.fullmatch(r"\w+", value):
-        return r"\w+"
-    return r"\w(?:[\w.:@+-]*\w)?" if re.fullmatch(r"\w[\w.:@+-]*", value) else r"\S+?"
+        return rf"\w{{1,{longest}}}"
+    joined = rf"\w(?:[\w.:@+-]{{0,{longest}}}\w)?"
+    return joined if re.fullmatch(r"\w[\w.:@+-]*", value) else rf"\S{{1,{longest}}}?"
 
 
 def _by_difference(old: str, new: str, start: int, value: str) -> str | None:

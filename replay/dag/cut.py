@@ -9,14 +9,14 @@ from typing import Final
 __all__ = ["split_cut", "uncut_text"]
 
 _MARKER: Final = re.compile(
-    r"""\s*(?:\.{3}|…)?\s*[(\[<*-]*\s*[^\n]{0,120}?
+    r"""\s*+(?:\.{3}|…)?+\s*+[(\[<*-]*+\s*+[^\n]{0,120}?
     (?:too\ long|truncat|only\ the\ first\ \d|characters?\ (?:omitted|remaining)|cut\ (?:off|short|for\ length)
     |more\ (?:characters|lines|bytes|tokens)\b|output\ omitted)
     [\s\S]{0,700}\Z""",
     re.IGNORECASE | re.VERBOSE,
 )
-_DOTS: Final = re.compile(r"\s*(?:\.{3}|…)\s*\Z")
-_BLOCK: Final = re.compile(r'\s*\[?\s*\{\s*"type"\s*:\s*"text"\s*,\s*"text"\s*:\s*"')
+_DOTS: Final = re.compile(r"\s*+(?:\.{3}|…)\s*\Z")
+_BLOCK: Final = re.compile(r'\s*+\[?+\s*+\{\s*+"type"\s*+:\s*+"text"\s*+,\s*+"text"\s*+:\s*+"')
 _LAST: Final = 900
 """A marker stands at the very end."""
 

@@ -15,6 +15,8 @@ __all__ = ["Document", "answer_tree", "arguments_document", "document_of", "is_n
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _NUMBER: Final = re.compile(r"-?\d+(\.\d+)?(e[-+]\d{1,3})?")
+_MOST_COMPARED: Final = 20_000_000
+"""Characters compared to find one value: a long one that repeats itself stands everywhere in a longer one."""
 _SEPARATOR: Final = "\n\x00\n"
 _LABELS: Final = frozenset({"type", "mimeType", "data", "annotations", "_meta"})
 """Members of a content block that name its kind or carry bytes, not something to pass on."""
@@ -119,10 +121,11 @@ def occurrences(text: str, value: str) -> Iterable[int]:
     """Where a value stands in a text as a whole, and not as a part of a longer word, number or file name."""
     bounded = _number_bounded if is_number(value) else _text_bounded
     start = text.find(value) if value else -1
-    while start >= 0:
+    tries = max(_MOST_COMPARED // max(len(value), 1), 8)
+    while start >= 0 and tries:
         if bounded(text, start, value):
             yield start
-        start = text.find(value, start + 1)
+        start, tries = text.find(value, start + 1), tries - 1
 
 
 def _number_bounded(text: str, start: int, value: str) -> bool:

@@ -19,9 +19,12 @@ _LONG: Final = 400
 _MOST: Final = 400
 """Distinct mentions that are looked for inside one text."""
 
-_URL: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^\s\"'<>`|\\^{}]+")
+_LONGEST_PATH: Final = 4096
+"""What is longer is no path, and no URL that anyone passes on."""
+
+_URL: Final = re.compile(r"(?<![a-zA-Z])[a-zA-Z][a-zA-Z0-9+.-]{0,30}://[^\s\"'<>`|\\^{}]+")
 _PATH: Final = re.compile(
-    r"""(?<![\w.:/~-])(?:(?:[A-Za-z]:)?(?:~|\.{1,2})?/|[\w.@+-]+/)[\w.@%+=,#~-]+(?:/[\w.@%+=,#~-]*)*""",
+    r"""(?<![\w.:/~@+-])(?:(?:[A-Za-z]:)?(?:~|\.{1,2})?/|[\w.@+-]+/)[\w.@%+=,#~-]+(?:/[\w.@%+=,#~-]*)*""",
 )
 _TOKEN: Final = re.compile(r"\w(?:[\w:.@-]*\w)?")
 _QUOTED: Final = re.compile(r"'([^'\n]{4,200})'|\"([^\"\n]{4,200})\"")
@@ -58,26 +61,36 @@ def mentions_of(call: Call) -> Iterator[Mention]:
     for pointer, value in leaves(call.arguments or {}, enter_texts=False):
         seen: set[str] = set()
         for mention in _in_leaf(pointer, value):
-            if mention.text not in seen and len(seen) < _MOST and not is_constant(mention.text):
+            if len(seen) == _MOST:
+                break
+            if mention.text not in seen and not is_constant(mention.text):
                 seen.add(mention.text)
                 yield mention
 
 
 def is_path(text: str) -> bool:
     """Whether a whole text is a path or a URL."""
-    return bool(_WHOLE_PATH.fullmatch(text) or _URL.fullmatch(text) or _RELATIVE.fullmatch(text)) and not is_number(
-        text
-    )
+    if len(text) > _LONGEST_PATH or is_number(text):
+        return False
+    return any(pattern.fullmatch(text) for pattern in (_WHOLE_PATH, _URL, _RELATIVE))
 
 
 def paths_in(text: str) -> Iterator[str]:
     """The paths and URLs inside a text."""
-    urls = [match.span() for match in _URL.finditer(text)]
-    for match in _URL.finditer(text):
-        yield match[0].rstrip(".,;:)")
-    for match in _PATH.finditer(text):
-        if not any(start <= match.start() < end for start, end in urls):
-            yield match[0].rstrip(".,;:")
+    urls = list(_URL.finditer(text))
+    found = [match[0].rstrip(".,;:)") for match in urls]
+    found += [match[0].rstrip(".,;:") for match in _outside(urls, _PATH.finditer(text))]
+    yield from (path for path in found if len(path) <= _LONGEST_PATH)
+
+
+def _outside(urls: list[re.Match[str]], paths: Iterator[re.Match[str]]) -> Iterator[re.Match[str]]:
+    """The matches that do not start within one of the URLs; both come in the order of the text."""
+    following = 0
+    for path in paths:
+        while following < len(urls) and urls[following].end() <= path.start():
+            following += 1
+        if following == len(urls) or path.start() < urls[following].start():
+            yield path
 
 
 def _in_leaf(pointer: str, value: Any) -> Iterator[Mention]:

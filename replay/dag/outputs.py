@@ -67,8 +67,8 @@ _OUTPUT_KEYS: Final = re.compile(
 _NAME_KEY: Final = re.compile(r"(?P<noun>\w*?)_?(?:id|key|name|slug)", re.IGNORECASE)
 _RUNNERS: Final = re.compile(r"execute|run|command|shell|bash|terminal|python|script|eval", re.I)
 _WRITES: Final = re.compile(
-    r"""(?:>>?|\btee\b|\bmkdir\b|\btouch\b|\bcp\b|\bmv\b|makedirs|\bto_\w+\(|\.save\w*\(|open\([^)]*["'][wax]b?\+?["']
-    |\.write\w*\(|copy\w*\(|rename\(|\bcurl\b.*-o\b|\bwget\b|dump\(|Workbook\()""",
+    r"""(?:>>?|\btee\b|\bmkdir\b|\btouch\b|\bcp\b|\bmv\b|makedirs|\bto_\w+\(|\.save\w*\(
+    |open\([^)]{0,300}?["'][wax]b?\+?["']|\.write\w*\(|copy\w{0,20}\(|rename\(|\bcurl\b.{0,300}?-o\b|\bwget\b|dump\(|Workbook\()""",
     re.VERBOSE,
 )
 _FAILURE: Final = re.compile(r"error|security violation|fail(?:ed|ure)|validation error|\{?\W*error\W*:", re.IGNORECASE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -147,7 +146,7 @@ def _typed_as(old: Any, new: Any) -> Any:
     """The new value in the type that the argument had; None where it cannot be."""
     if isinstance(old, str):
         if isinstance(new, str):
-            return re.sub(r"^\s*|\s*$", "", new)
+            return new.strip()
         return spelled(new)
     if isinstance(new, str):
         try:

@@ -226,3 +226,35 @@ def test_three_hundred_calls_with_megabytes_of_answers_take_seconds(build: Build
     edges = infer_edges(build(*steps))
     assert len(edges) == 299
     assert time.perf_counter() - begun < 20
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "Z",
+        "abc-",
+        "/a",
+        "a/",
+        "0123456789abcdef",
+        "a.b.",
+        '"',
+        "'",
+        " ",
+        "x+",
+        "http://a/b c/d ",
+        "open(",
+        "curl ",
+        "copy",
+    ],
+)
+def test_a_long_argument_that_repeats_itself_is_read_to_its_end(build: Build, unit: str) -> None:
+    text = unit * (200_000 // len(unit))
+    trajectory = build(("x/create_file", {"path": text}, ""), ("x/run", {"code": f"a{text}b"}, "ok"))
+    assert infer_edges(trajectory) is not None
+
+
+@pytest.mark.parametrize("unit", [" ", '"', "abc-", "[ ", "a1-"])
+def test_an_answer_that_repeats_itself_is_read_to_its_end(build: Build, unit: str) -> None:
+    text = unit * (100_000 // len(unit))
+    trajectory = build(("x/get", {}, text), ("x/find", {"text": text[:50_000]}, f"{text}!"))
+    assert infer_edges(trajectory) is not None
