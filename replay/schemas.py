@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from replay.interpreter import Fleet
 from replay.records.alignment import AlignmentDocument
 from replay.records.files import CassetteAnswer, CassetteHeader, RunDocument, TrajectoryFile
+from replay.reports.documents import DiffDocument, ReportDocument, ShownFile, ShownTrajectory
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -19,6 +20,9 @@ DOCUMENTS: dict[str, Any] = {
     "trajectory": TrajectoryFile,
     "run": RunDocument,
     "alignment": AlignmentDocument,
+    "report": ReportDocument,
+    "diff": DiffDocument,
+    "show": ShownTrajectory | ShownFile,
     "cassette": CassetteHeader | CassetteAnswer,
     "fleet": Fleet,
 }

@@ -8,11 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from scipy.stats import chi2_contingency
 
 from replay.comparison import two_proportions
 from replay.records.comparison import Standing
+from replay.schemas import schema_of
 from tests.runs import call, failed, make_run, schema, server, write_trajectory
 
 FILES = server("files", read=schema("path"), list=schema("path"))
@@ -43,6 +45,8 @@ def test_better_worse_new_and_gone_calls_are_told_apart(replay: Replay, make: Ma
     before = make("before", t=[GOOD, LOST, BROKEN, UNKNOWN, GOOD], only_before=[GOOD])
     after = make("after", t=[LOST, GOOD, LOST, GOOD, GOOD], only_after=[LOST, GOOD])
     document = json.loads(replay("diff", before, after, "--json").stdout)
+    assert (document["format"], document["version"]) == ("replay.diff", 1)
+    jsonschema.validate(document, schema_of("diff"))
 
     def moved(kind: str) -> list[tuple[str, Any, Any]]:
         return [(one["call"], one.get("before"), one.get("after")) for one in document[kind]]

@@ -14,7 +14,15 @@ if TYPE_CHECKING:
     from replay.records.comparison import Comparison
 
 
-@click.command("diff")
+EXAMPLES = """\b
+Examples:
+  replay diff before.db after.db
+  replay diff stored.db replay-run.db --fail-on worse,new
+  replay diff replay-run.db --models gpt-5 claude-4.5-sonnet
+"""
+
+
+@click.command("diff", epilog=EXAMPLES)
 @click.argument("run_path", metavar="RUN_A", type=click.Path(path_type=Path, dir_okay=False))
 @click.argument("other_path", metavar="[RUN_B]", required=False, type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--models", nargs=2, metavar="A B", help="Compare two models of one run.")
@@ -27,16 +35,10 @@ if TYPE_CHECKING:
 def diff(
     run_path: Path, other_path: Path | None, models: tuple[str, str] | None, fail_on: str | None, as_json: bool
 ) -> None:
-    r"""Compare two runs, or two models of one run.
+    """Compare two runs, or two models of one run.
 
     Calls are the same where model, trajectory, position and tool are. Worse is a step down from success, not found,
     invalid arguments, unknown tool to illegal format; inconclusive calls are neither better nor worse.
-
-    \b
-    Examples:
-      replay diff before.db after.db
-      replay diff stored.db replay-run.db --fail-on worse,new
-      replay diff replay-run.db --models gpt-5 claude-4.5-sonnet
     """
     from replay.comparison import compare_models, compare_runs
     from replay.errors import UsageError
@@ -54,9 +56,10 @@ def diff(
             with Run.read(other_path) as other:
                 comparison = compare_runs(run, other)
     if as_json:
-        from replay.records.files import dump
+        from replay.reports.documents import DIFF_FORMAT, DIFF_VERSION
 
-        click.echo(json.dumps(_redacted(dump(comparison)), ensure_ascii=True, indent=1))
+        document = {"format": DIFF_FORMAT, "version": DIFF_VERSION, **comparison.model_dump(mode="json")}
+        click.echo(json.dumps(_redacted(document), ensure_ascii=True, indent=1))
     else:
         click.echo(_redacted(difference_text(comparison)))
     _fail(comparison, wanted)

@@ -20,21 +20,23 @@ class NotAllReadError(ReplayError):
     """Some of the files could not be read; the others were imported."""
 
 
-@click.command("import")
+EXAMPLES = """\b
+Examples:
+  replay import results/gpt-5_test_mcp_fuzzy.json -o dags
+  replay import runs/*.json --names '{model}_{task}.json' -o dags
+"""
+
+
+@click.command("import", epilog=EXAMPLES)
 @files_argument
 @click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="Directory.")
 @names_option
 @click.option("--force", is_flag=True, help="Overwrite files that are there.")
 def import_command(files: tuple[Path, ...], output: Path, names: str | None, force: bool) -> None:
-    r"""Turn results files into DAG files, one a trajectory.
+    """Turn results files into DAG files, one a trajectory.
 
     Each becomes ID.trajectory.json (MODEL.ID.trajectory.json where the files hold several models) with its steps,
     calls, recorded answers and data edges. Nothing is lost: every verb reads a DAG file as it reads the original.
-
-    \b
-    Examples:
-      replay import results/gpt-5_test_mcp_fuzzy.json -o dags
-      replay import runs/*.json --names '{model}_{task}.json' -o dags
     """
     from replay.formats import FileNames, open_files
 

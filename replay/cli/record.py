@@ -8,8 +8,17 @@ import click
 
 from replay.errors import UsageError
 
+EXAMPLES = """\b
+Examples:
+  replay record -o run.trajectory.json -- uvx mcp-server-time
+  replay record -o run.trajectory.json --name time --task "What time is it?" --model gpt-5 -- uvx mcp-server-time
+  replay record -o run.trajectory.json --servers servers.yaml
+  replay record -o run.trajectory.json --servers servers.yaml --http 8000
+  replay record --recover run.trajectory.json.partial
+"""
 
-@click.command("record", context_settings={"allow_interspersed_args": False})
+
+@click.command("record", context_settings={"allow_interspersed_args": False}, epilog=EXAMPLES)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The trajectory file to write.")
 @click.option("--servers", type=click.Path(path_type=Path), help="Offer all tools of this fleet file.")
 @click.option("--http", "port", type=click.IntRange(0, 65535), help="Serve the fleet on 127.0.0.1:PORT, not stdio.")
@@ -34,19 +43,11 @@ def record(
     recover: Path | None,
     command: tuple[str, ...],
 ) -> None:
-    r"""Record a trajectory from any MCP client.
+    """Record a trajectory from any MCP client.
 
     Put `replay record -o FILE --` before a server's command in the client's configuration; everything is passed on
     unchanged. Or offer a whole fleet through one server with --servers. Each session of the client becomes a trajectory
     of its own: FILE, then FILE-2 and so on; nothing is overwritten.
-
-    \b
-    Examples:
-      replay record -o run.trajectory.json -- uvx mcp-server-time
-      replay record -o run.trajectory.json --name time --task "What time is it?" --model gpt-5 -- uvx mcp-server-time
-      replay record -o run.trajectory.json --servers servers.yaml
-      replay record -o run.trajectory.json --servers servers.yaml --http 8000
-      replay record --recover run.trajectory.json.partial
     """
     from replay.recorder.recording import About
     from replay.recorder.stop import say

@@ -11,7 +11,16 @@ from replay.cli.options import DEFAULT_RUN, tell
 FORMATS = ("markdown", "html", "json", "csv", "junit", "svg")
 
 
-@click.command("report")
+EXAMPLES = """\b
+Examples:
+  replay report --call 00060000:s2c1 > issue.md
+  replay report replay-run.db --format html -o report.html
+  replay report --format junit -o replay.xml --force
+  replay report --format svg --model gpt-5 -o figure.svg
+"""
+
+
+@click.command("report", epilog=EXAMPLES)
 @click.argument("run_path", metavar="[RUN]", type=click.Path(path_type=Path, dir_okay=False), default=DEFAULT_RUN)
 @click.option(
     "--format",
@@ -41,18 +50,11 @@ def report(
     output: Path | None,
     force: bool,
 ) -> None:
-    r"""Write a diagnosis: markdown, html, json, csv, junit or svg.
+    """Write a diagnosis: markdown, html, json, csv, junit or svg.
 
     RUN is a run file (replay-run.db by default). Without --call, --trajectory or --model the report is about the whole
     run. Markdown is made for issue trackers, html is one file that needs no network, junit is for CI servers, json and
     csv for programs, svg is the figure alone. Secrets are taken out of all of them.
-
-    \b
-    Examples:
-      replay report --call 00060000:s2c1 > issue.md
-      replay report replay-run.db --format html -o report.html
-      replay report --format junit -o replay.xml --force
-      replay report --format svg --model gpt-5 -o figure.svg
     """
     from replay.errors import UsageError
     from replay.reports import render

@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from replay.records import Trajectory
 
 
-@click.command("show")
+EXAMPLES = """\b
+Examples:
+  replay show results/gpt-5_test_mcp_fuzzy.json
+  replay show results/gpt-5_test_mcp_fuzzy.json 00060000
+  replay show dags/00060000.trajectory.json --dot | dot -Tsvg > dag.svg
+"""
+
+
+@click.command("show", epilog=EXAMPLES)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("identifier", metavar="[ID]", required=False)
 @click.option("--dot", "form", flag_value="dot", help="Print the graph for Graphviz.")
@@ -25,17 +33,11 @@ if TYPE_CHECKING:
 @json_option
 @names_option
 def show(file: Path, identifier: str | None, form: str | None, as_json: bool, names: str | None) -> None:
-    r"""Print a trajectory: its steps, calls and data edges.
+    """Print a trajectory: its steps, calls and data edges.
 
     Without ID, a file of several trajectories is listed. Multi-hop: two or more steps and a data edge across them;
     multi-threaded: two calls in a step with no edge between them. An edge marked (likely) rests on a name or a number
     that could also stand there by chance.
-
-    \b
-    Examples:
-      replay show results/gpt-5_test_mcp_fuzzy.json
-      replay show results/gpt-5_test_mcp_fuzzy.json 00060000
-      replay show dags/00060000.trajectory.json --dot | dot -Tsvg > dag.svg
     """
     from replay.formats import FileNames, open_file
 
@@ -65,9 +67,11 @@ def _render(trajectory: Trajectory, form: str | None, as_json: bool) -> str:
 
 def _as_json(trajectory: Trajectory, graph: Graph) -> dict[str, Any]:
     from replay.records.files import TrajectoryFile, dump
+    from replay.reports.documents import SHOW_FORMAT, SHOW_VERSION
 
     fields = {name: getattr(trajectory, name) for name in type(trajectory).model_fields}
-    return {"shape": _shape(graph), "trajectory": dump(TrajectoryFile(**{**fields, "edges": graph.edges}))}
+    trajectory_file = dump(TrajectoryFile(**{**fields, "edges": graph.edges}))
+    return {"format": SHOW_FORMAT, "version": SHOW_VERSION, "shape": _shape(graph), "trajectory": trajectory_file}
 
 
 def _shape(graph: Graph) -> dict[str, Any]:
@@ -96,7 +100,10 @@ def _list(results: ResultsFile, as_json: bool) -> None:
         else:
             click.echo(f"{one_line(trajectory.id):{width}}  {summary_of(graph)}")
     if as_json:
-        click.echo(json.dumps(rows, ensure_ascii=True, indent=1))
+        from replay.reports.documents import SHOW_FORMAT, SHOW_VERSION
+
+        document = {"format": SHOW_FORMAT, "version": SHOW_VERSION, "trajectories": rows}
+        click.echo(json.dumps(document, ensure_ascii=True, indent=1))
 
 
 def _pick(results: ResultsFile, identifier: str | None) -> Trajectory:

@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from replay.shrinking import Shrunk
 
 
-@click.command("shrink")
+EXAMPLES = """\b
+Examples:
+  replay shrink replay-run.db --call 00060000:s7c1
+  replay shrink replay-run.db --call gpt-5:00060000:s7c1 --servers servers.yaml -o bug-17
+"""
+
+
+@click.command("shrink", epilog=EXAMPLES)
 @click.argument("run_path", metavar="RUN", type=click.Path(path_type=Path, dir_okay=False))
 @click.option(
     "--call", required=True, metavar="ID", help="The failing call: TRAJECTORY:s2c1, or MODEL:TRAJECTORY:s2c1."
@@ -49,16 +56,11 @@ def shrink(
     most_replays: int,
     allow_effects: tuple[str, ...],
 ) -> None:
-    r"""Find the smallest sequence of calls that shows a failure.
+    """Find the smallest sequence of calls that shows a failure.
 
     Every earlier call that the failure does not need is dropped, then arguments are shortened as long as the call
     fails in the same way. Each attempt is replayed against the real servers in a sandbox of its own. What is written is
     replayed once more before; secrets are taken out of it.
-
-    \b
-    Examples:
-      replay shrink replay-run.db --call 00060000:s7c1
-      replay shrink replay-run.db --call gpt-5:00060000:s7c1 --servers servers.yaml -o bug-17
     """
     import anyio
 

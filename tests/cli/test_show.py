@@ -3,11 +3,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import jsonschema
 import pytest
 from click.testing import CliRunner, Result
 
 from replay.cli.show import show
 from replay.errors import UsageError
+from replay.schemas import schema_of
 
 
 def run(*arguments: str | Path) -> Result:
@@ -58,7 +60,11 @@ def test_json_has_the_dag_file_and_its_shape(results: Path) -> None:
     assert document["trajectory"]["format"] == "replay.trajectory"
     assert document["shape"]["multi_hop"] is True
     assert len(document["trajectory"]["edges"]) == 2
-    assert [row["id"] for row in json.loads(run(results, "--json").stdout)] == ["task-one", "task-two"]
+    listed = json.loads(run(results, "--json").stdout)
+    assert [row["id"] for row in listed["trajectories"]] == ["task-one", "task-two"]
+    for one in (document, listed):
+        assert (one["format"], one["version"]) == ("replay.show", 1)
+        jsonschema.validate(one, schema_of("show"))
 
 
 def test_a_graph_of_several_trajectories_asks_which(results: Path) -> None:

@@ -10,12 +10,14 @@ import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from replay.errors import UsageError
 from replay.reports import call_markdown, render
 from replay.reports.csv_ import COLUMNS, REPORT_COLUMNS
 from replay.runfile import Run
+from replay.schemas import schema_of
 from tests.runs import call, failed, make_run, schema, server, write_trajectory
 
 FILES = server("files", read=schema("path"), list=schema("path"))
@@ -95,6 +97,7 @@ def test_csv_has_stable_columns_and_a_row_a_call(run: Run) -> None:
 
 def test_json_holds_every_finding(run: Run) -> None:
     document = json.loads(render(run, "json"))
+    jsonschema.validate(document, schema_of("report"))
     assert (document["format"], document["version"]) == ("replay.report", 1)
     by_call = {(one["trajectory"], one["call"]): one for one in document["calls"]}
     assert by_call["task-1", "s3c1"]["explanations"][0]["kind"] == "missing-field"
