@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -41,6 +42,10 @@ _FAILED_ENDS = _words("_not_found _error _failed _denied _invalid -not-found -er
 _FAILED = frozenset(_words("error failed failure fail exception invalid not_found denied rejected err"))
 _FINE_CODES = frozenset((0, 1, *range(100, 400)))
 _MOST_LEAVES = 60
+_ENVELOPE = frozenset(_words("data result message msg"))
+_NOT_FOUND = re.compile(
+    r"\W*(?:(?:[\w-]{1,30} ){0,3}not found|nothing found|no (?:[\w-]{1,30} ){0,3}found)\W*$", re.IGNORECASE
+)
 
 
 class BodyError(NamedTuple):
@@ -124,6 +129,18 @@ def sole_message(value: Any, echoed: tuple[str, ...] = ()) -> str | None:
     return None if _has_substance(body, echoed) else _message_of(body, None)
 
 
+def found_nothing(value: Any) -> bool:
+    """Whether a body of an empty list calls itself a success and says that nothing was found."""
+    if not isinstance(value, dict):
+        return False
+    body = _folded(value)
+    codes = [body[key] for key in _STATUS_KEYS if isinstance(body.get(key), int)]
+    fine = bool(codes) and all(code in _FINE_CODES for code in codes)
+    well = fine or any(body.get(key) is True for key in _SUCCESS_KEYS)
+    lists = [part for part in body.values() if isinstance(part, list)]
+    return well and bool(lists) and not any(lists) and _NOT_FOUND.match(_message_of(body, None)) is not None
+
+
 def is_empty(value: Any) -> bool:
     """Whether a JSON value holds no result: nothing at all, or empty lists, zeros and words beside them."""
     if not isinstance(value, dict):
@@ -175,7 +192,15 @@ def _reports(body: JsonObject, error: Any, status: int | None) -> bool:
     )
     if explained and (status is not None and (400 <= status < 600 or -32800 < status <= -32000)):
         return True
+    if status is not None and status >= 400 and "code" in body and _is_bare_envelope(body):
+        return True
     return explained and (set(body) == {"detail"} or (len(body) == 2 and _code_of(body) not in _FINE_CODES))
+
+
+def _is_bare_envelope(body: JsonObject) -> bool:
+    """Whether all that a body has beside its status is an envelope with nothing in it."""
+    beside = {key for key in body if key not in _STATUS_KEYS}
+    return bool(beside) and beside <= _ENVELOPE and all(_is_nothing(body[key]) for key in beside)
 
 
 def _has_substance(body: JsonObject, echoed: tuple[str, ...]) -> bool:

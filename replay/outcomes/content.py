@@ -94,6 +94,11 @@ def searches(mentions: Mentions) -> bool:
     return bool(_SEARCHING & set(words_of(mentions.tool_name)))
 
 
+def fetches(mentions: Mentions) -> bool:
+    """Whether the call names an address on the web: what comes back may be the word of a backend."""
+    return any(re.match(r"https?://", value, re.IGNORECASE) for value in mentions.texts)
+
+
 def changes_something(mentions: Mentions) -> bool:
     """Whether the tool, by its name, changes a thing that must be there."""
     return bool(_CHANGING & set(words_of(mentions.tool_name)[:3]))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from replay.outcomes.bodies import error_in, only_words, sole_message, sole_text
+from replay.outcomes.bodies import error_in, found_nothing, only_words, sole_message, sole_text
 from replay.outcomes.content import (
     asks_a_question,
     changes_something,
+    fetches,
     is_stored_json,
     is_stored_text,
     queries_a_database,
@@ -20,6 +21,7 @@ from replay.outcomes.mentions import Mentions
 from replay.outcomes.phrases import LOOSE, NEEDS_A_CLIENT, OUTAGE, RATE, TELLTALE, http_status, rpc_code
 from replay.outcomes.shapes import (
     ABSENT,
+    BARE,
     CLAUSE,
     DATA,
     EMPTY,
@@ -126,7 +128,12 @@ def text_failure(text: str, *, flagged: bool, mentions: Mentions, tool: Tool | N
         return _failure(text, "flag")
     inner = sole_text(body)
     message = sole_message(body, mentions.argument_names) if inner is None else None
-    if message is not None and LOOSE.search(message[:_LONGEST_SENTENCE]) and not EMPTY.match(message):
+    if (
+        message is not None
+        and LOOSE.search(message[:_LONGEST_SENTENCE])
+        and not EMPTY.match(message)
+        and not found_nothing(body)
+    ):
         return _failure(message, "body", "likely")
     if inner is None and body is not None:
         words = only_words(body)
@@ -171,10 +178,10 @@ def _shape(text: str, mentions: Mentions, tool: Tool | None) -> Basis | None:
         return "prefix"
     if not stripped or len(stripped) > LONGEST_REPORT or _is_content(stripped, text, mentions, tool):
         return None
-    stores = returns_content(mentions, tool)
+    stores = returns_content(mentions, tool) and not (BARE.match(stripped) and fetches(mentions))
     if stores and is_stored_text(text, mentions):
         return None
-    if PREFIX.match(stripped) or FRAME.match(stripped):
+    if PREFIX.match(stripped) or FRAME.match(stripped) or (not stores and _is_bare(stripped, mentions)):
         return "prefix"
     if _doubts_itself(stripped) or (not stores and _lacks_a_client(stripped)):
         return "sentence"
@@ -210,6 +217,11 @@ def _doubts_itself(stripped: str) -> bool:
         return False
     reasons = _FIRST_SENTENCE.split(stripped, maxsplit=1)[-1]
     return reasons != stripped and (RATE.search(reasons) or OUTAGE.search(reasons)) is not None
+
+
+def _is_bare(stripped: str, mentions: Mentions) -> bool:
+    """Whether an answer is an error's status alone, and no column of that name."""
+    return BARE.match(stripped) is not None and not queries_a_database(mentions)
 
 
 def _lacks_a_client(stripped: str) -> bool:

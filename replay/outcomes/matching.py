@@ -11,6 +11,7 @@ from replay.outcomes.reading import Reading
 
 Match = Callable[[Reading], bool]
 _LONGEST_LINE = 300
+_INTERNAL = re.compile(r"\W*(?:an )?internal (?:rpc |json-rpc )?error(?: (?:has )?occurred)?\W*", re.IGNORECASE)
 _NOTHING = re.compile(r"\b(?:undefined|NaN)\b")
 
 
@@ -166,6 +167,11 @@ def network_down(reading: Reading) -> bool:
     if says(phrases.BAD_ADDRESS)(reading) or status_in(*range(400, 500))(reading):
         return False
     return says(phrases.NETWORK)(reading) or (says(phrases.FETCH_FAILED)(reading) and not thing_missing(reading))
+
+
+def internal_and_no_more(reading: Reading) -> bool:
+    """The error says that it is an internal one, and not a word more."""
+    return reading.failure is not None and _INTERNAL.fullmatch(peel(reading.failure.text[:200])) is not None
 
 
 def nothing_in_place(reading: Reading) -> bool:

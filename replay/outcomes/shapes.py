@@ -43,6 +43,14 @@ PREFIX = re.compile(
 )
 """A report that says in its first words that it is one."""
 
+BARE = re.compile(
+    r"[\W_]{0,4}(?:HTTP(?:/\d(?:\.\d)?)?|error|failed|request|server|api)(?: (?:http|status|code|error|failed|with"
+    r"|response|returned)){0,4}[ \t:=#(]{1,3}(?P<status>[45]\d\d)[\W_]{0,4}\Z"
+    r"|[\W_]{0,4}(?:error|failed|failure|exception)[:!. \t]{0,4}\n\s{0,4}(?P<said>\w[^\n]{0,300})\s{0,4}\Z",
+    re.IGNORECASE,
+)
+"""A whole answer that is an error's status and nothing else, or a line that says `ERROR` over one that says which."""
+
 LABEL = re.compile(r"[\W_]{0,6}(?:[\w'./-]{1,40} ){1,4}(?:error|exception)(?: ?\([^)\n]{0,80}\))?:", re.IGNORECASE)
 """A looser prefix (`Frobnication error: `), for tools that do not return prose."""
 

@@ -1,0 +1,87 @@
+"""Whole answers of a word and a number: each is judged with and without the server's error flag."""
+
+from __future__ import annotations
+
+import pytest
+
+from replay.outcomes import judge_answer
+from replay.records import Call, RpcError, SchemaViolation, TextAnswer, ToolResult
+
+
+def _judge(answer, tool="lookup_item", violations=(), **arguments):
+    call = Call(position="s1c1", name=f"srv/{tool}", tool=tool, arguments=arguments or {"q": "x"})
+    return judge_answer(call, answer, evidence="replay", violations=violations)
+
+
+def _result(text, error=False):
+    return ToolResult(content=({"type": "text", "text": text},), is_error=error)
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome", "reason"),
+    [
+        ("Error 500", "inconclusive", "server-fault"),
+        ("HTTP 500", "inconclusive", "server-fault"),
+        ("HTTP/1.1 503", "inconclusive", "server-fault"),
+        ("HTTP status 502.", "inconclusive", "server-fault"),
+        ("Request failed with status code 500", "inconclusive", "server-fault"),
+        ("Error 429", "inconclusive", "rate-limited"),
+        ("HTTP 401", "inconclusive", "unauthorized"),
+        ("Error 404", "not_found", None),
+        ("HTTP 404", "not_found", None),
+        ("HTTP error 400", "invalid_arguments", None),
+        ("ERROR\ninvalid q", "invalid_arguments", None),
+        ("ERROR\nitem x not found", "not_found", None),
+        ('{"code":404,"data":null}', "not_found", None),
+        ('{"code":500,"message":"","data":null}', "inconclusive", "server-fault"),
+        ("MCP error -32603: Internal error", "inconclusive", "server-fault"),
+        ("Internal error", "inconclusive", "server-fault"),
+    ],
+)
+def test_a_bare_error_is_judged_by_its_number(text, outcome, reason):
+    for answer in (_result(text), _result(text, error=True), TextAnswer(text=text)):
+        judged = _judge(answer)
+        assert (judged.outcome, judged.reason) == (outcome, reason), judged.rule
+
+
+def test_an_internal_error_after_a_schema_violation_is_explained_by_it():
+    violation = SchemaViolation(pointer="/n", keyword="type", message="'x' is not of type 'integer'")
+    answer = RpcError(code=-32603, message="Internal error")
+    assert _judge(answer, violations=(violation,)).outcome == "invalid_arguments"
+    assert _judge(answer).reason == "server-fault"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"code":200,"message":"not found","data":[]}',
+        '{"code":0,"msg":"No items found","data":[]}',
+        '{"success":true,"message":"nothing found","results":[]}',
+    ],
+)
+def test_a_success_that_found_nothing_is_empty(text):
+    judged = _judge(_result(text))
+    assert (judged.outcome, judged.findings) == ("success", ("empty",))
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "text"),
+    [
+        ("read_text_file", {"path": "/d/a.log"}, "Error 500"),
+        ("read_text_file", {"path": "/d/a.log"}, "ERROR\ndisk is full\n"),
+        ("lookup_item", {"q": "x"}, "ERROR\nrow 3 skipped\nall is well"),
+        ("lookup_item", {"q": "x"}, "HTTP 200"),
+        ("lookup_item", {"q": "x"}, "Room 404"),
+        ("lookup_item", {"q": "x"}, "404"),
+        ("lookup_item", {"q": "x"}, '{"code":404,"data":{"name":"a"}}'),
+        ("check_url", {"url": "http://a.example"}, '{"status":404}'),
+        ("read_query", {"query": "select error from t"}, "error\\ninvalid q"),
+        ("say", {"text": "Error 500"}, "Error 500"),
+    ],
+)
+def test_a_number_in_an_answer_is_no_error_by_itself(tool, arguments, text):
+    assert _judge(_result(text), tool, **arguments).outcome == "success"
+
+
+def test_a_page_that_is_nothing_but_a_status_was_not_fetched():
+    assert _judge(_result("HTTP 404"), "fetch", url="https://a.example/x").outcome == "not_found"
