@@ -61,8 +61,10 @@ class Mentions:
         return text
 
     def says_only_values(self, text: str) -> bool:
-        """Whether nothing but argument values, and marks around them, stands in the text."""
+        """Whether nothing but argument values, and marks around them, stands in the text; a last slash is one."""
         rest = self.without_values(text, shortest=1)
+        for value in self.texts:
+            rest = rest.replace(value.rstrip("/\\") or value, " ")
         return rest != text and not re.search(r"\w", rest)
 
     def _tokens(self) -> Iterator[str]:

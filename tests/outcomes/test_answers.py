@@ -45,6 +45,16 @@ def test_a_report_that_names_the_file_asked_for_is_no_content():
     assert _judge(_call("read_text_file", path="/data/some.json"), _result(report)).outcome == "not_found"
 
 
+@pytest.mark.parametrize(
+    ("path", "said"), [("/data/", "/data"), ("/data", "/data/"), ("C:\\a\\", "'C:\\a'"), ("/", "/")]
+)
+def test_an_error_that_is_the_path_asked_for_but_for_its_last_slash_is_a_failed_look_up(path, said):
+    for text in (said, f"Error executing tool git_status: {said}"):
+        assert _judge(_call("git_status", repo_path=path), _result(text, error=True)).rule == "answer.only-the-value"
+    other = _result("Error executing tool git_status: /database", error=True)
+    assert _judge(_call("git_status", repo_path=path), other).rule == "answer.error"
+
+
 def test_a_text_that_an_earlier_call_stored_is_content_when_it_comes_back():
     call, text = _call("get_item", key="last"), "Error: 404 Not Found"
     assert _judge(call, _result(text)).outcome == "not_found"
