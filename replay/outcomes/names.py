@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 SEPARATORS = ("/", "__", "-", ".", ":")
 _MCP_PREFIX = "mcp__"
+_NAMESPACE = "functions."
+"""The namespace in which OpenAI's models see all tools, and which they write into names at times."""
 
 
 class ToolName(NamedTuple):
@@ -22,12 +24,23 @@ def read_name(name: str, server_names: Iterable[str]) -> ToolName:
     """Tell server and tool apart.
 
     The fleet's own names are tried first, longest first, over `/ __ - . :` and `mcp__SERVER__TOOL`; an exact match
-    before one that differs only in case, `-` and `_` (taken where exactly one server matches so). A name that starts
-    with no server of the fleet is split at the first `/`, as `mcp__SERVER__TOOL`, at the first `__`, and last at the
-    first of `-`, `:` and `.`, whichever comes first; without any of them it has no server.
+    before one that differs only in case, `-` and `_` (taken where exactly one server matches so; whether a name in
+    another case exists is for the registry to say). Where no server is called `functions`, a leading `functions.` is
+    OpenAI's namespace and no part of the name. A name that starts with no server of the fleet is split at the first
+    `/`, as `mcp__SERVER__TOOL`, at the first `__`, and last at the first of `-`, `:` and `.`, whichever comes first;
+    without any of them it has no server.
     """
     servers = sorted(set(server_names), key=lambda server: (-len(server), server))
-    return _of_fleet(name, servers) or _of_shape(name)
+    bare = name.removeprefix(_NAMESPACE) or name
+    return _of_fleet(name, servers) or _of_fleet(bare, servers) or _of_shape(bare)
+
+
+def begins_with_server(name: str, server: str) -> bool:
+    """Whether a name begins with this server's, in the same case; `-` and `_` stand for each other."""
+    wanted = server.replace("-", "_")
+    bare = name.removeprefix(_NAMESPACE)
+    bodies = (name, bare, bare.removeprefix(_MCP_PREFIX))
+    return any(body.replace("-", "_").startswith(wanted) for body in bodies)
 
 
 def _of_fleet(name: str, servers: list[str]) -> ToolName | None:

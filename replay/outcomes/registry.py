@@ -10,7 +10,7 @@ from pydantic import Field
 from rapidfuzz import fuzz
 
 from replay.outcomes.answers import judge_answer
-from replay.outcomes.names import ToolName, read_name
+from replay.outcomes.names import ToolName, begins_with_server, read_name
 from replay.records import Call, Judgement, Outcome, Reason, Record, Server
 
 REGISTRY_RULES: dict[str, tuple[str, str]] = {
@@ -102,7 +102,16 @@ def judge_registry(call: Call, registry: Registry) -> Judgement | None:
     exists = has_tools_list(here) and here.tool(tool) is not None if here is not None else None
     unheard = not has_tools_list(here) if here is not None else server in registry.server_names
     silent = not (registry.known or registry.complete)
+    if exists and server is not None and _is_in_another_case(call, server) and not _ran_when_recorded(call):
+        near = nearest_names(call.name, tool, registry)
+        said = f'No server of the fleet has a tool "{call.name}": names are compared with their case'
+        return _none("registry.misspelt", f"{said}; nearest: {', '.join(near)}.", near)
     return None if exists or unheard or silent else _judge_missing(call, call.name, registry)
+
+
+def _is_in_another_case(call: Call, server: str) -> bool:
+    """Whether the call writes its server's name in another case; `-` and `_` stand for each other."""
+    return call.server != server and not begins_with_server(call.name or "", server)
 
 
 def _judge_missing(call: Call, name: str, registry: Registry) -> Judgement:
@@ -124,6 +133,7 @@ def nearest_names(name: str, tool: str, registry: Registry) -> tuple[str, ...]:
         for full in names
         if full not in same and full not in folded
     ]
+    same, folded = (sorted(some, key=lambda full: _fold(full) != _fold(name)) for some in (same, folded))
     similar = [full for score, full in sorted(scored, key=lambda pair: (-pair[0], pair[1])) if score >= _NEAR]
     return tuple([*same, *folded, *similar][:_MOST_NAMES])
 
@@ -137,7 +147,8 @@ def _unknown(name: str, server: str | None, tool: str, registry: Registry, *, kn
     if _PLACEHOLDER.fullmatch(name.strip()):
         return _none("registry.placeholder", f'"{name}" is a placeholder, not the name of a tool.', ())
     holders = [full for full in registry.tool_names() if _bare(full) in (tool, name)]
-    if holders and (server is None or not known_server) and _bare(holders[0]) == name and len(holders) == 1:
+    bare = tool if server is None else name
+    if holders and (server is None or not known_server) and _bare(holders[0]) in (name, bare) and len(holders) == 1:
         return _none(
             "registry.bare-name", f'"{name}" lacks its server; {holders[0]} is the only tool of that name.', near
         )

@@ -22,6 +22,9 @@ FLEET = ("filesystem", "google-maps", "google", "my_server", "excel")
         ("mcp__google_maps__geocode", "google-maps", "geocode"),
         ("Excel-read", "excel", "read"),
         ("my-server/x/y", "my_server", "x/y"),
+        ("functions.filesystem__read_file", "filesystem", "read_file"),
+        ("functions.mcp__filesystem__read_file", "filesystem", "read_file"),
+        ("functions.google-maps/geocode", "google-maps", "geocode"),
     ],
 )
 def test_a_name_is_told_apart_with_the_fleets_own_names_longest_first(name, server, tool):
@@ -36,6 +39,9 @@ def test_a_name_is_told_apart_with_the_fleets_own_names_longest_first(name, serv
         ("wiki__summary", "wiki", "summary"),
         ("wiki-summary", "wiki", "summary"),
         ("wiki.summary", "wiki", "summary"),
+        ("functions.wiki__summary", "wiki", "summary"),
+        ("functions.read_file", None, "read_file"),
+        ("functions.", None, "functions."),
         ("read_file", None, "read_file"),
         ("/x", None, "/x"),
         ("server/", None, "server/"),
@@ -52,3 +58,7 @@ def test_a_tolerant_match_is_taken_only_where_one_server_matches():
 
 def test_a_name_that_merely_begins_like_a_server_is_not_its_tool():
     assert read_name("excellent/x", FLEET) == ("excellent", "x")
+
+
+def test_a_server_that_is_called_functions_keeps_its_name():
+    assert read_name("functions.list", ("functions", "list")) == ("functions", "list")

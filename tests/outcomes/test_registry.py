@@ -28,6 +28,23 @@ def test_a_tool_that_is_listed_is_not_judged():
     assert _judge("filesystem/read_file") is None
     assert _judge("filesystem-read_file") is None
     assert _judge("mcp__time__get_current_time") is None
+    assert _judge("functions.time__get_current_time") is None
+    assert _judge("functions.mcp__time__get_current_time") is None
+
+
+def test_a_servers_name_may_be_written_with_other_dashes_but_not_in_another_case():
+    server = Server(name="my-notes", digest="d", tools=(Tool(name="add"),))
+    registry = Registry(servers={"my-notes": server}, server_names=("my-notes",))
+    assert _judge("my_notes/add", registry=registry) is None
+    assert _judge("mcp__my_notes__add", registry=registry) is None
+    assert _judge("My_Notes/add", registry=registry).nearest == ("my-notes/add",)
+    call = Call(position="s1c1", name="add", server="my-notes", tool="add", arguments={})
+    assert judge_registry(call, registry) is None
+
+
+def test_a_recording_that_shows_that_the_tool_ran_lets_a_fleet_name_its_servers_in_another_case():
+    assert _judge("TIME/get_current_time", "It is 12:00.") is None
+    assert _judge("TIME/get_current_time", "Unknown tool: TIME/get_current_time").rule == "registry.misspelt"
 
 
 @pytest.mark.parametrize(
@@ -37,6 +54,12 @@ def test_a_tool_that_is_listed_is_not_judged():
         ("time/read_file", "registry.other-server", "filesystem/read_file"),
         ("filesystem/raed_file", "registry.misspelt", "filesystem/read_file"),
         ("filesystem/readFile", "registry.misspelt", "filesystem/read_file"),
+        ("time/Get_Current_Time", "registry.misspelt", "time/get_current_time"),
+        ("TIME/get_current_time", "registry.misspelt", "time/get_current_time"),
+        ("TIME__list_directory", "registry.misspelt", "time/list_directory"),
+        ("Time/LIST_DIRECTORY", "registry.misspelt", "time/list_directory"),
+        ("functions.read_file", "registry.bare-name", "filesystem/read_file"),
+        ("functions.time__get_curent_time", "registry.misspelt", "time/get_current_time"),
         ("ocr/perform", "registry.no-such-tool", None),
         ("server/tool", "registry.placeholder", None),
         ("<server>/<tool>", "registry.placeholder", None),
