@@ -29,9 +29,11 @@ def browse_run(
         UsageError: the filter has an unknown key or value.
     """
     from replay.tui.app import BrowseApp
+    from replay.tui.hangup import end_with_terminal
     from replay.tui.session import Session
     from replay.tui.theme import DARK, LIGHT
 
+    end_with_terminal()
     session = Session(path, label, against)
     try:
         if filter_text:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import termios
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -98,8 +96,9 @@ class BrowseApp(App[None]):
         self.filter = Filter()
         """What the list of calls shows; the next failure is looked for in it."""
         self.notice = ""
+        self.changes = 0
+        """How often the run was seen to have changed."""
         self._history: list[str] = []
-        self._quiet_until = 0.0
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         self.theme = theme
@@ -135,10 +134,7 @@ class BrowseApp(App[None]):
         self.call_from_thread(self.session.learn, names)
 
     def look(self) -> None:
-        """See whether the run grew, was replaced or vanished; and whether there is anyone to show it to."""
-        if not self.is_headless and _terminal_is_gone():
-            self.exit()
-            return
+        """See whether the run grew, was replaced or vanished."""
         changed = self.session.change()
         if changed == "none":
             return
@@ -150,7 +146,8 @@ class BrowseApp(App[None]):
             screen.tell_state()
         if changed != "gone":
             self._warm_names()
-            self._current().reload()
+            self.changes += 1
+            self._current().reload_if_changed()
 
     def _run_screens(self) -> Iterable[RunScreen]:
         return [screen for screen in self.screen_stack if isinstance(screen, RunScreen)]
@@ -280,12 +277,3 @@ class BrowseApp(App[None]):
         place = f"{path}:{line}" if line else f"{path} {position}"
         said = printable(f"{place} {position}" if line else place)
         self.notify(f"{said}\n{problem}" if problem else said, title="Source", timeout=8, markup=False)
-
-
-def _terminal_is_gone() -> bool:
-    """Whether the other end of the terminal was closed; the signal that says so does not reach every process."""
-    try:
-        termios.tcgetattr(sys.__stdin__ or 0)
-    except (termios.error, OSError, ValueError):
-        return True
-    return False

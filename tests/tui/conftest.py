@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, chdir
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, chdir, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
+from textual.worker import WorkerCancelled
 
 from replay.tui.app import BrowseApp
 from replay.tui.session import Session
@@ -49,9 +50,10 @@ def browse() -> Browsing:
 
 async def settle(pilot: Pilot[None]) -> None:
     """Wait until nothing is being read any more."""
-    for _ in range(3):
+    for _ in range(4):
         await pilot.pause()
-        await pilot.app.workers.wait_for_complete()
+        with suppress(WorkerCancelled):  # what is asked anew takes the place of what was asked before
+            await pilot.app.workers.wait_for_complete()
     await pilot.pause()
 
 

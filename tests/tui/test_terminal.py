@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -101,7 +102,7 @@ def test_a_terminal_that_goes_away_ends_the_browser(sample: Path) -> None:
     os.close(theirs)
     assert os.read(ours, 1)
     os.close(ours)
-    process.wait(30)
+    assert process.wait(30) == -signal.SIGHUP
 
 
 def test_the_editor_opens_at_the_source(terminal: Terminal, sample: Path, tmp_path: Path) -> None:

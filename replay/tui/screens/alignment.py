@@ -60,7 +60,7 @@ class AlignmentScreen(RunScreen):
 
     def on_mount(self) -> None:
         """The tasks have the focus."""
-        self.table.focus()
+        self.set_focus(self.table)
 
     def reload(self) -> None:
         """Read what alignments there are."""

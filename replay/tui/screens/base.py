@@ -24,6 +24,7 @@ class RunScreen(Screen[None]):
     """A screen over the run."""
 
     NAME: ClassVar[str] = ""
+    AUTO_FOCUS = None  # each screen says which of its parts is first
     PURPOSE: ClassVar[str] = ""
     """One sentence for the help."""
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -32,6 +33,10 @@ class RunScreen(Screen[None]):
     ]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-low"), (34, "-high")]  # noqa: RUF012
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen = -1
 
     def compose(self) -> ComposeResult:
         """Top line, what the screen holds, the keys, and the word that there is not enough room."""
@@ -75,6 +80,12 @@ class RunScreen(Screen[None]):
         """What was missed while another screen was shown."""
         if self.is_current:  # Textual also says so to a screen that is only being made ready
             self.tell_state()
+            self.reload_if_changed()
+
+    def reload_if_changed(self) -> None:
+        """Read again what is shown, unless nothing was written since."""
+        if self._seen != self.browser.changes:
+            self._seen = self.browser.changes
             self.reload()
 
     def tell_state(self) -> None:

@@ -46,20 +46,21 @@ class CallsScreen(RunScreen):
 
     def on_mount(self) -> None:
         """The list has the focus."""
-        self.table.focus()
+        self.set_focus(self.table)
 
     def show(self, text: str) -> None:
         """Show the calls that a filter matches."""
         self._started = True
         self.query_one(FilterLine).put(text)
-        self.table.focus()
+        self.set_focus(self.table)
 
     def reload(self) -> None:
         """Read the list again, from where it stands."""
         if self._started:
             self.table.refresh_calls()
-        else:
-            self.show("")
+        else:  # leaves the filter line alone: someone may be typing there already
+            self._started = True
+            self.table.show(self.filter)
 
     @on(FilterLine.Applied)
     def applied(self, message: FilterLine.Applied) -> None:

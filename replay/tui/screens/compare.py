@@ -59,7 +59,7 @@ class CompareScreen(RunScreen):
 
     def on_mount(self) -> None:
         """The tasks have the focus; another run is compared with at once, where one was named."""
-        self.table.focus()
+        self.set_focus(self.table)
 
     def reload(self) -> None:
         """Read again what there is to compare."""

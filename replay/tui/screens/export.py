@@ -61,7 +61,7 @@ class ExportScreen(ModalScreen[Export | None]):
 
     def on_mount(self) -> None:
         """Begin with the list."""
-        self.query_one(OptionList).focus()
+        self.set_focus(self.query_one(OptionList))
 
     @on(OptionList.OptionHighlighted)
     def highlighted(self, event: OptionList.OptionHighlighted) -> None:
@@ -72,7 +72,7 @@ class ExportScreen(ModalScreen[Export | None]):
     @on(OptionList.OptionSelected)
     def chosen(self) -> None:
         """Now the file."""
-        self.query_one(Input).focus()
+        self.set_focus(self.query_one(Input))
 
     @on(Input.Submitted)
     def submitted(self) -> None:

@@ -45,7 +45,7 @@ class HelpScreen(ModalScreen[None]):
         page.border_title = plain(f"Keys: {self._about.NAME}")
         page.border_subtitle = plain("Escape closes")
         page.show(self._page)
-        page.focus()
+        self.set_focus(page)
 
     def _page(self, width: int, styles: Palette) -> list[Row]:
         writer = Writer(width, styles)

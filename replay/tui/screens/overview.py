@@ -66,7 +66,7 @@ class OverviewScreen(RunScreen):
     def on_mount(self) -> None:
         """Start with the models."""
         self._show_panel(0)
-        self.query_one("#models").focus()
+        self.set_focus(self.query_one("#models"))
 
     def on_resize(self) -> None:
         """Few lines or columns: one breakdown at a time."""
@@ -145,7 +145,7 @@ class OverviewScreen(RunScreen):
     def action_panel(self, by: int) -> None:
         """Another breakdown."""
         self._show_panel((self._shown + by) % len(_NAMES))
-        self.query_one(f"#{_NAMES[self._shown]}").focus()
+        self.set_focus(self.query_one(f"#{_NAMES[self._shown]}"))
 
     def _show_panel(self, place: int) -> None:
         self._shown = place

@@ -83,7 +83,7 @@ class TrajectoryScreen(RunScreen):
 
     def on_mount(self) -> None:
         """The graph has the focus."""
-        self.dag.focus()
+        self.set_focus(self.dag)
 
     # --- what to show
 
@@ -97,7 +97,7 @@ class TrajectoryScreen(RunScreen):
         if position is None and ordinal is not None:
             position = next((call.position for call in stored.calls if call.ordinal == ordinal), None)
         self._draw(position or self._first_failure())
-        self.dag.focus()
+        self.set_focus(self.dag)
 
     def reload(self) -> None:
         """The run grew: the same trajectory, with the verdicts that there are now."""

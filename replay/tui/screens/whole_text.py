@@ -45,7 +45,7 @@ class WholeTextScreen(ModalScreen[None]):
 
     def on_mount(self) -> None:
         """Begin at the beginning."""
-        self.query_one(TextPage).focus()
+        self.set_focus(self.query_one(TextPage))
         self._turn()
 
     def action_turn(self, by: int) -> None:

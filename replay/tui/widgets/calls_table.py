@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from replay.tui.app import BrowseApp
 
 _KEPT_LINES = 2000
+_PAUSE = 0.2
+"""Seconds between two looks at a list that is still being read."""
 
 
 class CallsTable(RowList):
@@ -102,7 +104,7 @@ class CallsTable(RowList):
 
     @work(thread=True, exclusive=True, group="calls")
     def _read(self, wanted: Filter, order: Order, descending: bool, refresh: bool) -> None:
-        worker, began = get_current_worker(), time.perf_counter()
+        worker, began, due = get_current_worker(), time.perf_counter(), 0.0
         ids, kinds = array("I"), array("I")
         with self.browser.session.aside() as run:
             if run is None:
@@ -114,12 +116,13 @@ class CallsTable(RowList):
                     kinds.extend(mark[1] for mark in chunk)
                     if worker.is_cancelled:
                         return
-                    if not refresh:
+                    if not refresh and time.perf_counter() >= due:
+                        due = time.perf_counter() + _PAUSE
                         self.app.call_from_thread(self._arrived, ids, kinds, began, complete=False)
-            except sqlite3.OperationalError:
-                if worker.is_cancelled:
-                    return
-                raise
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+                    raise
+                return  # another question took the place of this one
             finally:
                 if self._asking is run.connection:
                     self._asking = None

@@ -140,7 +140,7 @@ class FilterLine(Vertical):
         with self.prevent(Input.Changed):
             self.field.value = text
         self.field.cursor_position = len(text)
-        self._apply(finished=False)
+        self._apply(finished=False, anyway=True)
 
     def start(self) -> None:
         """Begin to type."""
@@ -190,7 +190,7 @@ class FilterLine(Vertical):
         if self.field.has_focus:
             self._apply(finished=False)
 
-    def _apply(self, *, finished: bool) -> bool:
+    def _apply(self, *, finished: bool, anyway: bool = False) -> bool:
         mistake = self.query_one("#mistake", Static)
         text = (self.field.value if finished else self._finished_part()).strip()
         try:
@@ -200,7 +200,7 @@ class FilterLine(Vertical):
             mistake.update(str(error))
             return False
         mistake.display = False
-        if finished or text != self._applied or not self.field.has_focus:
+        if finished or anyway or text != self._applied:
             self._applied = text
             self.post_message(self.Applied(parsed, finished))
         return True
