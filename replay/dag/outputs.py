@@ -10,50 +10,23 @@ from replay.dag.mentions import is_path, paths_in
 from replay.dag.pointers import leaves, parts
 from replay.records import Answer, Call, RpcError, ToolResult, TransportFault, texts_of
 
-__all__ = ["failed_visibly", "is_maker", "outputs_of", "rewrites", "words_of_tool"]
+__all__ = ["failed_visibly", "is_maker", "makes_part", "outputs_of", "rewrites", "words_of_tool"]
 
 _MAKERS: Final = frozenset(
-    [
-        "create",
-        "write",
-        "save",
-        "make",
-        "mkdir",
-        "new",
-        "download",
-        "export",
-        "generate",
-        "render",
-        "crop",
-        "draw",
-        "convert",
-        "copy",
-        "move",
-        "rename",
-        "put",
-        "upload",
-        "store",
-        "init",
-        "clone",
-        "capture",
-        "screenshot",
-        "touch",
-        "build",
-        "compile",
-        "merge",
-        "split",
-        "resize",
-        "annotate",
-        "dump",
-        "record",
-        "edit",
-        "update",
-        "append",
-        "insert",
-        "add",
-        "open_or_create",
-    ]
+    """
+    create write save make mkdir new download export generate render copy move rename put upload store init clone
+    capture screenshot touch build compile dump record
+    """.split()  # noqa: SIM905 a list would take a line a word
 )
+_PARTS: Final = frozenset(
+    """
+    worksheet sheet chart table pivot row rows column columns cell cells range formula formatting slide shape textbox
+    branch commit tag issue comment review label milestone event page block paragraph heading
+    """.split()  # noqa: SIM905
+)
+"""What is made inside a file, a repository or another thing that must be there before."""
+_TAKES_OUT: Final = frozenset(["save", "export", "download", "render", "capture", "screenshot", "generate"])
+"""A part becomes a file of its own by these."""
 _NAMERS: Final = frozenset(["create", "add", "new", "init", "make", "register", "define", "insert", "upsert"])
 _WHOLE: Final = frozenset(["save", "export", "download", "mkdir", "clone", "generate", "render"])
 _CREATES: Final = frozenset(["create", "write", "new", "make", "init"])
@@ -61,9 +34,13 @@ _CONTAINERS: Final = frozenset(
     ["file", "workbook", "document", "presentation", "directory", "folder", "database", "repository", "project"]
 )
 _INPUT_KEYS: Final = re.compile(r"(^|_)(in|input|source|src|from|template|image_source|old)(_|$)|^input|^source", re.I)
-_OUTPUT_KEYS: Final = re.compile(
-    r"(^|_)(out|output|dest|destination|target|save|to|new)(_|$)|^(output|dest|save)", re.I
-)
+_OUTPUT_KEYS: Final = re.compile(r"(^|_)(out|output|dest|destination|save)(_|$)|^(output|dest|save)", re.I)
+_MADE_KEYS: Final = re.compile(r"(^|_)(target|to|new)(_|$)|(path|file|name|uri)s?$", re.I)
+_DIRECTORY_KEYS: Final = re.compile(r"(^|_)(dir|directory|folder)(_|$)|(dir|directory|folder)$", re.I)
+_REPOSITORY_KEYS: Final = re.compile(r"(^|_)(repo|repository|project)(_|$)|^(repo|project)", re.I)
+_PLACE_KEYS: Final = re.compile(r"(^|_)(workspace|root|cwd|base|working|work|parent)(_|$)|^(root|base|working)", re.I)
+_DIRECTORY_WORDS: Final = frozenset(["directory", "directories", "folder", "dir", "mkdir"])
+_REPOSITORY_WORDS: Final = frozenset(["init", "clone", "repository", "repo", "project"])
 _NAME_KEY: Final = re.compile(r"(?P<noun>\w*?)_?(?:id|key|name|slug)", re.IGNORECASE)
 _RUNNERS: Final = re.compile(r"execute|run|command|shell|bash|terminal|python|script|eval", re.I)
 _WRITES: Final = re.compile(
@@ -102,12 +79,32 @@ def outputs_of(call: Call) -> Iterator[tuple[str, str]]:
             continue
         text = value.strip()
         if is_path(text):
-            if _OUTPUT_KEYS.search(key) or (words & _MAKERS and not _INPUT_KEYS.search(key)):
+            if _is_made_path(key, words):
                 yield pointer, text.rstrip("/")
         elif words & _NAMERS and _names_what_is_made(key, words) and len(text) >= 4:
             yield pointer, text
         elif runs and _WRITES.search(value):
             yield from ((pointer, path.rstrip("/")) for path in dict.fromkeys(paths_in(value)))
+
+
+def makes_part(call: Call) -> bool:
+    """Whether a tool makes something inside a file or another thing that must be there before."""
+    return bool(words_of_tool(call) & _PARTS)
+
+
+def _is_made_path(key: str, words: frozenset[str]) -> bool:
+    """Whether a tool makes what a path argument names, rather than works on it or in it."""
+    if _OUTPUT_KEYS.search(key):
+        return True
+    if not words & _MAKERS or _INPUT_KEYS.search(key) or _PLACE_KEYS.search(key):
+        return False
+    if words & _PARTS and not words & _TAKES_OUT:
+        return False
+    if _DIRECTORY_KEYS.search(key):
+        return bool(words & _DIRECTORY_WORDS)
+    if _REPOSITORY_KEYS.search(key):
+        return bool(words & _REPOSITORY_WORDS)
+    return _MADE_KEYS.search(key) is not None
 
 
 def _names_what_is_made(key: str, words: frozenset[str]) -> bool:

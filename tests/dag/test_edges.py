@@ -258,3 +258,40 @@ def test_an_answer_that_repeats_itself_is_read_to_its_end(build: Build, unit: st
     text = unit * (100_000 // len(unit))
     trajectory = build(("x/get", {}, text), ("x/find", {"text": text[:50_000]}, f"{text}!"))
     assert infer_edges(trajectory) is not None
+
+
+@pytest.mark.parametrize(
+    ("tool", "key"),
+    [
+        ("git/git_add", "repo_path"),
+        ("git/git_commit", "repo_path"),
+        ("git/git_create_branch", "repo_path"),
+        ("fs/write_file", "directory"),
+        ("fs/save_file", "workspace"),
+        ("fs/create_file", "source_path"),
+        ("excel/create_worksheet", "filepath"),
+        ("ppt/open_presentation", "file_path"),
+        ("lists/add_item", "path"),
+    ],
+)
+def test_a_path_that_a_tool_works_on_is_no_output(build: Build, tool: str, key: str) -> None:
+    path = "/srv/kx91/thing"
+    assert not pairs(build((tool, {key: path}, "ok"), ("x/look", {"path": path}, "ok")))
+
+
+@pytest.mark.parametrize(
+    ("tool", "key"),
+    [
+        ("git/git_init", "repo_path"),
+        ("fs/create_directory", "path"),
+        ("fs/create_folder", "folder"),
+        ("fs/write_file", "filePath"),
+        ("fs/move_file", "destination"),
+        ("fs/copy_file", "target_path"),
+        ("img/crop", "output_path"),
+        ("charts/generate_chart", "filename"),
+    ],
+)
+def test_a_path_that_a_tool_makes_is_an_output(build: Build, tool: str, key: str) -> None:
+    path = "/srv/kx91/thing"
+    assert ("s1c1", "s2c1", path) in pairs(build((tool, {key: path}, "ok"), ("x/look", {"path": path}, "ok")))
