@@ -6,21 +6,63 @@ gave is no data edge; yet everything that works on the file fails with it.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from replay.dag.mentions import is_path
-from replay.dag.outputs import is_maker, outputs_of, words_of_tool
-from replay.dag.pointers import leaves
+from replay.dag.outputs import is_maker, makes_part, outputs_of, words_of_tool
+from replay.dag.pointers import leaves, parts
 from replay.dag.roots import ancestors
-from replay.records import Call, Trajectory
+from replay.records import Call, DataEdge, Outcome, Trajectory, texts_of
 
-__all__ = ["cause_links"]
+__all__ = ["cause_links", "passes_failure_on"]
 
-_CREATES: Final = frozenset(
-    ["create", "new", "init", "make", "open", "start", "clone", "download", "mkdir", "add", "load"]
+_MAKERS: Final = frozenset(
+    [
+        "create",
+        "new",
+        "make",
+        "write",
+        "save",
+        "init",
+        "generate",
+        "upload",
+        "copy",
+        "move",
+        "clone",
+        "download",
+        "mkdir",
+    ]
 )
+_STARTERS: Final = frozenset(["create", "new", "make", "init", "clone", "download", "mkdir"])
+"""Words of tools that need nothing to be there."""
+_HOLDERS: Final = frozenset(["add", "open", "start", "load"])
+"""Words of tools that take up what is there; they make it for later calls only under the very same parameter."""
+_PATH_KEY: Final = re.compile(r"(path|file|filename|uri)$", re.IGNORECASE)
+_NAME_KEY: Final = re.compile(r"(?P<noun>\w*?)_?(?:id|name)", re.IGNORECASE)
+_THERE_ALREADY: Final = re.compile(r"already exist|file exists|EEXIST", re.IGNORECASE)
+_LOOKED_AT: Final = 4000
+_CALLED_IN_VAIN: Final = frozenset([Outcome.UNKNOWN_TOOL, Outcome.ILLEGAL_FORMAT])
+
+
+def passes_failure_on(producer: Call, outcome: Outcome, edges: Iterable[DataEdge]) -> bool:
+    """Whether a call with this outcome can have failed because an earlier one, which failed, did not do its work.
+
+    Only what is missing can be missing on another's account. A call that failed otherwise did so by itself, unless it
+    took a value from the failed call's answer.
+
+    Args:
+        producer: the earlier call.
+        outcome: of the later call.
+        edges: the data edges between the two.
+    """
+    if outcome in _CALLED_IN_VAIN:
+        return False
+    if any(edge.producer_place == "answer" for edge in edges):
+        return True
+    return outcome is Outcome.NOT_FOUND and not _was_there_already(producer)
 
 
 def cause_links(trajectory: Trajectory) -> dict[str, tuple[str, ...]]:
@@ -29,23 +71,60 @@ def cause_links(trajectory: Trajectory) -> dict[str, tuple[str, ...]]:
     Only of use between calls that failed: a maker that succeeded explains nothing.
     """
     makers: dict[str, list[str]] = defaultdict(list)
-    nameless: dict[str, list[str]] = defaultdict(list)
+    nameless: dict[str, list[Call]] = defaultdict(list)
     links: dict[str, tuple[str, ...]] = {}
     for step in trajectory.steps:
         for call in step.calls:
-            named = _names(call)
-            found = [position for name in named for place in _with_above(name) for position in makers.get(place, ())]
-            starts_anew = is_maker(call) and bool(words_of_tool(call) & _CREATES)
-            if not found and not starts_anew and (named or not words_of_tool(call) & _CREATES):
-                found = nameless[_family(call)]
+            found = [position for name in _names(call) for place in _with_above(name) for position in makers[place]]
+            if not found and not (is_maker(call) and words_of_tool(call) & _STARTERS):
+                found = [maker.position for maker in nameless[_family(call)] if _names_what_was_lost(call, maker)]
             if found:
                 links[call.position] = tuple(dict.fromkeys(found))
         for call in step.calls:
             for _, value in outputs_of(call):
                 makers[value].append(call.position)
-            if words_of_tool(call) & _CREATES and not _names(call):
-                nameless[_family(call)].append(call.position)
+            if words_of_tool(call) & (_MAKERS | _HOLDERS) and not _names(call):
+                nameless[_family(call)].append(call)
     return links
+
+
+def _names_what_was_lost(call: Call, maker: Call) -> bool:
+    """Whether an argument of a call is what a maker, which named nothing, was to be given."""
+    if not words_of_tool(maker) & _MAKERS:
+        return any(is_path(value) and _asks_for(maker, key) for key, value in _named_values(call))
+    return any(
+        (is_path(value) and _PATH_KEY.search(key) is not None and not makes_part(maker))
+        or _is_name_of(key, call, maker)
+        for key, value in _named_values(call)
+    )
+
+
+def _is_name_of(key: str, call: Call, maker: Call) -> bool:
+    """`presentation_id` names what create_presentation makes; a bare `id` does in a tool that is about the same."""
+    match = _NAME_KEY.fullmatch(key)
+    if match is None:
+        return False
+    things = words_of_tool(maker) - _MAKERS
+    noun = match["noun"].lower()
+    return noun in things if noun else bool(things & words_of_tool(call) - {(maker.server or "").lower()})
+
+
+def _asks_for(maker: Call, key: str) -> bool:
+    """Whether a call was given a parameter of this name, or was told that it lacks it."""
+    told = " ".join(text[:_LOOKED_AT] for text in texts_of(maker.answer)) if maker.answer is not None else ""
+    return key in (maker.arguments or {}) or re.search(rf"\b{re.escape(key)}\b", told) is not None
+
+
+def _was_there_already(maker: Call) -> bool:
+    return maker.answer is not None and any(_THERE_ALREADY.search(text[:_LOOKED_AT]) for text in texts_of(maker.answer))
+
+
+def _named_values(call: Call) -> Iterator[tuple[str, str]]:
+    """The names of parameters with the texts that they hold."""
+    for pointer, value in leaves(call.arguments or {}, enter_texts=False):
+        key = next((part for part in reversed(parts(pointer)) if not part.isdecimal()), "")
+        if isinstance(value, str) and key and value.strip():
+            yield key, value.strip()
 
 
 def _names(call: Call) -> tuple[str, ...]:

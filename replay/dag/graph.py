@@ -8,9 +8,9 @@ from itertools import combinations
 
 import networkx as nx
 
-from replay.dag.causes import cause_links
+from replay.dag.causes import cause_links, passes_failure_on
 from replay.dag.edges import infer_edges
-from replay.records import DataEdge, Outcome, Trajectory
+from replay.records import Call, DataEdge, Outcome, Trajectory
 
 __all__ = ["Graph"]
 
@@ -94,10 +94,22 @@ class Graph:
         while open_:
             current = open_.pop()
             for before in (*self.digraph.predecessors(current), *self._causes.get(current, ())):
-                if before in failed and before not in seen:
+                if (
+                    before in failed
+                    and before not in seen
+                    and self._explains(before, current, failed.get(current, Outcome.NOT_FOUND))
+                ):
                     seen.add(before)
                     open_.append(before)
         return min(seen - {position}, key=self._order.__getitem__, default=None)
+
+    def _explains(self, before: str, current: str, outcome: Outcome) -> bool:
+        edges = (edge for edge in self.into(current) if edge.producer == before)
+        return passes_failure_on(self._calls[before], outcome, edges)
+
+    @cached_property
+    def _calls(self) -> dict[str, Call]:
+        return {call.position: call for call in self.trajectory.calls()}
 
     @cached_property
     def _into(self) -> dict[str, tuple[DataEdge, ...]]:

@@ -1,11 +1,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
+
+import pytest
 
 from replay.dag import Graph, render_text, to_dot, to_mermaid
 from replay.records import DataEdge, Outcome, Trajectory
 
 Build = Callable[..., Trajectory]
+
+BAD, GONE = Outcome.INVALID_ARGUMENTS, Outcome.NOT_FOUND
+REVISION = {"repo_path": "/r", "revision": "nowhere"}
+BRANCH = {"repo_path": "/r", "branch_name": "main"}
 
 
 def edge(producer: str, consumer: str) -> DataEdge:
@@ -99,6 +106,54 @@ def test_a_failed_maker_is_the_cause_though_the_question_gave_the_path(build: Bu
     )
     failed = {f"s{n}c1": Outcome.NOT_FOUND for n in range(1, 4)}
     assert Graph(trajectory).root_cause("s3c1", failed) == "s1c1"
+
+
+@pytest.mark.parametrize(
+    ("first", "answer", "second", "outcome"),
+    [
+        (("everything/add", {"a": 1}), "b is required", ("everything/annotatedMessage", {"messageType": "x"}), BAD),
+        (
+            ("everything/add", {"a": 1}),
+            "b is required",
+            ("everything/nope", {"path": "/a/b.txt"}),
+            Outcome.UNKNOWN_TOOL,
+        ),
+        (("everything/add", {"a": 1}), "b is required", ("everything/add", {"a": "x"}), BAD),
+        (("git/git_add", {"repo_path": "/r", "files": ["a.txt"]}), "no such file", ("git/git_show", REVISION), GONE),
+        (
+            ("git/git_add", {"repo_path": "/r", "files": ["a.txt"]}),
+            "no such file",
+            ("git/git_create_branch", BRANCH),
+            BAD,
+        ),
+        (("git/git_create_branch", {}), "required", ("git/git_show", REVISION), GONE),
+        (("fs/create_directory", {"path": "/w/d"}), "already exists", ("fs/read", {"path": "/w/d/a", "head": 1}), BAD),
+        (("fs/create_directory", {"path": "/w/d"}), "d already exists", ("fs/read", {"path": "/w/d/a"}), GONE),
+        (("fs/create_directory", {"path": "/w/d"}), "not allowed", ("fs/read", {"path": "/w/d/a", "head": 1}), BAD),
+        (("excel/create_workbook", {}), "filepath is required", ("excel/read", {"filepath": "/w/a.xlsx"}), BAD),
+        (("excel/create_workbook", {}), "filepath is required", ("excel/read", {"sheet": "One"}), GONE),
+        (("excel/create_workbook", {}), "filepath is required", ("fs/read", {"filepath": "/w/a.xlsx"}), GONE),
+        (("ppt/open_presentation", {}), "deck is required", ("ppt/read", {"file_path": "/w/a.pptx"}), GONE),
+    ],
+)
+def test_a_failure_that_nothing_absent_explains_has_no_root_cause(
+    build: Build, first: Any, answer: str, second: Any, outcome: Outcome
+) -> None:
+    trajectory = build((*first, answer), (*second, "no"))
+    assert Graph(trajectory).root_cause("s2c1", {"s1c1": BAD, "s2c1": outcome}) is None
+
+
+def test_a_tool_that_opens_is_a_cause_under_the_very_parameter_that_it_lost(build: Build) -> None:
+    trajectory = build(
+        ("ppt/open_presentation", {}, "file_path is a required property"),
+        ("ppt/read", {"file_path": "/w/a.pptx"}, "no"),
+    )
+    assert Graph(trajectory).root_cause("s2c1", {"s1c1": BAD, "s2c1": GONE}) == "s1c1"
+
+
+def test_a_value_from_a_failed_answer_is_a_cause_of_any_failure(build: Build) -> None:
+    trajectory = build(("x/open", {}, "failed, see zk81qv"), ("x/get", {"id": "zk81qv"}, "bad id"))
+    assert Graph(trajectory).root_cause("s2c1", {"s1c1": GONE, "s2c1": BAD}) == "s1c1"
 
 
 def test_edges_of_the_file_are_kept(build: Build) -> None:
