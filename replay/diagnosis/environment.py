@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -44,7 +45,7 @@ def _unavailable(case: Case, position: str) -> tuple[str, str, str | None]:
     return (
         "server-did-not-start",
         f"Server {_server(case, position)} did not start, so the call could not be re-issued: {why}.{tail}",
-        "Try it with: replay servers --servers servers.yaml",
+        f"Try it with: replay servers check {shlex.quote(plain(case.rows[position].server or 'NAME'))}",
     )
 
 
@@ -118,11 +119,30 @@ def _withheld(case: Case, position: str) -> tuple[str, str, str | None]:
 def _state_gap(case: Case, position: str) -> tuple[str, str, str | None]:
     gap = case.rows[position].gap
     before = f"{gap} before it" if gap else "a call before it"
+    happened, suggestion = _of_gap(case, gap) if gap else ("did not happen again as recorded", None)
     return (
         "state-gap",
-        f"The call failed on replay, but {before} could not be re-issued and may have made what it needs.",
-        f"Make {gap or 'that call'} replayable: add its server to the fleet, or allow its effects.",
+        f"The call failed on replay, but {before} {happened} and may have made what it needs.",
+        suggestion,
     )
+
+
+def _of_gap(case: Case, gap: str) -> tuple[str, str | None]:
+    """What became of the call that left the gap, and how it is closed."""
+    row = case.rows.get(gap)
+    if row is None:
+        return "was not re-issued", f"Judge {gap} too: run classify without --only."
+    server = row.server or ""
+    if row.reason is Reason.WITHHELD or "withheld" in row.findings:
+        allow = f"Let {gap} be re-issued: --allow-effects {shlex.quote(plain(server))}."
+        lacking = f"Run classify with a fleet file that has the server of {gap}."
+        return "was not re-issued", allow if server in case.servers else lacking
+    if row.outcome is not Outcome.INCONCLUSIVE or row.reason is None:
+        return "did not happen again as recorded", f"See what became of {gap}; this call can only be judged after it."
+    if row.rule == "registry.local-tool":
+        return "is a call of the harness's own tool, which cannot be re-issued,", None
+    suggestion = None if row.reason is Reason.STATE_GAP else _SAYINGS[row.reason](case, gap)[2]
+    return _GAPS[row.reason], f"First {gap}: {suggestion}" if suggestion else f"See what became of {gap} first."
 
 
 def _interrupted(case: Case, position: str) -> tuple[str, str, str | None]:
@@ -131,6 +151,20 @@ def _interrupted(case: Case, position: str) -> tuple[str, str, str | None]:
         "The replay was cut off after the call had been sent; it has effects, so it is not sent twice.",
         "Start over with --fresh, if sending it again does no harm.",
     )
+
+
+_GAPS: Final[dict[Reason, str]] = {
+    Reason.SERVER_UNAVAILABLE: "could not be re-issued (its server did not start)",
+    Reason.NOT_IN_FLEET: "could not be re-issued (its server is not in the fleet)",
+    Reason.TIMEOUT: "timed out",
+    Reason.RATE_LIMITED: "was refused by a rate limit",
+    Reason.UNAUTHORIZED: "lacked credentials",
+    Reason.NETWORK: "met no network",
+    Reason.SERVER_FAULT: "met a fault of its server",
+    Reason.INTERRUPTED: "was cut off",
+    Reason.STATE_GAP: "stands behind a state gap itself",
+    Reason.WITHHELD: "was not re-issued",
+}
 
 
 def _said(case: Case, position: str) -> str:

@@ -48,10 +48,15 @@ def _worst_tools(calls: Sequence[Diagnosed]) -> Iterator[Finding]:
 
 def _worst_server(calls: Sequence[Diagnosed]) -> Iterator[Finding]:
     servers = _grouped(calls, lambda call: call.row.server)
-    failed = {name: [call for call in group if call.row.outcome in FAILURES] for name, group in servers.items()}
+    failed = {name: [call for call in group if _is_root(call)] for name, group in servers.items()}
     worst = max(failed, key=lambda name: len(failed[name]), default=None)
     if worst is not None and len(failed[worst]) >= _FEWEST:
         yield _worst("failing-server", f"Server {quoted(worst)}", failed[worst], servers[worst])
+
+
+def _is_root(call: Diagnosed) -> bool:
+    """Whether a call failed, and not because one before it had."""
+    return call.row.outcome in FAILURES and call.row.caused_by is None
 
 
 def _worst(kind: str, subject: str, failed: Sequence[Diagnosed], group: Sequence[Diagnosed]) -> Finding:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from replay.alignment.reference import read_reference
 from replay.diagnosis import findings_of_run, findings_of_trajectory
+from replay.diagnosis.environment import environment_findings
+from replay.diagnosis.survey import diagnosed_calls
 from replay.formats import open_file
 from replay.runfile import Run
 from tests.runs import call, case_of, failed, make_run, schema, server, write_trajectory
@@ -94,6 +99,46 @@ def test_the_worst_tool_and_server_are_named_with_their_commonest_cause(tmp_path
         found = {one.kind: one for one in findings_of_run(run)}
     assert found["failing-tool"].sentence.startswith('Tool "files/read" failed in 6 of 6 calls; most often (2)')
     assert found["failing-server"].details["failed"] == 6
+
+
+def test_failures_that_follow_from_another_do_not_count_against_the_server(tmp_path: Path) -> None:
+    calls = [failed("files/read", {"path": "/w/a.txt"}, MISSING)] * 3
+    file = write_trajectory(tmp_path / "t.trajectory.json", calls)
+    with Run.read(make_run(tmp_path / "run.db", [file], FILES)) as run:
+        known = list(diagnosed_calls(run))
+        followed = replace(known[2], row=known[2].row.model_copy(update={"caused_by": "s1c1"}))
+        found = {one.kind: one for one in findings_of_run(run, [*known[:2], followed])}
+    assert found["failing-server"].details["failed"] == 2
+
+
+@pytest.mark.parametrize(
+    ("gap", "happened", "suggestion"),
+    [
+        ({"outcome": "inconclusive", "reason": "timeout", "rule": "fault.timeout"}, "timed out", "call_timeout"),
+        (
+            {"outcome": "inconclusive", "reason": "server-unavailable"},
+            "(its server did not start)",
+            "replay servers check files",
+        ),
+        ({"outcome": "inconclusive", "reason": "withheld"}, "was not re-issued", "--allow-effects files"),
+        ({"outcome": "success", "findings": ("withheld",)}, "was not re-issued", "--allow-effects files"),
+        ({"outcome": "inconclusive", "reason": "not-in-fleet"}, "not in the fleet", "Add its server to the fleet file"),
+        ({"outcome": "success", "divergence": "environment"}, "did not happen again as recorded", "See what became"),
+    ],
+)
+def test_a_state_gap_says_what_became_of_the_call_before(
+    tmp_path: Path, gap: dict[str, Any], happened: str, suggestion: str
+) -> None:
+    write = call("files/write", {"path": "/w/b", "text": "x"}, "written")
+    case = case_of(tmp_path, [write, failed("files/read", {"path": "/w/b"}, MISSING)], FILES)
+    behind = {"outcome": "inconclusive", "reason": "state-gap", "rule": "replay.state-gap", "gap": "s1c1"}
+    rows = {
+        position: type(row).model_validate(row.model_dump() | (gap if position == "s1c1" else behind))
+        for position, row in case.rows.items()
+    }
+    (finding,) = environment_findings(replace(case, rows=rows), "s2c1")
+    assert happened in finding.sentence
+    assert suggestion in (finding.suggestion or "")
 
 
 def test_a_tool_whose_server_takes_what_its_schema_forbids_is_named(tmp_path: Path) -> None:
