@@ -101,6 +101,10 @@ def _compare(first: _Side, second: _Side) -> Comparison:
     changes = [_change(key, first.calls[key], second.calls[key]) for key in shared]
     standings = _standing(first), _standing(second)
     p_value, words = two_proportions(*standings)
+    metrics = tuple(_metric_changes(first, second))
+    all_alike = len(shared) == len(first.calls) == len(second.calls) and all(one.before == one.after for one in changes)
+    if all_alike and all(one.before == one.after for one in metrics):
+        words = "There is no difference: every call came out as before."
     return Comparison(
         first=standings[0],
         second=standings[1],
@@ -113,7 +117,7 @@ def _compare(first: _Side, second: _Side) -> Comparison:
         new=tuple(_change(key, None, one) for key, one in second.calls.items() if key not in in_common),
         gone=tuple(_change(key, one, None) for key, one in first.calls.items() if key not in in_common),
         tools=tuple(_tools(first, second)),
-        metrics=tuple(_metric_changes(first, second)),
+        metrics=metrics,
         p_value=p_value,
         words=words,
     )

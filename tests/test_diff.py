@@ -63,6 +63,16 @@ def test_better_worse_new_and_gone_calls_are_told_apart(replay: Replay, make: Ma
     assert document["tools"][0]["tool"] == "files/list"
 
 
+def test_a_run_beside_itself_has_no_difference(replay: Replay, make: Make) -> None:
+    run = make("run", t=[GOOD, LOST] * 20)
+    told = replay("diff", run, run).stdout
+    assert "There is no difference" in told
+    assert "chance" not in told
+    assert "0 calls new" in told
+    one = make("one", t=[GOOD])
+    assert "1 call in common" in replay("diff", one, one).stdout
+
+
 def test_fail_on_worse_exits_with_1_and_only_then(replay: Replay, make: Make) -> None:
     before, after = make("before", t=[GOOD, LOST]), make("after", t=[LOST, GOOD])
     done = replay("diff", before, after, "--fail-on", "worse")
@@ -93,7 +103,7 @@ def test_two_models_of_one_run_are_compared_by_trajectory_and_position(
 
 def test_runs_of_two_models_are_compared_where_each_has_one(replay: Replay, make: Make) -> None:
     done = replay("diff", make("before", t=[GOOD]), make("after", model="other", t=[LOST]))
-    assert "1 calls in common: 1 worse" in done.stdout
+    assert "1 call in common: 1 worse" in done.stdout
 
 
 def test_runs_with_nothing_in_common_are_one_clear_line(replay: Replay, make: Make) -> None:

@@ -92,7 +92,8 @@ def reference_faults(faults: Sequence[ReferenceFault]) -> str:
     ]
     if len(faults) > _LISTED:
         shown.append(f"  ... and {len(faults) - _LISTED} more; --json has them all")
-    return "\n".join([f"{len(faults)} calls of the reference are not well formed or do not fit the fleet:", *shown])
+    what = "1 call" if len(faults) == 1 else f"{len(faults)} calls"
+    return "\n".join([f"{what} of the reference not well formed, or not fitting the fleet:", *shown])
 
 
 def sweep_table(model: AlignedModel, rows: Iterable[SweepRow]) -> str:

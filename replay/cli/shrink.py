@@ -138,10 +138,12 @@ def _original(stored: Trajectory, file: str) -> Trajectory:
 
 
 def _say(shrunk: Shrunk, redactor: Redactor) -> None:
+    from replay.diagnosis.words import counted
     from replay.text import one_line
 
     kept = [call.position for call in shrunk.trajectory.calls()]
-    tell(f"{len(kept)} of {shrunk.calls_before} calls after {shrunk.replays} replays: {', '.join(kept)}")
+    calls, replays = counted(shrunk.calls_before, "call"), counted(shrunk.replays, "replay")
+    tell(f"{len(kept)} of {calls} after {replays}: {', '.join(kept)}")
     verdict = shrunk.settled.verdict
     message = one_line(redactor.text(verdict.message), 200)
     tell(f"replayed once more: {shrunk.position} is {verdict.outcome} ({verdict.rule}): {message}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from replay.diagnosis.words import counted
 from replay.records import Outcome
 from replay.records.comparison import Change, Comparison
 from replay.text import one_line
@@ -15,11 +16,12 @@ _MOST: Final = 25
 def difference_text(comparison: Comparison) -> str:
     """What is different: worse first, then better, then what only one side has."""
     first, second = comparison.first, comparison.second
+    common = counted(comparison.common, "call")
     lines = [
-        f"before: {one_line(first.name, 100)}, {first.calls} calls",
-        f"after:  {one_line(second.name, 100)}, {second.calls} calls",
-        f"{comparison.common} calls in common: {len(comparison.worse)} worse, {len(comparison.better)} better",
-        f"{len(comparison.new)} calls new, {len(comparison.gone)} gone",
+        f"before: {one_line(first.name, 100)}, {counted(first.calls, 'call')}",
+        f"after:  {one_line(second.name, 100)}, {counted(second.calls, 'call')}",
+        f"{common} in common: {len(comparison.worse)} worse, {len(comparison.better)} better",
+        f"{counted(len(comparison.new), 'call')} new, {len(comparison.gone)} gone",
         comparison.words,
         *_section("Worse", comparison.worse),
         *_section("New failures", comparison.new_failures),

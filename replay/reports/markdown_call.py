@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 from replay import __version__
 from replay.diagnosis import Case, explains, findings_of_call
+from replay.diagnosis.words import listed, unique
 from replay.outcomes import RULES
+from replay.records import Outcome
 from replay.records.files import CallRow
 from replay.records.finding import Finding
 from replay.reports.md import block, code, details, prose, table
@@ -36,7 +38,7 @@ def call_report(scope: Scope) -> str:
         *_fix(findings),
         *_before(case, position),
         f"## Versions\n\n{versions(case, [row])}",
-        f"## How to reproduce it\n\n{_reproduce(scope, call)}",
+        f"## How to reproduce it\n\n{_reproduce(scope, row, call)}",
     ]
     return "\n\n".join(sections) + "\n"
 
@@ -69,8 +71,14 @@ def versions(case: Case, rows: list[CallRow]) -> str:
         for server in servers
     ]
     mine = f"mcp-replay {code(__version__)}"
+    if not rows:
+        return mine
     if not lines:
-        return f"{mine}; the run knows of no server for this call (it was judged by recorded answers)."
+        how = listed(unique(EVIDENCE[row.evidence] for row in rows))
+        if all(row.evidence in ("format", "registry") for row in rows):
+            return f"{mine}; no server was asked, as {how} decided."
+        whose = "this call" if len(rows) == 1 else "these calls"
+        return f"{mine}; the run knows of no server for {whose}: {how} decided."
     header = ["server in the fleet", "name of itself", "version", "protocol", "digest"]
     return f"{table(header, lines)}\n\n{mine}"
 
@@ -130,7 +138,7 @@ def _rule(case: Case, row: CallRow) -> str:
     if row.caused_by and explains(case, row.caused_by):
         lines.append(f"- Caused by: {code(row.caused_by)}")
     if row.gap:
-        lines.append(f"- State gap: {code(row.gap)} could not be re-issued")
+        lines.append(f"- State gap: {code(row.gap)} did not happen again as recorded")
     return "\n".join(lines)
 
 
@@ -167,7 +175,10 @@ def _before(case: Case, position: str) -> Iterator[str]:
     yield f"## What it depends on\n\nValues of these calls flow into its arguments:\n\n{shown}"
 
 
-def _reproduce(scope: Scope, call: str) -> str:
+def _reproduce(scope: Scope, row: CallRow, call: str) -> str:
+    if row.outcome is Outcome.INCONCLUSIVE:
+        again = f"replay classify {shell(row.file)} --servers servers.yaml --run again.db"
+        return f"There is no failure of the call to show yet. To judge it again:\n\n{block(again, 'sh')}"
     run = shell(str(scope.run.path))
     commands = (
         f"replay shrink {run} --call {shell(call)} --servers servers.yaml -o repro\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from replay.diagnosis import Diagnosed
+from replay.diagnosis.words import counted
 from replay.records import Outcome
 from replay.records.summary import ModelSummary, RootCause
 from replay.reports.markdown_call import finding_lines
@@ -36,7 +37,7 @@ def _headline(models: tuple[ModelSummary, ...]) -> str:
     failed = sum(model.conclusive - model.outcomes[Outcome.SUCCESS] for model in models)
     unjudged = sum(model.outcomes[Outcome.INCONCLUSIVE] for model in models)
     whose = "1 model" if len(models) == 1 else f"{len(models)} models"
-    return f"{calls} calls of {whose}: **{failed} failed**, {unjudged} inconclusive."
+    return f"{counted(calls, 'call')} of {whose}: **{failed} failed**, {unjudged} inconclusive."
 
 
 def _models(models: tuple[ModelSummary, ...]) -> str:

@@ -60,7 +60,7 @@ def _calls(rows: list[CallRow]) -> str:
         ]
         for row in rows[:_MOST_CALLS]
     ]
-    more = f"\n\n*And {len(rows) - _MOST_CALLS} more calls.*" if len(rows) > _MOST_CALLS else ""
+    more = f"\n\n*And {len(rows) - _MOST_CALLS} more.*" if len(rows) > _MOST_CALLS else ""
     return table(["call", "tool", "outcome", "drift", "why"], lines) + more
 
 
@@ -74,7 +74,7 @@ def _failures(diagnosis: Diagnosis, failed: list[CallRow]) -> str:
             f"### {code(row.call)} {code(row.tool or '?', 80)}: {prose(outcome_words(row))}\n\n{said}\n\n{call}"
         )
     if len(failed) > _MOST_FAILURES:
-        parts.append(f"*And {len(failed) - _MOST_FAILURES} more failures.*")
+        parts.append(f"*And {len(failed) - _MOST_FAILURES} more.*")
     return "\n\n".join(parts)
 
 

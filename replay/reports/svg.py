@@ -7,6 +7,7 @@ from typing import Final
 
 from markupsafe import Markup, escape
 
+from replay.diagnosis.words import counted
 from replay.records import Outcome
 from replay.records.summary import ModelSummary
 from replay.reports import Selection
@@ -116,7 +117,8 @@ def _bar(model: ModelSummary, top: float) -> Iterator[str]:
             yield f'<text class="count halo" x="{middle:.2f}" y="{top + 19}" text-anchor="middle">{count}</text>'
         yield "</g>"
         left += width
-    yield f'<text class="mute" x="{_LABEL + _BAR + 10}" y="{top + 18}">{model.calls} calls</text>'
+    calls = counted(model.calls, "call")
+    yield f'<text class="mute" x="{_LABEL + _BAR + 10}" y="{top + 18}">{calls}</text>'
 
 
 def _axis(top: float) -> Iterator[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from replay.dag import Graph
+from replay.diagnosis.words import counted
 from replay.engine import facts_of
 from replay.errors import NoServerReachedError, UsageError
 from replay.interpreter import Fleet, Interpreter
@@ -100,7 +101,8 @@ class _Search:
 
         async def fails(positions: Sequence[str]) -> bool:
             same = await self._fails(part_of(self._whole, [*positions, self._position]))
-            self._tell(f"replay {self._trials.count}: {len(positions) + 1} calls, {'the same' if same else 'not so'}")
+            told = "the same" if same else "not so"
+            self._tell(f"replay {self._trials.count}: {counted(len(positions) + 1, 'call')}, {told}")
             return same
 
         reduction: Reduction[str] = Reduction(fails, self._left)
