@@ -28,11 +28,19 @@ REGISTRY_RULES: dict[str, tuple[str, str]] = {
 }
 """Rule id -> what it says, and a name as an example."""
 
-_PLACEHOLDER = re.compile(
+_LITERAL = re.compile(
     r"[<{\[(]?(?:mcp[_-]?)?server(?:[_-]?name)?[>}\])]?\s*(?:/|__|-|\.|:)\s*[<{\[(]?tool(?:[_-]?name)?[>}\])]?"
-    r"|(?:your|my|the|some|example)[_-](?:server|tool)\b.*|<[^<>]{1,40}>|\{[^{}]{1,40}\}|(?:tool|function)[_-]?name|tool|function",
+    r"|<[^<>]{1,40}>|\{[^{}]{1,40}\}|(?:tool|function)[_-]?name",
     re.IGNORECASE,
 )
+"""What no tool is called anywhere."""
+
+_PLACEHOLDER = re.compile(
+    rf"{_LITERAL.pattern}|(?:your|my|the|some|example)[_-](?:server|tool)\b.*|tool|function", re.IGNORECASE
+)
+"""What stands for a name where the fleet has no such tool."""
+
+_PLACEHOLDER_SAID = '"{name}" is a placeholder, not the name of a tool.'
 _CLOSE, _NEAR, _MOST_NAMES = 82.0, 60.0, 3
 
 
@@ -92,8 +100,6 @@ def judge_registry(call: Call, registry: Registry) -> Judgement | None:
         return _open(
             "registry.local-tool", f"{call.name} is a tool of the harness; no MCP server has it.", Reason.NOT_IN_FLEET
         )
-    if not (registry.known or registry.unavailable or registry.complete):
-        return None
     server, tool = registry.read(call)
     if server is not None and server in registry.unavailable:
         why = registry.unavailable[server]
@@ -106,7 +112,16 @@ def judge_registry(call: Call, registry: Registry) -> Judgement | None:
         near = nearest_names(call.name, tool, registry)
         said = f'No server of the fleet has a tool "{call.name}": names are compared with their case'
         return _none("registry.misspelt", f"{said}; nearest: {', '.join(near)}.", near)
-    return None if exists or unheard or silent else _judge_missing(call, call.name, registry)
+    if exists or unheard:
+        return None
+    return _judge_literal(call, call.name) if silent else _judge_missing(call, call.name, registry)
+
+
+def _judge_literal(call: Call, name: str) -> Judgement | None:
+    """Judge a name where no tools/list is known: a placeholder needs none, unless the recording shows that it ran."""
+    if _LITERAL.fullmatch(name.strip()) is None or _ran_when_recorded(call):
+        return None
+    return _none("registry.placeholder", _PLACEHOLDER_SAID.format(name=name), ())
 
 
 def _is_in_another_case(call: Call, server: str) -> bool:
@@ -145,7 +160,7 @@ def _unknown(name: str, server: str | None, tool: str, registry: Registry, *, kn
     )
     hint = f"; nearest: {', '.join(near)}" if near else ""
     if _PLACEHOLDER.fullmatch(name.strip()):
-        return _none("registry.placeholder", f'"{name}" is a placeholder, not the name of a tool.', ())
+        return _none("registry.placeholder", _PLACEHOLDER_SAID.format(name=name), ())
     holders = [full for full in registry.tool_names() if _bare(full) in (tool, name)]
     bare = tool if server is None else name
     if holders and (server is None or not known_server) and _bare(holders[0]) in (name, bare) and len(holders) == 1:

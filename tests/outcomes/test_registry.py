@@ -110,3 +110,25 @@ def test_a_recording_in_which_the_harness_had_no_such_tool_proves_no_other_fleet
 def test_without_any_list_of_tools_the_registry_is_silent():
     assert _judge("ocr/perform", registry=Registry()) is None
     assert _judge("fs/x", registry=Registry(servers={"fs": Server(name="fs")}, server_names=("fs",))) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["server/tool", "server__tool", "<tool>", "<server>/<tool>", "{tool_name}", "server_name/tool_name"]
+)
+def test_a_literal_placeholder_needs_no_list_of_tools(name):
+    down = Registry(unavailable={"maps": "not found"}, server_names=("maps",))
+    for registry in (Registry(), down):
+        assert _judge(name, registry=registry).rule == "registry.placeholder"
+        assert _judge(name, "Unknown tool", registry=registry).rule == "registry.placeholder"
+        assert _judge(name, "It is 12:00.", registry=registry) is None
+
+
+@pytest.mark.parametrize("name", ["my-server/echo", "example-server/tool", "function", "tool", "tool/server", "a<b>"])
+def test_a_name_that_a_server_may_have_is_no_placeholder_by_itself(name):
+    assert _judge(name, registry=Registry()) is None
+
+
+def test_a_tool_of_that_name_that_exists_is_no_placeholder():
+    registry = Registry(servers={"server": Server(name="server", digest="d", tools=(Tool(name="tool"),))})
+    assert _judge("server/tool", registry=registry) is None
+    assert _judge("server/tool", registry=Registry(server_names=("server",), unavailable={"maps": "x"})) is None
