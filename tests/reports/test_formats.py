@@ -151,3 +151,14 @@ def test_two_selections_do_not_go_together(replay: Replay, run_path: Path) -> No
     done = replay("report", run_path, "--call", "task-1:s1c1", "--model", "gpt")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
+
+
+def test_a_call_that_was_not_judged_by_a_failure_gets_no_shrink_and_no_recorded_answers(tmp_path: Path) -> None:
+    calls = [call("nowhere/x", {"a": 1}, "fine"), {"raw": "<tool_call>{", "unreadable": "call"}]
+    file = write_trajectory(tmp_path / "odd.trajectory.json", calls)
+    with Run.read(make_run(tmp_path / "odd.db", [file], server("files", list=schema("path")))) as run:
+        unjudged = render(run, "markdown", call="odd:s1c1")
+        illegal = render(run, "markdown", call="odd:s2c1")
+    assert "replay shrink" not in unjudged
+    assert "replay shrink" in illegal
+    assert "no server was asked, as the form of the call decided" in illegal
