@@ -183,7 +183,7 @@ def _shape(text: str, mentions: Mentions, tool: Tool | None) -> Basis | None:
         return None
     if PREFIX.match(stripped) or FRAME.match(stripped) or (not stores and _is_bare(stripped, mentions)):
         return "prefix"
-    if _doubts_itself(stripped) or (not stores and _lacks_a_client(stripped)):
+    if _doubts_itself(stripped) or (not stores and not asks_a_question(mentions) and _lacks_a_client(stripped)):
         return "sentence"
     return "sentence" if _is_report(stripped, text, mentions, stores=stores) else None
 

@@ -42,9 +42,9 @@ NEEDS_A_CLIENT = any_of(
     r"[^\w\n]{0,4}(?:for )?(?:method )?['\"`]?(?:sampling/createMessage|elicitation/create|roots/list)\b",
     r"\b(?:sampling/createMessage|elicitation/create|roots/list)\b['\"`]?:? (?:request )?(?:(?:is|was|are) )?"
     r"(?:not (?:supported|available|implemented|enabled|handled|found|allowed)|unsupported|method not found)",
-    r"\b(?:client|host|session)\b.{0,30}\b(?:(?:does|do|did)(?: not|n't) (?:support|have|declare|advertise|offer"
+    r"\b(?:client|host)\b.{0,30}\b(?:(?:does|do|did)(?: not|n't) (?:support|have|declare|advertise|offer"
     r"|provide|implement|allow)|lacks|has no|cannot handle|without)\b (?:\S{1,20} ){0,4}"
-    r"(?:sampling|elicitations?|roots)\b",
+    r"(?:sampling|elicitations?|(?<!square )roots(?=\W{0,3}$| \())\b",
     r"\b(?:sampling|elicitation|roots)(?: \w{1,20}){0,2} (?:(?:is|are) )?(?:not (?:supported|available|implemented"
     r"|enabled)|unsupported|unavailable)(?:\W{0,3}$"
     r"| (?:by|in|on) (?:the |this |your )?(?:\w{1,20} )?(?:client|host)\b)",

@@ -76,6 +76,8 @@ def test_what_a_client_would_have_had_to_do_is_not_held_against_the_call(text):
     [
         ("Dataset t does not support sampling", "invalid_arguments"),
         ("Sampling not supported for column b", "invalid_arguments"),
+        ("The host works without square roots", "invalid_arguments"),
+        ("The session has no roots", "invalid_arguments"),
         ("Method not found: get_item", "unknown_tool"),
         ("Client Ann does not exist", "not_found"),
     ],
