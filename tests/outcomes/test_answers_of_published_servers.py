@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -56,12 +55,3 @@ def test_a_recording_that_lost_the_error_flag_is_judged_like_the_answer_it_was_m
         total += 1
         same += live.outcome == recorded.outcome
     assert same / total >= 0.97
-
-
-def test_ten_thousand_small_answers_take_about_a_second():
-    cases = [(_call(case), ANSWER.validate_python(case["answer"])) for case in CASES]
-    started = time.perf_counter()
-    for n in range(10_000):
-        call, answer = cases[n % len(cases)]
-        judge_answer(call, answer, evidence="recorded")
-    assert time.perf_counter() - started < 6, "an order of magnitude over what it takes on a quiet machine"

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import statistics
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -286,21 +284,3 @@ def test_one_line_on_stderr_says_what_was_recorded(output: Path, tmp_path: Path)
         wire.close()
 
     assert errors.read_text() == f"replay: recorded 1 call in 1 step: {output}\n"
-
-
-def test_a_call_takes_hardly_longer_through_the_recorder(output: Path) -> None:
-    """Side by side, a call at a time; the whole of it is in benchmarks/recorder.py."""
-    with wired(LEDGER) as bare, wired(shimmed(output)) as through:
-        for wire in (bare, through):
-            wire.hello()
-        pairs = [(timed(bare), timed(through)) for _ in range(300)]
-        through.close()
-
-    added = statistics.median(slow - quick for quick, slow in pairs)
-    assert added < max(0.0015, 3 * statistics.median(quick for quick, _ in pairs))
-
-
-def timed(wire: Wire) -> float:
-    began = time.perf_counter()
-    wire.call("echo", text="x")
-    return time.perf_counter() - began
