@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from contextlib import chdir
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -33,8 +34,9 @@ SCREENS = {
 
 async def sample(path: Path) -> None:
     """The sample trajectories, judged by their recorded answers."""
-    files = [open_file(file) for file in sorted((ROOT / "traces").glob("*.json"))]
-    with Run.open(path) as run:
+    with chdir(ROOT):  # no path of this machine is in a picture
+        files = [open_file(file) for file in sorted(Path("traces").glob("*.json"))]
+    with Run.open(path) as run, chdir(ROOT):
         await classify_stored(run, files, Options(offline=True), progress=Progress())
 
 

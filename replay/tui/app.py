@@ -99,6 +99,7 @@ class BrowseApp(App[None]):
         self.changes = 0
         """How often the run was seen to have changed."""
         self._history: list[str] = []
+        self._leaving = False
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         self.theme = theme
@@ -119,10 +120,16 @@ class BrowseApp(App[None]):
 
     async def _ready_a_screen(self) -> None:
         """Make the other screens while nobody waits, so that they open at once."""
+        if self._leaving:
+            return
         name = next((name for name in self.MODES if not self._screen_stacks.get(name)), None)
         if name is not None:
             await self._init_mode(name)
             self.set_timer(_IDLE, self._ready_a_screen)
+
+    async def _close_all(self) -> None:
+        self._leaving = True  # a screen that is made now would be made while they are all closed
+        await super()._close_all()
 
     @work(thread=True, exclusive=True, group="names")
     def _warm_names(self) -> None:
