@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from replay.engine import Options, Progress, classify_stored
-from replay.formats import open_file
+from replay.formats import ResultsFile, open_file
 from replay.runfile import Run
 from replay.tui.app import BrowseApp
 from replay.tui.session import Session
@@ -32,12 +32,15 @@ SCREENS = {
 """Each picture, and the keys that lead there."""
 
 
+def sample_files() -> list[ResultsFile]:
+    """The sample trajectories; no path of this machine gets into a picture."""
+    return [open_file(file) for file in sorted(Path("traces").glob("*.json"))]
+
+
 async def sample(path: Path) -> None:
     """The sample trajectories, judged by their recorded answers."""
-    with chdir(ROOT):  # no path of this machine is in a picture
-        files = [open_file(file) for file in sorted(Path("traces").glob("*.json"))]
-    with Run.open(path) as run, chdir(ROOT):
-        await classify_stored(run, files, Options(offline=True), progress=Progress())
+    with chdir(ROOT), Run.open(path) as run:
+        await classify_stored(run, sample_files(), Options(offline=True), progress=Progress())
 
 
 async def draw(path: Path, name: str, keys: tuple[str, ...]) -> None:
