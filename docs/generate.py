@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from replay.cli import VERBS, cli
+from replay.diagnosis.kinds import findings_markdown
 from replay.outcomes import rules_markdown
 from replay.runfile.schema import TABLES, VERSION
 
@@ -57,7 +58,7 @@ def run_file() -> str:
     return RUN_FILE.format(version=VERSION, tables=TABLES.strip())
 
 
-PAGES = {"cli.md": command_line, "rules.md": rules_markdown, "run-file.md": run_file}
+PAGES = {"cli.md": command_line, "findings.md": findings_markdown, "rules.md": rules_markdown, "run-file.md": run_file}
 """File name -> what it says."""
 
 

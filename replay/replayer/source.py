@@ -61,8 +61,6 @@ class Settled:
     key: str | None = None
     """Of the answer that it got; None where it was not sent."""
     answer: Answer | None = None
-    arguments: dict[str, Any] | None = None
-    """As they were sent; None where it was not."""
 
 
 class Notebook(Protocol):

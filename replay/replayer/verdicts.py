@@ -32,14 +32,9 @@ class Findings:
     seconds: float | None = None
 
 
-def verdict_before_sending(judgement: Judgement, recorded: Judgement | None) -> Verdict:
-    """The verdict of a call that a rung before the answer decided."""
+def verdict_unsent(judgement: Judgement, recorded: Judgement | None) -> Verdict:
+    """The verdict of a call that was not sent: an earlier rung decided it, or it was kept back."""
     return _verdict(judgement, Findings(recorded=recorded))
-
-
-def verdict_unsent(judgement: Judgement, findings: Findings) -> Verdict:
-    """The verdict of a call that was not re-issued."""
-    return _verdict(judgement, findings)
 
 
 def verdict_of_answer(findings: Findings) -> Verdict:

@@ -35,7 +35,6 @@ from replay.replayer.verdicts import (
     FAILURES,
     HARMLESS,
     Findings,
-    verdict_before_sending,
     verdict_of_answer,
     verdict_unsent,
 )
@@ -106,7 +105,7 @@ class Walk:
         recorded = self._bench.recorded(call, target)
         early = self._bench.before_sending(call)
         if early is not None:
-            return Settled(call, verdict_before_sending(early, recorded), target.server, target.tool)
+            return Settled(call, verdict_unsent(early, recorded), target.server, target.tool)
         if target.server is None or target.digest is None:
             return self._unsent(call, target, recorded)
         if call.position in self._notebook.in_flight:
@@ -145,7 +144,7 @@ class Walk:
         seconds = round(time.monotonic() - started, 6)
         findings = replace(self._compared(call, target, answer, rebound), recorded=recorded, seconds=seconds)
         verdict = verdict_of_answer(findings)
-        settled = Settled(call, verdict, question.server, question.tool, question.key, answer, question.arguments)
+        settled = Settled(call, verdict, question.server, question.tool, question.key, answer)
         settled = self._with_cause(settled)
         if shared:
             self._notebook.keep(settled)
@@ -165,7 +164,7 @@ class Walk:
         )
 
     def _unsent(self, call: Call, target: Target, recorded: Judgement | None) -> Settled:
-        verdict = verdict_unsent(self._bench.unsent(call, target), Findings(recorded=recorded))
+        verdict = verdict_unsent(self._bench.unsent(call, target), recorded)
         return Settled(call, verdict, target.server, target.tool)
 
     def _bound(self, call: Call) -> tuple[dict[str, Any], tuple[Rebinding, ...]]:
@@ -231,4 +230,4 @@ def _interrupted(recorded: Judgement | None) -> Verdict:
         evidence="replay",
         message="The replay was cut off after this call had been sent; it has effects, so it is not sent again.",
     )
-    return verdict_before_sending(judgement, recorded)
+    return verdict_unsent(judgement, recorded)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.cells import cell_len
 
 from replay.records import Outcome
-from replay.records.summary import FailureGroup, ModelSummary, RootCause, RunSummary
+from replay.records.summary import FailureGroup, RootCause, RunSummary
 from replay.reports.words import WORDS
 from replay.text import one_line
 
@@ -93,9 +93,3 @@ def _is_count(table: Sequence[Sequence[str]], column: int) -> bool:
 def _pad(cell: str, width: int, *, right: bool) -> str:
     space = " " * (width - cell_len(cell))
     return space + cell if right else cell + space
-
-
-def model_line(model: ModelSummary) -> str:
-    """One model in one line, for a log."""
-    counts = ", ".join(f"{count} {WORDS[outcome]}" for outcome, count in model.outcomes.items() if count)
-    return f"{one_line(model.model, 60)}: {model.calls} calls: {counts or 'none'}"

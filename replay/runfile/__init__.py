@@ -1,6 +1,6 @@
 """The run file: what was replayed, kept in SQLite, resumable and open to any SQLite tool."""
 
-from replay.runfile.document import call_rows, run_document, trajectory_rows
+from replay.runfile.document import call_rows, trajectory_rows
 from replay.runfile.run import Run, TrajectoryState
 from replay.runfile.summary import summarize, withheld_servers, within
 
@@ -8,7 +8,6 @@ __all__ = [
     "Run",
     "TrajectoryState",
     "call_rows",
-    "run_document",
     "summarize",
     "trajectory_rows",
     "withheld_servers",

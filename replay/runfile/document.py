@@ -1,23 +1,12 @@
-"""The run document: a whole run as `classify --json` prints it."""
+"""The rows of the run document, one at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from replay.records.files import CallRow, RunDocument, TrajectoryRow
+from replay.records.files import CallRow, TrajectoryRow
 from replay.runfile.rows import verdict_of_row
 from replay.runfile.run import Run
-from replay.runfile.summary import summarize
-
-
-def run_document(run: Run) -> RunDocument:
-    """Everything that was found out, as one record."""
-    return RunDocument(
-        servers=tuple(run.servers().values()),
-        trajectories=tuple(trajectory_rows(run)),
-        calls=tuple(call_rows(run)),
-        summary=summarize(run, most=1000).model_dump(mode="json"),
-    )
 
 
 def trajectory_rows(run: Run, where: str = "1") -> Iterator[TrajectoryRow]:

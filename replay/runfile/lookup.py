@@ -78,11 +78,6 @@ def find_call(run: Run, ref: str) -> CallPlace:
     raise _missing("call", ref, near)
 
 
-def call_id(place: CallPlace, places: list[TrajectoryPlace]) -> str:
-    """The shortest id that names the call in its run."""
-    return f"{_qualified(TrajectoryPlace(*place[:4]), places)}:{place.call}"
-
-
 def trajectory_places(run: Run) -> list[TrajectoryPlace]:
     """All trajectories, in the order in which they were read."""
     rows = run.connection.execute(

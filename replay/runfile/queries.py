@@ -10,7 +10,6 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from replay.records import Answer, Outcome, Trajectory, Verdict
@@ -408,8 +407,3 @@ def trajectory_row(connection: sqlite3.Connection, file: int, name: str) -> int 
     """The trajectory of that id in a file."""
     found = connection.execute("SELECT id FROM trajectories WHERE file = ? AND name = ?", (file, name)).fetchone()
     return None if found is None else int(found[0])
-
-
-def size_on_disk(path: Path) -> int:
-    """Bytes of the run file."""
-    return path.stat().st_size

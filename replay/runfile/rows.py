@@ -65,5 +65,4 @@ def settled_of(call: Call, columns: Mapping[str, Any], answer: Answer | None) ->
         tool=columns["tool"],
         key=columns["answer_key"],
         answer=answer,
-        arguments=call.arguments if answer is not None else None,
     )
