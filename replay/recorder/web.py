@@ -93,6 +93,7 @@ def listen(port: int) -> Iterator[socket.socket]:
         door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             door.bind((LOOPBACK, port))
+            door.listen()  # before anyone is told the address: an early client waits instead of being refused
         except OSError as error:
             raise UsageError(f"--http {port}: {error.strerror}; choose another port") from error
         yield door
