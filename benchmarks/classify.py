@@ -17,7 +17,7 @@ from typing import NamedTuple
 import anyio
 from mcp import Client, StdioServerParameters
 
-from replay.engine import Options, Progress, classify_live, classify_stored
+from replay.classification import Options, Progress, classify_live, classify_stored
 from replay.formats import open_file
 from replay.interpreter import Fleet, Interpreter
 from replay.runfile import Run

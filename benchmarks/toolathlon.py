@@ -16,7 +16,7 @@ from typing import Any
 
 import anyio
 
-from replay.engine import Options, Progress, classify_live
+from replay.classification import Options, Progress, classify_live
 from replay.formats import FileNames, open_file
 from replay.interpreter import Fleet
 from replay.records import Outcome

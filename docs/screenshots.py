@@ -12,11 +12,11 @@ from contextlib import chdir
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from replay.engine import Options, Progress, classify_stored
+from replay.classification import Options, Progress, classify_stored
 from replay.formats import ResultsFile, open_file
 from replay.runfile import Run
-from replay.tui.app import BrowseApp
-from replay.tui.session import Session
+from replay_tui.app import BrowseApp
+from replay_tui.session import Session
 
 ROOT = Path(__file__).parents[1]
 OUTPUT = ROOT / "docs" / "screenshots"

@@ -11,12 +11,11 @@ from typing import Final, NamedTuple
 from rapidfuzz import process
 
 from replay.errors import UsageError
-from replay.records import Outcome
+from replay.records import FAILURES, Outcome
 from replay.records.alignment import AlignedModel, Scores
-from replay.records.comparison import Change, Comparison, MetricChange, Standing, ToolChange
-from replay.replayer import FAILURES
+from replay.records.comparison import Change, Comparison, MetricChange, SideSummary, ToolChange
 from replay.runfile import Run
-from replay.runfile.packing import unpack
+from replay.runfile.json_blob import unpack
 from replay.text import one_line
 
 _LADDER: Final = (
@@ -35,7 +34,7 @@ Key = tuple[str, str, str]
 """Model (empty where it does not count), trajectory, position."""
 
 
-class Outcomed(NamedTuple):
+class CallOutcome(NamedTuple):
     """One call of one side."""
 
     model: str
@@ -46,7 +45,7 @@ class Outcomed(NamedTuple):
 
 class _Side(NamedTuple):
     name: str
-    calls: Mapping[Key, Outcomed]
+    calls: Mapping[Key, CallOutcome]
     metrics: Mapping[str, AlignedModel]
 
 
@@ -123,7 +122,7 @@ def _compare(first: _Side, second: _Side) -> Comparison:
     )
 
 
-def two_proportions(first: Standing, second: Standing) -> tuple[float | None, str]:
+def two_proportions(first: SideSummary, second: SideSummary) -> tuple[float | None, str]:
     """The two-proportion z-test over the shares of failed calls, and what it says in words."""
     shares = [f"{side.failed} of {side.judged} ({_percent(side)})" for side in (first, second)]
     told = f"Failed calls: {shares[0]} before, {shares[1]} after."
@@ -148,7 +147,7 @@ def _models(run: Run) -> list[str]:
     return [model for (model,) in run.connection.execute("SELECT DISTINCT model FROM files ORDER BY id")]
 
 
-def _calls(run: Run, *, with_model: bool, only: str | None = None) -> Iterator[tuple[Key, Outcomed]]:
+def _calls(run: Run, *, with_model: bool, only: str | None = None) -> Iterator[tuple[Key, CallOutcome]]:
     rows = run.connection.execute(
         "SELECT f.model, t.name, c.position, c.server, c.tool, c.outcome, c.message FROM calls c "
         "JOIN trajectories t ON t.id = c.trajectory JOIN files f ON f.id = c.file "
@@ -158,7 +157,7 @@ def _calls(run: Run, *, with_model: bool, only: str | None = None) -> Iterator[t
         if only is None or model == only:
             name = f"{server}/{tool}" if server and tool else tool
             key = (model if with_model else "", trajectory, position)
-            yield key, Outcomed(model, name, Outcome(outcome), message)
+            yield key, CallOutcome(model, name, Outcome(outcome), message)
 
 
 def _metrics(run: Run) -> dict[str, AlignedModel]:
@@ -167,7 +166,7 @@ def _metrics(run: Run) -> dict[str, AlignedModel]:
     return {model.model: model for model in found}
 
 
-def _same_tool(one: Outcomed, other: Outcomed) -> bool:
+def _same_tool(one: CallOutcome, other: CallOutcome) -> bool:
     return _folded(one.tool) == _folded(other.tool)
 
 
@@ -176,7 +175,7 @@ def _folded(tool: str | None) -> str:
     return re.sub(r"[^a-z0-9]+", " ", (tool or "").lower())
 
 
-def _change(key: Key, before: Outcomed | None, after: Outcomed | None) -> Change:
+def _change(key: Key, before: CallOutcome | None, after: CallOutcome | None) -> Change:
     told = after or before
     assert told is not None
     return Change(
@@ -203,10 +202,10 @@ def _rank(outcome: Outcome) -> int:
     return _LADDER.index(outcome)
 
 
-def _standing(side: _Side) -> Standing:
+def _standing(side: _Side) -> SideSummary:
     outcomes = Counter(call.outcome for call in side.calls.values())
     judged = outcomes.total() - outcomes[Outcome.INCONCLUSIVE]
-    return Standing(
+    return SideSummary(
         name=side.name,
         calls=outcomes.total(),
         judged=judged,
@@ -254,5 +253,5 @@ def _example(side: _Side) -> str:
     return one_line(f"{owner}{trajectory}:{position}", 100)
 
 
-def _percent(side: Standing) -> str:
+def _percent(side: SideSummary) -> str:
     return f"{100 * side.failed / side.judged:.1f} %" if side.judged else "none judged"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Final, TypeAlias
 
-from replay.dag.cut import split_cut, uncut_text
 from replay.dag.documents import answer_tree
 from replay.dag.pointers import join, opened
+from replay.dag.truncation import split_cut, uncut_text
 from replay.records import Answer, Drift, TextAnswer, ToolResult, TransportFault, texts_of
 from replay.text import one_line
 from replay.volatile import is_noise, masked, same_but_volatile

@@ -10,8 +10,8 @@ from typing import Any
 
 import anyio
 
-from replay.diagnosis import Case
-from replay.engine import Options, Progress, classify_stored
+from replay.classification import Options, Progress, classify_stored
+from replay.diagnosis import TrajectoryContext
 from replay.formats import open_file
 from replay.records import FleetFacts, Server, Tool
 from replay.records.server import digest_of
@@ -92,10 +92,10 @@ def make_run(path: Path, files: Sequence[Path], *servers: Server) -> Path:
     return path
 
 
-def case_of(directory: Path, calls: Sequence[Step], *servers: Server, **fields: Any) -> Case:
+def case_of(directory: Path, calls: Sequence[Step], *servers: Server, **fields: Any) -> TrajectoryContext:
     """One trajectory, judged."""
     file = write_trajectory(directory / "task.trajectory.json", calls, **fields)
     with Run.read(make_run(directory / "run.db", [file], *servers)) as run:
-        case = Case.load(run, trajectory_places(run)[0])
+        case = TrajectoryContext.load(run, trajectory_places(run)[0])
         assert case.graph  # it stands without the run
         return case

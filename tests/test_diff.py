@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import chi2_contingency
 
 from replay.comparison import two_proportions
-from replay.records.comparison import Standing
+from replay.records.comparison import SideSummary
 from replay.schemas import schema_of
 from tests.runs import call, failed, make_run, schema, server, write_trajectory
 
@@ -133,8 +133,8 @@ def test_what_to_compare_must_be_said(replay: Replay, make: Make) -> None:
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)
 
 
-def standing(failed_calls: int, judged: int) -> Standing:
-    return Standing(name="x", calls=judged, judged=judged, failed=failed_calls, outcomes={})
+def standing(failed_calls: int, judged: int) -> SideSummary:
+    return SideSummary(name="x", calls=judged, judged=judged, failed=failed_calls, outcomes={})
 
 
 @pytest.mark.parametrize(

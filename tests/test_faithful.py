@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import pytest
 
-from replay.engine import Options, Progress, classify_live, classify_stored
+from replay.classification import Options, Progress, classify_live, classify_stored
 from replay.formats import open_file
 from replay.interpreter import Fleet
 from replay.records.files import CallRow

@@ -13,8 +13,8 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from replay.classification import Options, Progress, classify_live
 from replay.cli.shrink import shrink as shrink_verb
-from replay.engine import Options, Progress, classify_live
 from replay.errors import UsageError
 from replay.formats import open_file
 from replay.interpreter import Fleet
@@ -93,7 +93,7 @@ def test_of_245_calls_the_four_that_the_failure_needs_are_left_after_less_than_6
         ("s245c1", "bank/withdraw"),
     ]
     assert shrunk.replays < 60
-    assert shrunk.settled.verdict.outcome == "invalid_arguments"
+    assert shrunk.result.verdict.outcome == "invalid_arguments"
 
 
 def test_a_failure_that_needs_no_other_call_is_left_alone_at_once(shrunk_from: Callable[..., Shrunk]) -> None:
@@ -153,7 +153,7 @@ def test_a_failure_that_depends_on_a_secret_is_written_without_it_and_marked(
 ) -> None:
     shrunk = shrunk_from([("bank/remark", {}), ("bank/unlock", {"code": "sk-live-0123456789abcdefghij"})])
     assert shrunk.redaction_matters
-    assert shrunk.settled.verdict.outcome == "success"
+    assert shrunk.result.verdict.outcome == "success"
     assert "sk-live" not in shrunk.trajectory.model_dump_json()
 
 

@@ -24,7 +24,7 @@ from replay.errors import InputError, RunFileError, UsageError
 if TYPE_CHECKING:
     from replay.alignment import Alignment, Reference, Results
     from replay.alignment.judges import Judges
-    from replay.alignment.runlink import RunLink
+    from replay.alignment.run_store import RunLink
     from replay.records.alignment import Definitions
 
 EXAMPLES = """\b
@@ -102,7 +102,7 @@ def align(
     from replay.alignment import align as align_one
     from replay.alignment.cache import default_path
     from replay.alignment.embeddings import Embedder
-    from replay.alignment.merging import merge
+    from replay.alignment.group_by_model import merge
     from replay.formats import FileNames, open_file
 
     if as_json and as_csv:
@@ -136,7 +136,7 @@ def _run(path: Path) -> RunLink | None:
     """The run: the one that was named, or the usual one where it stands here."""
     if path == DEFAULT_RUN and not path.exists():
         return None
-    from replay.alignment.runlink import open_link
+    from replay.alignment.run_store import open_link
 
     return open_link(path, asked=path != DEFAULT_RUN)
 

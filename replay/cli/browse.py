@@ -66,7 +66,7 @@ def browse(
     _check_terminal()
     if len(files) == 1 and run_path is None and _is_run(files[0]):
         run_path, files = files[0], ()
-    from replay.tui import browse_run
+    from replay_tui import browse_run
 
     shown: Any = {
         "against": against,
@@ -103,7 +103,7 @@ def _classify(files: tuple[Path, ...], target: Path, names: str | None) -> None:
     """Judge results files by their recorded answers."""
     import anyio
 
-    from replay.engine import Options, Progress, classify_stored
+    from replay.classification import Options, Progress, classify_stored
     from replay.interpreter import Fleet
     from replay.redaction import Redactor
     from replay.runfile import Run

@@ -20,7 +20,7 @@ from replay.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from replay.engine import Options, Progress
+    from replay.classification import Options, Progress
     from replay.formats import ResultsFile
     from replay.interpreter import Fleet
     from replay.records.summary import RunSummary
@@ -101,7 +101,7 @@ def classify(
     """
     import anyio
 
-    from replay.engine import Options
+    from replay.classification import Options
 
     failing = _outcomes(fail_on)
     fleet = _fleet(fleet_path, needed=not (offline or cassette))
@@ -205,8 +205,8 @@ def _open_run(path: Path, fresh: bool, fleet: Fleet | None) -> Run:
 async def _classify(
     run: Run, files: list[ResultsFile], fleet: Fleet | None, options: Options, cassette: Path | None
 ) -> None:
+    from replay.classification import Progress, classify_live, classify_stored
     from replay.cli.progress import shown, tell_server_event
-    from replay.engine import Progress, classify_live, classify_stored
     from replay.runfile import withheld_servers
 
     progress = Progress()
@@ -244,7 +244,7 @@ async def _classify_cassette(
     run: Run, files: list[ResultsFile], fleet: Fleet | None, options: Options, path: Path, progress: Progress
 ) -> None:
     from replay.cassette import read_cassette
-    from replay.engine import classify_stored
+    from replay.classification import classify_stored
 
     cassette = read_cassette(path)
     for warning in cassette.warnings(fleet):

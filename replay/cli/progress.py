@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
 
-    from replay.engine import Progress
+    from replay.classification import Progress
     from replay.interpreter import ServerEvent
 
 _BAR_EVERY = 0.1

@@ -102,13 +102,13 @@ def _check_free(output: Path, force: bool) -> None:
 
 def _look_up(run_path: Path, call: str) -> tuple[Trajectory, str]:
     """The trajectory of a call, and its position there."""
-    from replay.diagnosis import Case
+    from replay.diagnosis import TrajectoryContext
     from replay.runfile import Run
     from replay.runfile.lookup import TrajectoryPlace, find_call
 
     with Run.read(run_path) as run:
         place = find_call(run, call)
-        stored = Case.load(run, TrajectoryPlace(*place[:4])).trajectory
+        stored = TrajectoryContext.load(run, TrajectoryPlace(*place[:4])).trajectory
     return _original(stored, place.file), place.call
 
 
@@ -138,13 +138,13 @@ def _original(stored: Trajectory, file: str) -> Trajectory:
 
 
 def _say(shrunk: Shrunk, redactor: Redactor) -> None:
-    from replay.diagnosis.words import counted
+    from replay.diagnosis.phrasing import counted
     from replay.text import one_line
 
     kept = [call.position for call in shrunk.trajectory.calls()]
     calls, replays = counted(shrunk.calls_before, "call"), counted(shrunk.replays, "replay")
     tell(f"{len(kept)} of {calls} after {replays}: {', '.join(kept)}")
-    verdict = shrunk.settled.verdict
+    verdict = shrunk.result.verdict
     message = one_line(redactor.text(verdict.message), 200)
     tell(f"replayed once more: {shrunk.position} is {verdict.outcome} ({verdict.rule}): {message}")
     if shrunk.redaction_matters:

@@ -14,7 +14,7 @@ from typing import Final
 from replay.dag.mentions import is_path
 from replay.dag.outputs import is_maker, makes_part, outputs_of, words_of_tool
 from replay.dag.pointers import leaves, parts
-from replay.dag.roots import ancestors
+from replay.dag.workspace_roots import ancestors
 from replay.records import Call, DataEdge, Outcome, Trajectory, texts_of
 
 __all__ = ["cause_links", "passes_failure_on"]

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any, Final
 
-from replay.dag.cut import uncut_text
 from replay.dag.pointers import Leaf, leaves
+from replay.dag.truncation import uncut_text
 from replay.records import Answer, Call, RpcError, TextAnswer, ToolResult, TransportFault, blocks_of
 
 __all__ = ["Document", "answer_tree", "arguments_document", "document_of", "is_number", "occurrences", "spelled"]

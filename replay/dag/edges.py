@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final, Literal
 
-from replay.dag.constants import is_constant, is_id, is_plain_word, is_random, is_weak
 from replay.dag.history import Entry, History, Output
 from replay.dag.mentions import Mention
 from replay.dag.outputs import is_maker
-from replay.dag.roots import ancestors, roots_of
+from replay.dag.uninformative_values import is_constant, is_id, is_plain_word, is_random, is_weak
+from replay.dag.workspace_roots import ancestors, roots_of
 from replay.records import Call, DataEdge, Trajectory
 
 __all__ = ["infer_edges"]

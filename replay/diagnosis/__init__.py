@@ -1,16 +1,16 @@
 """From verdicts to findings in words: what is wrong with a call, a trajectory or a run, and what would be right."""
 
-from replay.diagnosis.case import Case
+from replay.diagnosis.diagnose import Diagnosed, Diagnosis, diagnose, diagnoses
 from replay.diagnosis.findings import findings_of_call
-from replay.diagnosis.marks import explains
+from replay.diagnosis.flags import explains
 from replay.diagnosis.run import findings_of_run
-from replay.diagnosis.survey import Diagnosed, Diagnosis, diagnose, diagnoses
 from replay.diagnosis.trajectory import findings_of_trajectory
+from replay.diagnosis.trajectory_context import TrajectoryContext
 
 __all__ = [
-    "Case",
     "Diagnosed",
     "Diagnosis",
+    "TrajectoryContext",
     "diagnose",
     "diagnoses",
     "explains",

@@ -7,18 +7,18 @@ import shlex
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from replay.diagnosis.case import Case
-from replay.diagnosis.words import plain, quoted
+from replay.diagnosis.phrasing import plain, quoted
+from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.records import Outcome, Reason
 from replay.records.finding import Finding
 
 _HOST: Final = re.compile(
     r"(?:https?://|resolve(?: host)? ['\"]?|ENOTFOUND |host=['\"])(?P<host>[A-Za-z0-9.-]+\.[A-Za-z]{2,})"
 )
-_Say = Callable[[Case, str], tuple[str, str, str | None]]
+_Say = Callable[[TrajectoryContext, str], tuple[str, str, str | None]]
 
 
-def environment_findings(case: Case, position: str) -> Iterator[Finding]:
+def environment_findings(case: TrajectoryContext, position: str) -> Iterator[Finding]:
     """Why a call is inconclusive."""
     row = case.rows[position]
     if row.outcome is not Outcome.INCONCLUSIVE or row.reason is None:
@@ -34,11 +34,11 @@ def environment_findings(case: Case, position: str) -> Iterator[Finding]:
     )
 
 
-def _server(case: Case, position: str) -> str:
+def _server(case: TrajectoryContext, position: str) -> str:
     return quoted(case.rows[position].server or case.calls[position].name or "?")
 
 
-def _unavailable(case: Case, position: str) -> tuple[str, str, str | None]:
+def _unavailable(case: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
     server = case.servers.get(case.rows[position].server or "")
     why = plain(server.error or "", 240) if server and server.error else plain(case.rows[position].message, 240)
     tail = f" The end of its log: {plain(server.stderr_tail[-300:], 300)}." if server and server.stderr_tail else ""
@@ -49,7 +49,7 @@ def _unavailable(case: Case, position: str) -> tuple[str, str, str | None]:
     )
 
 
-def _not_in_fleet(case: Case, position: str) -> tuple[str, str, str | None]:
+def _not_in_fleet(case: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
     name = quoted(case.calls[position].name or "?")
     if case.rows[position].rule == "registry.local-tool":
         return (
@@ -64,7 +64,7 @@ def _not_in_fleet(case: Case, position: str) -> tuple[str, str, str | None]:
     )
 
 
-def _timeout(case: Case, position: str) -> tuple[str, str, str | None]:
+def _timeout(case: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
     said = plain(_said(case, position))
     if case.rows[position].rule != "fault.timeout":
         return "timed-out", f"{_server(case, position)} reports that something behind it took too long: {said}.", None
@@ -75,7 +75,7 @@ def _timeout(case: Case, position: str) -> tuple[str, str, str | None]:
     )
 
 
-def _rate_limited(case: Case, position: str) -> tuple[str, str, str | None]:
+def _rate_limited(case: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
     return (
         "rate-limited",
         f"The backend of {_server(case, position)} limits how often it may be asked: {plain(_said(case, position))}.",
@@ -83,7 +83,7 @@ def _rate_limited(case: Case, position: str) -> tuple[str, str, str | None]:
     )
 
 
-def _unauthorized(case: Case, position: str) -> tuple[str, str, str | None]:
+def _unauthorized(case: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
     return (
         "unauthorized",
         f"{_server(case, position)} lacks credentials that work: {plain(_said(case, position))}.",
@@ -91,7 +91,7 @@ def _unauthorized(case: Case, position: str) -> tuple[str, str, str | None]:
     )
 
 
-def _network(case: Case, position: str) -> tuple[str, str, str | None]:
+def _network(case: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
     host = _HOST.search(case.said(position))
     what = quoted(host["host"]) if host else "a host"
     return (
@@ -101,7 +101,7 @@ def _network(case: Case, position: str) -> tuple[str, str, str | None]:
     )
 
 
-def _server_fault(case: Case, position: str) -> tuple[str, str, str | None]:
+def _server_fault(case: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
     return (
         "server-fault",
         f"{_server(case, position)} failed by a fault of its own: {plain(_said(case, position), 240)}.",
@@ -109,14 +109,14 @@ def _server_fault(case: Case, position: str) -> tuple[str, str, str | None]:
     )
 
 
-def _withheld(case: Case, position: str) -> tuple[str, str, str | None]:
+def _withheld(case: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
     server = case.rows[position].server
     fleet = "Re-issue it: run classify with a fleet file that has its server"
     allow = f"; where the server may change something, allow it with --allow-effects {plain(server)}" if server else ""
     return "withheld", "The call was not re-issued, and no recorded answer decides.", f"{fleet}{allow}."
 
 
-def _state_gap(case: Case, position: str) -> tuple[str, str, str | None]:
+def _state_gap(case: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
     gap = case.rows[position].gap
     before = f"{gap} before it" if gap else "a call before it"
     happened, suggestion = _of_gap(case, gap) if gap else ("did not happen again as recorded", None)
@@ -127,7 +127,7 @@ def _state_gap(case: Case, position: str) -> tuple[str, str, str | None]:
     )
 
 
-def _of_gap(case: Case, gap: str) -> tuple[str, str | None]:
+def _of_gap(case: TrajectoryContext, gap: str) -> tuple[str, str | None]:
     """What became of the call that left the gap, and how it is closed."""
     row = case.rows.get(gap)
     if row is None:
@@ -145,7 +145,7 @@ def _of_gap(case: Case, gap: str) -> tuple[str, str | None]:
     return _GAPS[row.reason], f"First {gap}: {suggestion}" if suggestion else f"See what became of {gap} first."
 
 
-def _interrupted(case: Case, position: str) -> tuple[str, str, str | None]:
+def _interrupted(case: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
     return (
         "interrupted",
         "The replay was cut off after the call had been sent; it has effects, so it is not sent twice.",
@@ -167,7 +167,7 @@ _GAPS: Final[dict[Reason, str]] = {
 }
 
 
-def _said(case: Case, position: str) -> str:
+def _said(case: TrajectoryContext, position: str) -> str:
     return case.said(position) or case.rows[position].message
 
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from replay.dag.pointers import join
-from replay.diagnosis.case import Case
 from replay.diagnosis.mentioned import Mentioned, mentioned_in, named_in
 from replay.diagnosis.nearest import nearest_known
+from replay.diagnosis.phrasing import place, plain, quoted
 from replay.diagnosis.programs import program_findings
-from replay.diagnosis.words import place, plain, quoted
+from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.records import Outcome
 from replay.records.finding import Finding
 
@@ -57,7 +57,7 @@ class _Missing(NamedTuple):
     name: str
 
 
-def failure_findings(case: Case, position: str) -> Iterator[Finding]:
+def failure_findings(case: TrajectoryContext, position: str) -> Iterator[Finding]:
     """What the error says about the arguments."""
     row = case.rows[position]
     if row.outcome is Outcome.NOT_FOUND:
@@ -67,7 +67,7 @@ def failure_findings(case: Case, position: str) -> Iterator[Finding]:
         yield from programs or [_refused(case, position)]
 
 
-def _not_found(case: Case, position: str) -> Finding:
+def _not_found(case: TrajectoryContext, position: str) -> Finding:
     text = case.said(position)
     missing, named = _missing_in(text), mentioned_in(case.arguments(position), _without_addresses(text))
     if missing is None and named is None:
@@ -94,7 +94,7 @@ def _not_found(case: Case, position: str) -> Finding:
     )
 
 
-def missing_name(case: Case, position: str) -> str | None:
+def missing_name(case: TrajectoryContext, position: str) -> str | None:
     """What a failed look-up looked for."""
     text = case.said(position)
     missing, named = _missing_in(text), mentioned_in(case.arguments(position), _without_addresses(text))
@@ -113,7 +113,7 @@ def _missing_in(text: str) -> _Missing | None:
     return _Missing((parts["kind"] or parts["what"] or "").lower(), name)
 
 
-def _no_address(case: Case, position: str, address: str) -> Finding:
+def _no_address(case: TrajectoryContext, position: str, address: str) -> Finding:
     """Of an address nobody can say which part of it is wrong: its owner, its project or its path."""
     return Finding(
         kind="missing-address",
@@ -130,13 +130,13 @@ def _without_addresses(text: str) -> str:
     return _ADDRESS.sub(" ", text.partition("Call log:")[0])
 
 
-def names_program(case: Case, position: str, name: str) -> bool:
+def names_program(case: TrajectoryContext, position: str, name: str) -> bool:
     """Whether what is missing is the program that a command starts."""
     commands = (one.value.split() for one in case.scalars(position) if isinstance(one.value, str))
     return any(len(words) > 1 and words[0] == name for words in commands)
 
 
-def _no_program(case: Case, position: str, name: str) -> Finding:
+def _no_program(case: TrajectoryContext, position: str, name: str) -> Finding:
     return Finding(
         kind="missing-program",
         scope="call",
@@ -148,7 +148,7 @@ def _no_program(case: Case, position: str, name: str) -> Finding:
     )
 
 
-def _holder(case: Case, position: str, name: str) -> Mentioned | None:
+def _holder(case: TrajectoryContext, position: str, name: str) -> Mentioned | None:
     """The argument that holds what is missing."""
     return mentioned_in(case.arguments(position), name) or next(
         (
@@ -169,7 +169,7 @@ def _missing_sentence(what: str, name: str, holder: Mentioned | None, text: str)
     return f"{place(holder.pointer)} needs {thing}, which is not there: {plain(text)}."
 
 
-def _missing_suggestion(case: Case, position: str, name: str, text: str) -> str | None:
+def _missing_suggestion(case: TrajectoryContext, position: str, name: str, text: str) -> str | None:
     hint = _hint(text)
     if hint:
         return f"The server says: {hint}."
@@ -179,7 +179,7 @@ def _missing_suggestion(case: Case, position: str, name: str, text: str) -> str 
     return None
 
 
-def _refused(case: Case, position: str) -> Finding:
+def _refused(case: TrajectoryContext, position: str) -> Finding:
     row, text = case.rows[position], case.said(position)
     kind = _REFUSALS.get(row.rule)
     named = _topic(case, position, text, alone=kind in _SELF_EXPLAINING)
@@ -205,7 +205,7 @@ def _refused(case: Case, position: str) -> Finding:
     )
 
 
-def _topic(case: Case, position: str, text: str, *, alone: bool) -> Mentioned | None:
+def _topic(case: TrajectoryContext, position: str, text: str, *, alone: bool) -> Mentioned | None:
     """The argument that an error speaks of: by its value, else by its name; else the only one, where one must be."""
     text, arguments = _without_addresses(text), case.arguments(position)
     named = mentioned_in(arguments, text) or named_in(arguments, text)
@@ -224,7 +224,7 @@ def _hint(text: str) -> str | None:
     return plain(found[0], 200) if found else None
 
 
-def _generic(case: Case, position: str, kind: str) -> Finding:
+def _generic(case: TrajectoryContext, position: str, kind: str) -> Finding:
     """The server's own words, where they name no part of the call."""
     row = case.rows[position]
     said = case.said(position)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from replay.diagnosis.case import Case
-from replay.diagnosis.words import listed, plain, quoted
+from replay.diagnosis.phrasing import listed, plain, quoted
+from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.records import Outcome
 from replay.records.finding import Finding
 
@@ -18,7 +18,7 @@ _KINDS: Final = {
 }
 
 
-def name_findings(case: Case, position: str) -> Iterator[Finding]:
+def name_findings(case: TrajectoryContext, position: str) -> Iterator[Finding]:
     """What is wrong with the tool's name."""
     row = case.rows[position]
     if row.outcome is not Outcome.UNKNOWN_TOOL:
@@ -36,7 +36,7 @@ def name_findings(case: Case, position: str) -> Iterator[Finding]:
     )
 
 
-def _sentence(case: Case, position: str, kind: str, name: str) -> str:
+def _sentence(case: TrajectoryContext, position: str, kind: str, name: str) -> str:
     row = case.rows[position]
     if kind == "placeholder-tool":
         return f"{quoted(name)} is a placeholder copied from a prompt, not the name of a tool."
@@ -53,7 +53,7 @@ def _sentence(case: Case, position: str, kind: str, name: str) -> str:
     return f"The answer says that there is no tool {quoted(name)}: {plain(case.said(position) or row.message)}."
 
 
-def _suggestion(case: Case, position: str, nearest: tuple[str, ...]) -> str | None:
+def _suggestion(case: TrajectoryContext, position: str, nearest: tuple[str, ...]) -> str | None:
     """The tool that was meant, or those that there are on the server."""
     if nearest:
         sure = case.rows[position].rule in ("registry.bare-name", "registry.other-server")

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from rapidfuzz import fuzz
 
-from replay.diagnosis.case import Case
+from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.records import Outcome, texts_of
 
 _TOKEN: Final = re.compile(r"[^\s\"'`,;:(){}\[\]<>|]{3,160}")
@@ -22,7 +22,7 @@ class Known(NamedTuple):
     value: str
 
 
-def nearest_known(case: Case, position: str, name: str) -> Known | None:
+def nearest_known(case: TrajectoryContext, position: str, name: str) -> Known | None:
     """The nearest name in the answers of earlier successful calls, where one is near enough."""
     wanted = _last(name)
     if len(wanted) < 4:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from replay.diagnosis.case import Case
-from replay.diagnosis.words import plain, quoted
+from replay.diagnosis.phrasing import plain, quoted
+from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.records.finding import Finding
 
 _EXCEPTION: Final = re.compile(
@@ -25,7 +25,7 @@ _LAST_ERROR: Final = re.compile(
 )
 
 
-def program_findings(case: Case, position: str) -> Iterator[Finding]:
+def program_findings(case: TrajectoryContext, position: str) -> Iterator[Finding]:
     """Why a program failed that the call ran; nothing for other calls."""
     row = case.rows[position]
     text = case.said(position)
@@ -46,7 +46,7 @@ def program_findings(case: Case, position: str) -> Iterator[Finding]:
         )
 
 
-def _raised(case: Case, position: str, text: str, exception: re.Match[str]) -> Finding:
+def _raised(case: TrajectoryContext, position: str, text: str, exception: re.Match[str]) -> Finding:
     lines = [match["line"] for match in _PLACE.finditer(text, 0, exception.start())]
     where = f" in line {lines[-1]}" if len(lines) == 1 else ""
     return Finding(
@@ -60,7 +60,7 @@ def _raised(case: Case, position: str, text: str, exception: re.Match[str]) -> F
     )
 
 
-def _advice(case: Case, position: str, words: str) -> str | None:
+def _advice(case: TrajectoryContext, position: str, words: str) -> str | None:
     if undefined := _UNDEFINED.search(words):
         name = undefined["name"]
         setters = [call.position for call in case.earlier(position) if _sets(case, call.position, name)]
@@ -71,7 +71,7 @@ def _advice(case: Case, position: str, words: str) -> str | None:
     return None
 
 
-def _sets(case: Case, position: str, name: str) -> bool:
+def _sets(case: TrajectoryContext, position: str, name: str) -> bool:
     pattern = re.compile(rf"^\s*(?:{re.escape(name)}\s*=[^=]|def {re.escape(name)}\b|import {re.escape(name)}\b)", re.M)
     same_tool = case.calls[position].name
     code = [value for value in case.arguments(position).values() if isinstance(value, str)]

@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from replay.diagnosis.case import Case
 from replay.diagnosis.mentioned import Mentioned
-from replay.diagnosis.words import place, quoted
-from replay.records import Outcome, texts_of
+from replay.diagnosis.phrasing import place, quoted
+from replay.diagnosis.trajectory_context import TrajectoryContext
+from replay.records import FAILURES, Outcome, texts_of
 from replay.records.finding import Finding
-from replay.replayer import FAILURES
 
 _SURE_PLACEHOLDER: Final = re.compile(
     r"(?:REPLACE|INSERT|ENTER|FILL|PUT)[_ -](?:WITH|ME|THE|THIS|YOUR|IN|ACTUAL|HERE)[A-Z0-9_ -]*"
@@ -28,7 +27,7 @@ _MOST_READ: Final = 200_000
 _SHORTEST: Final = 3
 
 
-def provenance_findings(case: Case, position: str) -> Iterator[Finding]:
+def provenance_findings(case: TrajectoryContext, position: str) -> Iterator[Finding]:
     """Arguments of a call that stand nowhere before it."""
     placeholders = [one for one in case.scalars(position) if _is_placeholder(case, position, one)]
     yield from (_placeholder(case, position, one) for one in placeholders)
@@ -44,7 +43,7 @@ def is_placeholder(value: str, *, failed: bool) -> bool:
     return failed and _LIKELY_PLACEHOLDER.fullmatch(text) is not None
 
 
-def known_before(case: Case, position: str, value: str) -> bool | None:
+def known_before(case: TrajectoryContext, position: str, value: str) -> bool | None:
     """Whether the question or an earlier step holds a value in any case of letters; None where that cannot be known.
 
     It cannot where the question is unknown or has images, or where an earlier call has no answer to look at.
@@ -63,14 +62,14 @@ def known_before(case: Case, position: str, value: str) -> bool | None:
     return None if unknown else False
 
 
-def _is_placeholder(case: Case, position: str, one: Mentioned) -> bool:
+def _is_placeholder(case: TrajectoryContext, position: str, one: Mentioned) -> bool:
     if not isinstance(one.value, str):
         return False
     failed = case.outcome(position) in FAILURES
     return is_placeholder(one.value, failed=failed) and known_before(case, position, one.value) is not True
 
 
-def _placeholder(case: Case, position: str, one: Mentioned) -> Finding:
+def _placeholder(case: TrajectoryContext, position: str, one: Mentioned) -> Finding:
     return Finding(
         kind="placeholder-argument",
         scope="call",
@@ -82,7 +81,7 @@ def _placeholder(case: Case, position: str, one: Mentioned) -> Finding:
     )
 
 
-def _invented(case: Case, position: str) -> Iterator[Finding]:
+def _invented(case: TrajectoryContext, position: str) -> Iterator[Finding]:
     from replay.diagnosis.failures import missing_name, names_program
 
     name = missing_name(case, position)
@@ -105,7 +104,7 @@ def _invented(case: Case, position: str) -> Iterator[Finding]:
         )
 
 
-def _text_of(case: Case, position: str) -> str:
+def _text_of(case: TrajectoryContext, position: str) -> str:
     """Arguments and answers of a call, in lower case."""
     call = case.calls[position]
     answers = [answer for answer in (call.answer, case.answers.get(position)) if answer is not None]

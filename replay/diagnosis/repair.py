@@ -6,11 +6,10 @@ from typing import Any, Final, NamedTuple
 
 from rapidfuzz import fuzz
 
-from replay.diagnosis.case import Case
-from replay.diagnosis.words import counted, listed, quoted
-from replay.records import JsonObject, Outcome
+from replay.diagnosis.phrasing import counted, listed, quoted
+from replay.diagnosis.trajectory_context import TrajectoryContext
+from replay.records import FAILURES, JsonObject, Outcome
 from replay.records.finding import Finding
-from replay.replayer import FAILURES
 
 _ALIKE: Final = 60.0
 _MOST_COMPARED: Final = 2000
@@ -27,7 +26,7 @@ class Repair(NamedTuple):
     """What is different in the later call."""
 
 
-def repair_of(case: Case, position: str) -> Repair | None:
+def repair_of(case: TrajectoryContext, position: str) -> Repair | None:
     """The first later call of the same tool, or of the tool that was meant, with arguments alike, that succeeded."""
     row = case.rows[position]
     if row.outcome not in FAILURES:
@@ -42,7 +41,7 @@ def repair_of(case: Case, position: str) -> Repair | None:
     return None
 
 
-def repair_finding(case: Case, position: str) -> Finding | None:
+def repair_finding(case: TrajectoryContext, position: str) -> Finding | None:
     """The later success, as a finding of the failed call."""
     repair = repair_of(case, position)
     if repair is None:
@@ -58,7 +57,7 @@ def repair_finding(case: Case, position: str) -> Finding | None:
     )
 
 
-def _again(case: Case, repair: Repair) -> str:
+def _again(case: TrajectoryContext, repair: Repair) -> str:
     row = case.rows[repair.failed]
     if row.outcome is Outcome.UNKNOWN_TOOL:
         return f"called {quoted(case.rows[repair.succeeded].tool or '?')}"
@@ -84,7 +83,7 @@ def _closeness(one: Any, other: Any) -> float:
     return fuzz.ratio(_text(one)[:_MOST_COMPARED], _text(other)[:_MOST_COMPARED]) / 100
 
 
-def _difference(case: Case, position: str, later: str) -> str:
+def _difference(case: TrajectoryContext, position: str, later: str) -> str:
     """What the later call has otherwise, argument by argument."""
     old, new = case.arguments(position), case.arguments(later)
     changed = [f"{quoted(key)} is {quoted(new[key], 60)}" for key in new if key in old and old[key] != new[key]]

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from replay.alignment.reference import Reference
-from replay.diagnosis.survey import Diagnosed, diagnosed_calls
-from replay.diagnosis.words import counted, plain, quoted
+from replay.diagnosis.diagnose import Diagnosed, diagnosed_calls
+from replay.diagnosis.phrasing import counted, plain, quoted
 from replay.outcomes import read_name
-from replay.records import Outcome
+from replay.records import FAILURES, Outcome
 from replay.records.files import CallRow
 from replay.records.finding import CallRef, Finding
-from replay.replayer import FAILURES
 from replay.runfile import Run
 
 _MOST_TOOLS: Final = 5

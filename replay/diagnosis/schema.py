@@ -11,12 +11,12 @@ from rapidfuzz import fuzz, process
 from rapidfuzz.utils import default_process
 
 from replay.dag.pointers import join, parts, resolve
-from replay.diagnosis.case import Case
-from replay.diagnosis.complaints import complaints
-from replay.diagnosis.words import kind_of, listed, place, plain, quoted, types_of
+from replay.diagnosis.phrasing import kind_of, listed, place, plain, quoted, types_of
+from replay.diagnosis.server_validation_errors import complaints
+from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.records import Outcome, SchemaViolation
 from replay.records.finding import Finding
-from replay.runfile.packing import canonical
+from replay.runfile.json_blob import canonical
 
 _ALIKE: Final = 60.0
 _NEARLY: Final = 80.0
@@ -27,7 +27,7 @@ _ABSENT: Final = object()
 _TRUE_FALSE: Final = {"true": True, "false": False}
 
 
-def schema_findings(case: Case, position: str) -> Iterator[Finding]:
+def schema_findings(case: TrajectoryContext, position: str) -> Iterator[Finding]:
     """What the schema, or else the server's own check, says against the arguments."""
     row = case.rows[position]
     accepted = row.outcome is Outcome.SUCCESS
@@ -42,7 +42,13 @@ class _Finder:
     """Turns the violations of one call into findings."""
 
     def __init__(
-        self, case: Case, position: str, violations: tuple[SchemaViolation, ...], *, accepted: bool, own_check: bool
+        self,
+        case: TrajectoryContext,
+        position: str,
+        violations: tuple[SchemaViolation, ...],
+        *,
+        accepted: bool,
+        own_check: bool,
     ) -> None:
         self._case, self._position, self._violations = case, position, violations
         self._arguments = case.arguments(position)

@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from replay.diagnosis.case import Case
-from replay.diagnosis.marks import explains
+from replay.diagnosis.flags import explains
+from replay.diagnosis.phrasing import counted, listed, quoted, times
 from replay.diagnosis.repair import repair_of
-from replay.diagnosis.words import counted, listed, quoted, times
-from replay.records import Outcome, texts_of
+from replay.diagnosis.trajectory_context import TrajectoryContext
+from replay.records import FAILURES, Outcome, texts_of
 from replay.records.finding import Finding
-from replay.replayer import FAILURES
-from replay.runfile.packing import canonical
+from replay.runfile.json_blob import canonical
 
 
-def findings_of_trajectory(case: Case) -> tuple[Finding, ...]:
+def findings_of_trajectory(case: TrajectoryContext) -> tuple[Finding, ...]:
     """Root causes, repetitions, repairs, and a reply that rests on nothing."""
     angles = (_root_causes, _repeated_failures, _repeated_reads, _repairs, _unsupported)
     return tuple(finding for angle in angles for finding in angle(case))
 
 
-def _root_causes(case: Case) -> Iterator[Finding]:
+def _root_causes(case: TrajectoryContext) -> Iterator[Finding]:
     followers: dict[str, list[str]] = defaultdict(list)
     for position, row in case.rows.items():
         if row.caused_by is not None and explains(case, row.caused_by):
@@ -40,7 +39,7 @@ def _root_causes(case: Case) -> Iterator[Finding]:
         )
 
 
-def _repeated_failures(case: Case) -> Iterator[Finding]:
+def _repeated_failures(case: TrajectoryContext) -> Iterator[Finding]:
     for positions in _identical(case):
         failed = [position for position in positions if case.outcome(position) in FAILURES]
         if len(failed) > 1 and len({case.step_of[position] for position in failed}) > 1:
@@ -55,7 +54,7 @@ def _repeated_failures(case: Case) -> Iterator[Finding]:
             )
 
 
-def _repeated_reads(case: Case) -> Iterator[Finding]:
+def _repeated_reads(case: TrajectoryContext) -> Iterator[Finding]:
     """Reads only: two equal calls that write may both be needed."""
     for positions in _identical(case):
         good = [position for position in positions if case.outcome(position) is Outcome.SUCCESS]
@@ -74,7 +73,7 @@ def _repeated_reads(case: Case) -> Iterator[Finding]:
             )
 
 
-def _repairs(case: Case) -> Iterator[Finding]:
+def _repairs(case: TrajectoryContext) -> Iterator[Finding]:
     for position in case.rows:
         repair = repair_of(case, position)
         if repair is not None:
@@ -90,7 +89,7 @@ def _repairs(case: Case) -> Iterator[Finding]:
             )
 
 
-def _unsupported(case: Case) -> Iterator[Finding]:
+def _unsupported(case: TrajectoryContext) -> Iterator[Finding]:
     """Silent where any call may have succeeded: judged, recorded or simply not known."""
     if not (case.trajectory.final_reply or "").strip() or not case.rows or len(case.rows) != len(case.calls):
         return
@@ -103,7 +102,7 @@ def _unsupported(case: Case) -> Iterator[Finding]:
         )
 
 
-def _identical(case: Case) -> list[list[str]]:
+def _identical(case: TrajectoryContext) -> list[list[str]]:
     """Calls with the same name and arguments, in groups of two or more."""
     groups: dict[tuple[str, str], list[str]] = defaultdict(list)
     for position in case.rows:
@@ -115,12 +114,12 @@ def _identical(case: Case) -> list[list[str]]:
     return [positions for positions in groups.values() if len(positions) > 1]
 
 
-def _answer_text(case: Case, position: str) -> str | None:
+def _answer_text(case: TrajectoryContext, position: str) -> str | None:
     answer = case.calls[position].answer or case.answers.get(position)
     return "\n".join(texts_of(answer)) if answer is not None else None
 
 
-def _tool(case: Case, position: str) -> str:
+def _tool(case: TrajectoryContext, position: str) -> str:
     return quoted(case.rows[position].tool or case.calls[position].name or "?", 60)
 
 

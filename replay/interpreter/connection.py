@@ -10,16 +10,16 @@ from typing import Final
 
 import anyio
 
-from replay.interpreter.acquaintance import Acquaintance
 from replay.interpreter.answers import answer_of
 from replay.interpreter.channel import Channel
 from replay.interpreter.handshake import HungUpOnProbeError, Identity, negotiate
 from replay.interpreter.launch import CannotStartError, Launch
 from replay.interpreter.peer import Closed, Outcome, Peer
 from replay.interpreter.process import running, tail_of
-from replay.interpreter.registry import list_tools
+from replay.interpreter.server_history import ServerHistory
 from replay.interpreter.stdio import StdioChannel
 from replay.interpreter.tasks import task_group
+from replay.interpreter.tools_list import list_tools
 from replay.records import Answer, JsonObject, Server, Tool, TransportFault, digest_of
 from replay.redaction import Redactor
 from replay.text import one_line
@@ -32,7 +32,7 @@ class Connection:
     """A server while it lives. `run` is its life; `settled` tells when it is up, or has failed to come up."""
 
     def __init__(
-        self, launch: Launch, log: Path, startup_timeout: float, known: Acquaintance, redactor: Redactor
+        self, launch: Launch, log: Path, startup_timeout: float, known: ServerHistory, redactor: Redactor
     ) -> None:
         self._launch, self._log, self._startup_timeout, self._known = launch, log, startup_timeout, known
         self._redactor = redactor

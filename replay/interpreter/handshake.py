@@ -22,10 +22,10 @@ from mcp_types.version import (
     MODERN_PROTOCOL_VERSIONS,
 )
 
-from replay.interpreter.acquaintance import Acquaintance
 from replay.interpreter.channel import Unreadable
 from replay.interpreter.launch import CannotStartError
 from replay.interpreter.peer import Closed, Failed, Outcome, Peer, Returned
+from replay.interpreter.server_history import ServerHistory
 from replay.records import JsonObject
 from replay.text import one_line
 
@@ -68,7 +68,7 @@ class HungUpOnProbeError(CannotStartError):
     """The server ended the connection when it was asked for its versions: some older ones do. Try `initialize`."""
 
 
-async def negotiate(peer: Peer, known: Acquaintance) -> Identity:
+async def negotiate(peer: Peer, known: ServerHistory) -> Identity:
     """Find out which protocol the server speaks, and agree on a version. The policy is the SDK's `mode="auto"`.
 
     Raises:

@@ -14,13 +14,13 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
-from replay.interpreter.acquaintance import Acquaintance
 from replay.interpreter.effects import may_issue
 from replay.interpreter.events import OnEvent
 from replay.interpreter.fleet import Fleet
 from replay.interpreter.launch import Launch, launch_of
 from replay.interpreter.paths import PathMap
 from replay.interpreter.sandbox import Sandbox
+from replay.interpreter.server_history import ServerHistory
 from replay.interpreter.supervisor import Supervisor
 from replay.interpreter.tasks import all_at_once, task_group
 from replay.interpreter.variables import Scope
@@ -47,7 +47,7 @@ class Interpreter:
         self._logs = logs
         self._on_event: OnEvent = on_event or (lambda event: None)
         self._redactor = Redactor(fleet.secrets())
-        self._known = {name: Acquaintance() for name in self._names}
+        self._known = {name: ServerHistory() for name in self._names}
         self._described: dict[str, Server] = {}
         self._shared: dict[str, tuple[Supervisor, PathMap | None]] = {}
         self._stack = AsyncExitStack()

@@ -13,8 +13,8 @@ import anyio
 import anyio.to_thread
 from anyio.abc import Process
 
-from replay.interpreter.errlog import RedactedLog
 from replay.interpreter.launch import CannotStartError, Launch
+from replay.interpreter.stderr_log import RedactedLog
 from replay.redaction import Redactor
 
 _EXIT_GRACE: Final = 1.0
@@ -29,8 +29,8 @@ _TAIL_BYTES: Final = 16_384
 class ServerProcess:
     """A running server, and its stderr on the way to the log."""
 
-    def __init__(self, process: Process, errlog: RedactedLog) -> None:
-        self._process, self._errlog = process, errlog
+    def __init__(self, process: Process, stderr_log: RedactedLog) -> None:
+        self._process, self._errlog = process, stderr_log
 
     @property
     def pid(self) -> int:
@@ -101,17 +101,17 @@ async def running(launch: Launch, log: Path, redactor: Redactor) -> AsyncIterato
         CannotStartError: the operating system refuses.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
-    errlog = RedactedLog(log, redactor)
+    stderr_log = RedactedLog(log, redactor)
     try:
         with anyio.CancelScope(shield=True):
             process = await anyio.open_process(
-                launch.command, env=launch.env, cwd=launch.cwd, stderr=errlog.write_end, start_new_session=True
+                launch.command, env=launch.env, cwd=launch.cwd, stderr=stderr_log.write_end, start_new_session=True
             )
     except (OSError, ValueError) as problem:
-        errlog.abandon()
+        stderr_log.abandon()
         raise CannotStartError(f"{launch.command[0]} cannot be started: {problem}") from None
-    errlog.start()
-    server = ServerProcess(process, errlog)
+    stderr_log.start()
+    server = ServerProcess(process, stderr_log)
     try:
         yield server
     finally:

@@ -11,11 +11,11 @@ import anyio
 from anyio.abc import TaskGroup
 
 from replay.errors import FleetError
-from replay.interpreter.acquaintance import Acquaintance
 from replay.interpreter.connection import Connection
 from replay.interpreter.events import OnEvent, ServerEvent
 from replay.interpreter.fleet import ServerSpec
 from replay.interpreter.launch import CannotStartError, Launch
+from replay.interpreter.server_history import ServerHistory
 from replay.records import Answer, JsonObject, Server, TransportFault
 from replay.redaction import Redactor
 from replay.text import one_line, printable
@@ -36,7 +36,7 @@ class Supervisor:
         *,
         log: Path,
         tasks: TaskGroup,
-        known: Acquaintance,
+        known: ServerHistory,
         on_event: OnEvent,
         redactor: Redactor,
         trajectory: str | None = None,

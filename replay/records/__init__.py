@@ -20,11 +20,13 @@ from replay.records.alignment import (
 )
 from replay.records.answer import Answer, RpcError, TextAnswer, ToolResult, TransportFault, blocks_of, texts_of
 from replay.records.base import JsonObject, Record
+from replay.records.call_result import CallResult
 from replay.records.fleet import FleetFacts, ServerFacts
 from replay.records.rule import RuleSpec
 from replay.records.server import Server, Tool, digest_of
 from replay.records.trajectory import Call, DataEdge, Source, Step, Task, Trajectory, Usage
 from replay.records.verdict import (
+    FAILURES,
     Certainty,
     Divergence,
     Drift,
@@ -38,6 +40,7 @@ from replay.records.verdict import (
 )
 
 __all__ = [
+    "FAILURES",
     "Aggregate",
     "AlignedCall",
     "AlignedFile",
@@ -47,6 +50,7 @@ __all__ = [
     "Answer",
     "Call",
     "CallClass",
+    "CallResult",
     "Candidate",
     "Certainty",
     "DataEdge",

@@ -6,7 +6,7 @@ from replay.records.base import Record
 from replay.records.verdict import Outcome
 
 
-class Standing(Record):
+class SideSummary(Record):
     """How one side did."""
 
     name: str
@@ -53,8 +53,8 @@ class MetricChange(Record):
 class Comparison(Record):
     """What is different."""
 
-    first: Standing
-    second: Standing
+    first: SideSummary
+    second: SideSummary
     common: int
     """Calls that both sides have: the same model, trajectory, position and tool."""
     worse: tuple[Change, ...]

@@ -19,6 +19,10 @@ class Outcome(StrEnum):
     INCONCLUSIVE = "inconclusive"
 
 
+FAILURES = (Outcome.ILLEGAL_FORMAT, Outcome.UNKNOWN_TOOL, Outcome.INVALID_ARGUMENTS, Outcome.NOT_FOUND)
+"""The outcomes that are the model's failures, in the order in which tables show them."""
+
+
 class Reason(StrEnum):
     """Why a call is inconclusive; `state-gap` also where the recorded answer had to decide."""
 

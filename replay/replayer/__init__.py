@@ -1,30 +1,27 @@
 """Walks a trajectory's DAG through the interpreter, and yields verdicts.
 
-Names are imported when they are used: who reads a run needs what a `Settled` is, and not the interpreter.
+Names are imported when they are used: who reads a run needs what a `CallResult` is, and not the interpreter.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from replay.replayer.backend import AnswerBackend, BackendSession, Checkpoint, ToolRequest
+    from replay.replayer.backends import LiveBackend, StoredBackend
     from replay.replayer.keys import answer_key
     from replay.replayer.recorded_servers import servers_named, with_fleet_names
-    from replay.replayer.source import Notebook, Question, Settled, Stage, Theatre
-    from replay.replayer.stages import LiveTheatre, StoredTheatre
+    from replay.replayer.trajectory_replayer import TrajectoryReplayer
     from replay.replayer.trials import merge_trials
-    from replay.replayer.verdicts import FAILURES
-    from replay.replayer.walk import Walk
 
 __all__ = [
-    "FAILURES",
-    "LiveTheatre",
-    "Notebook",
-    "Question",
-    "Settled",
-    "Stage",
-    "StoredTheatre",
-    "Theatre",
-    "Walk",
+    "AnswerBackend",
+    "BackendSession",
+    "Checkpoint",
+    "LiveBackend",
+    "StoredBackend",
+    "ToolRequest",
+    "TrajectoryReplayer",
     "answer_key",
     "merge_trials",
     "servers_named",
@@ -33,11 +30,10 @@ __all__ = [
 _HOMES = {
     "keys": ("answer_key",),
     "recorded_servers": ("servers_named", "with_fleet_names"),
-    "source": ("Notebook", "Question", "Settled", "Stage", "Theatre"),
-    "stages": ("LiveTheatre", "StoredTheatre"),
+    "backend": ("Checkpoint", "ToolRequest", "BackendSession", "AnswerBackend"),
+    "backends": ("LiveBackend", "StoredBackend"),
     "trials": ("merge_trials",),
-    "verdicts": ("FAILURES",),
-    "walk": ("Walk",),
+    "trajectory_replayer": ("TrajectoryReplayer",),
 }
 
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from replay.drift import volatile_pointers
-from replay.replayer.source import Settled
+from replay.records import CallResult
 
 
-def merge_trials(trials: Sequence[Sequence[Settled]]) -> list[Settled]:
+def merge_trials(trials: Sequence[Sequence[CallResult]]) -> list[CallResult]:
     """The first trial's verdicts, each with how often each class came, and what moved from trial to trial.
 
     Args:
@@ -19,7 +19,7 @@ def merge_trials(trials: Sequence[Sequence[Settled]]) -> list[Settled]:
     return [_merge(calls) for calls in zip(*trials, strict=True)]
 
 
-def _merge(calls: Sequence[Settled]) -> Settled:
+def _merge(calls: Sequence[CallResult]) -> CallResult:
     first = calls[0]
     sent = [call for call in calls if call.answer is not None]
     if len(sent) < 2:

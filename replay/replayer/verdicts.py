@@ -6,17 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from replay.drift import Comparison
-from replay.records import Divergence, Judgement, Outcome, Reason, Rebinding, Verdict
-
-FAILURES = frozenset({Outcome.UNKNOWN_TOOL, Outcome.INVALID_ARGUMENTS, Outcome.NOT_FOUND, Outcome.ILLEGAL_FORMAT})
-
+from replay.records import FAILURES, Divergence, Judgement, Outcome, Reason, Rebinding, Verdict
 
 HARMLESS = frozenset({"answer.exists-already"})
 """Rules of failures that cannot make a later call fail: what it would have made is there."""
 
 
 @dataclass(frozen=True)
-class Findings:
+class VerdictInputs:
     """What is known of a call once it was sent, or was not."""
 
     recorded: Judgement | None = None
@@ -34,10 +31,10 @@ class Findings:
 
 def verdict_unsent(judgement: Judgement, recorded: Judgement | None) -> Verdict:
     """The verdict of a call that was not sent: an earlier rung decided it, or it was kept back."""
-    return _verdict(judgement, Findings(recorded=recorded))
+    return _verdict(judgement, VerdictInputs(recorded=recorded))
 
 
-def verdict_of_answer(findings: Findings) -> Verdict:
+def verdict_of_answer(findings: VerdictInputs) -> Verdict:
     """The verdict of a call that was re-issued: its new answer decides, unless a state gap tainted the replay."""
     replayed, recorded = findings.replayed, findings.recorded
     if replayed is None:
@@ -58,7 +55,7 @@ def _disagree(recorded: Judgement | None, replayed: Judgement) -> bool:
     return recorded.outcome != replayed.outcome
 
 
-def _tainted(findings: Findings, gap: str, replayed: Judgement) -> Verdict:
+def _tainted(findings: VerdictInputs, gap: str, replayed: Judgement) -> Verdict:
     recorded = findings.recorded
     now = (
         f"Replayed it is {replayed.outcome} ({replayed.message.rstrip('.')}), but {gap} before it could not be replayed"
@@ -83,7 +80,7 @@ def _tainted(findings: Findings, gap: str, replayed: Judgement) -> Verdict:
     return _verdict(judgement, findings, gap=gap, divergence="state-gap" if recorded else None)
 
 
-def _on_another_machine(findings: Findings, recorded: Judgement, lacks: str) -> Verdict:
+def _on_another_machine(findings: VerdictInputs, recorded: Judgement, lacks: str) -> Verdict:
     judgement = recorded.model_copy(
         update={
             "message": f"{recorded.message} [judged by the recorded answer: this machine lacks {lacks}, "
@@ -93,7 +90,7 @@ def _on_another_machine(findings: Findings, recorded: Judgement, lacks: str) -> 
     return _verdict(judgement, findings, divergence="environment")
 
 
-def _divergence(findings: Findings) -> Divergence | None:
+def _divergence(findings: VerdictInputs) -> Divergence | None:
     """Why an untainted replay disagrees with the recording, as far as the answers tell."""
     recorded, replayed, comparison = findings.recorded, findings.replayed, findings.comparison
     if recorded is None or replayed is None or recorded.outcome == replayed.outcome:
@@ -103,7 +100,7 @@ def _divergence(findings: Findings) -> Divergence | None:
     return "volatile" if comparison and comparison.drift == "volatile" else "server-version"
 
 
-def _verdict(judgement: Judgement, findings: Findings, **fields: Any) -> Verdict:
+def _verdict(judgement: Judgement, findings: VerdictInputs, **fields: Any) -> Verdict:
     recorded, replayed, comparison = findings.recorded, findings.replayed, findings.comparison
     known: dict[str, Any] = {
         "recorded": recorded.outcome if recorded else None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from replay.diagnosis.words import counted
+from replay.diagnosis.phrasing import counted
 from replay.records import Outcome
 from replay.records.comparison import Change, Comparison
 from replay.text import one_line

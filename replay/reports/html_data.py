@@ -12,7 +12,7 @@ from replay.records.files import CallRow
 from replay.records.finding import Finding
 from replay.reports.scope import Scope
 from replay.reports.shared import EVIDENCE, answer_text, call_text
-from replay.runfile.packing import unpack
+from replay.runfile.json_blob import unpack
 
 _LONG: Final = 4000
 _SHORT: Final = 240

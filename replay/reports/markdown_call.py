@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 
 from replay import __version__
-from replay.diagnosis import Case, explains, findings_of_call
-from replay.diagnosis.words import listed, unique
+from replay.diagnosis import TrajectoryContext, explains, findings_of_call
+from replay.diagnosis.phrasing import listed, unique
 from replay.outcomes import RULES
 from replay.records import Outcome
 from replay.records.files import CallRow
@@ -23,7 +23,7 @@ _FOLDED: int = 900
 
 def call_report(scope: Scope) -> str:
     """Title, what happened, the call, then and now, the rule, the fix, versions, and how to reproduce it."""
-    case = Case.load(scope.run, scope.places[0])
+    case = TrajectoryContext.load(scope.run, scope.places[0])
     position = scope.call or ""
     row = case.rows[position]
     findings = findings_of_call(case, position)
@@ -43,7 +43,7 @@ def call_report(scope: Scope) -> str:
     return "\n\n".join(sections) + "\n"
 
 
-def title(case: Case, row: CallRow) -> str:
+def title(case: TrajectoryContext, row: CallRow) -> str:
     """`excel/read_range: not found (TASK:s6c1)`."""
     tool = code(row.tool or case.calls[row.call].name or "call without a name", 80)
     return f"{tool}: {prose(outcome_words(row))} ({code(f'{row.trajectory}:{row.call}', 120)})"
@@ -56,7 +56,7 @@ def what_happened(row: CallRow, findings: tuple[Finding, ...]) -> str:
     return f"{first} {prose(findings[0].sentence if findings else row.message, 600)}"
 
 
-def versions(case: Case, rows: list[CallRow]) -> str:
+def versions(case: TrajectoryContext, rows: list[CallRow]) -> str:
     """The servers that the calls went to, and this program."""
     names = dict.fromkeys(row.server for row in rows if row.server)
     servers = [case.servers[name] for name in names if name in case.servers]
@@ -93,11 +93,11 @@ def finding_lines(findings: tuple[Finding, ...]) -> str:
     return "\n".join(lines)
 
 
-def _language(case: Case, position: str) -> str:
+def _language(case: TrajectoryContext, position: str) -> str:
     return "json" if case.calls[position].arguments is not None else "text"
 
 
-def _answers(case: Case, position: str) -> Iterator[str]:
+def _answers(case: TrajectoryContext, position: str) -> Iterator[str]:
     row, call = case.rows[position], case.calls[position]
     then, now = answer_text(call.answer), answer_text(case.answers.get(position))
     if not then and not now:
@@ -126,7 +126,7 @@ def _class(outcome: object) -> str:
     return WORDS.get(outcome, "not judged")  # type: ignore[call-overload,no-any-return]
 
 
-def _rule(case: Case, row: CallRow) -> str:
+def _rule(case: TrajectoryContext, row: CallRow) -> str:
     sentences = {rule.id: rule.sentence for rule in RULES}
     known = sentences.get(row.rule)
     meaning = f": {prose(known)}" if known else ""
@@ -161,7 +161,7 @@ def _fix(findings: tuple[Finding, ...]) -> Iterator[str]:
         yield f"## Likely fix\n\n{finding_lines(findings)}"
 
 
-def _before(case: Case, position: str) -> Iterator[str]:
+def _before(case: TrajectoryContext, position: str) -> Iterator[str]:
     """The calls whose values this one uses."""
     ancestors = case.graph.ancestors(position)
     if not ancestors:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from replay.diagnosis import Diagnosed
-from replay.diagnosis.words import counted
+from replay.diagnosis.phrasing import counted
 from replay.records import Outcome
 from replay.records.summary import ModelSummary, RootCause
 from replay.reports.markdown_call import finding_lines

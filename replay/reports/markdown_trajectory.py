@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from replay.diagnosis import Case, Diagnosis
+from replay.diagnosis import Diagnosis, TrajectoryContext
 from replay.records import Outcome
 from replay.records.files import CallRow
 from replay.reports.markdown_call import finding_lines, shell, versions
@@ -39,7 +39,7 @@ def _headline(rows: list[CallRow]) -> str:
     return ", ".join(f"{count} {WORDS[outcome]}" for outcome, count in counts.items() if count)
 
 
-def _question(case: Case) -> Iterator[str]:
+def _question(case: TrajectoryContext) -> Iterator[str]:
     parts = []
     if case.trajectory.task.question:
         parts.append(details("The question", block(case.trajectory.task.question, "text")))
@@ -78,7 +78,7 @@ def _failures(diagnosis: Diagnosis, failed: list[CallRow]) -> str:
     return "\n\n".join(parts)
 
 
-def _reproduce(scope: Scope, case: Case, failed: list[CallRow]) -> str:
+def _reproduce(scope: Scope, case: TrajectoryContext, failed: list[CallRow]) -> str:
     run = shell(str(scope.run.path))
     again = f"replay classify {shell(case.file)} --servers servers.yaml --run again.db"
     if not failed:

@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from rapidfuzz import process
 
 from replay.alignment.reference import Reference, read_reference
-from replay.diagnosis import Case, Diagnosed, Diagnosis, diagnoses, findings_of_run
+from replay.diagnosis import Diagnosed, Diagnosis, TrajectoryContext, diagnoses, findings_of_run
 from replay.errors import UsageError
 from replay.formats import open_file
 from replay.records.files import CallRow
@@ -81,7 +81,7 @@ def scope_of(run: Run, selection: Selection) -> Scope:
     return Scope(run, places, reference=selection.reference)
 
 
-def short_id(case: Case, position: str, run: Run) -> str:
+def short_id(case: TrajectoryContext, position: str, run: Run) -> str:
     """The shortest id that finds a call again."""
     same = [place for place in trajectory_places(run) if place.trajectory == case.trajectory.id]
     if len(same) == 1:

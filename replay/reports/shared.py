@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from replay.diagnosis import Case
+from replay.diagnosis import TrajectoryContext
 from replay.records import Answer, Outcome, RpcError, TextAnswer, ToolResult, TransportFault, blocks_of
 from replay.records.files import CallRow
 from replay.redaction import Redactor
@@ -50,7 +50,7 @@ def answer_text(answer: Answer | None) -> str:
             return _result_text(answer)
 
 
-def call_text(case: Case, position: str) -> str:
+def call_text(case: TrajectoryContext, position: str) -> str:
     """The call as JSON, or as the model wrote it where it was no call."""
     call = case.calls[position]
     if call.arguments is None and call.raw is not None:

@@ -7,7 +7,7 @@ from typing import Final
 
 from markupsafe import Markup, escape
 
-from replay.diagnosis.words import counted
+from replay.diagnosis.phrasing import counted
 from replay.records import Outcome
 from replay.records.summary import ModelSummary
 from replay.reports import Selection

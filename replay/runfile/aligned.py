@@ -6,7 +6,7 @@ import sqlite3
 from dataclasses import dataclass
 
 from replay.records.alignment import AlignedModel, AlignedTask
-from replay.runfile.packing import unpack
+from replay.runfile.json_blob import unpack
 
 
 @dataclass(frozen=True)

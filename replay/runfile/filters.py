@@ -16,11 +16,10 @@ from typing import Final, get_args
 from rapidfuzz import process
 
 from replay.errors import UsageError
-from replay.records import Certainty, Drift, Evidence, Outcome, Reason
+from replay.records import FAILURES, Certainty, Drift, Evidence, Outcome, Reason
 
-__all__ = ["FAILURES", "KEYS", "Candidate", "Filter", "Term", "Vocabulary", "complete", "parse", "quoted"]
+__all__ = ["KEYS", "Candidate", "Filter", "Term", "Vocabulary", "complete", "parse", "quoted"]
 
-FAILURES: Final = ("illegal_format", "unknown_tool", "invalid_arguments", "not_found")
 """The outcomes that are the model's doing: what `outcome:failed` stands for."""
 NONE: Final = "none"
 """Stands for the absence of a value: `drift:none`."""
@@ -270,7 +269,7 @@ def _matching(wanted: str, spelled: list[tuple[object, tuple[str, ...]]]) -> lis
 def _resolve_choice(key: str, value: str) -> list[object]:
     wanted = value.lower().replace("-", "_") if key == "outcome" else value.lower()
     if key == "outcome" and wanted == "failed":
-        return list(FAILURES)
+        return [str(outcome) for outcome in FAILURES]
     if key == "caused":
         if wanted in {"yes", "no"}:
             return [int(wanted == "yes")]

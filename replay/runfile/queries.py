@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from replay.records import Answer, Outcome, Trajectory, Verdict
-from replay.runfile.filters import FAILURES, Filter
-from replay.runfile.packing import unpack
+from replay.records import FAILURES, Answer, Outcome, Trajectory, Verdict
+from replay.runfile.filters import Filter
+from replay.runfile.json_blob import unpack
 from replay.runfile.rows import verdict_of_row
 from replay.runfile.run import Run
 

@@ -6,8 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from replay.records import Answer, Call, Verdict
-from replay.replayer import Settled
+from replay.records import Answer, Call, CallResult, Verdict
 
 _COLUMNS = (
     "outcome",
@@ -27,18 +26,18 @@ _PREVIEW = 400
 """Characters of the arguments that are kept to show and to search."""
 
 
-def call_columns(settled: Settled) -> dict[str, Any]:
+def call_columns(result: CallResult) -> dict[str, Any]:
     """The columns of a call's row, but for those that place it."""
-    fields = settled.verdict.model_dump(mode="json", exclude_none=True)
+    fields = result.verdict.model_dump(mode="json", exclude_none=True)
     columns: dict[str, Any] = {name: fields.pop(name, None) for name in _COLUMNS}
-    call = settled.call
-    tool = settled.tool if settled.server is not None and settled.tool else call.name
+    call = result.call
+    tool = result.tool if result.server is not None and result.tool else call.name
     return columns | {
         "position": call.position,
-        "server": settled.server,
+        "server": result.server,
         "tool": tool,
         "arguments": preview(call),
-        "answer_key": settled.key,
+        "answer_key": result.key,
         "details": json.dumps({name: value for name, value in fields.items() if value not in ([], {})}),
     }
 
@@ -56,9 +55,9 @@ def verdict_of_row(columns: Mapping[str, Any]) -> Verdict:
     return Verdict.model_validate({**json.loads(columns["details"]), **fields})
 
 
-def settled_of(call: Call, columns: Mapping[str, Any], answer: Answer | None) -> Settled:
+def call_result_of(call: Call, columns: Mapping[str, Any], answer: Answer | None) -> CallResult:
     """What the replayer knew of a call when its row was written."""
-    return Settled(
+    return CallResult(
         call=call,
         verdict=verdict_of_row(columns),
         server=columns["server"],

@@ -15,12 +15,11 @@ from typing import Any, NamedTuple, Self
 from pydantic import TypeAdapter
 
 from replay.errors import RunFileError
-from replay.records import Answer, FleetFacts, Record, Server, Trajectory, TransportFault
+from replay.records import Answer, CallResult, FleetFacts, Record, Server, Trajectory, TransportFault
 from replay.redaction import Redactor
-from replay.replayer import Settled
-from replay.runfile.opening import open_connection, prepare_tables, refuse_foreign, take_lock, version_of
-from replay.runfile.packing import canonical, digest, pack
-from replay.runfile.rows import call_columns, settled_of
+from replay.runfile.connection import open_connection, prepare_tables, refuse_foreign, take_lock, version_of
+from replay.runfile.json_blob import canonical, digest, pack
+from replay.runfile.rows import call_columns, call_result_of
 from replay.runfile.schema import VERSION
 
 _ANSWER: TypeAdapter[Answer] = TypeAdapter(Answer)
@@ -32,7 +31,7 @@ class TrajectoryState(NamedTuple):
     row: int
     done: bool
     """Every call has its verdict, under the policy of now."""
-    settled: Mapping[str, Settled]
+    results: Mapping[str, CallResult]
     """Calls that have a verdict although the trajectory is not done: those to shared servers."""
     in_flight: frozenset[str]
     """Calls with effects that were sent and have no verdict."""
@@ -216,35 +215,39 @@ class Run:
         self.flush()
         self.connection.execute("INSERT OR REPLACE INTO journal VALUES (?, ?)", (row, position))
 
-    def save_call(self, row: int, ordinal: int, settled: Settled, *, at_once: bool) -> None:
+    def save_call(self, row: int, ordinal: int, result: CallResult, *, at_once: bool) -> None:
         """Keep one verdict and its answer.
 
         Args:
             row: of the trajectory, from `begin`.
             ordinal: of the call in it.
-            settled: the call with its verdict.
+            result: the call with its verdict.
             at_once: commit now, since the call can not be sent again; else with the next `flush`.
         """
         if not self.connection.in_transaction:
             self.connection.execute("BEGIN IMMEDIATE")
-        self._save(self.connection, row, ordinal, settled)
+        self._save(self.connection, row, ordinal, result)
         if at_once:
             self.flush()
 
     def finish(
-        self, row: int, trajectory: Trajectory, settled: Iterable[Settled], saved: Mapping[str, Settled] | None = None
+        self,
+        row: int,
+        trajectory: Trajectory,
+        results: Iterable[CallResult],
+        saved: Mapping[str, CallResult] | None = None,
     ) -> None:
         """Keep the verdicts of a trajectory, all or none, and with them its data edges.
 
         Args:
             row: from `begin`.
             trajectory: as it was replayed.
-            settled: its calls, each with its verdict, in the order of the steps.
+            results: its calls, each with its verdict, in the order of the steps.
             saved: what `save_call` kept already, by position; it is not written again where nothing changed.
         """
         ordinals = {call.position: ordinal for ordinal, call in enumerate(trajectory.calls())}
         with self.transaction() as db:
-            for one in settled:
+            for one in results:
                 if saved is None or saved.get(one.call.position) is not one:
                     self._save(db, row, ordinals[one.call.position], one)
             db.execute(
@@ -324,23 +327,23 @@ class Run:
         calls = {call.position: call for call in trajectory.calls()}
         cursor = self.connection.execute("SELECT * FROM calls WHERE trajectory = ?", (row,))
         names = [column[0] for column in cursor.description]
-        settled: dict[str, Settled] = {}
+        results: dict[str, CallResult] = {}
         for values in cursor:
             columns = dict(zip(names, values, strict=True))
             if columns["position"] in calls:
                 answer = self.stored_answer(columns["answer_key"]) if columns["answer_key"] else None
-                settled[columns["position"]] = settled_of(calls[columns["position"]], columns, answer)
+                results[columns["position"]] = call_result_of(calls[columns["position"]], columns, answer)
         sent = self.connection.execute("SELECT position FROM journal WHERE trajectory = ?", (row,))
-        in_flight = frozenset(position for (position,) in sent) - settled.keys()
-        return TrajectoryState(row, False, settled, in_flight)
+        in_flight = frozenset(position for (position,) in sent) - results.keys()
+        return TrajectoryState(row, False, results, in_flight)
 
-    def _save(self, db: sqlite3.Connection, row: int, ordinal: int, settled: Settled) -> None:
+    def _save(self, db: sqlite3.Connection, row: int, ordinal: int, result: CallResult) -> None:
         if row not in self._places:
             self._places = {row: db.execute("SELECT file, task_type FROM trajectories WHERE id = ?", (row,)).fetchone()}
         file, task_type = self._places[row]
-        columns = self._redactor.json(call_columns(settled)) | {
-            "position": settled.call.position,
-            "answer_key": settled.key,
+        columns = self._redactor.json(call_columns(result)) | {
+            "position": result.call.position,
+            "answer_key": result.key,
             "trajectory": row,
             "ordinal": ordinal,
             "file": file,
@@ -354,17 +357,17 @@ class Run:
         except sqlite3.IntegrityError:
             db.execute("DELETE FROM calls WHERE trajectory = ? AND ordinal = ?", (row, ordinal))
             db.execute(insertion, tuple(columns.values()))
-        if settled.key is not None and settled.answer is not None:
-            self._save_answer(db, settled.key, settled)
+        if result.key is not None and result.answer is not None:
+            self._save_answer(db, result.key, result)
 
-    def _save_answer(self, db: sqlite3.Connection, key: str, settled: Settled) -> None:
+    def _save_answer(self, db: sqlite3.Connection, key: str, result: CallResult) -> None:
         """Keep an answer; a fault never takes the place of one that came."""
-        answer = settled.answer
+        answer = result.answer
         if answer is None:
             return
         verb = "INSERT OR IGNORE" if isinstance(answer, TransportFault) else "INSERT OR REPLACE"
-        digest_of_server = self._digests.get(settled.server or "", "")
+        digest_of_server = self._digests.get(result.server or "", "")
         db.execute(
             f"{verb} INTO answers VALUES (?, ?, ?, ?, ?)",
-            (key, settled.server, digest_of_server, settled.tool, pack(self._clean(answer))),
+            (key, result.server, digest_of_server, result.tool, pack(self._clean(answer))),
         )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from replay.records import Outcome, Reason
+from replay.records import FAILURES, Outcome, Reason
 from replay.records.summary import FailureGroup, ModelSummary, RootCause, RunSummary
 from replay.runfile.run import Run
 
-_FAILURES = "('illegal_format', 'unknown_tool', 'invalid_arguments', 'not_found')"
+_FAILURES = f"({', '.join(map(repr, map(str, FAILURES)))})"
 
 
 def within(files: Sequence[int] | None) -> str:

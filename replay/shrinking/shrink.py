@@ -6,15 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from replay.classification import facts_of
 from replay.dag import Graph
-from replay.diagnosis.words import counted
-from replay.engine import facts_of
+from replay.diagnosis.phrasing import counted
 from replay.errors import NoServerReachedError, UsageError
 from replay.interpreter import Fleet, Interpreter
 from replay.outcomes import read_name
-from replay.records import Outcome, Server, Trajectory
+from replay.records import FAILURES, CallResult, Outcome, Server, Trajectory
 from replay.redaction import Redactor
-from replay.replayer import FAILURES, Settled
 from replay.shrinking.arguments import bound_pointers, shorter, with_arguments
 from replay.shrinking.reduce import Reduction
 from replay.shrinking.trial import Failure, Trials, part_of
@@ -31,7 +30,7 @@ class Shrunk:
     trajectory: Trajectory
     """Without secrets: what is written."""
     position: str
-    settled: Settled
+    result: CallResult
     """How the call came out when this very trajectory was replayed for the last time."""
     replays: int
     calls_before: int
@@ -71,9 +70,9 @@ async def shrink(
     async with Interpreter(fleet, names=names, logs=logs) as interpreter:
         await interpreter.start()
         trials = Trials(interpreter, facts_of(fleet), allowed)
-        first, settled = await trials.failure(whole, position)
-        _check(first, settled, position)
-        tell(f"{position} fails: {settled.verdict.message}")
+        first, result = await trials.failure(whole, position)
+        _check(first, result, position)
+        tell(f"{position} fails: {result.verdict.message}")
         search = _Search(trials, whole, position, first, most_replays - _RESERVED, tell)
         small = await search.shorten(await search.fewest())
         return await _finish(trials, small, first, whole, position, fleet, dict(interpreter.servers))
@@ -154,7 +153,7 @@ async def _finish(
     """Take the secrets out, and replay once more what will be written."""
     redactor = Redactor(fleet.secrets())
     cleaned = Trajectory.model_validate(redactor.json(small.model_dump(mode="json")))
-    again, settled = await trials.failure(cleaned, position)
+    again, result = await trials.failure(cleaned, position)
     changed = cleaned != small
     if again != failure and not changed:
         raise UsageError(f"{position} does not fail the same way each time: it is flaky, and nothing was written")
@@ -162,7 +161,7 @@ async def _finish(
     return Shrunk(
         trajectory=cleaned,
         position=position,
-        settled=settled,
+        result=result,
         replays=trials.count,
         calls_before=sum(1 for _ in whole.calls()),
         servers={name: server for name, server in servers.items() if name in needed},
@@ -170,11 +169,11 @@ async def _finish(
     )
 
 
-def _check(failure: Failure, settled: Settled, position: str) -> None:
+def _check(failure: Failure, result: CallResult, position: str) -> None:
     if failure.outcome in FAILURES:
         return
     if failure.outcome is Outcome.INCONCLUSIVE:
-        raise NoServerReachedError(f"{position} cannot be shrunk: it is inconclusive, {settled.verdict.message}")
+        raise NoServerReachedError(f"{position} cannot be shrunk: it is inconclusive, {result.verdict.message}")
     raise UsageError(f"{position} cannot be shrunk: replayed it comes out as {failure.outcome}")
 
 

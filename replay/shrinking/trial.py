@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from replay.engine import registry_of
+from replay.classification import registry_of
 from replay.interpreter import Fleet, Interpreter
 from replay.outcomes import Registry, read_name
-from replay.records import Call, FleetFacts, Outcome, RuleSpec, Step, Trajectory, texts_of
-from replay.replayer import LiveTheatre, Settled, Walk
+from replay.records import Call, CallResult, FleetFacts, Outcome, RuleSpec, Step, Trajectory, texts_of
+from replay.replayer import LiveBackend, TrajectoryReplayer
 from replay.volatile import masked
 
 _QUOTED: Final = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|`[^`\n]*`")
@@ -37,20 +37,22 @@ class Trials:
 
     def __init__(self, interpreter: Interpreter, facts: FleetFacts, allowed: frozenset[str]) -> None:
         fleet: Fleet = interpreter.fleet
-        self._theatre = LiveTheatre(interpreter, facts, allowed)
+        self._theatre = LiveBackend(interpreter, facts, allowed)
         self.registry: Registry = registry_of(
             interpreter.servers, fleet.local_tools, tuple(fleet.servers), complete=True
         )
         self._rules: Mapping[str, Sequence[RuleSpec]] = {name: spec.rules for name, spec in fleet.servers.items()}
         self.count = 0
 
-    async def failure(self, trajectory: Trajectory, position: str) -> tuple[Failure, Settled]:
+    async def failure(self, trajectory: Trajectory, position: str) -> tuple[Failure, CallResult]:
         """Replay a trajectory, and tell how one of its calls came out."""
         self.count += 1
-        async with self._theatre.stage(trajectory, self.servers(trajectory)) as stage:
-            walk = Walk(trajectory, stage, registry=self.registry, rules=self._rules, notebook=_NoNotebook())
-            settled = {one.call.position: one for one in await walk.settle_all()}
-        found = settled[position]
+        async with self._theatre.session(trajectory, self.servers(trajectory)) as session:
+            replayer = TrajectoryReplayer(
+                trajectory, session, registry=self.registry, rules=self._rules, checkpoint=_NoCheckpoint()
+            )
+            result = {one.call.position: one for one in await replayer.run()}
+        found = result[position]
         words = "\n".join(texts_of(found.answer)) if found.answer is not None else found.verdict.message
         verdict = found.verdict
         return Failure(verdict.outcome, verdict.rule, bare_words(words, found.call)), found
@@ -61,16 +63,16 @@ class Trials:
         return frozenset(name for name in names if name)
 
 
-class _NoNotebook:
-    """The notebook of a replay that is forgotten."""
+class _NoCheckpoint:
+    """The checkpoint of a replay that is forgotten."""
 
-    settled: Mapping[str, Settled] = {}
+    results: Mapping[str, CallResult] = {}
     in_flight: frozenset[str] = frozenset()
 
     def before_send(self, position: str, *, effects: bool) -> None:
         """Nothing is kept."""
 
-    def keep(self, settled: Settled) -> None:
+    def keep(self, result: CallResult) -> None:
         """Nothing is kept."""
 
 

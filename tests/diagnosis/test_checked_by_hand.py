@@ -9,8 +9,8 @@ from typing import Any
 import anyio
 import pytest
 
-from replay.diagnosis import Case, diagnoses
-from replay.engine import Options, Progress, classify_live, classify_stored
+from replay.classification import Options, Progress, classify_live, classify_stored
+from replay.diagnosis import TrajectoryContext, diagnoses
 from replay.formats import FileNames, open_file
 from replay.interpreter import Fleet
 from replay.records import Outcome
@@ -104,6 +104,6 @@ def test_the_labelled_calls_get_specific_findings_on_the_real_servers(tmp_path: 
 
 def test_a_case_can_be_read_after_its_run_was_closed(tmp_path: Path) -> None:
     run = offline(tmp_path, [shared("recorded", "recorded.jsonl")])
-    case: Case = next(iter(diagnoses(run))).case
+    case: TrajectoryContext = next(iter(diagnoses(run))).case
     run.close()
     assert case.graph.depth == 1

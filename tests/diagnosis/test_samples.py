@@ -7,8 +7,8 @@ from pathlib import Path
 import anyio
 import pytest
 
+from replay.classification import Options, Progress, classify_live
 from replay.diagnosis import diagnoses
-from replay.engine import Options, Progress, classify_live
 from replay.formats import open_file
 from replay.interpreter import Fleet
 from replay.records.finding import Finding

@@ -10,8 +10,8 @@ import pytest
 
 from replay.alignment.reference import read_reference
 from replay.diagnosis import findings_of_run, findings_of_trajectory
+from replay.diagnosis.diagnose import diagnosed_calls
 from replay.diagnosis.environment import environment_findings
-from replay.diagnosis.survey import diagnosed_calls
 from replay.formats import open_file
 from replay.runfile import Run
 from tests.runs import call, case_of, failed, make_run, schema, server, write_trajectory

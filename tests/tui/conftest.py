@@ -9,8 +9,8 @@ import pytest
 from textual.pilot import Pilot
 from textual.worker import WorkerCancelled
 
-from replay.tui.app import BrowseApp
-from replay.tui.session import Session
+from replay_tui.app import BrowseApp
+from replay_tui.session import Session
 from tests.tui.sample import hostile_run, sample_run
 
 Browsing = Callable[..., AbstractAsyncContextManager[Pilot[None]]]

@@ -8,6 +8,7 @@ from typing import Any
 
 from replay.records import (
     Call,
+    CallResult,
     DataEdge,
     Outcome,
     SchemaViolation,
@@ -19,7 +20,6 @@ from replay.records import (
     Trajectory,
     Verdict,
 )
-from replay.replayer import Settled
 from replay.runfile import Run
 from tests.runs import make_run, schema, server
 
@@ -76,20 +76,20 @@ def sample_run(directory: Path) -> Path:
     return make_run(directory / "sample.db", [directory / name for name in files], *SERVERS)
 
 
-def written(path: Path, trajectory: Trajectory, settled: list[Settled]) -> Path:
+def written(path: Path, trajectory: Trajectory, results: list[CallResult]) -> Path:
     """A run of one trajectory."""
     with Run.open(path) as run:
         state = run.begin(trajectory, file="results/one.json", format="m3bench", policy="")
-        run.finish(state.row, trajectory, settled)
+        run.finish(state.row, trajectory, results)
     return path
 
 
-def judged(call: Call, outcome: Outcome, **fields: Any) -> Settled:
+def judged(call: Call, outcome: Outcome, **fields: Any) -> CallResult:
     """A call with a verdict."""
     verdict = {"rule": "test", "evidence": "recorded", "message": "As it came."}
     extra = {name: fields.pop(name) for name in ("server", "tool", "key", "answer") if name in fields}
     known = {"server": "files", "tool": "read", **extra}
-    return Settled(call=call, verdict=Verdict.model_validate({**verdict, "outcome": outcome, **fields}), **known)
+    return CallResult(call=call, verdict=Verdict.model_validate({**verdict, "outcome": outcome, **fields}), **known)
 
 
 def trajectory_of(steps: list[list[Call]], **fields: Any) -> Trajectory:
@@ -123,11 +123,11 @@ def hostile_run(path: Path) -> Path:
     violation = SchemaViolation(pointer="/path", keyword=HOSTILE, message=HOSTILE)
     fields = {"rule": HOSTILE, "message": HOSTILE, "violations": (violation,), "server": HOSTILE, "tool": HOSTILE}
     outcomes = (Outcome.NOT_FOUND, Outcome.INVALID_ARGUMENTS, Outcome.SUCCESS, Outcome.INCONCLUSIVE)
-    settled = [
+    results = [
         judged(call, outcome, key=f"k{call.position}", answer=now, **fields)
         for call, outcome in zip(made, outcomes, strict=True)
     ]
-    return written(path, whole, settled)
+    return written(path, whole, results)
 
 
 def long_run(path: Path, steps: int = 200, calls_in_all: int = 300) -> Path:
@@ -143,11 +143,11 @@ def long_run(path: Path, steps: int = 200, calls_in_all: int = 300) -> Path:
     edges = [_edge(f"s{step}c1", f"s{step + 1}c1") for step in range(1, steps)]
     edges += [_edge(f"s{step}c1", f"s{min(steps, step + 40)}c1") for step in range(1, steps, 7)]
     whole = trajectory_of(made, edges=tuple(edges))
-    settled = [
+    results = [
         judged(call, Outcome.NOT_FOUND if number % 50 == 49 else Outcome.SUCCESS)
         for number, call in enumerate(whole.calls())
     ]
-    return written(path, whole, settled)
+    return written(path, whole, results)
 
 
 def _edge(producer: str, consumer: str) -> DataEdge:

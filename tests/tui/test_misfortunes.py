@@ -15,9 +15,9 @@ import pytest
 from replay.errors import RunFileError
 from replay.records import Call, Outcome
 from replay.runfile import Run
-from replay.tui.screens.calls import CallsScreen
-from replay.tui.screens.trajectory import TrajectoryScreen
-from replay.tui.session import Session
+from replay_tui.screens.calls import CallsScreen
+from replay_tui.screens.trajectory import TrajectoryScreen
+from replay_tui.session import Session
 from tests.tui.conftest import Browsing, press, screen_text, settle
 from tests.tui.sample import judged, trajectory_of, written
 

@@ -8,18 +8,18 @@ from textual.widgets import Input
 
 from replay.records import Call, Outcome, Reason
 from replay.runfile import Run
-from replay.tui.app import BrowseApp
-from replay.tui.screens.calls import CallsScreen
-from replay.tui.screens.compare import CompareScreen
-from replay.tui.screens.export import ExportScreen
-from replay.tui.screens.help import HelpScreen
-from replay.tui.screens.overview import OverviewScreen
-from replay.tui.screens.trajectory import TrajectoryScreen
-from replay.tui.screens.whole_text import WholeTextScreen
-from replay.tui.widgets.counts_table import CountsTable
-from replay.tui.widgets.dag_view import DagView
-from replay.tui.widgets.filter_line import FilterLine
-from replay.tui.widgets.text_page import TextPage
+from replay_tui.app import BrowseApp
+from replay_tui.screens.calls import CallsScreen
+from replay_tui.screens.compare import CompareScreen
+from replay_tui.screens.export import ExportScreen
+from replay_tui.screens.help import HelpScreen
+from replay_tui.screens.overview import OverviewScreen
+from replay_tui.screens.trajectory import TrajectoryScreen
+from replay_tui.screens.whole_text import WholeTextScreen
+from replay_tui.widgets.counts_table import CountsTable
+from replay_tui.widgets.dag_view import DagView
+from replay_tui.widgets.filter_line import FilterLine
+from replay_tui.widgets.text_page import TextPage
 from tests.tui.conftest import Browsing, press, screen_text, settle, write
 from tests.tui.sample import judged, long_run, trajectory_of, written
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from replay.tui.app import BrowseApp
-from replay.tui.session import Session
+from replay_tui.app import BrowseApp
+from replay_tui.session import Session
 from tests.tui.conftest import press, settle
 
 SIZES = [(80, 24), (120, 40), (200, 60)]

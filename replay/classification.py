@@ -1,0 +1,302 @@
+"""From results files to a run: what `replay classify` does, for the command line and for callers from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from replay.errors import FleetError, NoServerReachedError
+from replay.formats import ResultsFile
+from replay.interpreter import Fleet, Interpreter, ServerEvent
+from replay.outcomes import Registry
+from replay.records import Answer, CallResult, FleetFacts, RuleSpec, Server, ServerFacts, Trajectory
+from replay.replayer import (
+    AnswerBackend,
+    LiveBackend,
+    StoredBackend,
+    TrajectoryReplayer,
+    merge_trials,
+    servers_named,
+    with_fleet_names,
+)
+from replay.runfile import Run, TrajectoryState
+from replay.runfile.checkpoint import ReadOnlyCheckpoint, RunCheckpoint
+from replay.runfile.json_blob import digest
+
+_FLUSH_EVERY = 0.05
+"""Seconds that a verdict may wait to be committed; a call that can not be sent again does not wait."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a run is made."""
+
+    jobs: int = 4
+    """Trajectories side by side."""
+    only: str | None = None
+    """Glob over `server/tool`; other calls are not judged."""
+    limit: int | None = None
+    """At most so many trajectories of each file."""
+    trials: int = 1
+    allow_effects: frozenset[str] = frozenset()
+    rebinding: bool = True
+    offline: bool = False
+
+    def wanted(self, name: str) -> bool:
+        """Whether a `server/tool` is to be judged."""
+        return self.only is None or fnmatchcase(name, self.only)
+
+
+@dataclass
+class Progress:
+    """How far a run is; the front end reads it as often as it likes."""
+
+    total: int = 0
+    done: int = 0
+    kept: int = 0
+    """Of the done ones, those that had their verdict from an earlier run."""
+    servers: dict[str, ServerEvent] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    """What a person should know when it is done."""
+
+
+@dataclass(frozen=True)
+class ReplayContext:
+    """What a run judges by: the tools that exist, and where answers come from."""
+
+    backend: AnswerBackend
+    registry: Registry
+    rules: Mapping[str, tuple[RuleSpec, ...]]
+    policy: str
+    """Digest of all that could change a verdict; a trajectory judged under another is judged again."""
+
+
+def facts_of(fleet: Fleet) -> FleetFacts:
+    """What must be kept of a fleet to read its answers again."""
+    return FleetFacts(
+        servers={
+            name: ServerFacts(
+                digest=fleet.digest(name),
+                stateful=spec.state == "trajectory",
+                in_workspace=spec.state == "trajectory" or spec.uses_workspace,
+            )
+            for name, spec in fleet.servers.items()
+        },
+        local_tools=fleet.local_tools,
+        template=fleet.workspace.template,
+    )
+
+
+async def classify_live(
+    run: Run,
+    files: list[ResultsFile],
+    fleet: Fleet,
+    options: Options,
+    *,
+    logs: Path,
+    progress: Progress,
+    on_event: Callable[[ServerEvent], None] | None = None,
+) -> None:
+    """Re-issue the calls of the files through the fleet's servers, and keep the verdicts in the run.
+
+    Raises:
+        NoServerReachedError: the trajectories name servers, and none of them started.
+    """
+    _check_template(fleet)
+    facts = facts_of(fleet)
+    policy = _policy(facts, options, fleet, live=True)
+    names = _survey(run, files, fleet, options, policy, progress)
+
+    def note(event: ServerEvent) -> None:
+        if event.trajectory is None:
+            progress.servers[event.server] = event
+        if on_event is not None:
+            on_event(event)
+
+    async with Interpreter(fleet, names=names, logs=logs, on_event=note) as interpreter:
+        await interpreter.start()
+        servers = interpreter.servers
+        run.save_servers(servers.values())
+        run.save_facts(facts)
+        run.save_trials(options.trials)
+        if names and all(server.error is not None for server in servers.values()):
+            reasons = "; ".join(f"{server.name}: {server.error}" for server in servers.values())
+            raise NoServerReachedError(f"no server could be started ({reasons})")
+        registry = registry_of(servers, fleet.local_tools, tuple(fleet.servers), complete=True)
+        rules = {name: spec.rules for name, spec in fleet.servers.items()}
+        async with LiveBackend(interpreter, facts, options.allow_effects) as backend:
+            await _judge_all(run, files, ReplayContext(backend, registry, rules, policy), options, progress)
+            progress.notes = [f"{trajectory}: {note}" for note, trajectory in backend.notes.items()]
+        run.save_servers(interpreter.servers.values())
+
+
+async def classify_stored(
+    run: Run,
+    files: list[ResultsFile],
+    options: Options,
+    *,
+    progress: Progress,
+    fleet: Fleet | None = None,
+    facts: FleetFacts | None = None,
+    servers: Mapping[str, Server] | None = None,
+    answers: Callable[[str], Answer | None] | None = None,
+) -> None:
+    """Judge the calls of the files by stored and recorded answers; no server is started.
+
+    Args:
+        run: gets the verdicts, and gives the stored answers where `answers` does not.
+        files: what to judge.
+        options: as for a live run; every call is judged anew.
+        progress: is kept up to date.
+        fleet: its rules and local tools count; may be None.
+        facts: of the fleet that gave the answers; by default what the run keeps, else the fleet's own.
+        servers: what is known of them; by default what the run keeps.
+        answers: where stored answers come from, by key; by default the run.
+    """
+    known = run.servers() if servers is None else dict(servers)
+    facts = facts or run.facts() or (facts_of(fleet) if fleet else FleetFacts())
+    local_tools = fleet.local_tools if fleet else facts.local_tools
+    names = tuple(dict.fromkeys([*(fleet.servers if fleet else ()), *facts.servers, *known]))
+    rules = {name: spec.rules for name, spec in fleet.servers.items()} if fleet else {}
+    registry = registry_of(known, local_tools, names, complete=facts is not None and bool(known))
+    backend = StoredBackend(answers or run.stored_answer, facts)
+    policy = _policy(facts, options, fleet, live=False)
+    if servers is not None:
+        run.save_servers(known.values())
+        run.save_facts(facts)
+    progress.total = sum(_count(file, options) for file in files)
+    run.forget_verdicts([file.path for file in files])
+    await _judge_all(run, files, ReplayContext(backend, registry, rules, policy), options, progress)
+
+
+def _check_template(fleet: Fleet) -> None:
+    """A template that is one directory for all trajectories must be there; one per task may be missing for some."""
+    template = fleet.workspace.template
+    if template is not None and "${" not in template and not (fleet.directory / template).is_dir():
+        raise FleetError(str(fleet.path), f"there is no directory {template!r} to copy", "workspace.template")
+
+
+def registry_of(
+    servers: Mapping[str, Server], local_tools: tuple[str, ...], names: tuple[str, ...], *, complete: bool
+) -> Registry:
+    """The tools that exist, as the ladder wants to know them."""
+    return Registry(
+        servers=dict(servers),
+        unavailable={name: server.error for name, server in servers.items() if server.error is not None},
+        local_tools=local_tools,
+        server_names=names,
+        complete=complete,
+    )
+
+
+def _policy(facts: FleetFacts, options: Options, fleet: Fleet | None, *, live: bool) -> str:
+    rules = (
+        {name: [rule.model_dump(mode="json") for rule in spec.rules] for name, spec in fleet.servers.items()}
+        if fleet
+        else {}
+    )
+    effects = {name: spec.effects for name, spec in fleet.servers.items()} if fleet else {}
+    chosen: list[Any] = [options.only, options.trials, sorted(options.allow_effects), options.rebinding]
+    return digest([facts.model_dump(mode="json"), rules, effects, chosen, live])
+
+
+def _survey(
+    run: Run, files: Iterable[ResultsFile], fleet: Fleet, options: Options, policy: str, progress: Progress
+) -> list[str]:
+    """The servers that unfinished trajectories name, in the order of the fleet file; counts what there is to do."""
+    names: set[str] = set()
+    for file in files:
+        progress.total += _count(file, options)
+        for trajectory in islice(file.trajectories(), options.limit):
+            if not run.is_done(trajectory, file=file.path, policy=policy):
+                names |= servers_named(trajectory, fleet.servers)
+    return [name for name in fleet.servers if name in names]
+
+
+def _count(file: ResultsFile, options: Options) -> int:
+    return sum(islice(file.call_counts, options.limit))
+
+
+async def _judge_all(
+    run: Run, files: list[ResultsFile], context: ReplayContext, options: Options, progress: Progress
+) -> None:
+    """Walk the trajectories, so many side by side as `options.jobs` says."""
+    work = _work(run, files, context.policy, options, progress)
+
+    async def worker() -> None:
+        for file, trajectory, state in work:
+            await _judge_one(run, file, trajectory, state, context, options, progress)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(_flush_often, run)
+        async with anyio.create_task_group() as workers:
+            for _ in range(max(1, options.jobs)):
+                workers.start_soon(worker)
+        group.cancel_scope.cancel()
+
+
+async def _flush_often(run: Run) -> None:
+    while True:
+        await anyio.sleep(_FLUSH_EVERY)
+        run.flush()
+
+
+def _work(
+    run: Run, files: list[ResultsFile], policy: str, options: Options, progress: Progress
+) -> Iterator[tuple[ResultsFile, Trajectory, TrajectoryState]]:
+    for file in files:
+        for trajectory in islice(file.trajectories(), options.limit):
+            state = run.begin(trajectory, file=file.path, format=file.format, policy=policy)
+            if state.done:
+                count = sum(len(step.calls) for step in trajectory.steps)
+                progress.done += count
+                progress.kept += count
+            else:
+                yield file, trajectory, state
+
+
+async def _judge_one(
+    run: Run,
+    file: ResultsFile,
+    trajectory: Trajectory,
+    state: TrajectoryState,
+    context: ReplayContext,
+    options: Options,
+    progress: Progress,
+) -> None:
+    trajectory = with_fleet_names(trajectory, context.registry.servers)
+    names = frozenset(servers_named(trajectory, context.registry.server_names))
+    ordinals = {call.position: place for place, call in enumerate(trajectory.calls())}
+    checkpoint = RunCheckpoint(run, state, ordinals, stored=options.offline)
+    trials: list[list[CallResult]] = []
+    for trial in range(max(1, options.trials)):
+        async with AsyncExitStack() as stack:
+            session = await stack.enter_async_context(context.backend.session(trajectory, names))
+            replayer = TrajectoryReplayer(
+                trajectory,
+                session,
+                registry=context.registry,
+                rules=context.rules,
+                checkpoint=checkpoint if trial == 0 else ReadOnlyCheckpoint(checkpoint),
+                rebinding=options.rebinding,
+                wanted=options.wanted,
+            )
+            trials.append(await replayer.run(on_call=progress_counter(progress) if trial == 0 else None))
+        trajectory = trajectory.model_copy(update={"edges": replayer.edges})
+    run.finish(state.row, trajectory, merge_trials(trials) if len(trials) > 1 else trials[0], saved=checkpoint.saved)
+
+
+def progress_counter(progress: Progress) -> Callable[[], None]:
+    """Counts one call more."""
+
+    def count() -> None:
+        progress.done += 1
+
+    return count

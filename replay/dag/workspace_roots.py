@@ -1,0 +1,59 @@
+"""The directory that a trajectory works in: everyone knows it, so it tells nothing."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from replay.dag.history import History
+from replay.dag.uninformative_values import is_random
+
+__all__ = ["roots_of"]
+
+_ALLOWED: Final = re.compile(r"(?:allowed director|working director|workspace|cwd)[^/\n]{0,20}\s*(/[^\s'\"\\]+)", re.I)
+_COMMON: Final = frozenset({"/", "/tmp", "/home", "/root", "/workspace", "/data", "/mnt", "/var", "/usr", ".", "./"})  # noqa: S108
+_SHARE: Final = 0.8
+_FEWEST: Final = 3
+
+
+def roots_of(history: History) -> frozenset[str]:
+    """The workspace roots, with every directory above them."""
+    roots = set(_COMMON)
+    for entry in history.entries():
+        if entry.place == "answer":
+            head = entry.document.text[:4000]
+            roots.update(match[1].rstrip("/.,;:)") for match in _ALLOWED.finditer(head))
+    paths = {
+        mention.text
+        for mentions in history.mentions.values()
+        for mention in mentions
+        if mention.path and mention.text.startswith(("/", "./"))
+    }
+    roots.update(_shared_directory(paths))
+    return frozenset(above for root in roots for above in (root, *ancestors(root)))
+
+
+def ancestors(path: str) -> Iterator[str]:
+    """The directories above a path, the nearest first."""
+    while "/" in path.strip("/"):
+        path = path.rstrip("/").rpartition("/")[0]
+        if path:
+            yield path
+
+
+def _shared_directory(paths: Collection[str]) -> Iterator[str]:
+    """The deepest directory that most paths lie in, unless its name is one that a tool made up."""
+    if len(paths) < _FEWEST:
+        return
+    counts = Counter(above for path in paths for above in (path, *ancestors(path)))
+    shared = [path for path, count in counts.items() if count >= _SHARE * len(paths) and count >= _FEWEST]
+    children: Counter[str] = Counter()
+    for path in set(counts):
+        children[path.rpartition("/")[0]] += 1
+    branching = [
+        path for path in shared if (children[path] > 1 or path in paths) and not is_random(path.rpartition("/")[2])
+    ]
+    if branching:
+        yield min(branching, key=len)

@@ -1,0 +1,159 @@
+"""A case: all that a run knows of one trajectory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, Self
+
+from replay.dag import Graph
+from replay.dag.history import History
+from replay.diagnosis.mentioned import Mentioned, scalars
+from replay.outcomes.bodies import error_in, parse_body
+from replay.outcomes.failure import peel
+from replay.records import Answer, Call, Outcome, Server, Tool, Trajectory, texts_of
+from replay.records.files import CallRow
+from replay.records.finding import CallRef
+from replay.runfile import Run, call_rows
+from replay.runfile.json_blob import unpack
+from replay.runfile.lookup import TrajectoryPlace
+
+_READS: Final = re.compile(
+    r"(?:^|[/_.-])(?:get|list|read|search|find|query|describe|show|fetch|lookup|count|view)(?:[_-]|[A-Z]|$)"
+)
+_MOST_READ: Final = 20_000
+"""Characters of an answer that findings look at."""
+
+
+@dataclass(frozen=True)
+class TrajectoryContext:
+    """One trajectory with its verdicts and answers.
+
+    Args:
+        trajectory: as it was replayed, with its data edges.
+        rows: the verdicts, by position, in the order of the steps; calls that were not asked for have none.
+        answers: the replayed answers, by position.
+        servers: of the run.
+        file: the results file.
+    """
+
+    trajectory: Trajectory
+    rows: Mapping[str, CallRow]
+    answers: Mapping[str, Answer]
+    servers: Mapping[str, Server]
+    file: str
+
+    @classmethod
+    def load(cls, run: Run, place: TrajectoryPlace, servers: Mapping[str, Server] | None = None) -> Self:
+        """Read a case from a run.
+
+        Args:
+            run: open for reading or writing.
+            place: which trajectory.
+            servers: what `run.servers()` gave, where many cases are loaded.
+        """
+        (record,) = run.connection.execute("SELECT record FROM trajectories WHERE id = ?", (place.row,)).fetchone()
+        rows = {row.call: row for row in call_rows(run, "c.trajectory = ?", (place.row,))}
+        keys = run.connection.execute(
+            "SELECT position, answer_key FROM calls WHERE trajectory = ? AND answer_key IS NOT NULL", (place.row,)
+        )
+        found = ((position, run.stored_answer(key)) for position, key in keys.fetchall())
+        return cls(
+            trajectory=Trajectory.model_validate(unpack(record)),
+            rows=rows,
+            answers={position: answer for position, answer in found if answer is not None},
+            servers=run.servers() if servers is None else servers,
+            file=place.file,
+        )
+
+    @cached_property
+    def calls(self) -> dict[str, Call]:
+        """The calls by position, in the order of the steps."""
+        return {call.position: call for call in self.trajectory.calls()}
+
+    @cached_property
+    def order(self) -> dict[str, int]:
+        """The place of each call in the trajectory, from 0."""
+        return {position: place for place, position in enumerate(self.calls)}
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The data edges."""
+        return Graph(self.trajectory)
+
+    @cached_property
+    def history(self) -> History:
+        """What stood where in the trajectory."""
+        return History(self.trajectory)
+
+    @cached_property
+    def step_of(self) -> dict[str, int]:
+        """The step of each call, from 0."""
+        return {call.position: number for number, step in enumerate(self.trajectory.steps) for call in step.calls}
+
+    def ref(self, position: str) -> CallRef:
+        """A call's place in the run."""
+        return CallRef(file=self.file, model=self.trajectory.model, trajectory=self.trajectory.id, call=position)
+
+    def refs(self, *positions: str) -> tuple[CallRef, ...]:
+        """The places of several calls."""
+        return tuple(map(self.ref, positions))
+
+    def outcome(self, position: str) -> Outcome | None:
+        """How a call came out; None without a verdict."""
+        row = self.rows.get(position)
+        return row.outcome if row else None
+
+    def tool(self, position: str) -> Tool | None:
+        """The description of a call's tool, where its server gave one."""
+        row = self.rows.get(position)
+        server = self.servers.get(row.server or "") if row else None
+        if row is None or server is None or row.tool is None:
+            return None
+        return server.tool(row.tool.removeprefix(f"{row.server}/"))
+
+    def answer(self, position: str) -> Answer | None:
+        """The answer that the verdict rests on: the replayed one where it decided, else the recorded one."""
+        row = self.rows.get(position)
+        if row is not None and row.evidence in ("replay", "stored") and position in self.answers:
+            return self.answers[position]
+        return self.calls[position].answer or self.answers.get(position)
+
+    def earlier(self, position: str) -> Iterator[Call]:
+        """The calls of earlier steps."""
+        step = self.step_of[position]
+        return (call for call in self.calls.values() if self.step_of[call.position] < step)
+
+    def arguments(self, position: str) -> dict[str, Any]:
+        """A call's arguments; empty where they could not be read."""
+        return self.calls[position].arguments or {}
+
+    def said(self, position: str) -> str:
+        """The text of the answer that the verdict rests on, without what only wraps it; empty without one."""
+        answer = self.answer(position)
+        if answer is None:
+            return ""
+        text = peel("\n".join(texts_of(answer))[:_MOST_READ])
+        error = error_in(parse_body(text)) if text.startswith("{") else None
+        return peel(error.message) if error is not None and error.message else text
+
+    def scalars(self, position: str) -> list[Mentioned]:
+        """The strings and numbers in a call's arguments, with their places."""
+        return scalars(self.arguments(position))
+
+    def only_reads(self, position: str) -> bool:
+        """Whether a call's tool changes nothing: it is annotated so, or its name says it."""
+        tool = self.tool(position)
+        return (tool is not None and tool.read_only) or _READS.search(self.calls[position].name or "") is not None
+
+    @cached_property
+    def first_unsent(self) -> int:
+        """The step of the first call that was not re-issued although it may have done something when recorded."""
+        steps = (
+            self.step_of[position]
+            for position, row in self.rows.items()
+            if row.replayed is None and row.outcome not in (Outcome.ILLEGAL_FORMAT, Outcome.UNKNOWN_TOOL)
+        )
+        return min(steps, default=len(self.trajectory.steps))

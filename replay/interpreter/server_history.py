@@ -1,0 +1,26 @@
+"""What is known of a server across all its lives."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_MOST_NOTES: Final = 50
+
+
+class ServerHistory:
+    """Breaches of the specification that were met, and how to open a conversation."""
+
+    def __init__(self) -> None:
+        self._sentences: dict[str, None] = {}
+        self.wants_initialize = False
+        """Whether it is an older server: the next of its lives is initialized without asking first."""
+
+    def note(self, sentence: str) -> None:
+        """Keep a sentence, once, unless there are too many already."""
+        if len(self._sentences) < _MOST_NOTES:
+            self._sentences.setdefault(sentence)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """All sentences, in the order in which they came up."""
+        return tuple(self._sentences)

@@ -1,0 +1,236 @@
+"""One trajectory, walked from its first step to its last."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import anyio
+
+from replay.dag import Graph, infer_edges, rebind
+from replay.drift import compare
+from replay.outcomes import Registry
+from replay.records import (
+    FAILURES,
+    Answer,
+    Call,
+    CallResult,
+    DataEdge,
+    Judgement,
+    Outcome,
+    Reason,
+    Rebinding,
+    RuleSpec,
+    Step,
+    Trajectory,
+    TransportFault,
+    Verdict,
+)
+from replay.replayer.backend import BackendSession, Checkpoint, ToolRequest
+from replay.replayer.classifier import Classifier, Target
+from replay.replayer.gaps import Gaps
+from replay.replayer.keys import answer_key, next_state
+from replay.replayer.missing_dependency import missing_program
+from replay.replayer.verdicts import (
+    HARMLESS,
+    VerdictInputs,
+    verdict_of_answer,
+    verdict_unsent,
+)
+
+
+class TrajectoryReplayer:
+    """Replays one trajectory on a session.
+
+    Args:
+        trajectory: as it was read.
+        session: where answers come from.
+        registry: the tools that exist.
+        rules: the user's own rules, by server.
+        checkpoint: what survives a crash.
+        rebinding: whether new values of earlier answers replace the recorded ones in later arguments.
+        wanted: whether a `server/tool` is asked for; of the others only those are sent that have a state to build up.
+    """
+
+    def __init__(
+        self,
+        trajectory: Trajectory,
+        session: BackendSession,
+        *,
+        registry: Registry,
+        rules: Mapping[str, Sequence[RuleSpec]],
+        checkpoint: Checkpoint,
+        rebinding: bool = True,
+        wanted: Callable[[str], bool] = lambda name: True,
+    ) -> None:
+        self._trajectory, self._session, self._checkpoint = trajectory, session, checkpoint
+        self._rebinding, self._wanted = rebinding, wanted
+        self._classifier = Classifier(registry, rules)
+        self.edges: tuple[DataEdge, ...] = trajectory.edges if trajectory.edges is not None else infer_edges(trajectory)
+        self._graph = Graph(trajectory, self.edges)
+        self._gaps = Gaps(session.workspace_servers)
+        self._state = session.state
+        self._results: dict[str, CallResult] = {}
+        self._sent: dict[str, tuple[str, dict[str, Any]]] = {}
+        self._recorded = {call.position: call.answer for call in trajectory.calls() if call.answer is not None}
+        self._answers: dict[str, Answer] = {}
+        self._on_call: Callable[[], None] = lambda: None
+
+    async def run(self, on_call: Callable[[], None] | None = None) -> list[CallResult]:
+        """Walk the steps in order, the calls of a step together; independent calls go on after a failure.
+
+        Args:
+            on_call: told of each call that has its verdict.
+        """
+        self._on_call = on_call or (lambda: None)
+        for step in self._trajectory.steps:
+            if len(step.calls) == 1:
+                await self._replay_call(step.calls[0])
+            else:
+                async with anyio.create_task_group() as group:
+                    for call in step.calls:
+                        group.start_soon(self._replay_call, call)
+            self._close(step)
+        result = (self._results[call.position] for call in self._trajectory.calls())
+        return [one for one in result if self._wanted(name_of(one))]
+
+    async def _replay_call(self, call: Call) -> None:
+        kept = self._checkpoint.results.get(call.position)
+        self._results[call.position] = kept if kept is not None else await self._judge(call)
+        self._on_call()
+
+    async def _judge(self, call: Call) -> CallResult:
+        target = self._classifier.target(call)
+        recorded = self._classifier.recorded(call, target)
+        early = self._classifier.before_sending(call)
+        if early is not None:
+            return CallResult(call, verdict_unsent(early, recorded), target.server, target.tool)
+        if target.server is None or target.digest is None:
+            return self._unsent(call, target, recorded)
+        if call.position in self._checkpoint.in_flight:
+            return CallResult(call, _interrupted(recorded), target.server, target.tool)
+        arguments, rebound = self._bound(call)
+        request = self._request(call, target.server, target, arguments)
+        if not self._session.stateful(target.server) and not self._wanted(f"{target.server}/{target.tool}"):
+            return self._unsent(call, target, recorded)
+        if not self._session.may_send(target.server, target.tool):
+            return _marked(self._unsent(call, target, recorded), "withheld")
+        return await self._send(call, target, request, recorded, rebound)
+
+    def _request(self, call: Call, server: str, target: Target, arguments: dict[str, Any]) -> ToolRequest:
+        state = None
+        if self._session.stateful(server):
+            state = self._state
+            self._sent[call.position] = (f"{server}/{target.tool}", arguments)
+        return ToolRequest(
+            server, target.tool, arguments, answer_key(target.digest or "", target.tool, arguments, state)
+        )
+
+    async def _send(
+        self,
+        call: Call,
+        target: Target,
+        request: ToolRequest,
+        recorded: Judgement | None,
+        rebound: tuple[Rebinding, ...],
+    ) -> CallResult:
+        shared = not self._session.stateful(request.server)
+        if shared:
+            effects = self._session.has_effects(request.server, request.tool)
+            self._checkpoint.before_send(call.position, effects=effects)
+        started = time.monotonic()
+        answer = await self._session.send(request)
+        if answer is None:
+            return self._unsent(call, target, recorded)
+        seconds = round(time.monotonic() - started, 6)
+        findings = replace(self._compared(call, target, answer, rebound), recorded=recorded, seconds=seconds)
+        verdict = verdict_of_answer(findings)
+        result = CallResult(call, verdict, request.server, request.tool, request.key, answer)
+        result = self._with_cause(result)
+        if shared:
+            self._checkpoint.keep(result)
+        return result
+
+    def _compared(self, call: Call, target: Target, answer: Answer, rebound: tuple[Rebinding, ...]) -> VerdictInputs:
+        """What the new answer says, beside what was recorded and what happened before."""
+        replayed = self._classifier.answered(call, target, answer, self._session.evidence)
+        if rebound:
+            replayed = replayed.model_copy(update={"findings": (*replayed.findings, "rebound")})
+        return VerdictInputs(
+            replayed=replayed,
+            comparison=compare(call.answer, answer) if call.answer is not None else None,
+            gap=self._gaps.before(target.server or "", self._graph.ancestors(call.position)),
+            machine_lacks=missing_program(answer) if call.answer and not missing_program(call.answer) else None,
+            rebound=rebound,
+        )
+
+    def _unsent(self, call: Call, target: Target, recorded: Judgement | None) -> CallResult:
+        verdict = verdict_unsent(self._classifier.unsent(call, target), recorded)
+        return CallResult(call, verdict, target.server, target.tool)
+
+    def _bound(self, call: Call) -> tuple[dict[str, Any], tuple[Rebinding, ...]]:
+        if not self._rebinding:
+            return call.arguments or {}, ()
+        arguments, rebound = rebind(call, self.edges, self._recorded, self._answers)
+        return arguments, tuple(rebound)
+
+    def _close(self, step: Step) -> None:
+        """End a step: what its calls left behind for the later ones."""
+        for call in step.calls:
+            result = self._with_cause(self._results[call.position])
+            self._results[call.position] = result
+            if result.answer is not None:
+                self._answers[call.position] = result.answer
+            if result.verdict.outcome is Outcome.SUCCESS:
+                self._classifier.remember(call)
+            if self._leaves_gap(result):
+                self._gaps.mark(call.position, result.server if self._classifier.in_fleet(result.server) else None)
+        asked = (self._sent[call.position] for call in step.calls if call.position in self._sent)
+        self._state = next_state(self._state, asked)
+
+    def _leaves_gap(self, result: CallResult) -> bool:
+        """Whether the call happened when it was recorded, may have changed something, and did not happen now alike."""
+        verdict = result.verdict
+        if self._classifier.is_read_only(result.server, result.tool):
+            return False
+        if result.answer is not None and not isinstance(result.answer, TransportFault):
+            return verdict.divergence not in (None, "state-gap") or verdict.replayed is Outcome.INCONCLUSIVE
+        return not (verdict.recorded in FAILURES or verdict.outcome in FAILURES)
+
+    def _with_cause(self, result: CallResult) -> CallResult:
+        if result.verdict.caused_by or result.verdict.outcome not in FAILURES:
+            return result
+        failed = {
+            position: other.verdict.outcome
+            for position, other in self._results.items()
+            if other.verdict.outcome in FAILURES and other.verdict.rule not in HARMLESS
+        }
+        failed[result.call.position] = result.verdict.outcome
+        root = self._graph.root_cause(result.call.position, failed)
+        if root is None or root == result.call.position:
+            return result
+        verdict = result.verdict.model_copy(update={"caused_by": root})
+        return replace(result, verdict=verdict)
+
+
+def name_of(result: CallResult) -> str:
+    """`server/tool`, or the name as written where no server is known."""
+    return f"{result.server}/{result.tool}" if result.server else result.call.name or ""
+
+
+def _marked(result: CallResult, finding: str) -> CallResult:
+    verdict = result.verdict
+    return replace(result, verdict=verdict.model_copy(update={"findings": (*verdict.findings, finding)}))
+
+
+def _interrupted(recorded: Judgement | None) -> Verdict:
+    judgement = Judgement(
+        outcome=Outcome.INCONCLUSIVE,
+        reason=Reason.INTERRUPTED,
+        rule="replay.interrupted",
+        evidence="replay",
+        message="The replay was cut off after this call had been sent; it has effects, so it is not sent again.",
+    )
+    return verdict_unsent(judgement, recorded)

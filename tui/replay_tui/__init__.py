@@ -1,0 +1,44 @@
+"""The terminal browser. It draws records and asks the run file; it computes nothing itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def browse_run(
+    path: Path,
+    *,
+    label: str | None = None,
+    against: Path | None = None,
+    filter_text: str | None = None,
+    light: bool = False,
+    clipboard_file: Path | None = None,
+) -> None:
+    """Open a run in the terminal, until the user leaves.
+
+    Args:
+        path: of the run file.
+        label: how it is called on the screen; by default by its name.
+        against: a second run, to compare with.
+        filter_text: begin with the list of the calls that match.
+        light: light colours.
+        clipboard_file: what is copied is also written there.
+
+    Raises:
+        RunFileError: there is no run, it is none, or it is newer than we are.
+        UsageError: the filter has an unknown key or value.
+    """
+    from replay_tui.app import BrowseApp
+    from replay_tui.session import Session
+    from replay_tui.terminal_watch import end_with_terminal
+    from replay_tui.theme import DARK, LIGHT
+
+    end_with_terminal()
+    session = Session(path, label, against)
+    try:
+        if filter_text:
+            session.parse(filter_text)
+        theme = LIGHT.name if light else DARK.name
+        BrowseApp(session, clipboard_file=clipboard_file, theme=theme, start=filter_text).run()
+    finally:
+        session.close()

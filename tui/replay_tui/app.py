@@ -1,0 +1,286 @@
+"""The browser: one run, five screens, and the keys that work on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on, work
+from textual.app import App, SuspendNotSupported
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from replay.errors import ReplayError, RunFileError
+from replay.runfile import queries
+from replay.runfile.filters import Filter, Vocabulary
+from replay.runfile.queries import StoredTrajectory
+from replay.text import printable
+from replay_tui import clipboard
+from replay_tui.messages import ShowCalls, ShowTrajectory
+from replay_tui.palette import ActionProvider, NameProvider
+from replay_tui.screens.base import RunScreen
+from replay_tui.screens.calls import CallsScreen
+from replay_tui.screens.compare import CompareScreen
+from replay_tui.screens.help import HelpScreen
+from replay_tui.screens.overview import OverviewScreen
+from replay_tui.session import Session
+from replay_tui.theme import DARK, LIGHT
+
+if TYPE_CHECKING:
+    from replay_tui.screens.export import Export
+    from replay_tui.screens.trajectory import TrajectoryScreen
+
+_POLL = 1.0
+_IDLE = 0.15
+"""Seconds between one screen that is made ready and the next."""
+
+
+def _trajectory() -> Screen[None]:
+    from replay_tui.screens.trajectory import TrajectoryScreen  # brings the diagnosis, which the first screen can spare
+
+    return TrajectoryScreen()
+
+
+def _alignment() -> Screen[None]:
+    from replay_tui.screens.alignment import AlignmentScreen  # brings numpy and scipy
+
+    return AlignmentScreen()
+
+
+class BrowseApp(App[None]):
+    """`replay browse`.
+
+    Args:
+        session: the open run; the caller closes it.
+        clipboard_file: copied text is also written there.
+        theme: `replay-dark`, `replay-light` or any theme of Textual's.
+        start: a filter; begin with the calls that match it.
+    """
+
+    TITLE = "replay"
+    COMMANDS = {lambda: ActionProvider, lambda: NameProvider}  # noqa: RUF012
+    COMMAND_PALETTE_BINDING = "ctrl+p"
+    MODES = {  # noqa: RUF012
+        "overview": OverviewScreen,
+        "calls": CallsScreen,
+        "trajectory": _trajectory,
+        "alignment": _alignment,
+        "compare": CompareScreen,
+    }
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("1", "go('overview')", "Overview", show=False, tooltip="How each model did"),
+        Binding("2", "go('calls')", "Calls", show=False, tooltip="The list of calls"),
+        Binding("3", "go('trajectory')", "Trajectory", show=False, tooltip="What happened in one trajectory"),
+        Binding("4", "go('alignment')", "Alignment", show=False, tooltip="Prediction beside reference"),
+        Binding("5", "go('compare')", "Compare", show=False, tooltip="Two models, or two runs"),
+        Binding("question_mark", "help", "Keys", key_display="?", tooltip="The keys of this screen"),
+        Binding("ctrl+p", "command_palette", "Find", tooltip="Every action; any task, tool or model by name"),
+        Binding("y", "copy_diagnosis", "Copy", show=False, tooltip="Copy the diagnosis of the call as Markdown"),
+        Binding("e", "export", "Export", show=False, tooltip="Write a report: of the call, or of the whole run"),
+        Binding("o", "open_source", "Source", show=False, tooltip="Open the results file where the trajectory begins"),
+        Binding("t", "theme", "Light/dark", show=False, tooltip="Light or dark colours"),
+        Binding("q", "quit", "Quit", tooltip="Leave the browser"),
+        Binding("escape", "back", "Back", show=False, tooltip="Back to the screen before"),
+    ]
+    CSS_PATH = "screens.tcss"
+
+    def __init__(
+        self, session: Session, *, clipboard_file: Path | None = None, theme: str = DARK.name, start: str | None = None
+    ) -> None:
+        super().__init__()
+        self._start = start
+        self.session = session
+        self.clipboard_file = clipboard_file
+        self.filter = Filter()
+        """What the list of calls shows; the next failure is looked for in it."""
+        self.notice = ""
+        self.changes = 0
+        """How often the run was seen to have changed."""
+        self._history: list[str] = []
+        self._leaving = False
+        self.register_theme(DARK)
+        self.register_theme(LIGHT)
+        self.theme = theme
+
+    @property
+    def run_note(self) -> str:
+        """The run's name."""
+        return self.session.label
+
+    async def on_mount(self) -> None:
+        """Begin with the overview, and look at the file from time to time."""
+        await self.switch_mode("overview")
+        self._warm_names()
+        if self._start:
+            self.post_message(ShowCalls(self._start))
+        self.set_interval(_POLL, self.look)
+        self.set_timer(_IDLE, self._ready_a_screen)
+
+    async def _ready_a_screen(self) -> None:
+        """Make the other screens while nobody waits, so that they open at once."""
+        if self._leaving:
+            return
+        name = next((name for name in self.MODES if not self._screen_stacks.get(name)), None)
+        if name is not None:
+            await self._init_mode(name)
+            self.set_timer(_IDLE, self._ready_a_screen)
+
+    async def _close_all(self) -> None:
+        self._leaving = True  # a screen that is made now would be made while they are all closed
+        await super()._close_all()
+
+    @work(thread=True, exclusive=True, group="names")
+    def _warm_names(self) -> None:
+        """Read the names for completion before they are needed: in a big run it takes a moment."""
+        with self.session.aside() as run:
+            if run is None:
+                return
+            names = Vocabulary.of(run.connection)
+        self.call_from_thread(self.session.learn, names)
+
+    def look(self) -> None:
+        """See whether the run grew, was replaced or vanished."""
+        changed = self.session.change()
+        if changed == "none":
+            return
+        self.notice = ""
+        if changed == "gone":
+            name = self.session.path.name
+            self.notice = f"{name} is gone; what was read is still shown. q leaves"
+        for screen in self._run_screens():
+            screen.tell_state()
+        if changed != "gone":
+            self._warm_names()
+            self.changes += 1
+            self._current().reload_if_changed()
+
+    def _run_screens(self) -> Iterable[RunScreen]:
+        return [screen for screen in self.screen_stack if isinstance(screen, RunScreen)]
+
+    def _current(self) -> RunScreen:
+        return next(iter(reversed(list(self._run_screens()))))
+
+    # --- going about
+
+    async def action_go(self, name: str) -> None:
+        """Go to a screen."""
+        if name != self.current_mode:
+            self._history.append(self.current_mode)
+            await self.switch_mode(name)
+
+    async def action_back(self) -> None:
+        """Go back to the screen before."""
+        self.go_back()
+
+    def go_back(self) -> None:
+        """Go back to the screen before."""
+        if self._history:
+            self.switch_mode(self._history.pop())
+
+    @on(ShowCalls)
+    async def show_calls(self, message: ShowCalls) -> None:
+        """Go to the list of calls, filtered."""
+        await self.action_go("calls")
+        cast("CallsScreen", self.screen).show(message.filter)
+
+    @on(ShowTrajectory)
+    async def show_trajectory(self, message: ShowTrajectory) -> None:
+        """Go to a trajectory."""
+        await self.action_go("trajectory")
+        cast("TrajectoryScreen", self.screen).show(message.row, message.position, message.ordinal)
+
+    def action_theme(self) -> None:
+        """Light or dark."""
+        self.theme = LIGHT.name if self.current_theme.dark else DARK.name
+        for widget in self.screen.walk_children():
+            widget.refresh()
+
+    def action_help(self) -> None:
+        """The keys of this screen."""
+        if isinstance(self.screen, RunScreen):
+            self.push_screen(HelpScreen(self.screen))
+
+    # --- what leaves the browser
+
+    def _selected(self) -> tuple[StoredTrajectory, str] | None:
+        """The selected call; says so where there is none."""
+        screen = self.screen
+        selected = screen.selected_call() if isinstance(screen, RunScreen) else None
+        stored = queries.stored_trajectory(self.session.connection, selected[0]) if selected else None
+        if selected is None or stored is None:
+            self.notify("select a call first: in the list of calls, or in a trajectory", timeout=3)
+            return None
+        return stored, selected[1]
+
+    def action_copy_diagnosis(self) -> None:
+        """Copy the diagnosis of the selected call as Markdown."""
+        if (selected := self._selected()) is not None:
+            self._copy(*selected)
+
+    @work(thread=True, exclusive=True, group="copy")
+    def _copy(self, stored: StoredTrajectory, position: str) -> None:
+        from replay_tui import diagnoses
+
+        try:
+            with self.session.aside() as run:
+                if run is None:
+                    raise RunFileError(self.session.path.name, "the run is gone")
+                text = diagnoses.markdown(run, stored, position)
+        except ReplayError as error:
+            self.call_from_thread(self.notify, printable(str(error)), severity="error", markup=False)
+            return
+        self.call_from_thread(self._copied, f"{stored.record.id}:{position}", text)
+
+    def _copied(self, name: str, text: str) -> None:
+        self.copy_to_clipboard(clipboard.encodable(text))
+        path = self.clipboard_file or clipboard.default_clipboard_file()
+        try:
+            clipboard.keep(text, path)
+            where = f"\nalso in {path}"
+        except OSError as error:
+            where = f"\n{path} cannot be written: {error.strerror}"
+        self.notify(printable(f"{name}, {len(text):,} characters{where}"), title="Diagnosis copied", markup=False)
+
+    def action_export(self) -> None:
+        """Ask which report, and where to."""
+        from replay_tui import diagnoses
+        from replay_tui.screens.export import ExportScreen
+
+        screen = self.screen
+        selected = screen.selected_call() if isinstance(screen, RunScreen) else None
+        stored = queries.stored_trajectory(self.session.connection, selected[0]) if selected else None
+        call = diagnoses.reference(stored, selected[1]) if selected and stored else None
+
+        def wanted(export: Export | None) -> None:
+            if export is not None:
+                self._export(export, None if export.whole else call)
+
+        self.push_screen(ExportScreen(call), wanted)
+
+    @work(thread=True, group="export")
+    def _export(self, export: Export, call: str | None) -> None:
+        from replay_tui import diagnoses
+
+        try:
+            with self.session.aside() as run:
+                if run is None:
+                    raise RunFileError(self.session.path.name, "the run is gone")
+                clipboard.keep(diagnoses.export(run, export.format, call), export.path)
+        except (ReplayError, OSError, ImportError) as error:
+            self.call_from_thread(self.notify, printable(f"not exported: {error}"), severity="error", markup=False)
+            return
+        self.call_from_thread(self.notify, printable(f"wrote {export.path}"), title="Exported", markup=False)
+
+    def action_open_source(self) -> None:
+        """Open the results file in the editor, or say where to look."""
+        if (selected := self._selected()) is None:
+            return
+        path, line, position = clipboard.source_place(selected[0])
+        problem: str | None = "this terminal cannot be left for an editor"
+        with suppress(SuspendNotSupported), self.suspend():
+            problem = clipboard.open_in_editor(path, line)
+        place = f"{path}:{line}" if line else f"{path} {position}"
+        said = printable(f"{place} {position}" if line else place)
+        self.notify(f"{said}\n{problem}" if problem else said, title="Source", timeout=8, markup=False)

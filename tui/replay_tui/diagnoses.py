@@ -1,0 +1,37 @@
+"""The door to what replay.diagnosis and replay.reports know: findings of a call, and its report as Markdown."""
+
+from __future__ import annotations
+
+from replay.diagnosis import TrajectoryContext, findings_of_call
+from replay.records.finding import Finding
+from replay.reports import FORMATS, call_markdown, render
+from replay.runfile import Run
+from replay.runfile.lookup import TrajectoryPlace
+from replay.runfile.queries import StoredTrajectory
+
+__all__ = ["FORMATS", "export", "findings", "load_case", "markdown", "reference"]
+
+
+def load_case(run: Run, stored: StoredTrajectory) -> TrajectoryContext:
+    """All that findings are drawn from, for one trajectory."""
+    return TrajectoryContext.load(run, TrajectoryPlace(stored.row, stored.path, stored.model, stored.record.id))
+
+
+def findings(case: TrajectoryContext, position: str) -> tuple[Finding, ...]:
+    """What is wrong with a call, and what would have been right."""
+    return findings_of_call(case, position)
+
+
+def reference(stored: StoredTrajectory, position: str) -> str:
+    """The call's id, unmistakable in its run."""
+    return f"{stored.path}:{stored.record.id}:{position}"
+
+
+def markdown(run: Run, stored: StoredTrajectory, position: str) -> str:
+    """The diagnosis of a call, for an issue tracker."""
+    return call_markdown(run, reference(stored, position))
+
+
+def export(run: Run, format_: str, call: str | None = None) -> str:
+    """A report: of one call, or of the whole run."""
+    return render(run, format_, call=call)

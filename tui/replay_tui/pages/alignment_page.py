@@ -1,0 +1,182 @@
+"""Reference and prediction of a task side by side, and how its metrics came about."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from rich.segment import Segment
+
+from replay.alignment import SignedTask
+from replay.records.alignment import AlignedCall, AlignedModel, AlignedTask, MissedCall
+from replay.runfile.aligned import ReferenceCall
+from replay_tui.pages.json_lines import json_lines
+from replay_tui.pages.writer import Row, Writer
+from replay_tui.rendering import fitted
+from replay_tui.theme import LETTERS, Palette
+
+_WHY = {
+    "no-such-tool": "its tool is not on the other side",
+    "below-threshold": "the best candidate is not similar enough",
+    "taken": "every candidate that is similar enough went to another call",
+    "illegal": "it is no call at all",
+}
+_METRICS = (
+    ("recall", "recall"),
+    ("precision", "precision"),
+    ("argument_similarity", "argument similarity"),
+    ("step_coherence", "step coherence"),
+    ("order_consistency", "order consistency"),
+    ("merge_purity", "merge purity"),
+)
+
+
+@dataclass(frozen=True)
+class TaskFacts:
+    """What the pages are written from."""
+
+    model: AlignedModel
+    task: AlignedTask
+    reference: Sequence[ReferenceCall]
+    predicted: SignedTask | None
+    """None where the run does not hold the prediction any more."""
+
+
+def pairs_page(facts: TaskFacts, width: int, styles: Palette) -> list[Row]:
+    """Matched pairs on one line, then what is missing, and what is extra."""
+    writer = Writer(width, styles)
+    _metrics(writer, facts)
+    writer.heading("Reference and prediction")
+    half = max(10, (writer.width - 17) // 2)
+    titles = fitted("reference", half), fitted("similarity", 15), "prediction"
+    writer.rows.append([Segment(f"{titles[0]} {titles[1]} {titles[2]}", styles.dim)])
+    matches = {mine: (theirs, similarity) for mine, theirs, similarity in facts.task.matches}
+    missed = {call.index: call for call in facts.task.missed}
+    for call in facts.reference:
+        left = f"R{call.index} {call.position} {call.name}"
+        if call.index in matches:
+            theirs, similarity = matches[call.index]
+            _pair(writer, facts, call, theirs, similarity, half)
+        else:
+            row = [Segment(fitted(left, half)), Segment(" "), Segment(fitted("── missing", 15), styles.removed)]
+            writer.rows.append(row)
+            _reason(writer, missed.get(call.index), "P")
+    extra = [call for call in facts.task.calls if call.why is not None]
+    for one in extra:
+        _extra(writer, one, half)
+    return writer.rows
+
+
+def _metrics(writer: Writer, facts: TaskFacts) -> None:
+    task, styles = facts.task, writer.styles
+    writer.spans(
+        (f"{task.id}  ", styles.strong),
+        (
+            f"{task.matched} of {task.total_gt_calls} reference calls matched, {task.total_pred_calls} predicted",
+            styles.dim,
+        ),
+    )
+    spans = []
+    for name, words in _METRICS:
+        spans += [
+            (words.replace(" ", "\u00a0") + "\u00a0", styles.dim),
+            (f"{getattr(task, name):.3f}   ", styles.strong),
+        ]
+    writer.spans(*spans)
+
+
+def _pair(writer: Writer, facts: TaskFacts, call: ReferenceCall, theirs: int, similarity: float, half: int) -> None:
+    styles = writer.styles
+    strong = similarity >= facts.model.tau_strong
+    aligned = next((one for one in facts.task.calls if one.index == theirs), None)
+    letter = f"{LETTERS[aligned.outcome]} " if aligned and aligned.outcome else ""
+    right = f"P{theirs} {aligned.position if aligned else ''} {letter}{aligned.name if aligned else ''}"
+    line = "══" if strong else "──"
+    mark = f"{line}{similarity:.3f} {'strong' if strong else 'weak'}"
+    style = styles.added if strong else styles.cursor_away
+    writer.rows.append(
+        [
+            Segment(fitted(f"R{call.index} {call.position} {call.name}", half)),
+            Segment(" "),
+            Segment(fitted(mark, 15), style),
+            Segment(" "),
+            Segment(fitted(right, half)),
+        ]
+    )
+    predicted = _signature(facts.predicted, theirs)
+    if predicted is not None and predicted != call.signature:
+        writer.difference(_pretty(call.signature), _pretty(predicted), ("reference", "prediction"))
+
+
+def _extra(writer: Writer, call: AlignedCall, half: int) -> None:
+    styles = writer.styles
+    letter = f"{LETTERS[call.outcome]} " if call.outcome else ""
+    index = "" if call.index is None else f"P{call.index} "
+    words = f"{index}{call.position} {letter}{call.name or '(no name)'}"
+    mark = Segment(fitted(f"── {call.kind.value}", 15), styles.violation)
+    writer.rows.append([Segment(" " * (half + 1)), mark, Segment(f" {fitted(words, half)}")])
+    _reason(writer, call, "R")
+
+
+def _reason(writer: Writer, call: AlignedCall | MissedCall | None, other: str) -> None:
+    if call is None or call.why is None:
+        return
+    best = call.best
+    candidate = ""
+    if best is not None:
+        candidate = f"; best candidate {other}{best.call} at {best.similarity:.3f}"
+        own = "R" if other == "P" else "P"
+        candidate += f", which went to {own}{best.taken_by}" if best.taken_by is not None else ""
+    writer.spans((_WHY[call.why] + candidate, writer.styles.dim), indent=4)
+
+
+def metrics_page(facts: TaskFacts, width: int, styles: Palette) -> list[Row]:
+    """The step matrix and the inversions."""
+    writer = Writer(width, styles)
+    _metrics(writer, facts)
+    placed = list(_placed(facts))
+    writer.heading("Step matrix", "how many calls of a reference step landed in a predicted one")
+    columns = sorted({theirs for _, theirs, _ in placed})
+    rows = sorted({call.step for call in facts.reference})
+    writer.rows.append([Segment("      " + "".join(f"{f'p{column + 1}':>5}" for column in columns), styles.dim)])
+    for row in rows:
+        calls = sum(call.step == row for call in facts.reference)
+        cells = [sum(1 for mine, theirs, _ in placed if (mine, theirs) == (row, column)) for column in columns]
+        drawn = [Segment(f"{cell or '·':>5}", styles.strong if cell else styles.faint) for cell in cells]
+        landed = sum(1 for cell in cells if cell)
+        split = f"   in {landed} steps: 1/{landed}" if landed > 1 else ""
+        note = f"   {sum(cells)} of {calls}{split}"
+        writer.rows.append([Segment(f"{f'r{row + 1}':>6}", styles.dim), *drawn, Segment(note, styles.dim)])
+    _order(writer, facts, placed)
+    writer.heading(
+        "Definitions",
+        f"{facts.model.definitions}; strong from {facts.model.tau_strong:g}, weak from {facts.model.tau_weak:g}",
+    )
+    return writer.rows
+
+
+def _order(writer: Writer, facts: TaskFacts, placed: Sequence[tuple[int, int, str]]) -> None:
+    pairs = [(one, other) for one, other in combinations(placed, 2) if one[0] != other[0] and one[1] != other[1]]
+    inverted = [(one, other) for one, other in pairs if (one[0] - other[0]) * (one[1] - other[1]) < 0]
+    writer.heading("Order", f"{len(inverted)} of {len(pairs)} comparable pairs stand the other way round")
+    for one, other in inverted[:50]:
+        writer.prose(f"{one[2]} before {other[2]} in the reference, after it in the prediction", indent=2)
+
+
+def _placed(facts: TaskFacts) -> Iterator[tuple[int, int, str]]:
+    """Of each matched pair the steps on both sides, and its name."""
+    steps = {call.index: call.step for call in facts.predicted.calls} if facts.predicted else {}
+    reference = {call.index: call for call in facts.reference}
+    for mine, theirs, _ in sorted(facts.task.matches):
+        if mine in reference and theirs in steps:
+            yield reference[mine].step, steps[theirs], f"R{mine} {reference[mine].name}"
+
+
+def _signature(task: SignedTask | None, index: int) -> str | None:
+    return None if task is None else next((call.signature for call in task.calls if call.index == index), None)
+
+
+def _pretty(signature: str) -> list[str]:
+    return [line.text for line in json_lines(json.loads(signature))]

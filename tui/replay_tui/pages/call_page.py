@@ -1,0 +1,186 @@
+"""All there is to say of one call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from replay.dag import Graph
+from replay.records import Answer, Call, DataEdge, Outcome, SchemaViolation, Verdict
+from replay.records.finding import Finding
+from replay.runfile.filters import joined
+from replay.runfile.queries import StoredCall
+from replay.text import one_line
+from replay_tui.pages.answers import answer_kind, answer_lines
+from replay_tui.pages.json_lines import json_lines
+from replay_tui.pages.writer import Row, Writer
+from replay_tui.theme import LETTERS, WORDS, Palette
+
+
+@dataclass(frozen=True)
+class CallFacts:
+    """What the page is written from."""
+
+    call: Call
+    graph: Graph
+    stored: StoredCall | None
+    """None where the call has no verdict yet."""
+    answer: Answer | None
+    """The answer that came when it was re-issued."""
+    findings: Sequence[Finding] | None
+    """None while they are looked for."""
+    dependents: Sequence[str] = ()
+    """Calls that failed because of this one."""
+
+
+def call_page(facts: CallFacts, width: int, styles: Palette) -> list[Row]:
+    """The page."""
+    writer = Writer(width, styles)
+    verdict = facts.stored.verdict if facts.stored else None
+    _headline(writer, facts, verdict)
+    if verdict is not None:
+        _grounds(writer, verdict, facts)
+    _suggestions(writer, facts.findings)
+    _arguments(writer, facts.call, verdict)
+    _answers(writer, facts.call.answer, facts.answer, verdict)
+    _flow(writer, facts)
+    return writer.rows
+
+
+def _headline(writer: Writer, facts: CallFacts, verdict: Verdict | None) -> None:
+    styles = writer.styles
+    stored = facts.stored
+    name = joined(stored.server, stored.tool) if stored else facts.call.name
+    if verdict is None:
+        writer.spans((f"{facts.call.position} ", styles.strong), (name or "(no name)", styles.strong))
+        writer.prose("no verdict yet", styles.dim)
+        return
+    chip = f" {LETTERS[verdict.outcome]} {WORDS[verdict.outcome]} "
+    writer.spans(
+        (f"{facts.call.position} ", styles.strong),
+        (f"{name or '(no name)'}  ", styles.strong),
+        (chip.replace(" ", "\u00a0"), styles.bars[verdict.outcome]),
+        (f"  {verdict.reason}" if verdict.reason else "", styles.dim),
+    )
+    writer.prose(verdict.message)
+
+
+def _grounds(writer: Writer, verdict: Verdict, facts: CallFacts) -> None:
+    styles = writer.styles
+    seconds = f"{verdict.seconds:.2f} s" if verdict.seconds is not None else ""
+    classes = ""
+    if verdict.recorded and verdict.replayed:
+        classes = f"{WORDS[verdict.recorded]} then, {WORDS[verdict.replayed]} now"
+    sure = styles.accent if verdict.certainty == "fallback" else styles.text
+    _fact(writer, "rule", verdict.rule)
+    _fact(writer, "evidence", f"{verdict.evidence}, {verdict.certainty}", sure)
+    _fact(writer, "class", classes)
+    _fact(
+        writer,
+        "drift",
+        verdict.drift + (f": {verdict.difference}" if verdict.difference else "") if verdict.drift else "",
+    )
+    _fact(writer, "differs by", verdict.divergence or "")
+    _fact(writer, "caused by", verdict.caused_by or "", styles.accent)
+    _fact(writer, "made fail", ", ".join(facts.dependents), styles.accent)
+    _fact(writer, "gap", f"{verdict.gap} could not be re-issued" if verdict.gap else "")
+    _fact(writer, "nearest", ", ".join(verdict.nearest))
+    _fact(writer, "marks", ", ".join(verdict.findings))
+    _fact(writer, "trials", ", ".join(f"{name} {number}" for name, number in (verdict.trials or {}).items()))
+    _fact(writer, "took", seconds)
+
+
+def _fact(writer: Writer, name: str, value: str, style: object = None) -> None:
+    if not value:
+        return
+    before = len(writer.rows)
+    writer.spans((value, style or writer.styles.text), indent=11)  # type: ignore[arg-type]
+    lead = writer.rows[before][0]
+    writer.rows[before][0] = lead._replace(text=f"{name:<11}"[:11].ljust(11), style=writer.styles.dim)
+
+
+def _suggestions(writer: Writer, findings: Sequence[Finding] | None) -> None:
+    if not findings:
+        return
+    writer.heading("Diagnosis")
+    for finding in findings:
+        hedge = "" if finding.certainty == "certain" else f" ({finding.certainty})"
+        writer.spans(("• ", writer.styles.accent), (finding.sentence, writer.styles.text), (hedge, writer.styles.dim))
+        if finding.suggestion:
+            writer.spans(("→ ", writer.styles.added), (finding.suggestion, writer.styles.text), indent=2)
+
+
+def _arguments(writer: Writer, call: Call, verdict: Verdict | None) -> None:
+    violations = verdict.violations if verdict else ()
+    rebound = {one.pointer: one for one in verdict.rebound} if verdict else {}
+    count = len(violations)
+    note = f"{count} {'violation' if count == 1 else 'violations'} of the schema" if count else ""
+    writer.heading("Arguments", note)
+    if call.unreadable or call.arguments is None:
+        writer.prose(f"the {call.unreadable or 'arguments'} could not be read; as written:", writer.styles.dim)
+        writer.lines((call.raw or "").split("\n"), writer.styles.violation)
+        return
+    lines = json_lines(call.arguments)
+    pointers = {line.pointer for line in lines}
+    at = _by_line(violations, pointers)
+    wrong = writer.styles.outcome(Outcome.INVALID_ARGUMENTS)
+    for line in lines[:400]:
+        here = at.get(line.pointer, ()) if line.opens else ()
+        style = writer.styles.violation if here and line.pointer else None
+        writer.code(line.text[:4000], style, "✗ " if here else "  ")
+        for violation in here:
+            writer.spans((f"✗ {violation.keyword}: {violation.message}", wrong), indent=4)
+        if line.opens and line.pointer in rebound:
+            one = rebound[line.pointer]
+            text = f"sent as {one_line(repr(one.replayed), 200)}, from the new answer of {one.producer}"
+            writer.spans((text, writer.styles.accent), indent=4)
+    if len(lines) > 400 or any(len(line.text) > 4000 for line in lines):
+        writer.spans(("… more: v shows all", writer.styles.accent), indent=2)
+
+
+def _by_line(violations: Sequence[SchemaViolation], pointers: set[str]) -> dict[str, list[SchemaViolation]]:
+    """Each violation at the nearest place that is written."""
+    found: dict[str, list[SchemaViolation]] = {}
+    for violation in violations:
+        pointer = violation.pointer
+        while pointer and pointer not in pointers:
+            pointer = pointer.rpartition("/")[0]
+        found.setdefault(pointer, []).append(violation)
+    return found
+
+
+def _answers(writer: Writer, then: Answer | None, now: Answer | None, verdict: Verdict | None) -> None:
+    if then is not None and now is not None:
+        drift = verdict.drift if verdict and verdict.drift else "not compared"
+        writer.heading("Answer then and now", f"{answer_kind(then)}, {answer_kind(now)} · {drift}")
+        writer.difference(answer_lines(then), answer_lines(now))
+    elif then is not None or now is not None:
+        answer = then or now
+        assert answer is not None
+        writer.heading("Answer", f"{'recorded' if then else 'replayed'} {answer_kind(answer)}")
+        writer.lines(answer_lines(answer))
+    else:
+        writer.heading("Answer")
+        writer.prose("none recorded, and the call was not re-issued", writer.styles.dim)
+
+
+def _flow(writer: Writer, facts: CallFacts) -> None:
+    position = facts.call.position
+    into = [edge for edge in facts.graph.edges if edge.consumer == position]
+    out = [edge for edge in facts.graph.edges if edge.producer == position]
+    if not into and not out:
+        return
+    writer.heading("Data")
+    for edge in into[:20]:
+        _edge(writer, f"▲ {edge.consumer_pointer} from {edge.producer}{_of(edge)}", edge)
+    for edge in out[:20]:
+        _edge(writer, f"▼ {edge.consumer} {edge.consumer_pointer} takes{_of(edge)}", edge)
+
+
+def _of(edge: DataEdge) -> str:
+    return f" {edge.producer_place} {edge.producer_pointer}"
+
+
+def _edge(writer: Writer, text: str, edge: DataEdge) -> None:
+    hedge = "" if edge.certainty == "certain" else " (likely)"
+    writer.spans((text + hedge, writer.styles.text), (f"  {one_line(repr(edge.value), 80)}", writer.styles.dim))

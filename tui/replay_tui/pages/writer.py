@@ -1,0 +1,162 @@
+"""Writes lines of a given width. All text comes in plain, and is made safe here."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from typing import Final, TypeAlias
+
+from rich.cells import cell_len, chop_cells
+from rich.segment import Segment
+from rich.style import Style
+
+from replay.text import printable
+from replay_tui.theme import Palette
+
+Row: TypeAlias = list[Segment]
+MOST_LINES: Final = 300
+MOST_CHARACTERS: Final = 20_000
+
+
+class Writer:
+    """Collects rows.
+
+    Args:
+        width: of the page, in cells.
+        styles: to write with.
+    """
+
+    def __init__(self, width: int, styles: Palette) -> None:
+        self.width, self.styles = max(20, width), styles
+        self.rows: list[Row] = []
+
+    def blank(self) -> None:
+        """An empty row, unless there is one already."""
+        if self.rows and self.rows[-1]:
+            self.rows.append([])
+
+    def heading(self, text: str, note: str = "") -> None:
+        """The title of a section."""
+        self.blank()
+        self.rows.append([Segment(text, self.styles.accent), Segment(f"  {note}" if note else "", self.styles.dim)])
+
+    def spans(self, *spans: tuple[str, Style], indent: int = 0) -> None:
+        """Prose of several styles, wrapped at words."""
+        words = [(word, style) for text, style in spans for word in _words(printable(text).replace("\n", " "))]
+        row, used = [Segment(" " * indent)], indent
+        for word, style in words:
+            for number, piece in enumerate(chop_cells(word, self.width - indent)):
+                size = cell_len(piece)
+                if used + size > self.width + (1 if piece.endswith(" ") else 0) or number:
+                    self.rows.append(row)
+                    row, used = [Segment(" " * indent)], indent
+                row.append(Segment(piece, style))
+                used += size
+        self.rows.append(row)
+
+    def prose(self, text: str, style: Style | None = None, indent: int = 0) -> None:
+        """A paragraph; its own line breaks stay."""
+        for line in text.split("\n"):
+            self.spans((line, style or self.styles.text), indent=indent)
+
+    def code(self, text: str, style: Style | None = None, mark: str = "  ") -> None:
+        """One line as it is, folded at the width; `mark` stands before it."""
+        for number, piece in enumerate(folded(printable(text), self.width - cell_len(mark))):
+            lead = mark if number == 0 else " " * cell_len(mark)
+            self.rows.append([Segment(lead, style), Segment(piece, style)])
+
+    def lines(self, lines: Sequence[str], style: Style | None = None) -> None:
+        """Many lines, cut where there are too many for a panel; the whole stands on a page of its own."""
+        shown, more = cut(lines)
+        for line in shown:
+            self.code(line, style)
+        if more:
+            self.spans((more, self.styles.accent), indent=2)
+
+    def difference(self, then: Sequence[str], now: Sequence[str], names: tuple[str, str] = ("then", "now")) -> None:
+        """Two texts side by side where there is room, else one under the other; what differs is marked."""
+        old, new = cut(then), cut(now)
+        pairs = list(_paired(old[0], new[0]))
+        if self.width >= 72:
+            self._beside(pairs, names)
+        else:
+            self._beneath(pairs, names)
+        for more in (old[1], new[1]):
+            if more:
+                self.spans((more, self.styles.accent), indent=2)
+
+    def _beside(self, pairs: Sequence[tuple[str | None, str | None, bool]], names: tuple[str, str]) -> None:
+        half = (self.width - 3) // 2
+        self.rows.append([Segment(names[0].ljust(half), self.styles.dim), Segment(" │ ", self.styles.faint)])
+        self.rows[-1].append(Segment(names[1], self.styles.dim))
+        for then, now, same in pairs:
+            left = folded(printable(then), half - 2) if then is not None else []
+            right = folded(printable(now), half - 2) if now is not None else []
+            for number in range(max(len(left), len(right))):
+                row = _half(left, number, half, "  " if same else "- ", None if same else self.styles.removed)
+                row.append(Segment(" │ ", self.styles.faint))
+                row += _half(right, number, half, "  " if same else "+ ", None if same else self.styles.added)
+                self.rows.append(row)
+
+    def _beneath(self, pairs: Sequence[tuple[str | None, str | None, bool]], names: tuple[str, str]) -> None:
+        self.rows.append([Segment(f"- {names[0]}  + {names[1]}", self.styles.dim)])
+        for then, now, same in pairs:
+            if same:
+                self.code(then or "")
+                continue
+            if then is not None:
+                self.code(then, self.styles.removed, "- ")
+            if now is not None:
+                self.code(now, self.styles.added, "+ ")
+
+
+def folded(text: str, width: int) -> list[str]:
+    """A line in pieces that fit."""
+    text = text.expandtabs(4)
+    if text.isascii():
+        return [text[start : start + width] for start in range(0, len(text), width)] or [""]
+    return chop_cells(text, width) or [""]
+
+
+def cut(lines: Sequence[str]) -> tuple[list[str], str]:
+    """As much as a panel shows, and how much more there is."""
+    shown: list[str] = []
+    room = MOST_CHARACTERS
+    for line in lines[:MOST_LINES]:
+        if room <= 0:
+            break
+        shown.append(line[:room])
+        room -= len(line)
+    left = sum(map(len, lines)) - sum(map(len, shown))
+    hidden = len(lines) - len(shown)
+    if not left and not hidden:
+        return shown, ""
+    what = f"{hidden:,} lines" if hidden else f"{left:,} characters"
+    return shown, f"… {what} more: v shows all"
+
+
+def _words(text: str) -> Iterator[str]:
+    start = 0
+    while start < len(text):
+        end = text.find(" ", start)
+        end = len(text) if end < 0 else end + 1
+        yield text[start:end]
+        start = end
+
+
+def _paired(then: Sequence[str], now: Sequence[str]) -> Iterator[tuple[str | None, str | None, bool]]:
+    matcher = difflib.SequenceMatcher(None, then, now, autojunk=False)
+    for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes():
+        old, new = then[old_start:old_end], now[new_start:new_end]
+        for number in range(max(len(old), len(new))):
+            one = old[number] if number < len(old) else None
+            other = new[number] if number < len(new) else None
+            yield one, other, tag == "equal"
+
+
+def _half(pieces: Sequence[str], number: int, width: int, mark: str, style: Style | None) -> Row:
+    if number >= len(pieces):
+        return [Segment(" " * width)]
+    lead = mark if number == 0 else "  "
+    text = pieces[number]
+    return [Segment(lead + text + " " * max(0, width - cell_len(text) - 2), style)]

@@ -1,0 +1,89 @@
+"""The command palette: every action of where one is, and any task, tool or model by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
+
+from replay.runfile import queries
+from replay.runfile.filters import joined, quoted
+from replay.text import one_line
+from replay_tui.messages import ShowCalls, ShowTrajectory
+
+if TYPE_CHECKING:
+    from replay_tui.app import BrowseApp
+
+_MOST = 12
+
+
+class _RunProvider(Provider):
+    @property
+    def browser(self) -> BrowseApp:
+        """The app."""
+        return cast("BrowseApp", self.app)
+
+
+class ActionProvider(_RunProvider):
+    """The actions of the keys."""
+
+    async def discover(self) -> Hits:
+        """All of them."""
+        for name, words, run in self._actions():
+            yield DiscoveryHit(name, run, help=words)
+
+    async def search(self, query: str) -> Hits:
+        """Those whose name or purpose fits."""
+        matcher = self.matcher(query)
+        for name, words, run in self._actions():
+            # What begins so comes before names that hold it, and those before what only resembles it.
+            begins = name.lower().startswith(query.lower())
+            score = max(matcher.match(name), matcher.match(words) * 0.8) + 20 * begins
+            if score > 0:
+                yield Hit(score, matcher.highlight(name), run, text=name, help=words)
+
+    def _actions(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
+        seen = set()
+        for active in self.screen.active_bindings.values():
+            binding = active.binding
+            if not binding.description or binding.action in seen or "command_palette" in binding.action:
+                continue
+            seen.add(binding.action)
+            run = partial(self.app.run_action, binding.action, active.node)
+            yield binding.description, active.tooltip or binding.description, run
+
+
+class NameProvider(_RunProvider):
+    """Tasks, tools and models."""
+
+    async def search(self, query: str) -> Hits:
+        """What has this in its name."""
+        wanted = query.strip().lower()
+        if not wanted:
+            return
+        vocabulary = self.browser.session.vocabulary
+        models = [(model, "model", f"model:{quoted(path)}") for _, model, path in vocabulary.models]
+        tools = [(joined(*tool), "tool", f"tool:{quoted(joined(*tool))}") for tool in vocabulary.tools]
+        servers = [(server, "server", f"server:{quoted(server)}") for server in vocabulary.servers]
+        found = [entry for entry in (*models, *servers, *tools) if wanted in entry[0].lower()]
+        for name, what, text in found[:_MOST]:
+            yield self._hit(
+                f"{what} {name}", _rank(name, wanted), partial(self.app.post_message, ShowCalls(text)), "its calls"
+            )
+        for task in queries.find_tasks(self.browser.session.connection, query.strip(), _MOST):
+            go = partial(self.app.post_message, ShowTrajectory(task.row))
+            label = f"task {task.name} · {task.model} · {task.task_type}"
+            yield self._hit(label, _rank(task.name, wanted), go, "its trajectory")
+
+    def _hit(self, label: str, score: float, run: Callable[[], object], words: str) -> Hit:
+        plain = one_line(label, 100)
+        return Hit(score, Content(plain), run, text=plain, help=words)
+
+
+def _rank(name: str, wanted: str) -> float:
+    """Names that are what was typed, then those that begin so."""
+    lower = name.lower()
+    return 10 + (lower.startswith(wanted) or lower.rpartition("/")[2].startswith(wanted)) + 2 * (lower == wanted)

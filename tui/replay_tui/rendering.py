@@ -1,0 +1,110 @@
+"""Lines of cells. Text comes in plain and goes out plain: nothing here reads markup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from rich.style import Style
+from textual.content import Content
+from textual.strip import Strip
+
+from replay.records import Outcome
+from replay.text import one_line
+from replay_tui.theme import LETTERS, SHOWN, Palette
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table."""
+
+    title: str
+    least: int
+    share: int = 0
+    """Of the width that is left over; 0 keeps it as narrow as `least`."""
+    right: bool = False
+    key: str = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What stands in one column of one row."""
+
+    text: str
+    style: Style | None = None
+    segments: tuple[Segment, ...] = ()
+    """Instead of the text, exactly as wide as the column."""
+
+
+def plain(text: str) -> Content:
+    """One safe line for where Textual would read a string as markup: titles of borders."""
+    return Content(one_line(text))
+
+
+def column_widths(columns: Sequence[Column], width: int) -> list[int]:
+    """How wide each column is, with one space between them."""
+    left = max(0, width - sum(column.least for column in columns) - max(0, len(columns) - 1))
+    shares = sum(column.share for column in columns) or 1
+    return [column.least + left * column.share // shares for column in columns]
+
+
+def row_segments(cells: Iterable[Cell], columns: Sequence[Column], widths: Sequence[int]) -> list[Segment]:
+    """A row: each cell cut or filled to its column's width."""
+    segments: list[Segment] = []
+    for cell, column, width in zip(cells, columns, widths, strict=True):
+        segments += cell.segments or (Segment(fitted(cell.text, width, right=column.right), cell.style),)
+        segments.append(Segment(" "))
+    return segments[:-1]
+
+
+def fitted(text: str, width: int, *, right: bool = False) -> str:
+    """One safe line of exactly that many cells; what is longer ends in an ellipsis."""
+    line = one_line(text, max(0, width) + 1)
+    size = cell_len(line)
+    if size > width:
+        return set_cell_size(line.rstrip("…"), max(0, width - 1)) + ("…" if width else "")
+    return " " * (width - size) + line if right else line + " " * (width - size)
+
+
+def bar(outcomes: dict[Outcome, int], width: int, styles: Palette, total: int = 0) -> tuple[Segment, ...]:
+    """A bar of the five outcomes that count, a cell's letter saying which; every outcome that is there gets a cell.
+
+    Args:
+        outcomes: how many calls of each.
+        width: in cells.
+        styles: to draw with.
+        total: what the whole width stands for, where bars are to be compared; else the bar is full.
+    """
+    apart = not total  # a full bar shows shares, in which an inconclusive call does not count
+    counted = [(one, outcomes.get(one, 0)) for one in SHOWN if not (apart and one is Outcome.INCONCLUSIVE)]
+    there = [(outcome, number) for outcome, number in counted if number]
+    whole = sum(number for _, number in there)
+    if not whole or width <= 0:
+        return (Segment("─" * max(0, width), styles.faint),)
+    length = max(1, min(width, round(width * whole / total))) if total else width
+    sizes = _sizes([number for _, number in there], max(length, min(len(there), width)))
+    segments = [
+        Segment(LETTERS[outcome] * size, styles.bars[outcome]) for (outcome, _), size in zip(there, sizes, strict=True)
+    ]
+    return (*segments, Segment(" " * max(0, width - sum(sizes))))
+
+
+def strip_of(segments: Iterable[Segment], width: int, base: Style, over: Style | None = None) -> Strip:
+    """Segments as a line of that width, on a background; `over` colours what has no colour of its own."""
+    strip = Strip(list(segments)).adjust_cell_length(width)
+    if over is not None:
+        strip = Strip([Segment(text, over + (style or Style.null())) for text, style, _ in strip])
+    return strip.apply_style(base)
+
+
+def _sizes(numbers: list[int], width: int) -> list[int]:
+    """Cells for each number, at least one, in sum `width` where that is enough."""
+    whole = sum(numbers)
+    sizes = [max(1, round(width * number / whole)) for number in numbers]
+    while sum(sizes) > width and max(sizes) > 1:
+        sizes[sizes.index(max(sizes))] -= 1
+    while sum(sizes) < width:
+        sizes[sizes.index(max(sizes))] += 1
+    return sizes

@@ -1,0 +1,134 @@
+"""Prediction beside reference, task by task."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Vertical
+
+from replay.alignment import sign
+from replay.records.alignment import AlignedModel
+from replay.runfile import aligned, queries
+from replay.text import one_line
+from replay_tui.messages import ShowTrajectory
+from replay_tui.pages.alignment_page import TaskFacts, metrics_page, pairs_page
+from replay_tui.pages.writer import Row, Writer
+from replay_tui.rendering import plain
+from replay_tui.screens.base import RunScreen
+from replay_tui.theme import Palette
+from replay_tui.widgets.panel_tabs import PanelTabs
+from replay_tui.widgets.row_list import RowList
+from replay_tui.widgets.task_table import TaskTable
+from replay_tui.widgets.text_page import TextPage
+
+_TABS = ("Pairs", "How the metrics came about")
+
+
+class AlignmentScreen(RunScreen):
+    """How near to the reference?"""
+
+    NAME = "alignment"
+    PURPOSE = "The calls of a task beside those of the reference: matched, missing and extra ones."
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("m", "model(1)", "Next model", tooltip="The tasks of the next model"),
+        Binding("M", "model(-1)", "Model before", show=False, tooltip="The tasks of the model before"),
+        Binding("i", "metrics", "Pairs/metrics", tooltip="The pairs, or how each metric came about"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._models: dict[int, AlignedModel] = {}
+        self._place = 0
+        self._tab = 0
+
+    def compose_body(self) -> ComposeResult:
+        """The tasks, and the pairs of one of them."""
+        with Container(id="body"):
+            yield TaskTable(id="tasks")
+            with Vertical(id="pairs"):
+                yield PanelTabs(_TABS)
+                yield TextPage(id="page")
+
+    @property
+    def table(self) -> TaskTable:
+        """The tasks."""
+        return self.query_one(TaskTable)
+
+    def on_mount(self) -> None:
+        """The tasks have the focus."""
+        self.set_focus(self.table)
+
+    def reload(self) -> None:
+        """Read what alignments there are."""
+        self._models = aligned.aligned_models(self.session.connection)
+        self._place = min(self._place, max(0, len(self._models) - 1))
+        self._show_model()
+
+    def _show_model(self) -> None:
+        if not self._models:
+            self.table.show(0, ())
+            self.table.border_title = plain("Alignment")
+            self.query_one(TextPage).show(_nothing)
+            return
+        file, model = list(self._models.items())[self._place]
+        self.table.show(file, aligned.task_names(self.session.connection, file))
+        self.table.border_title = plain(f"{one_line(model.model, 40)} · file {self._place + 1} of {len(self._models)}")
+        self.table.border_subtitle = plain(f"average {model.average_score:.3f} · recall {model.aggregate.recall:.3f}")
+        self._show_task()
+
+    def _show_task(self) -> None:
+        task = self.table.selected
+        if task is None or not self._models:
+            return
+        file, model = list(self._models.items())[self._place]
+        connection = self.session.connection
+        row = queries.trajectory_row(connection, file, task.id)
+        stored = queries.stored_trajectory(connection, row) if row is not None else None
+        facts = TaskFacts(
+            model, task, aligned.reference_calls(connection, task.id), sign(stored.record) if stored else None
+        )
+        self.query_one(PanelTabs).current = self._tab
+        self.query_one(TextPage).show(partial(metrics_page if self._tab else pairs_page, facts))
+
+    @on(RowList.Moved, "#tasks")
+    def moved(self) -> None:
+        """Another task."""
+        self._show_task()
+
+    @on(RowList.Chosen, "#tasks")
+    def chosen(self) -> None:
+        """Open the trajectory."""
+        task = self.table.selected
+        if task is not None:
+            file = list(self._models)[self._place]
+            row = queries.trajectory_row(self.session.connection, file, task.id)
+            if row is not None:
+                self.app.post_message(ShowTrajectory(row))
+
+    @on(PanelTabs.Picked)
+    def picked(self, message: PanelTabs.Picked) -> None:
+        """A panel was clicked."""
+        self._tab = message.place
+        self._show_task()
+
+    def action_model(self, by: int) -> None:
+        """Another model."""
+        if self._models:
+            self._place = (self._place + by) % len(self._models)
+            self._show_model()
+
+    def action_metrics(self) -> None:
+        """The pairs, or how the metrics came about."""
+        self._tab = 1 - self._tab
+        self._show_task()
+
+
+def _nothing(width: int, styles: Palette) -> list[Row]:
+    writer = Writer(width, styles)
+    writer.prose("This run has no alignment yet. Make one with:")
+    writer.code("replay align results/*.json --reference REFERENCE.json", styles.strong)
+    return writer.rows

@@ -1,0 +1,96 @@
+"""What all screens share: the top line, the footer, the keys that work everywhere, and the run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.widgets import Static
+
+from replay_tui.session import Session
+from replay_tui.widgets.key_bar import KeyBar
+from replay_tui.widgets.top_bar import TopBar
+
+if TYPE_CHECKING:
+    from replay_tui.app import BrowseApp
+
+SMALLEST = (60, 16)
+"""Columns and lines that the screens need."""
+
+
+class RunScreen(Screen[None]):
+    """A screen over the run."""
+
+    NAME: ClassVar[str] = ""
+    AUTO_FOCUS = None  # each screen says which of its parts is first
+    PURPOSE: ClassVar[str] = ""
+    """One sentence for the help."""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab", "app.focus_next", "Next panel", show=False, tooltip="Go to the next panel"),
+        Binding("shift+tab", "app.focus_previous", "Previous panel", show=False, tooltip="Go to the panel before"),
+    ]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (34, "-high")]  # noqa: RUF012
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen = -1
+
+    def compose(self) -> ComposeResult:
+        """Top line, what the screen holds, the keys, and the word that there is not enough room."""
+        yield TopBar(self.NAME)
+        yield Static("", id="notice", markup=False)
+        yield from self.compose_body()
+        yield KeyBar()
+        yield Static("", id="too-small", markup=False)
+
+    def compose_body(self) -> ComposeResult:
+        """What is between the top line and the keys."""
+        raise NotImplementedError
+
+    @property
+    def browser(self) -> BrowseApp:
+        """The app."""
+        return cast("BrowseApp", self.app)
+
+    @property
+    def session(self) -> Session:
+        """The run."""
+        return self.browser.session
+
+    def reload(self) -> None:
+        """The run changed, or is another one: read again what is shown."""
+
+    def selected_call(self) -> tuple[int, str] | None:
+        """Trajectory row and position of the selected call; None where the screen selects none."""
+        return None
+
+    def on_resize(self) -> None:
+        """Say so where there is not enough room."""
+        columns, lines = self.size.width, self.size.height
+        small = columns < SMALLEST[0] or lines < SMALLEST[1]
+        notice = self.query_one("#too-small", Static)
+        self.set_class(small, "-small")
+        if small:
+            notice.update(f"{columns}x{lines} is too small: {SMALLEST[0]}x{SMALLEST[1]} at least")
+
+    def on_screen_resume(self) -> None:
+        """What was missed while another screen was shown."""
+        if self.is_current:  # Textual also says so to a screen that is only being made ready
+            self.tell_state()
+            self.reload_if_changed()
+
+    def reload_if_changed(self) -> None:
+        """Read again what is shown, unless nothing was written since."""
+        if self._seen != self.browser.changes:
+            self._seen = self.browser.changes
+            self.reload()
+
+    def tell_state(self) -> None:
+        """Show the run's name and what became of it."""
+        self.query_one(TopBar).note = self.browser.run_note
+        notice = self.query_one("#notice", Static)
+        notice.display = bool(self.browser.notice)
+        notice.update(self.browser.notice)

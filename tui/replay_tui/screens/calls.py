@@ -1,0 +1,114 @@
+"""The list of calls, its filter, and the verdict on the call under the cursor."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+
+from replay.runfile.filters import Filter
+from replay_tui.messages import ShowTrajectory
+from replay_tui.screens.base import RunScreen
+from replay_tui.widgets.call_preview import CallPreview
+from replay_tui.widgets.calls_table import CallsTable
+from replay_tui.widgets.filter_line import FilterLine
+from replay_tui.widgets.row_list import RowList
+
+
+class CallsScreen(RunScreen):
+    """Which calls?"""
+
+    NAME = "calls"
+    PURPOSE = "All calls that match the filter. Enter opens the call in its trajectory."
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "filter", "Filter", key_display="/", tooltip="Type a filter: words, and key:value"),
+        Binding("f", "failures", "Failures", tooltip="Only failures, or everything again"),
+        Binding("escape", "back", "Back", show=False, tooltip="Clear the filter; then back to the overview"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.filter = Filter()
+        self._started = False
+
+    def compose_body(self) -> ComposeResult:
+        """The filter line, the calls, and the verdict on one of them."""
+        yield FilterLine()
+        yield CallsTable(id="calls")
+        yield CallPreview()
+
+    @property
+    def table(self) -> CallsTable:
+        """The list."""
+        return self.query_one(CallsTable)
+
+    def on_mount(self) -> None:
+        """The list has the focus."""
+        self.set_focus(self.table)
+
+    def show(self, text: str) -> None:
+        """Show the calls that a filter matches."""
+        self._started = True
+        self.query_one(FilterLine).put(text)
+        self.set_focus(self.table)
+
+    def reload(self) -> None:
+        """Read the list again, from where it stands."""
+        if self._started:
+            self.table.refresh_calls()
+        else:  # leaves the filter line alone: someone may be typing there already
+            self._started = True
+            self.table.show(self.filter)
+
+    @on(FilterLine.Applied)
+    def applied(self, message: FilterLine.Applied) -> None:
+        """Another filter."""
+        self.filter = message.filter
+        self.browser.filter = message.filter
+        self.table.show(message.filter)
+
+    @on(CallsTable.Counted)
+    def counted(self, message: CallsTable.Counted) -> None:
+        """So many calls."""
+        noun = "call" if message.number == 1 else "calls"
+        sort = "" if self.table.order == "run" else f" · by {self.table.order}"
+        self.query_one(FilterLine).count(f"{message.number:,}{'' if message.complete else '…'} {noun}{sort}")
+        self.query_one(CallPreview).show(self.table.selected)
+
+    @on(RowList.Moved, "#calls")
+    def moved(self) -> None:
+        """Another call under the cursor."""
+        self.query_one(CallPreview).show(self.table.selected)
+
+    @on(RowList.Chosen, "#calls")
+    def chosen(self) -> None:
+        """Open the call in its trajectory."""
+        if (line := self.table.selected) is not None:
+            self.app.post_message(ShowTrajectory(line.trajectory, ordinal=line.ordinal))
+
+    def action_filter(self) -> None:
+        """Type a filter."""
+        self.query_one(FilterLine).start()
+
+    def action_failures(self) -> None:
+        """Only failures, or everything again."""
+        words = self.filter.text.split()
+        if "outcome:failed" in words:
+            words.remove("outcome:failed")
+        else:
+            words = [word for word in words if not word.startswith("outcome:")] + ["outcome:failed"]
+        self.show(" ".join(words))
+
+    def action_back(self) -> None:
+        """Clear the filter; without one, back to where we came from."""
+        if self.filter.text:
+            self.show("")
+        else:
+            self.browser.go_back()
+
+    def selected_call(self) -> tuple[int, str] | None:
+        """Trajectory row and position of the call under the cursor."""
+        line = self.table.selected
+        return None if line is None else (line.trajectory, line.position)

@@ -1,0 +1,146 @@
+"""Two models, or two runs, on the same tasks."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import ClassVar
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.worker import get_current_worker
+
+from replay.runfile import compare_queries
+from replay.runfile.compare_queries import Side, TaskPair
+from replay.text import one_line
+from replay_tui.messages import ShowTrajectory
+from replay_tui.pages.compare_page import calls_page
+from replay_tui.rendering import plain
+from replay_tui.screens.base import RunScreen
+from replay_tui.widgets.row_list import RowList
+from replay_tui.widgets.task_pairs import TaskPairs
+from replay_tui.widgets.text_page import TextPage
+
+
+class CompareScreen(RunScreen):
+    """What changed?"""
+
+    NAME = "compare"
+    PURPOSE = "Two models, or two runs, on the same tasks: which got better or worse, and which calls changed class."
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("a", "side(0)", "Other a", tooltip="Another model or run on the left"),
+        Binding("b", "side(1)", "Other b", tooltip="Another model or run on the right"),
+        Binding("x", "swap", "Swap", tooltip="Left becomes right"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._sides: list[Side] = []
+        self._chosen = [0, 1]
+
+    def compose_body(self) -> ComposeResult:
+        """The tasks, and the calls of one of them."""
+        with Container(id="body"):
+            yield TaskPairs(id="tasks")
+            yield TextPage(id="page")
+
+    @property
+    def table(self) -> TaskPairs:
+        """The tasks."""
+        return self.query_one(TaskPairs)
+
+    @property
+    def pair(self) -> tuple[Side, Side] | None:
+        """The two sides; None where there is only one to choose from."""
+        if len(self._sides) < 2:
+            return None
+        return self._sides[self._chosen[0] % len(self._sides)], self._sides[self._chosen[1] % len(self._sides)]
+
+    def on_mount(self) -> None:
+        """The tasks have the focus; another run is compared with at once, where one was named."""
+        self.set_focus(self.table)
+
+    def reload(self) -> None:
+        """Read again what there is to compare."""
+        known = self._sides
+        self._sides = compare_queries.sides(self.session.connection)
+        if not known:
+            other = next((at for at, side in enumerate(self._sides) if side.schema == compare_queries.OTHER), 1)
+            self._chosen = [0, other]
+        self._compare()
+
+    def _compare(self) -> None:
+        pair = self.pair
+        if pair is None:
+            self.table.EMPTY = "nothing to compare: this run has one model; --against RUN opens a second run"
+            self.table.show(())
+            self.table.border_title = plain("Compare")
+            return
+        self.table.border_title = plain(f"a {self._side_name(pair[0])}   b {self._side_name(pair[1])}")
+        self.table.border_subtitle = plain("comparing …")
+        self._read(*pair)
+
+    def _side_name(self, side: Side) -> str:
+        where = (
+            f" ({self.session.against.name})" if side.schema == compare_queries.OTHER and self.session.against else ""
+        )
+        return one_line(f"{side.model}{where}", 40)
+
+    @work(thread=True, exclusive=True, group="compare")
+    def _read(self, first: Side, second: Side) -> None:
+        worker = get_current_worker()
+        with self.session.aside() as run:
+            if run is None:
+                return
+            pairs = compare_queries.task_pairs(run.connection, first, second)
+        if not worker.is_cancelled:
+            self.app.call_from_thread(self._compared, pairs)
+
+    def _compared(self, pairs: list[TaskPair]) -> None:
+        better, worse = sum(pair.gain > 0 for pair in pairs), sum(pair.gain < 0 for pair in pairs)
+        changed = sum(pair.changed for pair in pairs)
+        told = f"{len(pairs):,} tasks: {better:,} better, {worse:,} worse · {changed:,} calls of another class"
+        self.table.border_subtitle = plain(told)
+        self.table.show(pairs)
+        self._show_calls()
+
+    def _show_calls(self) -> None:
+        pair, task = self.pair, self.table.selected
+        page = self.query_one(TextPage)
+        if pair is None or task is None:
+            page.show(lambda _width, _styles: [])
+            return
+        calls = compare_queries.call_pairs(self.session.connection, *pair, task)
+        page.border_title = plain(one_line(task.name, 60))
+        page.show(partial(calls_page, (self._side_name(pair[0]), self._side_name(pair[1])), calls))
+
+    @on(RowList.Moved, "#tasks")
+    def moved(self) -> None:
+        """Another task."""
+        self._show_calls()
+
+    @on(RowList.Chosen, "#tasks")
+    def chosen(self) -> None:
+        """Open the trajectory of the second side, where it is of this run; else of the first."""
+        pair, task = self.pair, self.table.selected
+        if pair is None or task is None:
+            return
+        row = next(
+            (row for side, row in reversed(list(zip(pair, task.rows, strict=True))) if side.schema == "main"), None
+        )
+        if row is not None:
+            self.app.post_message(ShowTrajectory(row))
+
+    def action_side(self, which: int) -> None:
+        """Another side."""
+        if len(self._sides) > 1:
+            self._chosen[which] = (self._chosen[which] + 1) % len(self._sides)
+            if self._chosen[0] == self._chosen[1]:
+                self._chosen[which] = (self._chosen[which] + 1) % len(self._sides)
+            self._compare()
+
+    def action_swap(self) -> None:
+        """The other way round."""
+        self._chosen.reverse()
+        self._compare()

@@ -1,0 +1,190 @@
+"""The overview: how each model did, and by server, tool, task type, rule and root cause what went wrong."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Grid
+from textual.worker import get_current_worker
+
+from replay.runfile import Run, aligned, queries
+from replay.runfile.filters import joined, quoted
+from replay.runfile.queries import Breakdown, Group, RootGroup
+from replay_tui.messages import ShowCalls
+from replay_tui.rendering import plain
+from replay_tui.screens.base import RunScreen
+from replay_tui.widgets.counts_table import CountsRow, CountsTable, Measure
+from replay_tui.widgets.panel_tabs import PanelTabs
+from replay_tui.widgets.row_list import RowList
+from replay_tui.widgets.scores_table import ScoresTable
+
+_PANELS: tuple[tuple[str, str, str, Breakdown | None], ...] = (
+    ("servers", "Servers", "server", "server"),
+    ("tools", "Tools", "tool", "tool"),
+    ("types", "Types", "type", "task_type"),
+    ("rules", "Rules", "rule", "rule"),
+    ("roots", "Root causes", "made others fail", None),
+    ("reasons", "Inconclusive", "reason", "reason"),
+)
+_SCORES = "scores"
+_NAMES = (*(name for name, *_ in _PANELS), _SCORES)
+_KEYS: dict[Breakdown, str] = {"server": "server", "task_type": "task", "rule": "rule", "reason": "reason"}
+
+
+class OverviewScreen(RunScreen):
+    """How did it go?"""
+
+    NAME = "overview"
+    PURPOSE = (
+        "How each model did, and what went wrong where. Enter turns what is under the cursor into a list of calls."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("a", "all_models", "All/one", tooltip="Break down all models together, or only the selected one"),
+        Binding("%", "shares", "Shares", tooltip="Show shares in per cent, or numbers"),
+        Binding("[", "panel(-1)", "Panel", show=False, tooltip="The breakdown to the left"),
+        Binding("]", "panel(1)", "Next panel", tooltip="The next breakdown"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._all = True
+        self._shown = 0
+
+    def compose_body(self) -> ComposeResult:
+        """The models above, the breakdowns below."""
+        yield CountsTable("Models", "model", id="models", shares=True)
+        yield PanelTabs([*(title for _, title, _, _ in _PANELS), "Alignment"])
+        with Grid(id="breakdowns"):
+            for name, title, noun, _ in _PANELS:
+                measure: Measure = "followed" if name == "roots" else "calls" if name == "reasons" else "failed"
+                yield CountsTable(title, noun, id=name, measure=measure)
+            yield ScoresTable(id=_SCORES)
+
+    def on_mount(self) -> None:
+        """Start with the models."""
+        self._show_panel(0)
+        self.set_focus(self.query_one("#models"))
+
+    def on_resize(self) -> None:
+        """Few lines or columns: one breakdown at a time."""
+        super().on_resize()
+        self.set_class(self.size.width < 110 or self.size.height < 34, "-tabbed")
+
+    @property
+    def models(self) -> CountsTable:
+        """The table of models."""
+        return self.query_one("#models", CountsTable)
+
+    def reload(self) -> None:
+        """The models at once, the breakdowns when they are there."""
+        counts = queries.model_counts(self.session.connection)
+        self._files = [count.files for count in counts]
+        rows = [CountsRow(count.model, count.outcomes, f"model:{quoted(count.model)}") for count in counts]
+        self.models.EMPTY = "no calls yet; replay classify results/*.json adds them"
+        self.models.styles.height = max(4, len(rows) + 3)
+        self.models.show(rows)
+        total, trajectories = sum(row.total for row in rows), sum(count.trajectories for count in counts)
+        self.models.border_subtitle = plain(f"{total:,} calls · {trajectories:,} trajectories")
+        models = aligned.aligned_models(self.session.connection)
+        self.set_class(bool(models), "-aligned")
+        self.query_one(ScoresTable).show(list(models.values()))
+        self._load_breakdowns()
+
+    def _load_breakdowns(self) -> None:
+        one = not self._all and bool(self._files)
+        files = list(self._files[self.models.cursor]) if one else []
+        prefix = self.models.selected.filter if one and self.models.selected else ""
+        whose = f" · {self.models.selected.name}" if one and self.models.selected else ""
+        for name, title, _, _ in _PANELS:
+            self.query_one(f"#{name}").border_title = plain(f"{title}{whose}")
+        self._read_breakdowns(files, prefix)
+
+    @work(thread=True, exclusive=True, group="breakdowns")
+    def _read_breakdowns(self, files: list[int], prefix: str) -> None:
+        worker = get_current_worker()
+        with self.session.aside() as run:
+            for name, _, _, by in _PANELS:
+                if run is None or worker.is_cancelled:
+                    return
+                rows = _root_rows(run, files, prefix) if by is None else _rows(run, by, files, prefix)
+                self.app.call_from_thread(self.query_one(f"#{name}", CountsTable).show, rows)
+
+    @on(RowList.Moved, "#models")
+    def model_moved(self) -> None:
+        """Another model: break that one down."""
+        if not self._all:
+            self._load_breakdowns()
+
+    @on(CountsTable.Drilled)
+    def drilled(self, message: CountsTable.Drilled) -> None:
+        """A bar, a cell, a tool: a filter on the list of calls."""
+        self.app.post_message(ShowCalls(message.filter))
+
+    @on(RowList.Chosen, f"#{_SCORES}")
+    async def scores_chosen(self) -> None:
+        """Open the alignment."""
+        await self.browser.action_go("alignment")
+
+    @on(PanelTabs.Picked)
+    def picked(self, message: PanelTabs.Picked) -> None:
+        """A breakdown was clicked."""
+        self._show_panel(message.place)
+
+    def action_all_models(self) -> None:
+        """All models together, or the selected one."""
+        self._all = not self._all
+        self._load_breakdowns()
+
+    def action_shares(self) -> None:
+        """Numbers, or shares of the conclusive calls."""
+        self.models.toggle_shares()
+
+    def action_panel(self, by: int) -> None:
+        """Another breakdown."""
+        self._show_panel((self._shown + by) % len(_NAMES))
+        self.set_focus(self.query_one(f"#{_NAMES[self._shown]}"))
+
+    def _show_panel(self, place: int) -> None:
+        self._shown = place
+        self.query_one(PanelTabs).current = place
+        for number, name in enumerate(_NAMES):
+            self.query_one(f"#{name}").set_class(number == place, "-shown")
+
+    def on_descendant_focus(self, event: Any) -> None:
+        """The breakdown with the focus is the current one."""
+        for number, name in enumerate(_NAMES):
+            if event.widget.id == name:
+                self._show_panel(number)
+
+
+def _rows(run: Run, by: Breakdown, files: list[int], prefix: str) -> list[CountsRow]:
+    groups = queries.breakdown(run.connection, by, files)
+    return [CountsRow(_name(group), group.outcomes, f"{prefix} {_filter(by, group)}".strip()) for group in groups]
+
+
+def _name(group: Group) -> str:
+    return (joined(*group.names) if len(group.names) == 2 else group.names[0]) or "(none)"
+
+
+def _filter(by: Breakdown, group: Group) -> str:
+    if by == "tool":
+        return f"tool:{quoted(joined(*group.names))}" if any(group.names) else "server:none"
+    return f"{_KEYS[by]}:{quoted(group.names[0])}" if group.names[0] else f"{_KEYS[by]}:none"
+
+
+def _root_rows(run: Run, files: list[int], prefix: str) -> list[CountsRow]:
+    return [
+        CountsRow(
+            f"{joined(root.server, root.tool)} · {root.rule}",
+            {root.outcome: root.followed},
+            f"{prefix} {_root_filter(root)}".strip(),
+        )
+        for root in queries.root_groups(run.connection, files)
+    ]
+
+
+def _root_filter(root: RootGroup) -> str:
+    return f"tool:{quoted(joined(root.server, root.tool))} rule:{quoted(root.rule)} caused:no"

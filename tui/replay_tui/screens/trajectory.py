@@ -1,0 +1,258 @@
+"""One trajectory: its DAG, and beside it the selected call, the task, the raw text."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import ClassVar
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Horizontal, Vertical
+from textual.worker import get_current_worker
+
+from replay.dag import Graph
+from replay.diagnosis import TrajectoryContext
+from replay.records import FAILURES, Call
+from replay.records.finding import Finding
+from replay.runfile import queries
+from replay.runfile.queries import StoredCall, StoredTrajectory
+from replay.text import one_line
+from replay_tui import diagnoses
+from replay_tui.pages.call_page import CallFacts, call_page
+from replay_tui.pages.task_page import raw_page, task_page, whole_call, whole_task
+from replay_tui.pages.writer import Row
+from replay_tui.rendering import plain
+from replay_tui.screens.base import RunScreen
+from replay_tui.screens.whole_text import WholeTextScreen
+from replay_tui.theme import Palette
+from replay_tui.widgets.dag_view import DagView, box_of
+from replay_tui.widgets.panel_tabs import PanelTabs
+from replay_tui.widgets.text_page import TextPage
+
+_TABS = ("Call", "Task", "Raw")
+
+
+class TrajectoryScreen(RunScreen):
+    """What happened here?"""
+
+    NAME = "trajectory"
+    PURPOSE = "A trajectory as a graph of calls, and the selected call with all that is known of it."
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("n", "failure(1)", "Next failure", tooltip="The next failure that the filter matches, anywhere"),
+        Binding("N", "failure(-1)", "Previous failure", show=False, tooltip="The failure before"),
+        Binding("y", "app.copy_diagnosis", "Copy", tooltip="Copy the diagnosis of the call as Markdown"),
+        Binding("c", "cause", "Cause", tooltip="Go to the call that made this one fail"),
+        Binding("]", "tab(1)", "Call/task/raw", tooltip="The call, its task, what the model wrote"),
+        Binding("[", "tab(-1)", "Panel", show=False, tooltip="The panel to the left"),
+        Binding("v", "whole", "Whole text", tooltip="Page through everything, however long"),
+        Binding("less_than_sign", "neighbour(-1)", "Trajectory before", show=False, tooltip="The trajectory before"),
+        Binding("greater_than_sign", "neighbour(1)", "Next trajectory", show=False, tooltip="The next trajectory"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stored: StoredTrajectory | None = None
+        self._tab = 0
+        self._graph: Graph | None = None
+        self._calls: dict[str, Call] = {}
+        self._verdicts: dict[str, StoredCall] = {}
+        self._case: TrajectoryContext | None = None
+        self._findings: dict[str, tuple[Finding, ...]] = {}
+
+    def compose_body(self) -> ComposeResult:
+        """The graph, and the panel."""
+        with Container(id="body"):
+            yield DagView()
+            with Vertical(id="panel"):
+                yield PanelTabs(_TABS)
+                with Horizontal(id="pages"):
+                    yield TextPage(id="page")
+                    yield TextPage(id="beside")
+
+    @property
+    def dag(self) -> DagView:
+        """The graph."""
+        return self.query_one(DagView)
+
+    @property
+    def page(self) -> TextPage:
+        """The panel's page."""
+        return self.query_one("#page", TextPage)
+
+    def on_mount(self) -> None:
+        """The graph has the focus."""
+        self.set_focus(self.dag)
+
+    # --- what to show
+
+    def show(self, row: int, position: str | None = None, ordinal: int | None = None) -> None:
+        """Show a trajectory, with a call selected: by its position, or by its place in the order of the steps."""
+        stored = queries.stored_trajectory(self.session.connection, row)
+        if stored is None:
+            self.app.notify("this trajectory is no longer in the run", severity="warning")
+            return
+        self._take(stored)
+        if position is None and ordinal is not None:
+            position = next((call.position for call in stored.calls if call.ordinal == ordinal), None)
+        self._draw(position or self._first_failure())
+        self.set_focus(self.dag)
+
+    def reload(self) -> None:
+        """The run grew: the same trajectory, with the verdicts that there are now."""
+        if self.stored is None:
+            first = queries.next_failure(self.session.connection, self.browser.filter, (0, -1))
+            row = first[0] if first else queries.next_trajectory(self.session.connection, 0)
+            if row is not None:
+                self.show(row, ordinal=first[1] if first else None)
+            else:
+                self.dag.border_title = plain("no trajectory yet")
+            return
+        stored = queries.stored_trajectory(self.session.connection, self.stored.row)
+        if stored is not None and stored != self.stored:
+            self._take(stored)
+            self._draw(self.dag.selected)
+
+    def _take(self, stored: StoredTrajectory) -> None:
+        self.stored = stored
+        self._graph = Graph(stored.record)
+        self._calls = {call.position: call for call in stored.record.calls()}
+        self._verdicts = {call.position: call for call in stored.calls}
+        self._case, self._findings = None, {}
+
+    def _draw(self, position: str | None) -> None:
+        assert self.stored is not None
+        assert self._graph is not None
+        boxes = {}
+        for name, call in self._calls.items():
+            known = self._verdicts.get(name)
+            boxes[name] = (
+                box_of(known.server, known.tool, known.verdict.outcome)
+                if known
+                else box_of(call.server or "", call.tool or call.name or "", None)
+            )
+        self.dag.show(self._graph, boxes, position)
+        state = "" if self.stored.done else " · still running"
+        name = one_line(self.stored.record.id, 40)
+        self.dag.border_title = plain(f"{name} · {one_line(self.stored.model, 30)}{state}")
+        self.dag.border_subtitle = plain("▲ feeds the selected call  ▼ takes from it")
+        self._show_panel(stay=False)
+
+    def _first_failure(self) -> str | None:
+        kinds = (
+            {call.position for call in self.stored.calls if call.verdict.outcome in FAILURES} if self.stored else set()
+        )
+        return next((position for position in self._calls if position in kinds), None)
+
+    @on(DagView.Selected)
+    def selected(self) -> None:
+        """Another call."""
+        self._show_panel(stay=False)
+
+    def _show_panel(self, *, stay: bool) -> None:
+        stored, position = self.stored, self.dag.selected
+        if stored is None:
+            return
+        self.query_one(PanelTabs).current = self._tab
+        self.query_one("#beside", TextPage).show(partial(raw_page if self._tab == 1 else _task, stored, position))
+        if self._tab == 1:
+            self.page.show(partial(task_page, stored), stay=stay)
+        elif self._tab == 2:
+            self.page.show(partial(raw_page, stored, position), stay=stay)
+        elif position is not None:
+            self.page.show(partial(call_page, self._facts(position)), stay=stay)
+            if position not in self._findings:
+                self._look_for_findings(stored, position)
+
+    def _facts(self, position: str) -> CallFacts:
+        assert self._graph is not None
+        known = self._verdicts.get(position)
+        answer = queries.stored_answer(self.session.run, known.answer_key) if known else None
+        caused = [other.position for other in self._verdicts.values() if other.verdict.caused_by == position]
+        found = self._findings.get(position)
+        return CallFacts(self._calls[position], self._graph, known, answer, found, caused)
+
+    @work(thread=True, exclusive=True, group="findings")
+    def _look_for_findings(self, stored: StoredTrajectory, position: str) -> None:
+        worker = get_current_worker()
+        with self.session.aside() as run:
+            if run is None:
+                return
+            case = self._case or diagnoses.load_case(run, stored)
+            found = diagnoses.findings(case, position)
+        if not worker.is_cancelled:
+            self.app.call_from_thread(self._found, stored, case, position, found)
+
+    def _found(
+        self, stored: StoredTrajectory, case: TrajectoryContext, position: str, found: tuple[Finding, ...]
+    ) -> None:
+        if stored is not self.stored:
+            return
+        self._case = case
+        self._findings[position] = found
+        if position == self.dag.selected and self._tab == 0:
+            self.page.show(partial(call_page, self._facts(position)), stay=True)
+
+    # --- keys
+
+    def action_failure(self, by: int) -> None:
+        """The next failure that the filter matches, in this trajectory or another."""
+        known = self._verdicts.get(self.dag.selected or "")
+        place = (self.stored.row if self.stored else 0, known.ordinal if known else -1)
+        found = queries.next_failure(self.session.connection, self.browser.filter, place, back=by < 0)
+        if found is None:
+            self.app.notify("no further failure that the filter matches", timeout=2)
+        elif self.stored is not None and found[0] == self.stored.row:
+            position = next((call.position for call in self.stored.calls if call.ordinal == found[1]), None)
+            self.dag.select(position)
+        else:
+            self.show(found[0], ordinal=found[1])
+
+    def action_neighbour(self, by: int) -> None:
+        """Another trajectory."""
+        if self.stored is not None:
+            row = queries.next_trajectory(self.session.connection, self.stored.row, back=by < 0)
+            if row is not None:
+                self.show(row)
+
+    def action_cause(self) -> None:
+        """The call that made this one fail."""
+        known = self._verdicts.get(self.dag.selected or "")
+        if known is not None and known.verdict.caused_by in self._calls:
+            self.dag.select(known.verdict.caused_by)
+        else:
+            self.app.notify("nothing earlier made this call fail", timeout=2)
+
+    def action_tab(self, by: int) -> None:
+        """The call, the task, the raw text."""
+        self._tab = (self._tab + by) % len(_TABS)
+        self._show_panel(stay=False)
+
+    @on(PanelTabs.Picked)
+    def picked(self, message: PanelTabs.Picked) -> None:
+        """A panel was clicked."""
+        self._tab = message.place
+        self._show_panel(stay=False)
+
+    def action_whole(self) -> None:
+        """Page through the whole of what is in the panel."""
+        stored, position = self.stored, self.dag.selected
+        if stored is None or position is None:
+            return
+        if self._tab == 1:
+            self.app.push_screen(WholeTextScreen(f"Task {one_line(stored.record.id, 40)}", whole_task(stored)))
+            return
+        known = self._verdicts.get(position)
+        answer = queries.stored_answer(self.session.run, known.answer_key) if known else None
+        text = whole_call(self._calls[position], answer)
+        self.app.push_screen(WholeTextScreen(f"{position} of {one_line(stored.record.id, 40)}", text))
+
+    def selected_call(self) -> tuple[int, str] | None:
+        """Trajectory row and position of the selected call."""
+        if self.stored is None or self.dag.selected is None:
+            return None
+        return self.stored.row, self.dag.selected
+
+
+def _task(stored: StoredTrajectory, _position: str | None, width: int, styles: Palette) -> list[Row]:
+    return task_page(stored, width, styles)

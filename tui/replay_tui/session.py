@@ -1,0 +1,117 @@
+"""The open run: its connections, its names, and whether it grew, was replaced or vanished."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from replay.errors import RunFileError
+from replay.runfile import Run, compare_queries, queries
+from replay.runfile.filters import Filter, Vocabulary, parse
+
+Change: TypeAlias = Literal["none", "grown", "replaced", "gone"]
+
+
+class Session:
+    """A run file, read by the screens; everything they ask goes through here.
+
+    Args:
+        path: of the run file.
+        label: how it is called on the screen; by default by its name.
+        against: a second run, to compare with.
+
+    Raises:
+        RunFileError: there is none, it is no run file, or it is newer than we are.
+    """
+
+    def __init__(self, path: Path, label: str | None = None, against: Path | None = None) -> None:
+        self.path, self.label, self.against = path, label or path.name, against
+        if against is not None:
+            Run.read(against).close()  # says in words what is wrong with it
+        self.run = self._open()
+        self._seen = queries.data_version(self.connection)
+        self._inode = _inode(path)
+        self._gone = False
+        self._vocabulary: Vocabulary | None = None
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """For short questions from the thread of the screens."""
+        return self.run.connection
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The names that the run knows, or knew a moment ago while it grows."""
+        if self._vocabulary is None:
+            self._vocabulary = Vocabulary.of(self.connection)
+        return self._vocabulary
+
+    def learn(self, vocabulary: Vocabulary) -> None:
+        """Take names that another thread read."""
+        self._vocabulary = vocabulary
+
+    def parse(self, text: str) -> Filter:
+        """Read a filter.
+
+        Raises:
+            UsageError: it holds an unknown key or value.
+        """
+        return parse(text, self.vocabulary)
+
+    @contextmanager
+    def aside(self) -> Iterator[Run | None]:
+        """The same run for a thread of its own; None where the file vanished meanwhile."""
+        try:
+            run = self._open()
+        except RunFileError:
+            yield None
+            return
+        with run:
+            yield run
+
+    def _open(self) -> Run:
+        run = Run.read(self.path)
+        if self.against is not None:
+            compare_queries.attach(run.connection, self.against)
+        return run
+
+    def change(self) -> Change:
+        """What happened to the file since this was asked last."""
+        inode = _inode(self.path)
+        if inode is None:
+            changed, self._gone = not self._gone, True
+            return "gone" if changed else "none"
+        if inode != self._inode or self._gone:
+            return self._reopen(inode)
+        with suppress(sqlite3.Error):
+            version = queries.data_version(self.connection)
+            if version != self._seen:
+                self._seen = version
+                return "grown"
+        return "none"
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.run.close()
+
+    def _reopen(self, inode: int) -> Change:
+        try:
+            fresh = self._open()
+        except RunFileError:  # half made; the next look tells
+            return "none"
+        self.run.close()
+        self.run, self._inode, self._gone = fresh, inode, False
+        self._seen = queries.data_version(self.connection)
+        self._vocabulary = None
+        return "replaced"
+
+
+def _inode(path: Path) -> int | None:
+    try:
+        return os.stat(path).st_ino  # noqa: PTH116
+    except OSError:
+        return None

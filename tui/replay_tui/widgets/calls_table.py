@@ -1,0 +1,246 @@
+"""The list of calls: any number of them, of which only those on the screen are read."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from array import array
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import events, work
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.worker import get_current_worker
+
+from replay.runfile import queries
+from replay.runfile.filters import Filter, joined
+from replay.runfile.queries import ORDERS, CallLine, Order
+from replay_tui.rendering import Cell, Column
+from replay_tui.theme import LETTERS, WORDS
+from replay_tui.widgets.row_list import RowList
+
+if TYPE_CHECKING:
+    from replay_tui.app import BrowseApp
+
+_KEPT_LINES = 2000
+_PAUSE = 0.2
+"""Seconds between two looks at a list that is still being read."""
+
+
+class CallsTable(RowList):
+    """Calls that match a filter."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("s", "sort(1)", "Sort", tooltip="Sort by the next column: run, outcome, tool, model, task, ..."),
+        Binding("S", "reverse", "Reverse", show=False, tooltip="Sort the other way round"),
+        Binding("n", "failure(1)", "Next failure", tooltip="Go to the next failure in the list"),
+        Binding("N", "failure(-1)", "Previous", show=False, tooltip="Go to the failure before"),
+    ]
+    EMPTY = "no call matches the filter; / changes it, Escape clears it"
+
+    @dataclass
+    class Counted(Message):
+        """How many calls there are so far."""
+
+        number: int
+        complete: bool
+        seconds: float
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._ids, self._kinds = array("I"), array("I")
+        self._lines: dict[int, CallLine] = {}
+        self._failing: frozenset[int] = frozenset()
+        self._asking: sqlite3.Connection | None = None
+        self._filter = Filter()
+        self._wanted: int | None = None
+        self.order: Order = "run"
+        self.descending = False
+        self.seconds = 0.0
+        """How long the last walk over the marks took."""
+
+    @property
+    def browser(self) -> BrowseApp:
+        """The app."""
+        return cast("BrowseApp", self.app)
+
+    # --- what to show
+
+    def show(self, wanted: Filter) -> None:
+        """Show the calls that a filter matches, from the first on."""
+        self._filter, self._wanted = wanted, None
+        self._walk(refresh=False)
+
+    def refresh_calls(self) -> None:
+        """The run grew: read the list again, and stay where we are."""
+        self._wanted = self.selected_id
+        self._lines.clear()
+        self._walk(refresh=True)
+
+    def select(self, call: int) -> None:
+        """Put the cursor on a call, if it is in the list."""
+        with suppress(ValueError):
+            self.put_cursor(self._ids.index(call))
+
+    @property
+    def selected_id(self) -> int | None:
+        """The call under the cursor."""
+        return self._ids[self.cursor] if self.cursor < len(self._ids) else None
+
+    @property
+    def selected(self) -> CallLine | None:
+        """The same with its columns."""
+        return self._line(self.cursor) if self.cursor < len(self._ids) else None
+
+    def _walk(self, *, refresh: bool) -> None:
+        if self._asking is not None:
+            with suppress(sqlite3.Error):
+                self._asking.interrupt()
+        self._failing = queries.failing_kinds(self.browser.session.connection)
+        self._read(self._filter, self.order, self.descending, refresh)
+
+    @work(thread=True, exclusive=True, group="calls")
+    def _read(self, wanted: Filter, order: Order, descending: bool, refresh: bool) -> None:
+        worker, began, due = get_current_worker(), time.perf_counter(), 0.0
+        ids, kinds = array("I"), array("I")
+        with self.browser.session.aside() as run:
+            if run is None:
+                return
+            self._asking = run.connection
+            try:
+                for chunk in queries.marks(run.connection, wanted, order, descending=descending):
+                    ids.extend(mark[0] for mark in chunk)
+                    kinds.extend(mark[1] for mark in chunk)
+                    if worker.is_cancelled:
+                        return
+                    if not refresh and time.perf_counter() >= due:
+                        due = time.perf_counter() + _PAUSE
+                        self.app.call_from_thread(self._arrived, ids, kinds, began, complete=False)
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+                    raise
+                return  # another question took the place of this one
+            finally:
+                if self._asking is run.connection:
+                    self._asking = None
+        if not worker.is_cancelled:
+            self.app.call_from_thread(self._arrived, ids, kinds, began, complete=True)
+
+    def _arrived(self, ids: array[int], kinds: array[int], began: float, *, complete: bool) -> None:
+        if ids is not self._ids:
+            self._ids, self._kinds = ids, kinds
+            self.set_reactive(RowList.cursor, 0 if self._wanted is None else min(self.cursor, max(0, len(ids) - 1)))
+            if self._wanted is None:
+                self.scroll_to(y=0, animate=False)
+                self.post_message(self.Moved(self, 0))
+        self.refresh_rows()
+        if complete:
+            self.seconds = time.perf_counter() - began
+            if self._wanted is not None and self.selected_id != self._wanted:
+                self.select(self._wanted)
+        self.post_message(self.Counted(len(ids), complete, time.perf_counter() - began))
+
+    # --- drawing
+
+    def row_count(self) -> int:
+        """How many are there so far."""
+        return len(self._ids)
+
+    def prepare(self, first: int, last: int) -> None:
+        """Read the rows that are about to be drawn and are not known yet."""
+        wanted = [call for call in self._ids[first:last] if call not in self._lines]
+        if wanted:
+            if len(self._lines) > _KEPT_LINES:
+                self._lines.clear()
+                wanted = list(self._ids[first:last])
+            with suppress(sqlite3.Error):
+                self._lines |= queries.lines(self.browser.session.connection, wanted)
+
+    def columns(self, width: int) -> Sequence[Column]:
+        """More of them the wider it is."""
+        mark = "▾" if self.descending else "▴"
+
+        def title(name: str, key: str) -> str:
+            return f"{name}{mark}" if key == self.order else name
+
+        outcome = Column(title("outcome", "outcome"), 19 if width >= 110 else 3, key="outcome")
+        if width < 110:
+            outcome = Column(title("", "outcome") or "", 2, key="outcome")
+        model = Column(title("model", "model"), 10 if width < 110 else 14, 1, key="model")
+        task = Column(title("task", "run"), 9 if width < 110 else 14, 1, key="run")
+        call = Column("call", 6 if width < 110 else 7)
+        tool = Column(title("tool", "tool"), 20 if width < 110 else 24, 2, key="tool")
+        message = Column("what happened", 20, 6)
+        if width < 140:
+            return (outcome, model, task, call, tool, message)
+        rule = Column(title("rule", "rule"), 14, 1, key="rule")
+        drift = Column(title("drift", "drift"), 9, key="drift")
+        sure = Column(title("certainty", "certainty"), 10, key="certainty")
+        return (outcome, model, task, call, tool, message, rule, sure, drift)
+
+    def cells(self, row: int, widths: Sequence[int]) -> Sequence[Cell]:
+        """One call."""
+        styles, line = self.styles_of_theme, self._line(row)
+        if line is None:
+            return [Cell("…", styles.dim), *(Cell("") for _ in widths[1:])]
+        letter, colour = LETTERS[line.outcome], styles.outcome(line.outcome)
+        outcome = letter if widths[0] < 10 else f"{letter} {line.reason or WORDS[line.outcome]}"
+        cause = f"after {line.caused_by}: " if line.caused_by else ""
+        cells = [
+            Cell(outcome, colour),
+            Cell(line.model, styles.dim),
+            Cell(line.task),
+            Cell(line.position),
+            Cell(joined(line.server, line.tool) or "(no name)"),
+            Cell(cause + line.message, styles.dim),
+        ]
+        if len(widths) > 6:
+            sure = styles.accent if line.certainty == "fallback" else styles.dim
+            drift = styles.accent if line.drift == "different" else styles.dim
+            cells += [Cell(line.rule, styles.dim), Cell(line.certainty, sure), Cell(line.drift or "–", drift)]
+        return cells
+
+    def _line(self, row: int) -> CallLine | None:
+        call = self._ids[row]
+        if call not in self._lines:
+            self.prepare(row, row + 1)
+        return self._lines.get(call)
+
+    # --- keys
+
+    def action_sort(self, by: int) -> None:
+        """Sort by the next column."""
+        self.sort_by(ORDERS[(ORDERS.index(self.order) + by) % len(ORDERS)], descending=False)
+
+    def action_reverse(self) -> None:
+        """Sort the other way round."""
+        self.sort_by(self.order, descending=not self.descending)
+
+    def sort_by(self, order: Order, *, descending: bool) -> None:
+        """Sort by a column."""
+        self.order, self.descending, self._wanted = order, descending, None
+        self._walk(refresh=False)
+
+    def action_failure(self, by: int) -> None:
+        """Go to the next failure in the list, or to the one before."""
+        place = self.cursor + by
+        while 0 <= place < len(self._kinds):
+            if self._kinds[place] in self._failing:
+                self.put_cursor(place)
+                return
+            place += by
+        self.app.notify("no further failure in this list", timeout=2)
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on a column's title sorts by it."""
+        offset = event.get_content_offset(self)
+        place = self.column_at(event)
+        if offset is not None and offset.y == 0 and place is not None:
+            key = self.columns(self.scrollable_content_region.width)[place].key
+            if key in ORDERS:
+                order = next(one for one in ORDERS if one == key)
+                self.sort_by(order, descending=order == self.order and not self.descending)
+            event.prevent_default()

@@ -1,0 +1,154 @@
+"""Counts by outcome, a row a model, server, tool or whatever it is: a bar, and the numbers behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, TypeAlias
+
+from rich.segment import Segment
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.reactive import reactive
+
+from replay.records import FAILURES, Outcome
+from replay_tui.rendering import Cell, Column, bar, fitted
+from replay_tui.theme import LETTERS, SHOWN
+from replay_tui.widgets.row_list import RowList
+
+Measure: TypeAlias = Literal["failed", "calls", "followed"]
+"""What a narrow table counts, and sets in proportion: failures, all calls, or those that followed from a failure."""
+
+
+@dataclass(frozen=True)
+class CountsRow:
+    """One row."""
+
+    name: str
+    outcomes: dict[Outcome, int]
+    filter: str
+    """The calls that it counts, as a filter."""
+
+    @property
+    def total(self) -> int:
+        """All of its calls."""
+        return sum(self.outcomes.values())
+
+
+class CountsTable(RowList):
+    """A row a thing, a column an outcome; Enter opens the calls of the cell under the cursor."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,h", "cell(-1)", "Left", show=False, tooltip="The outcome to the left"),
+        Binding("right,l", "cell(1)", "Right", show=False, tooltip="The outcome to the right"),
+    ]
+    column = reactive(0)
+    """0 for the whole row, then the outcomes."""
+
+    @dataclass
+    class Drilled(Message):
+        """The calls of a row, or of one of its cells, are wanted."""
+
+        filter: str
+
+    def __init__(
+        self,
+        title: str,
+        noun: str,
+        *,
+        id: str | None = None,  # noqa: A002
+        shares: bool = False,
+        measure: Measure = "failed",
+    ) -> None:
+        super().__init__(id=id)
+        self.border_title = title
+        self._noun, self._shares, self._percent, self._measure = noun, shares, False, measure
+        self._rows: tuple[CountsRow, ...] = ()
+
+    def show(self, rows: Sequence[CountsRow]) -> None:
+        """Show these rows; the cursor stays where it is."""
+        self._rows = tuple(rows)
+        self.refresh_rows()
+
+    @property
+    def selected(self) -> CountsRow | None:
+        """The row under the cursor."""
+        return self._rows[self.cursor] if self._rows else None
+
+    def toggle_shares(self) -> None:
+        """Shares of the conclusive calls (of all, for the inconclusive ones), or numbers."""
+        self._percent = not self._percent
+        self.refresh()
+
+    def row_count(self) -> int:
+        """How many rows there are."""
+        return len(self._rows)
+
+    def columns(self, width: int) -> Sequence[Column]:
+        """As many numbers as there is room for; the bar takes what is left."""
+        if width < 26:
+            return (Column(self._noun, 4, 1), Column(self._measure, 8, right=True))
+        if width < 58:
+            return (
+                Column(self._noun, max(4, min(16, width - 17)), 2),
+                Column("", 6, 2),
+                Column(self._measure, 8, right=True),
+            )
+        number = 7 if width >= 90 else 6
+        outcomes = [Column(f"{LETTERS[outcome]}", number, right=True, key=outcome) for outcome in SHOWN]
+        return (Column(self._noun, 14, 2), Column("calls", 7, right=True), Column("", 6, 3), *outcomes)
+
+    def cells(self, row: int, widths: Sequence[int]) -> Sequence[Cell]:
+        """Name, bar and numbers."""
+        styles, one = self.styles_of_theme, self._rows[row]
+        if len(widths) <= 3:
+            return self._narrow_cells(one, widths[1] if len(widths) == 3 else 0)
+        numbers = [self._number(row, one, outcome, widths[3]) for outcome in SHOWN]
+        drawn = bar(one.outcomes, widths[2], styles)
+        return (Cell(one.name), Cell(_short(one.total), styles.dim), Cell("", segments=drawn), *numbers)
+
+    def _narrow_cells(self, one: CountsRow, width: int) -> Sequence[Cell]:
+        styles = self.styles_of_theme
+        scale = max((self._measured(other).total for other in self._rows), default=0)
+        counted = self._measured(one)
+        drawn = bar(counted.outcomes, width, styles, scale) if counted.total else (Segment(" " * width),)
+        number = Cell(f"{counted.total:,}", styles.strong if counted.total else styles.faint)
+        return (Cell(one.name), Cell("", segments=drawn), number) if width else (Cell(one.name), number)
+
+    def _measured(self, one: CountsRow) -> CountsRow:
+        if self._measure == "failed":
+            return replace(one, outcomes={name: n for name, n in one.outcomes.items() if name in FAILURES})
+        return one
+
+    def _number(self, row: int, one: CountsRow, outcome: Outcome, width: int) -> Cell:
+        styles, number = self.styles_of_theme, one.outcomes.get(outcome, 0)
+        conclusive = one.total - one.outcomes.get(Outcome.INCONCLUSIVE, 0)
+        whole = one.total if outcome is Outcome.INCONCLUSIVE else conclusive
+        text = (f"{number / whole:.1%}" if whole else "–") if self._percent else _short(number)
+        style = styles.outcome(outcome) if number else styles.faint
+        if row == self.cursor and self.has_focus and self.column == SHOWN.index(outcome) + 1:
+            return Cell("", segments=(Segment(fitted(text, width, right=True), style + styles.cell),))
+        return Cell(text, style)
+
+    def action_cell(self, by: int) -> None:
+        """Go to another outcome of the row."""
+        last = len(SHOWN) if len(self.columns(self.size.width)) > 3 else 0
+        self.column = max(0, min(last, self.column + by))
+
+    def action_choose(self) -> None:
+        """Open the calls that the cell under the cursor counts."""
+        if (one := self.selected) is None:
+            return
+        outcome = f"outcome:{SHOWN[self.column - 1]}" if self.column else ""
+        self.post_message(self.Drilled(f"{one.filter} {outcome}".strip()))
+
+    def click_column(self, event: events.MouseEvent) -> None:
+        """A click on a number selects it."""
+        place = self.column_at(event)
+        if place is not None:
+            self.column = max(0, place - 2) if len(self.columns(self.size.width)) > 3 else 0
+
+
+def _short(number: int) -> str:
+    return f"{number:,}" if number < 100_000 else f"{number / 1000:,.0f}k"

@@ -1,0 +1,252 @@
+"""The DAG of a trajectory: calls as boxes, coloured and lettered by outcome; what flowed between them as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from replay.dag import Graph
+from replay.records import Outcome
+from replay.runfile.filters import joined
+from replay_tui.dag_layout import BOX_HEIGHT, PITCH, Layout, lay_out
+from replay_tui.rendering import fitted, strip_of
+from replay_tui.theme import LETTERS, UNJUDGED, Palette, palette
+
+_LIGHT: Final = dict(zip(range(1, 16), "│││─╯╮┤─╰╭├─┴┬┼", strict=True))
+_HEAVY: Final = dict(zip(range(1, 16), "┃┃┃━┛┓┫━┗┏┣━┻┳╋", strict=True))
+
+
+@dataclass(frozen=True)
+class CallBox:
+    """What is written in a box."""
+
+    tool: str
+    server: str
+    outcome: Outcome | None
+
+
+class DagView(ScrollView, can_focus=True):
+    """Steps as columns. The arrow keys go from call to call."""
+
+    DEFAULT_CSS = "DagView { scrollbar-size-vertical: 1; scrollbar-size-horizontal: 1; background: $surface; }"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,h", "step(-1)", "Step before", show=False, tooltip="The nearest call of the step before"),
+        Binding("right,l", "step(1)", "Next step", show=False, tooltip="The nearest call of the next step"),
+        Binding("up,k", "beside(-1)", "Call above", show=False, tooltip="The call above in this step"),
+        Binding("down,j", "beside(1)", "Call below", show=False, tooltip="The call below in this step"),
+        Binding("home,g", "edge_step(0)", "First step", show=False, tooltip="The first call"),
+        Binding("end,G", "edge_step(-1)", "Last step", show=False, tooltip="The last step"),
+    ]
+
+    @dataclass
+    class Selected(Message):
+        """Another call is selected."""
+
+        position: str
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._graph: Graph | None = None
+        self._layout: Layout = lay_out((), (), 18)
+        self._calls: Mapping[str, CallBox] = {}
+        self.selected: str | None = None
+        self._before: frozenset[str] = frozenset()
+        self._after: frozenset[str] = frozenset()
+        self._chosen: frozenset[int] = frozenset()
+
+    # --- what to show
+
+    def show(self, graph: Graph, calls: Mapping[str, CallBox], selected: str | None) -> None:
+        """Show a trajectory."""
+        self._graph, self._calls = graph, calls
+        self._arrange()
+        known = self._layout.boxes
+        self.refresh(layout=True)
+        self.select(selected if selected in known else next(iter(known), None), tell=False)
+
+    def _arrange(self) -> None:
+        if self._graph is None:
+            return
+        pairs = [(edge.producer, edge.consumer) for edge in self._graph.edges]
+        width = 16 if self.size.width < 60 else 20 if self.size.width < 110 else 24
+        self._layout = lay_out([wave for wave in self._graph.waves if wave], pairs, width)
+        self.virtual_size = Size(self._layout.width + 1, self._layout.height + 1)
+
+    def select(self, position: str | None, *, tell: bool = True) -> None:
+        """Select a call and highlight what it depends on, and what depends on it."""
+        self.selected = position
+        if self._graph is not None and position is not None:
+            self._before = frozenset(self._graph.ancestors(position))
+            self._after = frozenset(self._graph.dependents(position))
+        above, below = self._before | {position}, self._after | {position}
+        self._chosen = frozenset(
+            number
+            for number, (producer, consumer) in enumerate(self._layout.edges)
+            if (producer in self._before and consumer in above) or (producer in below and consumer in self._after)
+        )
+        self._bring_into_view()
+        self.refresh()
+        if tell and position is not None:
+            self.post_message(self.Selected(position))
+
+    def _bring_into_view(self) -> None:
+        box = self._layout.boxes.get(self.selected or "")
+        if box is None or not self.size.width:
+            return
+        size = self.scrollable_content_region.size
+        left, top = self._layout.left_of(box.column), box.row * PITCH
+        x = _shifted(self.scroll_offset.x, left - 2, left + self._layout.box_width + 3, size.width)
+        y = _shifted(self.scroll_offset.y, top, top + PITCH + 1, size.height)
+        self.scroll_to(x, y, animate=False, force=True)
+
+    # --- drawing
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As high as the drawing, with the line of the steps and a scrollbar."""
+        return self._layout.height + 1
+
+    def render_line(self, y: int) -> Strip:
+        """A line: the numbers of the steps, then the drawing."""
+        width = self.scrollable_content_region.width
+        styles, start = palette(dark=self.app.current_theme.dark), self.scroll_offset.x
+        if y == 0:
+            return strip_of(self._header(start, width, styles), width, self.rich_style)
+        line = y - 1 + self.scroll_offset.y
+        if line >= self._layout.height or not self._layout.columns:
+            return strip_of([], width, self.rich_style)
+        return strip_of(self._line(line, start, width, styles), width, self.rich_style)
+
+    def _header(self, start: int, width: int, styles: Palette) -> list[Segment]:
+        line = [" "] * (width + self._layout.stride)
+        first = start // self._layout.stride
+        for column in range(first, len(self._layout.columns)):
+            at = self._layout.left_of(column) - start
+            if at >= width:
+                break
+            label = f"step {self._step_of(column)}"
+            for place, letter in enumerate(label):
+                if 0 <= at + place < len(line):
+                    line[at + place] = letter
+        return [Segment("".join(line[:width]), styles.dim)]
+
+    def _step_of(self, column: int) -> str:
+        return self._layout.columns[column][0].partition("c")[0].lstrip("s")
+
+    def _line(self, line: int, start: int, width: int, styles: Palette) -> list[Segment]:
+        segments: list[Segment] = []
+        every, marked = self._layout.masks(line, start, width, self._chosen)
+        arrows = {x - start: edge in self._chosen for x, edge in self._layout.arrows.get(line, ())}
+        within = line % PITCH
+        x = 0
+        while x < width:
+            inside = (x + start) % self._layout.stride
+            position = self._layout.at(x + start, line) if within < BOX_HEIGHT else None
+            if position is None:
+                segments.append(_edge_cell(x, every, marked, arrows, styles))
+                x += 1
+                continue
+            drawn = self._box_line(position, within, styles)
+            segments += list(Strip(drawn).crop(inside, inside + width - x))
+            x += self._layout.box_width - inside
+        return segments
+
+    def _box_line(self, position: str, within: int, styles: Palette) -> list[Segment]:
+        call, inner = self._calls[position], self._layout.box_width - 2
+        here = position == self.selected
+        corners = ("┏━┓", "┃┃", "┗━┛") if here else ("╭─╮", "││", "╰─╯")
+        related = here or position in self._before or position in self._after
+        colour = styles.outcome(call.outcome)
+        frame = colour if related else Style(color=colour.color, dim=True)
+        over = styles.cursor if here and self.has_focus else None
+        if within == 1:
+            letter = LETTERS[call.outcome] if call.outcome is not None else UNJUDGED
+            name = fitted(call.tool or "(no name)", inner - 2)
+            chip = styles.bars[call.outcome] if call.outcome is not None else styles.dim
+            text = styles.strong if related else styles.dim
+            parts = [Segment(corners[1][0], frame), Segment(letter, chip), Segment(f" {name}", text)]
+            parts.append(Segment(corners[1][1], frame))
+        else:
+            mark = "▲" if position in self._before else "▼" if position in self._after else ""
+            label = (
+                f"{position} {mark}".strip() if within == 0 else fitted(call.server, min(len(call.server), inner - 3))
+            )
+            edges = corners[within]
+            line = f"{edges[1]}{label}".ljust(inner, edges[1])[:inner] if label else edges[1] * inner
+            parts = [Segment(f"{edges[0]}{line}{edges[2]}", frame)]
+        return [Segment(text, (over or Style.null()) + (style or Style.null())) for text, style, _ in parts]
+
+    # --- moving
+
+    def action_step(self, by: int) -> None:
+        """The nearest call of another step."""
+        box = self._layout.boxes.get(self.selected or "")
+        if box is None:
+            return
+        column = box.column + by
+        if 0 <= column < len(self._layout.columns):
+            there = self._layout.columns[column]
+            self.select(there[min(box.row, len(there) - 1)])
+
+    def action_beside(self, by: int) -> None:
+        """Another call of the step; past its end, the next step."""
+        box = self._layout.boxes.get(self.selected or "")
+        if box is None:
+            return
+        there = self._layout.columns[box.column]
+        if 0 <= box.row + by < len(there):
+            self.select(there[box.row + by])
+
+    def action_edge_step(self, column: int) -> None:
+        """The first call, or the first of the last step."""
+        if self._layout.columns:
+            self.select(self._layout.columns[column][0])
+
+    def on_click(self, event: events.Click) -> None:
+        """Select the call that was clicked."""
+        offset = event.get_content_offset(self)
+        if offset is None or offset.y == 0:
+            return
+        position = self._layout.at(offset.x + self.scroll_offset.x, offset.y - 1 + self.scroll_offset.y)
+        if position is not None:
+            self.select(position)
+
+    def on_resize(self) -> None:
+        """Boxes are wider where there is room."""
+        self._arrange()
+        self.select(self.selected, tell=False)
+
+    def on_focus(self) -> None:
+        """The selected box looks different with the focus."""
+        self.refresh()
+
+    def on_blur(self) -> None:
+        """And without it."""
+        self.refresh()
+
+
+def _shifted(offset: int, start: int, end: int, room: int) -> int:
+    """The scroll offset nearest to the one of now at which `start` to `end` is in view."""
+    return max(0, min(max(offset, end - room), start))
+
+
+def box_of(server: str, tool: str, outcome: Outcome | None) -> CallBox:
+    """What is written in the box of a call."""
+    return CallBox(tool or joined(server, tool), server, outcome)
+
+
+def _edge_cell(x: int, every: list[int], marked: list[int], arrows: Mapping[int, bool], styles: Palette) -> Segment:
+    if x in arrows:
+        return Segment("▶", styles.accent if arrows[x] else styles.dim)
+    if marked[x]:
+        return Segment(_HEAVY[marked[x]], styles.accent)
+    return Segment(_LIGHT[every[x]], styles.faint) if every[x] else Segment(" ")

@@ -1,0 +1,50 @@
+"""The alignment metrics, a row a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from replay.records.alignment import AlignedModel
+from replay_tui.rendering import Cell, Column
+from replay_tui.widgets.row_list import RowList
+
+
+class ScoresTable(RowList):
+    """Metrics over all tasks of a model; Enter opens the alignment."""
+
+    EMPTY = "no alignment; replay align adds one"
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.border_title = "Alignment"
+        self._models: tuple[AlignedModel, ...] = ()
+
+    def show(self, models: Sequence[AlignedModel]) -> None:
+        """Show these."""
+        self._models = tuple(models)
+        self.refresh_rows()
+
+    def row_count(self) -> int:
+        """How many there are."""
+        return len(self._models)
+
+    def columns(self, width: int) -> Sequence[Column]:
+        """The average first; then as many as there is room for."""
+        names = ("average", "recall", "prec.", "arg.sim", "coher.", "order", "purity")
+        return (Column("model", 10, 1), *(Column(name, 7, right=True) for name in names[: max(1, (width - 12) // 8)]))
+
+    def cells(self, row: int, widths: Sequence[int]) -> Sequence[Cell]:
+        """One model."""
+        model, styles = self._models[row], self.styles_of_theme
+        whole = model.aggregate
+        scores = (
+            model.average_score,
+            whole.recall,
+            whole.precision,
+            whole.argument_similarity,
+            whole.step_coherence,
+            whole.order_consistency,
+            whole.merge_purity,
+        )
+        shown = [Cell(f"{one:.3f}", styles.dim if number else styles.strong) for number, one in enumerate(scores)]
+        return (Cell(model.model), *shown[: len(widths) - 1])

@@ -1,0 +1,77 @@
+"""The aligned tasks of a model; the scores are read for the rows on the screen."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, cast
+
+from replay.records.alignment import AlignedTask
+from replay.runfile.aligned import aligned_task
+from replay_tui.rendering import Cell, Column
+from replay_tui.widgets.row_list import RowList
+
+if TYPE_CHECKING:
+    from replay_tui.app import BrowseApp
+
+
+class TaskTable(RowList):
+    """A row a task."""
+
+    EMPTY = "no aligned tasks"
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._file = 0
+        self._names: tuple[str, ...] = ()
+        self._tasks: dict[str, AlignedTask] = {}
+
+    def show(self, file: int, names: Sequence[str]) -> None:
+        """Show the tasks of a file."""
+        self._file, self._names, self._tasks = file, tuple(names), {}
+        self.refresh_rows()
+
+    @property
+    def selected(self) -> AlignedTask | None:
+        """The task under the cursor."""
+        return self._known(self.cursor) if self._names else None
+
+    def row_count(self) -> int:
+        """How many there are."""
+        return len(self._names)
+
+    def columns(self, width: int) -> Sequence[Column]:
+        """All metrics where there is room."""
+        names = (
+            ("recall", "prec.", "arg.sim", "coher.", "order", "purity")
+            if width >= 84
+            else ("recall", "prec.", "arg.sim")
+        )
+        return (Column("task", 14, 2), Column("type", 8, 1), *(Column(name, 7, right=True) for name in names))
+
+    def cells(self, row: int, widths: Sequence[int]) -> Sequence[Cell]:
+        """One task."""
+        task = self._known(row)
+        if task is None:
+            return [Cell(self._names[row]), *(Cell("") for _ in widths[1:])]
+        scores = (
+            task.recall,
+            task.precision,
+            task.argument_similarity,
+            task.step_coherence,
+            task.order_consistency,
+            task.merge_purity,
+        )
+        styles = self.styles_of_theme
+        cells = [Cell(f"{one:.3f}", styles.dim if one == 1 else styles.strong) for one in scores[: len(widths) - 2]]
+        return [Cell(task.id), Cell(task.type or "–", styles.dim), *cells]
+
+    def _known(self, row: int) -> AlignedTask | None:
+        name = self._names[row]
+        if name not in self._tasks:
+            with suppress(sqlite3.Error):
+                found = aligned_task(cast("BrowseApp", self.app).session.connection, self._file, name)
+                if found is not None:
+                    self._tasks[name] = found
+        return self._tasks.get(name)
