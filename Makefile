@@ -25,7 +25,7 @@ format: $(VENV)/.all
 	$(BIN)/ruff format .
 
 schemas: $(VENV)/.all  ## Write schemas/ from the records
-	$(BIN)/python -m replay.schemas schemas
+	$(BIN)/python docs/schemas.py
 
 docs: $(VENV)/.all  ## Write the generated pages of docs/
 	$(BIN)/python docs/generate.py

@@ -1,9 +1,11 @@
-"""JSON Schemas of every file that we read or write, generated from the records."""
+"""Writes schemas/: the JSON Schema of every file that we read or write, generated from the records.
+
+Run by `make schemas`; a test fails when one is stale.
+"""
 
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from replay.records.alignment import AlignmentDocument
 from replay.records.files import CassetteAnswer, CassetteHeader, RunDocument, TrajectoryFile
 from replay.reports.documents import DiffDocument, ReportDocument, ShownFile, ShownTrajectory
 
+SCHEMAS = Path(__file__).parents[1] / "schemas"
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 DOCUMENTS: dict[str, Any] = {
@@ -42,11 +45,10 @@ def text_of(name: str) -> str:
 
 
 def main() -> None:
-    """Write all schemas into the directory that the first argument names."""
-    directory = Path(sys.argv[1] if len(sys.argv) > 1 else "schemas")
-    directory.mkdir(parents=True, exist_ok=True)
+    """Write all schemas."""
+    SCHEMAS.mkdir(parents=True, exist_ok=True)
     for name in DOCUMENTS:
-        (directory / f"{name}.schema.json").write_text(text_of(name), "utf-8")
+        (SCHEMAS / f"{name}.schema.json").write_text(text_of(name), "utf-8")
 
 
 if __name__ == "__main__":
