@@ -5,7 +5,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from replay.outcomes import judge_answer, judge_unsent
-from replay.records import Call, RpcError, RuleSpec, SchemaViolation, TextAnswer, Tool, ToolResult, TransportFault
+from replay.records import (
+    Call,
+    Outcome,
+    Reason,
+    RpcError,
+    RuleSpec,
+    SchemaViolation,
+    TextAnswer,
+    Tool,
+    ToolResult,
+    TransportFault,
+)
 
 VIOLATION = SchemaViolation(pointer="/n", keyword="type", message="'x' is not of type 'integer'")
 
@@ -124,8 +135,8 @@ def test_an_error_that_nothing_explains_falls_back():
 
 
 def test_the_users_own_rules_come_first():
-    rule = RuleSpec(id="mine", pattern=r"quota left: 0", outcome="inconclusive", reason="rate-limited")
-    broken = RuleSpec(id="broken", pattern="(", outcome="success")
+    rule = RuleSpec(id="mine", pattern=r"quota left: 0", outcome=Outcome.INCONCLUSIVE, reason=Reason.RATE_LIMITED)
+    broken = RuleSpec(id="broken", pattern="(", outcome=Outcome.SUCCESS)
     judged = _judge(_call(), _result("quota left: 0"), rules=(broken, rule))
     assert (judged.rule, judged.reason, judged.message) == ("mine", "rate-limited", "quota left: 0")
 

@@ -34,7 +34,7 @@ def test_a_call_and_its_answer_are_in_the_file_as_they_were_sent(output: Path) -
     assert list(call.answer.content) == answer["result"]["content"]
     assert call.started is not None
     assert call.seconds is not None
-    assert 0 < call.seconds < 5
+    assert call.seconds > 0
     assert not output.with_name(output.name + ".partial").exists()
 
 

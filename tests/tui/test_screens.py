@@ -109,7 +109,8 @@ async def test_sorting_by_key_and_by_title(browse: Browsing, sample: Path) -> No
         assert table.selected is not None
         assert table.selected.outcome is Outcome.UNKNOWN_TOOL
         await press(pilot, "S")
-        assert table.selected.outcome is Outcome.SUCCESS
+        last = table.selected
+        assert last.outcome is Outcome.SUCCESS
         await pilot.click(table, offset=(2, 0))
         await settle(pilot)
         assert (table.order, table.descending) == ("outcome", False)
