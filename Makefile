@@ -29,6 +29,7 @@ schemas: $(VENV)/.all  ## Write schemas/ from the records
 
 docs: $(VENV)/.all  ## Write the generated pages of docs/
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/architecture.py
 
 screenshots: $(VENV)/.all  ## Draw the browser's screens for the README
 	$(BIN)/python docs/screenshots.py
