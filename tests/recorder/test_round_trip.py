@@ -93,7 +93,7 @@ def test_the_steps_are_those_that_the_generator_made(sessions: dict[Path, list[l
 
 
 @pytest.mark.slow
-def test_recorded_and_replayed_classes_agree_on_every_call(
+def test_recorded_and_replayed_outcomes_agree_on_every_call(
     sessions: dict[Path, list[list[Planned]]], tmp_path: Path
 ) -> None:
     fleet = tmp_path / "servers.json"
@@ -121,7 +121,7 @@ def test_recorded_and_replayed_classes_agree_on_every_call(
 
 
 def agree(row: dict[str, Any]) -> bool:
-    """Both classes are there and the same; but what is no call, or no tool, is not sent again."""
+    """Both outcomes are there and the same; but what is not a call, or not a tool, is not sent again."""
     if row["outcome"] in {Outcome.ILLEGAL_FORMAT, Outcome.UNKNOWN_TOOL}:
         return row["replayed"] is None
     return row["recorded"] is not None and row["recorded"] == row["replayed"]
