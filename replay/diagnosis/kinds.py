@@ -72,30 +72,3 @@ KINDS: Final[dict[str, tuple[Scope, str]]] = {
     "reference-fault": ("run", "Calls of the reference that no model can be scored against (`--reference`)."),
 }
 """Kind -> what it is about, and what it says. Kinds are never renamed; new ones may come."""
-
-
-def findings_markdown() -> str:
-    """docs/findings.md."""
-    parts = [_INTRODUCTION]
-    titles = {"call": "One call", "trajectory": "A trajectory", "run": "A run"}
-    for scope, title in titles.items():
-        rows = [f"| `{kind}` | {words} |" for kind, (about, words) in KINDS.items() if about == scope]
-        parts += [f"## {title}\n", "| kind | what it says |\n| --- | --- |", *rows, ""]
-    return "\n".join(parts)
-
-
-_INTRODUCTION: Final = """\
-# Findings
-
-A verdict says how a call came out; a finding says which part of it is wrong and, where anybody can know that, what
-would have been right. Each finding has a stable kind, a sentence, the calls that it rests on, and how certain it is:
-`certain` where it is read off the call and its answer, `likely` where it is inferred.
-
-A finding is only made where it can be shown. *Invented* needs a question that is known and answers that were all kept;
-a name is offered for another one only where it is nearly the same; of an address nobody guesses which part is wrong.
-Where an error names no part of the call, the finding repeats the server's words and is marked as not `specific`.
-
-`replay report` shows findings in every format but `svg`. In `--format json` they stand in `explanations` of each call,
-in `findings` of each trajectory, and in `findings` of the document: `kind`, `scope`, `sentence`, `suggestion`, `calls`
-(the one it is about first), `certainty`, `specific`, `pointer` (a JSON pointer in the arguments) and `details`.
-"""
