@@ -182,7 +182,7 @@ def test_a_client_of_a_server_that_does_not_start_gets_a_proper_error(
 
 
 @pytest.mark.parametrize("where", ["missing/run.trajectory.json", ".", "file/run.trajectory.json"])
-def test_an_output_that_cannot_be_written_is_reported_before_the_server_starts(tmp_path: Path, where: str) -> None:
+def test_an_output_that_cannot_be_written_is_said_before_the_server_starts(tmp_path: Path, where: str) -> None:
     (tmp_path / "file").write_text("")
     started = tmp_path / "started"
 
@@ -252,7 +252,7 @@ def test_a_session_in_which_nothing_happened_leaves_no_file(output: Path) -> Non
 
 
 @pytest.mark.parametrize("content", ["", "no recording\n", '{"format": "replay.recording", "version": 99}\n'])
-def test_a_file_that_is_not_a_recording_is_refused(output: Path, content: str) -> None:
+def test_a_file_that_is_no_recording_is_said_to_be_none(output: Path, content: str) -> None:
     partial_of(output).write_text(content)
 
     done = run("record", "--recover", str(partial_of(output)))
@@ -284,7 +284,7 @@ def test_recovery_never_overwrites(output: Path) -> None:
         (("--recover", "missing.partial"), "no such file"),
     ],
 )
-def test_options_that_make_no_sense_are_refused_with_a_hint(arguments: tuple[str, ...], hint: str) -> None:
+def test_options_that_make_no_sense_are_said_to_make_none(arguments: tuple[str, ...], hint: str) -> None:
     done = run("record", *arguments)
 
     assert done.returncode == 2
@@ -292,7 +292,7 @@ def test_options_that_make_no_sense_are_refused_with_a_hint(arguments: tuple[str
     assert done.stderr.count("\n") == 1
 
 
-def test_a_pattern_that_is_not_a_regular_expression_is_refused_before_the_server_starts(output: Path) -> None:
+def test_a_pattern_that_is_no_regular_expression_is_said_before_the_server_starts(output: Path) -> None:
     done = run("record", "-o", str(output), "--redact", "(", "--", "touch", str(output))
 
     assert done.returncode == 2
@@ -300,7 +300,7 @@ def test_a_pattern_that_is_not_a_regular_expression_is_refused_before_the_server
     assert list(output.parent.iterdir()) == []
 
 
-def test_a_full_disk_is_reported_and_the_agent_goes_on(output: Path) -> None:
+def test_a_full_disk_is_said_and_the_agent_goes_on(output: Path) -> None:
     limit = f"ulimit -f 8; exec {' '.join(map(str, shimmed(output)[:1]))} -c 'from replay.cli import main; main()' "
     command = ("sh", "-c", limit + " ".join(shimmed(output)[3:]))
     with wired(command, stderr=subprocess.PIPE) as wire:
