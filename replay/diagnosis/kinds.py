@@ -56,7 +56,7 @@ KINDS: Final[dict[str, tuple[Scope, str]]] = {
     "empty-answer": ("call", "A call that only reads succeeded, and brought nothing."),
     "refused-though-valid": ("call", "The server refuses arguments that keep to its own inputSchema."),
     "flaky": ("call", "Re-issued unchanged, it came out differently."),
-    "outcome-moved": ("call", "Recorded and replayed class differ, and why."),
+    "outcome-moved": ("call", "Recorded and replayed outcome differ, and why."),
     "rebound": ("call", "A value was replaced by the one that its producer gave on replay."),
     "root-cause": ("trajectory", "A failure, and the later ones that follow from it."),
     "repeated-failure": ("trajectory", "The same failing call, made again unchanged."),
