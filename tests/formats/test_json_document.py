@@ -55,7 +55,7 @@ def test_an_unknown_shape_tells_what_was_found_and_what_was_looked_for(tmp_path:
     assert "chat messages" in message
 
 
-def test_what_is_no_json_at_all_is_shown(tmp_path: Path) -> None:
+def test_what_is_not_json_at_all_is_shown(tmp_path: Path) -> None:
     assert "line 2, column 3: expected JSON ('{' or '['), found 'id,question'" in message_of(
         tmp_path / "a.csv", "\n  id,question"
     )
@@ -65,7 +65,7 @@ def test_other_encodings_are_placed(tmp_path: Path) -> None:
     assert "line 2: not UTF-8 text (byte 0xe9)" in message_of(tmp_path / "a.json", b'[\n{"question": "caf\xe9"}]')
 
 
-def test_deep_nesting_is_an_error_and_no_crash(tmp_path: Path) -> None:
+def test_deep_nesting_is_an_error_and_not_a_crash(tmp_path: Path) -> None:
     assert "nested too deeply" in message_of(tmp_path / "a.json", "[" * 200_000)
 
 
