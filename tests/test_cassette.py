@@ -86,7 +86,7 @@ def test_the_answers_of_servers_that_differ_are_not_used(
     assert {bool(call["replayed"]) for call in calls if call["server"] == "notes"} == {True}
 
 
-def test_what_is_no_cassette_is_told_apart(replay: Replay, results: Path) -> None:
+def test_what_is_not_a_cassette_is_refused(replay: Replay, results: Path) -> None:
     done = replay("classify", results, "--cassette", results)
     assert done.returncode == 2
     assert "expected a cassette" in done.stderr or "broken JSON" in done.stderr
