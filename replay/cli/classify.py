@@ -139,12 +139,12 @@ def _outcomes(text: str | None) -> frozenset[str]:
     from replay.errors import UsageError
     from replay.records import Outcome
 
-    outcomes = frozenset(part.strip() for part in (text or "").split(",") if part.strip())
-    for name in sorted(outcomes):
+    wanted = frozenset(part.strip() for part in (text or "").split(",") if part.strip())
+    for name in sorted(wanted):
         if name not in set(Outcome):
             nearest = extractOne(name, [str(outcome) for outcome in Outcome])
             raise UsageError(f"--fail-on: there is no outcome {name!r}; did you mean {nearest[0] if nearest else '?'}?")
-    return outcomes
+    return wanted
 
 
 def _fleet(path: Path | None, *, needed: bool) -> Fleet | None:
@@ -290,9 +290,9 @@ def _print(run: Run, paths: list[str], options: Options, *, as_json: bool, as_cs
 
 
 def _note_other_files(run: Run, files: tuple[int, ...]) -> None:
-    (total,) = run.connection.execute("SELECT count(*) FROM files").fetchone()
-    if total > len(files):
-        echo_err(f"note: {run.path} also holds {total - len(files)} other files; replay browse and report show them")
+    (others,) = run.connection.execute("SELECT count(*) FROM files").fetchone()
+    if others > len(files):
+        echo_err(f"note: {run.path} also holds {others - len(files)} other files; replay browse and report show them")
 
 
 def _example_call(summary: RunSummary) -> str:

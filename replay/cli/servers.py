@@ -17,8 +17,8 @@ from replay.interpreter import Fleet, Interpreter, ServerEvent
 from replay.records import JsonObject, Server, Tool
 from replay.text import one_line, printable
 
-MAX_NOTES: Final = 5
-MAX_NAME_LENGTH: Final = 80
+_MAX_NOTES: Final = 5
+_MAX_NAME_LENGTH: Final = 80
 _DISABLED: Final = "disabled"
 
 
@@ -115,9 +115,9 @@ def _check_lines(fleet: Fleet, server_records: list[Server]) -> Iterator[str]:
         else:
             yield f"{_shown(server.name):{first}}  failed: {printable(server.error)}"
             yield from (f"    | {line}" for line in printable(server.stderr_tail or "").splitlines())
-        yield from (f"    note: {one_line(note)}" for note in server.notes[:MAX_NOTES])
-        if len(server.notes) > MAX_NOTES:
-            yield f"    note: and {len(server.notes) - MAX_NOTES} more; --json has them all"
+        yield from (f"    note: {one_line(note)}" for note in server.notes[:_MAX_NOTES])
+        if len(server.notes) > _MAX_NOTES:
+            yield f"    note: and {len(server.notes) - _MAX_NOTES} more; --json has them all"
 
 
 def _row(server: Server) -> tuple[str, ...]:
@@ -189,4 +189,4 @@ def _title(server: Server) -> str:
 
 
 def _shown(text: str) -> str:
-    return one_line(text, MAX_NAME_LENGTH)
+    return one_line(text, _MAX_NAME_LENGTH)

@@ -107,10 +107,10 @@ def _list(results: ResultsFile, as_json: bool) -> None:
 
 
 def _pick(results: ResultsFile, identifier: str | None) -> Trajectory:
-    selected = results.ids[0] if identifier is None else identifier
-    if selected not in results.ids:
+    wanted = results.ids[0] if identifier is None else identifier
+    if wanted not in results.ids:
         from rapidfuzz import process
 
-        nearest = [name for name, _, _ in process.extract(selected, results.ids, limit=3)]
-        raise UsageError(f"{results.path}: no trajectory {selected!r}; nearest: {', '.join(nearest)}")
-    return next(trajectory for trajectory in results.trajectories() if trajectory.id == selected)
+        nearest = [name for name, _, _ in process.extract(wanted, results.ids, limit=3)]
+        raise UsageError(f"{results.path}: no trajectory {wanted!r}; nearest: {', '.join(nearest)}")
+    return next(trajectory for trajectory in results.trajectories() if trajectory.id == wanted)

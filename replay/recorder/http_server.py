@@ -25,7 +25,7 @@ from replay.recorder.recording_session import RecordingSession, SessionManager
 
 LOOPBACK: Final = "127.0.0.1"
 _SESSION_HEADER: Final = "mcp-session-id"
-MAX_BODY_BYTES: Final = 256 << 20
+_MAX_BODY_BYTES: Final = 256 << 20
 _ALLOWED_HOSTS: Final = [f"{name}:*" for name in (LOOPBACK, "localhost")]
 
 
@@ -109,7 +109,7 @@ async def serve(server: McpServer[Any], resolver: HttpSessionResolver, listener:
         allowed_origins=[f"http://{name}" for name in _ALLOWED_HOSTS],
     )
     manager = StreamableHTTPSessionManager(
-        server, security_settings=security, max_request_body_size=MAX_BODY_BYTES, session_idle_timeout=None
+        server, security_settings=security, max_request_body_size=_MAX_BODY_BYTES, session_idle_timeout=None
     )
     endpoint = SessionEndMiddleware(StreamableHTTPASGIApp(manager), resolver)
     routes = [Route("/mcp", endpoint=endpoint), Route("/mcp/{label}", endpoint=endpoint)]
