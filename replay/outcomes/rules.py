@@ -64,7 +64,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "fault.unreadable",
         OPEN,
-        "What came back was no valid answer.",
+        "What came back was not a valid answer.",
         Example(TransportFault(fault="unreadable", message="content: expected a list")),
         fault_is("unreadable"),
         Reason.SERVER_FAULT,

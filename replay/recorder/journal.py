@@ -15,8 +15,7 @@ from replay.errors import InputError, UsageError
 
 JOURNAL_FORMAT: Final = "replay.recording"
 JOURNAL_VERSION: Final = 1
-PARTIAL_SUFFIX: Final = ".partial"
-_LOCK_PATIENCE: Final = 1.5
+_LOCK_TIMEOUT: Final = 1.5
 """Seconds to wait for another recorder's lock: a client that restarts its server meets the old one finishing."""
 
 
@@ -30,10 +29,10 @@ class Journal:
         InputError: it cannot be written.
     """
 
-    def __init__(self, path: Path, patience: float = _LOCK_PATIENCE) -> None:
+    def __init__(self, path: Path, timeout: float = _LOCK_TIMEOUT) -> None:
         self.path = path
-        self._file = _locked(path, patience)
-        self._one_writer = Lock()
+        self._file = _open_locked(path, timeout)
+        self._write_lock = Lock()
 
     @property
     def empty(self) -> bool:
@@ -46,7 +45,7 @@ class Journal:
         if raw is not None:
             line = b'%s,"message":%s}' % (line[:-1], raw)
         line += b"\n"
-        with self._one_writer:
+        with self._write_lock:
             _write_all(self._file, line)
 
     def clear(self) -> None:
@@ -69,7 +68,7 @@ def decode(line: bytes) -> Any:
     """What `encode` encoded, and any JSON that a peer may send.
 
     Raises:
-        ValueError: no JSON, or nested too deeply.
+        ValueError: it is not JSON, or nested too deeply.
     """
     try:
         return json.loads(line.decode("utf-8", "surrogatepass"))
@@ -81,7 +80,7 @@ def read_journal(path: Path) -> Iterator[dict[str, Any]]:
     """The entries of a `FILE.partial`, the header first. A torn last line is left out.
 
     Raises:
-        InputError: it cannot be read, or is no recording.
+        InputError: it cannot be read, or is not a recording.
     """
     try:
         with path.open("rb") as file:
@@ -112,10 +111,10 @@ def _write_all(file: int, data: bytes) -> None:
         view = view[os.write(file, view) :]
 
 
-def _locked(path: Path, patience: float) -> int:
-    deadline = time.monotonic() + patience
+def _open_locked(path: Path, timeout: float) -> int:
+    deadline = time.monotonic() + timeout
     while True:
-        file = _opened(path)
+        file = _open_file(path)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -124,19 +123,19 @@ def _locked(path: Path, patience: float) -> int:
                 raise UsageError(f"{path}: another recorder is writing to it; give each its own -o FILE") from None
             time.sleep(0.02)
             continue
-        if _still_there(file, path):
+        if _is_same_file(file, path):
             return file
         os.close(file)
 
 
-def _opened(path: Path) -> int:
+def _open_file(path: Path) -> int:
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise InputError(str(path), f"cannot be written: {error.strerror}") from error
 
 
-def _still_there(file: int, path: Path) -> bool:
+def _is_same_file(file: int, path: Path) -> bool:
     """Whether the locked file is the one of that name: its last owner may have removed it while we waited."""
     try:
         named = path.stat()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from replay.records import Outcome
-from tests.recorder.wire import LEDGER, REPLAY, recorded, shimmed, wired
+from tests.recorder.raw_client import LEDGER, REPLAY, connect, proxy_command, recorded
 
 SESSIONS = 50
 
@@ -54,9 +54,11 @@ def plan(seed: int) -> list[list[Planned]]:
 
 
 def play(steps: list[list[Planned]], output: Path) -> None:
-    with wired(shimmed(output, "--name", "ledger", "--model", "generator"), stderr=subprocess.DEVNULL) as wire:
-        wire.hello()
-        wire.ask("tools/list", {})
+    with connect(
+        proxy_command(output, "--name", "ledger", "--model", "generator"), stderr=subprocess.DEVNULL
+    ) as client:
+        client.initialize()
+        client.request("tools/list", {})
         for number, step in enumerate(steps):
             lines = [
                 call.raw
@@ -66,10 +68,10 @@ def play(steps: list[list[Planned]], output: Path) -> None:
                 + b"\n"
                 for place, call in enumerate(step)
             ]
-            wire.write(b"".join(lines))
+            client.write(b"".join(lines))
             for _ in step:
-                wire.line()
-        assert wire.close() == 0
+                client.line()
+        assert client.close() == 0
 
 
 @pytest.fixture(scope="module")

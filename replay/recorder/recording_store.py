@@ -6,14 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from replay.errors import InputError
-from replay.recorder.journal import PARTIAL_SUFFIX, Journal
-from replay.recorder.recording import About, Recording
+from replay.recorder.journal import Journal
+from replay.recorder.recording import Recording, RecordingInfo
+from replay.recorder.recovery import write_recovered
+from replay.recorder.trajectory_paths import numbered, partial_of, stem_of
 from replay.redaction import Redactor
 
-_SUFFIXES = (".trajectory.json", ".json")
 
-
-class Output:
+class RecordingStore:
     """Hands out a recording for each trajectory, and finishes it.
 
     The first goes to `path`, the next to `NAME-2`, `NAME-3` and so on, past what is there already.
@@ -21,9 +21,9 @@ class Output:
 
     Args:
         path: the trajectory file asked for.
-        about: id, model and task; an empty id means the file's name.
+        info: id, model and task; an empty id means the file's name.
         redactor: takes the secrets out.
-        tell: says one line to the user.
+        notify: shows the user one line.
 
     Raises:
         InputError: the file cannot be written.
@@ -31,16 +31,16 @@ class Output:
     """
 
     def __init__(
-        self, path: Path, about: About, redactor: Redactor, tell: Callable[[str], None] = lambda line: None
+        self, path: Path, info: RecordingInfo, redactor: Redactor, notify: Callable[[str], None] = lambda line: None
     ) -> None:
-        self._path, self._about, self._redactor, self.tell = path, about, redactor, tell
-        self._begun = 0
+        self._path, self._info, self._redactor, self.notify = path, info, redactor, notify
+        self._begun_count = 0
         self._open: dict[Recording, Path] = {}
         if path.is_dir():
             raise InputError(str(path), "cannot be written: it is a directory")
-        self._base = Journal(_partial(path))
+        self._base = Journal(partial_of(path))
         try:
-            self._save_what_was_cut_off(self._base, path)
+            self._recover_interrupted(self._base, path)
         except BaseException:
             self._base.close()
             raise
@@ -52,22 +52,22 @@ class Output:
             identifier: its id, where it is not to be the one that was given for all.
         """
         journal, target = self._next_free()
-        self._begun += 1
-        about = About(identifier or self._identifier(target), self._about.model, self._about.task)
-        recording = Recording(journal, about, self._redactor, self.tell)
+        self._begun_count += 1
+        info = RecordingInfo(identifier or self._identifier(target), self._info.model, self._info.task)
+        recording = Recording(journal, info, self._redactor, self.notify)
         self._open[recording] = target
         return recording
 
     def finish(self, recording: Recording) -> Path | None:
         """Turn a recording into its DAG file; one in which nothing happened leaves none."""
         target = self._open.pop(recording)
-        if recording.worth_keeping:
+        if recording.has_content:
             from replay.recorder.assembly import write_trajectory
 
             written = write_trajectory(recording.journal.path, target)
-            self.tell(f"recorded {written}")
+            self.notify(f"recorded {written}")
         self._release(recording.journal)
-        return target if recording.worth_keeping else None
+        return target if recording.has_content else None
 
     def close(self) -> None:
         """Finish all that is open, and let go of the files."""
@@ -82,63 +82,34 @@ class Output:
             target = numbered(self._path, number)
             if target.exists() or target in self._open.values():
                 continue
-            journal = self._base if number == 1 else Journal(_partial(target))
-            self._save_what_was_cut_off(journal, target)
+            journal = self._base if number == 1 else Journal(partial_of(target))
+            self._recover_interrupted(journal, target)
             if not target.exists():
                 if number > 1:
-                    self.tell(f"{numbered(self._path, number - 1)} is there already; recording to {target}")
+                    self.notify(f"{numbered(self._path, number - 1)} is there already; recording to {target}")
                 return journal, target
             self._release(journal)
         raise InputError(str(self._path), "no free name is left beside it")
 
-    def _save_what_was_cut_off(self, journal: Journal, target: Path) -> None:
+    def _recover_interrupted(self, journal: Journal, target: Path) -> None:
         if journal.empty:
             return
-        from replay.recorder.recovery import recovered
-
         try:
-            saved = recovered(journal.path, target)
+            saved = write_recovered(journal.path, target)
         except InputError as error:
             raise InputError(
-                error.path, f"is in the way, and is no recording; move it away ({error.message})"
+                error.path, f"is in the way, and is not a recording; move it away ({error.message})"
             ) from error
-        self.tell(f"{journal.path} was cut off; recovered {saved}")
+        self.notify(f"{journal.path} was interrupted; recovered {saved}")
         journal.clear()
 
     def _identifier(self, target: Path) -> str:
-        if not self._about.id:
+        if not self._info.id:
             return stem_of(target)
-        return self._about.id if self._begun == 1 else f"{self._about.id}-{self._begun}"
+        return self._info.id if self._begun_count == 1 else f"{self._info.id}-{self._begun_count}"
 
     def _release(self, journal: Journal) -> None:
         if journal is self._base:
             journal.clear()
         else:
             journal.close(remove=True)
-
-
-def stem_of(path: Path) -> str:
-    """The file's name without what makes it a trajectory file."""
-    suffix = _suffix_of(path)
-    return path.name[: -len(suffix)] if suffix else path.name
-
-
-def numbered(path: Path, number: int) -> Path:
-    """`run.trajectory.json`, `run-2.trajectory.json`, ..."""
-    if number == 1:
-        return path
-    return path.with_name(f"{stem_of(path)}-{number}{_suffix_of(path)}")
-
-
-def free_name(path: Path) -> Path:
-    """The first of the numbered names that is not taken."""
-    return next(name for number in range(1, 1_000_000) if not (name := numbered(path, number)).exists())
-
-
-def _suffix_of(path: Path) -> str:
-    known = next((suffix for suffix in _SUFFIXES if path.name.endswith(suffix) and path.name != suffix), None)
-    return path.suffix if known is None else known
-
-
-def _partial(path: Path) -> Path:
-    return path.with_name(path.name + PARTIAL_SUFFIX)

@@ -1,65 +1,65 @@
-"""What the servers of a recording said of themselves: identity and tools/list."""
+"""What the servers of a recording sent about themselves: identity and tools/list."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from replay.recorder.recording import NAMELESS
+from replay.recorder.recording import DEFAULT_SERVER_NAME
 from replay.records import Server, Tool, digest_of
 
 _SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
 
 
 @dataclass
-class _Draft:
+class _ServerDraft:
     identity: dict[str, Any] = field(default_factory=dict)
     protocol: str | None = None
     tools: dict[str, Tool] = field(default_factory=dict)
     listed: bool = False
 
 
-class Introductions:
-    """Collects the introductions of a journal."""
+class ServerMetadata:
+    """Collects identities and tools/list answers from the events of a journal."""
 
     def __init__(self) -> None:
-        self._drafts: dict[str | None, _Draft] = {}
-        self._whole: dict[str, Server] = {}
+        self._drafts: dict[str | None, _ServerDraft] = {}
+        self._complete: dict[str, Server] = {}
 
-    def hear(self, entry: dict[str, Any]) -> None:
+    def apply_event(self, entry: dict[str, Any]) -> None:
         """Take one journal entry; those of other kinds are passed over."""
         event, message, name = entry.get("event"), entry.get("message"), entry.get("server")
         if event == "server":
             server = Server.model_validate(message)
-            self._whole[server.name] = server
+            self._complete[server.name] = server
             return
         result = message.get("result") if isinstance(message, dict) else None
         if not isinstance(result, dict):
             return
         if event == "identity":
-            _introduce(self._drafts.setdefault(name, _Draft()), result, entry.get("protocol"))
+            _apply_identity(self._drafts.setdefault(name, _ServerDraft()), result, entry.get("protocol"))
         elif event == "tools":
-            _list(self._drafts.setdefault(name, _Draft()), result, bool(entry.get("first")))
+            _apply_tools(self._drafts.setdefault(name, _ServerDraft()), result, bool(entry.get("first")))
 
     def servers(self) -> tuple[Server, ...]:
-        """All that introduced themselves."""
-        return (*self._whole.values(), *(_server(name, draft) for name, draft in self._drafts.items()))
+        """All servers of the journal, those recorded as a whole first."""
+        return (*self._complete.values(), *(_server(name, draft) for name, draft in self._drafts.items()))
 
     def only_name(self) -> str | None:
-        """The server's name where there is but one."""
+        """The server's name where there is only one."""
         servers = self.servers()
-        return servers[0].name if len(servers) == 1 and not self._whole else None
+        return servers[0].name if len(servers) == 1 and not self._complete else None
 
 
-def _introduce(draft: _Draft, result: dict[str, Any], protocol: str | None) -> None:
+def _apply_identity(draft: _ServerDraft, result: dict[str, Any], protocol: str | None) -> None:
     meta = result.get("_meta")
     info = result.get("serverInfo") or (meta.get(_SERVER_INFO) if isinstance(meta, dict) else None)
     draft.identity = info if isinstance(info, dict) else {}
-    said = result.get("protocolVersion")
-    draft.protocol = said if isinstance(said, str) else protocol
+    protocol_version = result.get("protocolVersion")
+    draft.protocol = protocol_version if isinstance(protocol_version, str) else protocol
 
 
-def _list(draft: _Draft, result: dict[str, Any], first_page: bool) -> None:
+def _apply_tools(draft: _ServerDraft, result: dict[str, Any], first_page: bool) -> None:
     if first_page:
         draft.tools.clear()
     listed = result.get("tools")
@@ -80,11 +80,11 @@ def _tool(entry: dict[str, Any]) -> Tool:
     )
 
 
-def _server(name: str | None, draft: _Draft) -> Server:
+def _server(name: str | None, draft: _ServerDraft) -> Server:
     title, version = _text(draft.identity.get("name")), _text(draft.identity.get("version"))
     tools = tuple(draft.tools.values())
     return Server(
-        name=name or title or NAMELESS,
+        name=name or title or DEFAULT_SERVER_NAME,
         title=title,
         version=version,
         protocol=draft.protocol,

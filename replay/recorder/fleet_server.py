@@ -14,118 +14,120 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from replay import __version__
 from replay.interpreter.interpreter import Interpreter
-from replay.recorder.names import RealName, offered_names
-from replay.recorder.session import Session, result_of
+from replay.recorder.recording_session import RecordingSession, to_result
+from replay.recorder.tool_names import ServerTool, exposed_names
 from replay.records import RpcError, Tool, ToolResult
 
 _INVALID_PARAMS: Final = -32602
 _CONNECTION_CLOSED: Final = -32000
 
 
-class Desk(Protocol):
-    """Knows whose request it is."""
+class SessionResolver(Protocol):
+    """Finds the session of a request."""
 
-    def session_of(self, ctx: ServerRequestContext[Any, Any]) -> Session | None:
+    def session_of(self, ctx: ServerRequestContext[Any, Any]) -> RecordingSession | None:
         """The session that a request belongs to; None for a request that begins none."""
 
 
-class Offer:
+class FleetServer:
     """All tools of a fleet as one MCP server.
 
     Args:
         interpreter: holds the servers.
-        desk: tells sessions apart.
+        resolver: finds the session of a request.
     """
 
-    def __init__(self, interpreter: Interpreter, desk: Desk) -> None:
-        self._interpreter, self._desk = interpreter, desk
-        self._open = anyio.Event()
+    def __init__(self, interpreter: Interpreter, resolver: SessionResolver) -> None:
+        self._interpreter, self._resolver = interpreter, resolver
+        self._tools_ready = anyio.Event()
         self._tools: list[dict[str, Any]] = []
-        self._names: Mapping[str, RealName] = {}
-        self._introduced: set[int] = set()
+        self._targets: Mapping[str, ServerTool] = {}
+        self._recorded_sessions: set[int] = set()
         self.server: McpServer[Any] = McpServer(
             "replay-recorder",
             version=__version__,
-            on_list_tools=_never,
-            on_call_tool=_never,
+            on_list_tools=_not_reached,
+            on_call_tool=_not_reached,
             get_tool_input_schema=self._schema,
         )
-        self.server.middleware.append(self._serve)
+        self.server.middleware.append(self._handle)
 
-    def open(self) -> int:
-        """The servers have started: offer their tools.
+    def expose_tools(self) -> int:
+        """The servers have started: list their tools from now on.
 
         Returns:
             How many there are.
         """
         found = {
-            RealName(server.name, tool.name): tool
+            ServerTool(server.name, tool.name): tool
             for server in self._interpreter.servers.values()
             for tool in server.tools
         }
-        self._names = offered_names(found)
-        self._tools = [_listed(name, found[real]) for name, real in self._names.items()]
-        self._open.set()
+        self._targets = exposed_names(found)
+        self._tools = [_tool_entry(name, found[target]) for name, target in self._targets.items()]
+        self._tools_ready.set()
         return len(self._tools)
 
-    async def _serve(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    async def _handle(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """Before the SDK validates, and instead of its own answer for tools."""
-        session = self._desk.session_of(ctx)
+        session = self._resolver.session_of(ctx)
         if ctx.request_id is None or ctx.method not in {"tools/list", "tools/call"}:
             return await call_next(ctx)
-        await self._open.wait()
-        if session is not None and id(session) not in self._introduced:
-            self._introduced.add(id(session))
-            session.introduce(self._interpreter.servers)
+        await self._tools_ready.wait()
+        if session is not None and id(session) not in self._recorded_sessions:
+            self._recorded_sessions.add(id(session))
+            session.record_servers(self._interpreter.servers)
         if ctx.method == "tools/list":
             return _envelope(ctx, {"tools": self._tools})
         return await self._call(ctx, session, call_next)
 
     async def _call(
-        self, ctx: ServerRequestContext[Any, Any], session: Session | None, call_next: CallNext
+        self, ctx: ServerRequestContext[Any, Any], session: RecordingSession | None, call_next: CallNext
     ) -> HandlerResult:
         params = {key: value for key, value in (ctx.params or {}).items() if key != "_meta"}
         request = {"id": ctx.request_id, "params": params}
         name, arguments = params.get("name"), params.get("arguments")
-        real = (self._names.get(name) or self._of_failed(name)) if isinstance(name, str) else None
+        target = (self._targets.get(name) or self._tool_of_failed_server(name)) if isinstance(name, str) else None
         if session is None:
             return await call_next(ctx)
         if not isinstance(name, str) or not isinstance(arguments, dict | None):
-            session.refuse(request, _INVALID_PARAMS, "Invalid request parameters")
+            session.record_rejected(request, _INVALID_PARAMS, "Invalid request parameters")
             return await call_next(ctx)
-        if real is None:
+        if target is None:
             message = f"Unknown tool: {name}"
-            session.refuse(request, _INVALID_PARAMS, message)
+            session.record_rejected(request, _INVALID_PARAMS, message)
             raise MCPError(code=_INVALID_PARAMS, message=message)
-        answer = await session.call(request, real, arguments or {})
+        answer = await session.call(request, target, arguments or {})
         if isinstance(answer, ToolResult):
-            return _envelope(ctx, result_of(answer))
+            return _envelope(ctx, to_result(answer))
         if isinstance(answer, RpcError):
             raise MCPError(code=answer.code, message=answer.message, data=answer.data)
         fault = getattr(answer, "message", "no answer")
-        raise MCPError(code=_CONNECTION_CLOSED, message=f"{real.server}: {fault}")
+        raise MCPError(code=_CONNECTION_CLOSED, message=f"{target.server}: {fault}")
 
-    def _of_failed(self, name: str) -> RealName | None:
-        """A tool of a server that did not start: the client may know it from earlier, and deserves to hear why."""
+    def _tool_of_failed_server(self, name: str) -> ServerTool | None:
+        """A tool of a server that did not start: the client may know it from earlier, and should get the reason."""
         failed = (server.name for server in self._interpreter.servers.values() if server.error is not None)
-        return next((RealName(one, name[len(one) + 2 :]) for one in failed if name.startswith(f"{one}__")), None)
+        return next(
+            (ServerTool(server, name[len(server) + 2 :]) for server in failed if name.startswith(f"{server}__")), None
+        )
 
     def _schema(self, name: str) -> Mapping[str, Any] | None:
         schema = next((tool["inputSchema"] for tool in self._tools if tool["name"] == name), None)
         return schema if isinstance(schema, dict) else None
 
 
-def _listed(name: str, tool: Tool) -> dict[str, Any]:
+def _tool_entry(name: str, tool: Tool) -> dict[str, Any]:
     optional = {
         "description": tool.description,
         "outputSchema": tool.output_schema if isinstance(tool.output_schema, dict) else None,
         "annotations": tool.annotations,
     }
     known = {key: value for key, value in optional.items() if value is not None}
-    return {"name": name, "inputSchema": _acceptable(tool.input_schema), **known}
+    return {"name": name, "inputSchema": _valid_schema(tool.input_schema), **known}
 
 
-def _acceptable(schema: Any) -> dict[str, Any]:
+def _valid_schema(schema: Any) -> dict[str, Any]:
     """The schema as it came, unless it breaks the specification: clients would refuse the whole fleet for that."""
     if not isinstance(schema, dict):
         return {"type": "object"}
@@ -140,6 +142,6 @@ def _envelope(ctx: ServerRequestContext[Any, Any], result: dict[str, Any]) -> di
     return {"resultType": "complete", **caching, **result}
 
 
-async def _never(ctx: Any, params: Any) -> Any:
+async def _not_reached(ctx: Any, params: Any) -> Any:
     """Stands for the capability; the middleware answers first."""
     raise MCPError(code=types.INTERNAL_ERROR, message="not reached")

@@ -65,7 +65,7 @@ def test_other_encodings_are_placed(tmp_path: Path) -> None:
     assert "line 2: not UTF-8 text (byte 0xe9)" in message_of(tmp_path / "a.json", b'[\n{"question": "caf\xe9"}]')
 
 
-def test_deep_nesting_is_an_error_and_no_crash(tmp_path: Path) -> None:
+def test_deep_nesting_is_an_error_and_not_a_crash(tmp_path: Path) -> None:
     assert "nested too deeply" in message_of(tmp_path / "a.json", "[" * 200_000)
 
 

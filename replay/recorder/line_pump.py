@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 READ_SIZE: Final = 1 << 18
-ATOMIC: Final = select.PIPE_BUF if hasattr(select, "PIPE_BUF") else 512
+MAX_ATOMIC_WRITE: Final = select.PIPE_BUF if hasattr(select, "PIPE_BUF") else 512
 """What a pipe that reports itself writable takes without blocking."""
-FULL: Final = 1 << 20
-"""Bytes under way at which a lane stops reading: whoever writes too fast waits, as without us."""
+MAX_QUEUED_BYTES: Final = 1 << 20
+"""Queued bytes at which a pump stops reading: whoever writes too fast waits, as without us."""
 
 
-class Splitter:
+class LineSplitter:
     """Cuts a stream into lines. A line of many chunks is joined once."""
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class Splitter:
         return rest
 
 
-class Lane:
+class LinePump:
     """Passes lines from one descriptor to another.
 
     Neither descriptor is made non-blocking, since others may share them: it is read when readable, and written in
@@ -48,26 +48,26 @@ class Lane:
     Args:
         source: descriptor to read.
         sink: descriptor to write.
-        hear: is told the lines of one chunk before the first of them is passed on, and says which are.
+        inspect: is given the lines of one chunk before the first of them is passed on, and returns those to pass on.
     """
 
-    def __init__(self, source: int, sink: int, hear: Callable[[list[bytes]], list[bytes]]) -> None:
-        self.source, self.sink, self._hear = source, sink, hear
-        self._splitter = Splitter()
+    def __init__(self, source: int, sink: int, inspect: Callable[[list[bytes]], list[bytes]]) -> None:
+        self.source, self.sink, self._inspect = source, sink, inspect
+        self._splitter = LineSplitter()
         self._queue: deque[memoryview] = deque()
         self._queued = 0
         self.ended = False
         """The source has ended."""
         self.broken = False
-        """Nobody reads the sink any more."""
+        """The sink has no reader any more."""
 
     @property
-    def reads(self) -> bool:
+    def wants_read(self) -> bool:
         """Whether it may read on."""
-        return not self.ended and self._queued < FULL
+        return not self.ended and self._queued < MAX_QUEUED_BYTES
 
     @property
-    def writes(self) -> bool:
+    def wants_write(self) -> bool:
         """Whether something waits to be written."""
         return bool(self._queue)
 
@@ -82,12 +82,12 @@ class Lane:
         else:
             self.ended = True
             lines = [rest] if (rest := self._splitter.rest()) else []
-        passed_on = self._hear(lines) if lines else lines
+        passed_on = self._inspect(lines) if lines else lines
         if passed_on:
-            self.put(b"".join(passed_on) if len(passed_on) > 1 else passed_on[0])
+            self.send(b"".join(passed_on) if len(passed_on) > 1 else passed_on[0])
 
-    def put(self, data: bytes) -> None:
-        """Add bytes to what is to be written, and write at once what goes."""
+    def send(self, data: bytes) -> None:
+        """Queue bytes, and write at once what the sink takes."""
         if self.broken or not data:
             return
         self._queue.append(memoryview(data))
@@ -99,9 +99,9 @@ class Lane:
         """Write one piece; call when the sink is writable."""
         head = self._queue[0]
         try:
-            written = os.write(self.sink, head[:ATOMIC])
+            written = os.write(self.sink, head[:MAX_ATOMIC_WRITE])
         except OSError:
-            self.break_off()
+            self.abort()
             return
         self._queued -= written
         if written == len(head):
@@ -109,8 +109,8 @@ class Lane:
         else:
             self._queue[0] = head[written:]
 
-    def break_off(self) -> None:
-        """Drop what is left: nobody will read it."""
+    def abort(self) -> None:
+        """Drop what is queued: nobody will read it."""
         self.broken = True
         self._queue.clear()
         self._queued = 0
@@ -123,32 +123,32 @@ def is_writable(descriptor: int) -> bool:
     return any(event & select.POLLOUT for _, event in poll.poll(0))
 
 
-def turn(lanes: Sequence[Lane], alarm: int, timeout: float | None = None) -> bool:
-    """Wait until something can be done, and do it.
+def pump_ready(pumps: Sequence[LinePump], wakeup_fd: int, timeout: float | None = None) -> bool:
+    """Wait until a descriptor is ready, then read and write what is.
 
-    The lanes are read in their order: what a client has sent is heard before what its server has answered, so that
+    The pumps are read in their order: what a client has sent is inspected before what its server has answered, so that
     calls which were sent together are seen together.
 
     Args:
-        lanes: the lanes to serve.
-        alarm: a descriptor that ends the wait when it becomes readable.
+        pumps: the pumps to serve.
+        wakeup_fd: a descriptor that ends the wait when it becomes readable.
         timeout: seconds to wait at most; None waits on.
 
     Returns:
         Whether anything happened.
     """
     poll = select.poll()
-    poll.register(alarm, select.POLLIN)
-    for lane in lanes:
-        if lane.reads:
-            poll.register(lane.source, select.POLLIN)
-        if lane.writes:
-            poll.register(lane.sink, select.POLLOUT)
+    poll.register(wakeup_fd, select.POLLIN)
+    for pump in pumps:
+        if pump.wants_read:
+            poll.register(pump.source, select.POLLIN)
+        if pump.wants_write:
+            poll.register(pump.sink, select.POLLOUT)
     ready = dict(poll.poll(None if timeout is None else max(timeout, 0.0) * 1000))
-    for lane in lanes:
-        if lane.writes and lane.sink in ready:
-            lane.write() if ready[lane.sink] & select.POLLOUT else lane.break_off()
-    for lane in lanes:
-        if lane.reads and lane.source in ready:
-            lane.read()
+    for pump in pumps:
+        if pump.wants_write and pump.sink in ready:
+            pump.write() if ready[pump.sink] & select.POLLOUT else pump.abort()
+    for pump in pumps:
+        if pump.wants_read and pump.source in ready:
+            pump.read()
     return bool(ready)

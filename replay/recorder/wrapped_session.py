@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Final, Self
 
-from replay.recorder.recording import NAMELESS, Recording
+from replay.recorder.recording import DEFAULT_SERVER_NAME, Recording
 
 _TIMEOUT: Final = -32001
 _CLOSED: Final = -32000
@@ -19,12 +19,12 @@ class WrappedSession:
         session: the real one.
         recording: where its calls are noted.
         name: the server's name, where the user gave one.
-        taken: names of the sessions that are recorded together; each gets its own.
+        taken_names: names of the sessions that are recorded together; each gets its own.
     """
 
-    def __init__(self, session: Any, recording: Recording, name: str | None, taken: list[str]) -> None:
-        self._session, self._recording, self._name, self._taken = session, recording, name, taken
-        self._named = False
+    def __init__(self, session: Any, recording: Recording, name: str | None, taken_names: list[str]) -> None:
+        self._session, self._recording, self._name, self._taken_names = session, recording, name, taken_names
+        self._identity_recorded = False
         self._listed = False
 
     def __getattr__(self, name: str) -> Any:
@@ -37,28 +37,28 @@ class WrappedSession:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
-        left: bool | None = await self._session.__aexit__(kind, error, trace)
-        return left
+        suppressed: bool | None = await self._session.__aexit__(kind, error, trace)
+        return suppressed
 
-    async def call_tool(self, name: str, arguments: Any = None, *args: Any, **more: Any) -> Any:
+    async def call_tool(self, name: str, arguments: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Call a tool, and record it."""
-        server = self._introduce()
-        given = {} if arguments is None else {"arguments": arguments}
-        number = self._recording.call({"params": {"name": name, **given}}, server=server)
+        server = self._record_identity()
+        params = {} if arguments is None else {"arguments": arguments}
+        number = self._recording.call({"params": {"name": name, **params}}, server=server)
         try:
-            result = await self._session.call_tool(name, arguments, *args, **more)
+            result = await self._session.call_tool(name, arguments, *args, **kwargs)
         except BaseException as error:
             self._failed(number, error)
             raise
-        self._recording.answer(number, {"result": _as_sent(result)})
-        await self._list_once()
+        self._recording.answer(number, {"result": _wire_json(result)})
+        await self._record_tools_once()
         return result
 
-    async def list_tools(self, *args: Any, **more: Any) -> Any:
+    async def list_tools(self, *args: Any, **kwargs: Any) -> Any:
         """List the tools, and record them."""
-        result = await self._session.list_tools(*args, **more)
+        result = await self._session.list_tools(*args, **kwargs)
         self._listed = True
-        self._recording.tools(self._introduce(), {"result": _as_sent(result)}, not _cursor(args, more))
+        self._recording.tools(self._record_identity(), {"result": _wire_json(result)}, not _cursor(args, kwargs))
         return result
 
     def _failed(self, number: int, error: BaseException) -> None:
@@ -77,27 +77,27 @@ class WrappedSession:
             data = getattr(detail, "data", None)
             self._recording.answer(number, {"error": {"code": code, "message": message, "data": data}})
 
-    def _introduce(self) -> str:
+    def _record_identity(self) -> str:
         """Note who the server is, once."""
-        if not self._named:
+        if not self._identity_recorded:
             info = getattr(self._session, "server_info", None)
-            identity = _as_sent(info) if info is not None else {}
-            name = self._free_name(self._name or str(identity.get("name") or NAMELESS))
+            identity = _wire_json(info) if info is not None else {}
+            name = self._unique_name(self._name or str(identity.get("name") or DEFAULT_SERVER_NAME))
             protocol = getattr(self._session, "protocol_version", None)
             self._recording.identity(name, {"result": {"serverInfo": identity}}, protocol)
-            self._name, self._named = name, True
+            self._name, self._identity_recorded = name, True
         assert self._name is not None
         return self._name
 
-    def _free_name(self, wanted: str) -> str:
+    def _unique_name(self, wanted: str) -> str:
         name, number = wanted, 1
-        while name in self._taken:
+        while name in self._taken_names:
             number += 1
             name = f"{wanted}-{number}"
-        self._taken.append(name)
+        self._taken_names.append(name)
         return name
 
-    async def _list_once(self) -> None:
+    async def _record_tools_once(self) -> None:
         """The tools belong in the recording, also where the agent knows them by heart."""
         if self._listed or not hasattr(self._session, "list_tools"):
             return
@@ -118,13 +118,13 @@ class WrappedSession:
             return await self.list_tools(params=PaginatedRequestParams(cursor=cursor))
 
 
-def _as_sent(value: Any) -> Any:
+def _wire_json(value: Any) -> Any:
     """The JSON of a result, only what was sent."""
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
     return dict(value) if isinstance(value, Mapping) else value
 
 
-def _cursor(args: tuple[Any, ...], more: Mapping[str, Any]) -> Any:
-    params = more.get("params")
-    return more.get("cursor") or getattr(params, "cursor", None) or (args[0] if args else None)
+def _cursor(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    params = kwargs.get("params")
+    return kwargs.get("cursor") or getattr(params, "cursor", None) or (args[0] if args else None)

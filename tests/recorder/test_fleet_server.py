@@ -20,9 +20,19 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
 
-from replay.recorder.names import LONGEST, RealName, offered_names
+from replay.recorder.tool_names import MAX_NAME_LENGTH, ServerTool, exposed_names
 from replay.records import ToolResult, TransportFault
-from tests.recorder.wire import LEDGER, REPLAY, SERVERS, Wire, descendants, gone, recorded, shape, wired
+from tests.recorder.raw_client import (
+    LEDGER,
+    REPLAY,
+    SERVERS,
+    RawClient,
+    all_exited,
+    connect,
+    descendants,
+    recorded,
+    shape,
+)
 
 MODES = ["legacy", "auto"]
 
@@ -64,7 +74,7 @@ def over_http(fleet: Path, output: Path) -> Iterator[str]:
         children = descendants(process)  # type: ignore[arg-type]
         process.terminate()
         assert process.wait(20) == 0
-        assert gone(children)
+        assert all_exited(children)
     finally:
         process.kill()
         process.stderr.close()
@@ -101,9 +111,12 @@ async def test_all_tools_are_offered_and_the_real_names_recorded(fleet: Path, ou
 
 
 def test_schemas_pass_as_the_servers_sent_them(fleet: Path, output: Path) -> None:
-    with wired(recording(fleet, output)) as wire, wired((sys.executable, str(SERVERS / "untyped_schema.py"))) as bare:
-        offered, sent = ask_for_tools(wire), ask_for_tools(bare)
-        wire.close()
+    with (
+        connect(recording(fleet, output)) as client,
+        connect((sys.executable, str(SERVERS / "untyped_schema.py"))) as bare,
+    ):
+        offered, sent = ask_for_tools(client), ask_for_tools(bare)
+        client.close()
 
     assert len(sent) > 2
     for name, schema in sent.items():
@@ -115,18 +128,18 @@ def test_schemas_pass_as_the_servers_sent_them(fleet: Path, output: Path) -> Non
     assert {tool.name: tool.input_schema for tool in odd.tools} == sent
 
 
-def ask_for_tools(wire: Wire) -> dict[str, Any]:
-    wire.hello()
-    return {tool["name"]: tool.get("inputSchema") for tool in wire.ask("tools/list", {})["result"]["tools"]}
+def ask_for_tools(client: RawClient) -> dict[str, Any]:
+    client.initialize()
+    return {tool["name"]: tool.get("inputSchema") for tool in client.request("tools/list", {})["result"]["tools"]}
 
 
 def test_parallel_calls_are_one_step_and_unreadable_ones_are_kept(fleet: Path, output: Path) -> None:
-    with wired(recording(fleet, output)) as wire:
-        wire.hello()
-        wire.send(*[("tools/call", {"name": "books__lookup", "arguments": {"key": key}}) for key in "abc"])
-        wire.receive(3)
-        wire.ask("tools/call", {"name": "books__lookup", "arguments": "alpha"})
-        wire.close()
+    with connect(recording(fleet, output)) as client:
+        client.initialize()
+        client.send(*[("tools/call", {"name": "books__lookup", "arguments": {"key": key}}) for key in "abc"])
+        client.receive(3)
+        client.request("tools/call", {"name": "books__lookup", "arguments": "alpha"})
+        client.close()
 
     trajectory = recorded(output)
     assert shape(trajectory) == [["books__lookup"] * 3, ["books__lookup"]]
@@ -134,10 +147,10 @@ def test_parallel_calls_are_one_step_and_unreadable_ones_are_kept(fleet: Path, o
 
 
 def test_the_fleets_secrets_are_not_written(fleet: Path, output: Path) -> None:
-    with wired(recording(fleet, output)) as wire:
-        wire.hello()
-        answer = wire.call("books__echo", text="hunter2-hunter2")
-        wire.close()
+    with connect(recording(fleet, output)) as client:
+        client.initialize()
+        answer = client.call("books__echo", text="hunter2-hunter2")
+        client.close()
 
     assert answer["result"]["content"][0]["text"] == "hunter2-hunter2"
     assert "hunter2-hunter2" not in output.read_text()
@@ -160,7 +173,7 @@ async def test_each_http_session_is_a_trajectory_of_its_own(fleet: Path, output:
 
 
 @pytest.mark.anyio
-async def test_a_taken_port_is_said_before_anything_starts(fleet: Path, output: Path) -> None:
+async def test_a_taken_port_is_reported_before_anything_starts(fleet: Path, output: Path) -> None:
     async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener:
         port = listener.extra(anyio.abc.SocketAttribute.local_port)
         done = await anyio.run_process(recording(fleet, output, "--http", str(port)), check=False)
@@ -174,22 +187,26 @@ def test_a_fleet_of_which_nothing_starts_says_so(tmp_path: Path, output: Path) -
     fleet = tmp_path / "servers.json"
     fleet.write_text(json.dumps({"mcpServers": {"broken": {"command": "no-such-command-anywhere"}}}))
 
-    done = subprocess.run(
-        recording(fleet, output), capture_output=True, stdin=subprocess.DEVNULL, timeout=60, check=False
+    with connect(recording(fleet, output), stderr=subprocess.PIPE) as client:
+        assert client.process.stderr is not None
+        next(line for line in client.process.stderr if b"offering 0 tools of 0 of 1 servers" in line)
+        code = client.close()
+
+    assert code == 4
+
+
+SERVER_TOOLS = st.builds(ServerTool, st.text(min_size=1, max_size=40), st.text(min_size=1, max_size=80))
+
+
+@given(
+    st.sets(
+        SERVER_TOOLS | st.builds(ServerTool, st.sampled_from(["a", "a_", "a__"]), st.sampled_from(["b", "_b", "__b"]))
     )
+)
+def test_exposed_names_fit_every_model_api_and_lead_back(tools: set[ServerTool]) -> None:
+    exposed = exposed_names(tools)
 
-    assert done.returncode == 4
-    assert done.stdout == b""
-
-
-REAL = st.builds(RealName, st.text(min_size=1, max_size=40), st.text(min_size=1, max_size=80))
-
-
-@given(st.sets(REAL | st.builds(RealName, st.sampled_from(["a", "a_", "a__"]), st.sampled_from(["b", "_b", "__b"]))))
-def test_offered_names_fit_every_model_api_and_lead_back(reals: set[RealName]) -> None:
-    offered = offered_names(reals)
-
-    assert set(offered.values()) == reals
-    assert len(offered) == len(reals)
-    assert all(set(name) <= set(string.ascii_letters + string.digits + "_-") for name in offered)
-    assert all(len(name) <= LONGEST for name in offered)
+    assert set(exposed.values()) == tools
+    assert len(exposed) == len(tools)
+    assert all(set(name) <= set(string.ascii_letters + string.digits + "_-") for name in exposed)
+    assert all(len(name) <= MAX_NAME_LENGTH for name in exposed)

@@ -17,14 +17,18 @@ from replay.records.files import TrajectoryFile
 SERVERS = Path(__file__).parents[1] / "servers"
 LEDGER = (sys.executable, str(SERVERS / "ledger.py"))
 REPLAY = (sys.executable, "-c", "from replay.cli import main; main()")
-HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "wire", "version": "1"}}
+INITIALIZE_PARAMS = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "client", "version": "1"},
+}
 
 
-def shimmed(output: Path, *options: str, command: tuple[str, ...] = LEDGER) -> tuple[str, ...]:
+def proxy_command(output: Path, *options: str, command: tuple[str, ...] = LEDGER) -> tuple[str, ...]:
     return (*REPLAY, "record", "-o", str(output), *options, "--", *command)
 
 
-class Wire:
+class RawClient:
     """One end of a stdio connection."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
@@ -55,17 +59,17 @@ class Wire:
         """The next responses by id."""
         return {message["id"]: message for message in (json.loads(self.line()) for _ in range(count))}
 
-    def ask(self, method: str, params: Any) -> dict[str, Any]:
+    def request(self, method: str, params: Any) -> dict[str, Any]:
         [identifier] = self.send((method, params))
         return self.receive()[identifier]
 
-    def hello(self) -> dict[str, Any]:
-        answer = self.ask("initialize", HELLO)
+    def initialize(self) -> dict[str, Any]:
+        answer = self.request("initialize", INITIALIZE_PARAMS)
         self.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
         return answer
 
     def call(self, name: str, **arguments: Any) -> dict[str, Any]:
-        return self.ask("tools/call", {"name": name, "arguments": arguments})
+        return self.request("tools/call", {"name": name, "arguments": arguments})
 
     def close(self) -> int:
         assert self.process.stdin is not None
@@ -76,10 +80,10 @@ class Wire:
 
 
 @contextmanager
-def wired(command: tuple[str, ...], **options: Any) -> Iterator[Wire]:
+def connect(command: tuple[str, ...], **options: Any) -> Iterator[RawClient]:
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options)
     try:
-        yield Wire(process)
+        yield RawClient(process)
     finally:
         if process.poll() is None:
             process.kill()
@@ -94,7 +98,7 @@ def descendants(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
     return psutil.Process(process.pid).children(recursive=True)
 
 
-def gone(processes: list[psutil.Process], within: float = 10) -> bool:
+def all_exited(processes: list[psutil.Process], within: float = 10) -> bool:
     _, alive = psutil.wait_procs(processes, timeout=within)
     return not [one for one in alive if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from replay.records import RpcError, ToolResult, TransportFault
-from tests.recorder.wire import LEDGER, SERVERS, Wire, recorded, shape, shimmed, wired
+from tests.recorder.raw_client import LEDGER, SERVERS, RawClient, connect, proxy_command, recorded, shape
 
 
 @pytest.fixture
@@ -18,10 +18,10 @@ def output(tmp_path: Path) -> Path:
 
 
 def test_a_call_and_its_answer_are_in_the_file_as_they_were_sent(output: Path) -> None:
-    with wired(shimmed(output, "--task", "What is alpha?", "--model", "m", "--id", "t1")) as wire:
-        wire.hello()
-        answer = wire.call("lookup", key="alpha")
-        assert wire.close() == 0
+    with connect(proxy_command(output, "--task", "What is alpha?", "--model", "m", "--id", "t1")) as client:
+        client.initialize()
+        answer = client.call("lookup", key="alpha")
+        assert client.close() == 0
 
     trajectory = recorded(output)
     [call] = trajectory.calls()
@@ -51,48 +51,48 @@ def test_the_client_gets_the_servers_bytes_and_the_server_the_clients(output: Pa
         b'{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"cursor":null}}\n',
         b'{"jsonrpc":"2.0","id":8,"method":"nobody/knows"}\n',
     ]
-    heard, said = [], []
-    for number, command in enumerate((LEDGER, shimmed(output))):
+    server_received, client_received = [], []
+    for number, command in enumerate((LEDGER, proxy_command(output))):
         log = tmp_path / f"log-{number}"
-        with wired(command, env={"LEDGER_LOG": str(log), "PATH": ""}) as wire:
+        with connect(command, env={"LEDGER_LOG": str(log), "PATH": ""}) as client:
             for line in odd:
-                wire.write(line)
-            assert wire.process.stdin is not None
-            wire.process.stdin.close()
-            assert wire.process.stdout is not None
-            said.append(wire.process.stdout.read())
-            wire.process.wait(20)
-        heard.append([line for line in log.read_text().splitlines() if "mcp-replay" not in line])
+                client.write(line)
+            assert client.process.stdin is not None
+            client.process.stdin.close()
+            assert client.process.stdout is not None
+            client_received.append(client.process.stdout.read())
+            client.process.wait(20)
+        server_received.append([line for line in log.read_text().splitlines() if "mcp-replay" not in line])
 
-    assert said[0].count(b"\n") == 7
-    assert said[1] == said[0]
-    assert heard[1] == heard[0]
+    assert client_received[0].count(b"\n") == 7
+    assert client_received[1] == client_received[0]
+    assert server_received[1] == server_received[0]
 
 
 def test_calls_that_overlap_are_one_step_and_later_ones_the_next(output: Path) -> None:
-    with wired(shimmed(output)) as wire:
-        wire.hello()
-        wire.call("echo")
-        together = wire.send(*[("tools/call", {"name": "lookup", "arguments": {"key": key}}) for key in "abc"])
-        assert set(wire.receive(3)) == set(together)
-        wire.send(("tools/call", {"name": "hold"}))
-        wire.send(("tools/call", {"name": "release"}))
-        wire.receive(2)
-        wire.call("echo")
-        wire.close()
+    with connect(proxy_command(output)) as client:
+        client.initialize()
+        client.call("echo")
+        together = client.send(*[("tools/call", {"name": "lookup", "arguments": {"key": key}}) for key in "abc"])
+        assert set(client.receive(3)) == set(together)
+        client.send(("tools/call", {"name": "hold"}))
+        client.send(("tools/call", {"name": "release"}))
+        client.receive(2)
+        client.call("echo")
+        client.close()
 
     assert shape(recorded(output)) == [["echo"], ["lookup"] * 3, ["hold", "release"], ["echo"]]
 
 
 def test_calls_that_cannot_be_read_are_recorded_too(output: Path) -> None:
-    with wired(shimmed(output)) as wire:
-        wire.hello()
-        wire.ask("tools/call", {"name": "lookup", "arguments": "alpha"})
-        wire.ask("tools/call", {"arguments": {"key": "alpha"}})
-        wire.ask("tools/call", [])
-        wire.write(b'{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"lookup\n')
-        wire.receive()
-        wire.close()
+    with connect(proxy_command(output)) as client:
+        client.initialize()
+        client.request("tools/call", {"name": "lookup", "arguments": "alpha"})
+        client.request("tools/call", {"arguments": {"key": "alpha"}})
+        client.request("tools/call", [])
+        client.write(b'{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"lookup\n')
+        client.receive()
+        client.close()
 
     calls = list(recorded(output).calls())
     assert [call.unreadable for call in calls] == ["arguments", "name", "call", "call"]
@@ -102,14 +102,14 @@ def test_calls_that_cannot_be_read_are_recorded_too(output: Path) -> None:
 
 
 def test_a_new_session_of_the_client_begins_a_new_trajectory(output: Path) -> None:
-    with wired(shimmed(output, "--id", "t")) as wire:
+    with connect(proxy_command(output, "--id", "t")) as client:
         for key in ("alpha", "beta"):
-            wire.hello()
-            wire.call("lookup", key=key)
-        wire.close()
-    with wired(shimmed(output, "--id", "t")) as wire:
-        wire.hello()
-        wire.close()
+            client.initialize()
+            client.call("lookup", key=key)
+        client.close()
+    with connect(proxy_command(output, "--id", "t")) as client:
+        client.initialize()
+        client.close()
 
     names = ["run.trajectory.json", "run-2.trajectory.json", "run-3.trajectory.json"]
     assert sorted(path.name for path in output.parent.iterdir()) == sorted(names)
@@ -120,11 +120,11 @@ def test_a_new_session_of_the_client_begins_a_new_trajectory(output: Path) -> No
 
 def test_the_servers_tools_are_in_the_file_whether_the_client_asked_or_not(output: Path) -> None:
     for asks in (True, False):
-        with wired(shimmed(output)) as wire:
-            wire.hello()
+        with connect(proxy_command(output)) as client:
+            client.initialize()
             if asks:
-                wire.ask("tools/list", {})
-            wire.close()
+                client.request("tools/list", {})
+            client.close()
 
     first, second = recorded(output), recorded(output.with_name("run-2.trajectory.json"))
     assert first.servers == second.servers
@@ -136,26 +136,26 @@ def test_the_servers_tools_are_in_the_file_whether_the_client_asked_or_not(outpu
 
 def test_tools_on_many_pages_are_all_kept(output: Path) -> None:
     command = (sys.executable, str(SERVERS / "paginated.py"))
-    with wired(shimmed(output, command=command)) as wire:
-        wire.hello()
+    with connect(proxy_command(output, command=command)) as client:
+        client.initialize()
         cursor, names = None, []
         while True:
-            page = wire.ask("tools/list", {} if cursor is None else {"cursor": cursor})["result"]
+            page = client.request("tools/list", {} if cursor is None else {"cursor": cursor})["result"]
             names += [tool["name"] for tool in page["tools"]]
             cursor = page.get("nextCursor")
             if cursor is None:
                 break
-        wire.close()
-    with wired(shimmed(output, command=command)) as wire:
-        wire.hello()
-        wire.close()
+        client.close()
+    with connect(proxy_command(output, command=command)) as client:
+        client.initialize()
+        client.close()
 
     for path in (output, output.with_name("run-2.trajectory.json")):
         assert [tool.name for tool in recorded(path).servers[0].tools] == names
 
 
 def test_a_batch_is_seen_through(output: Path) -> None:
-    with wired(shimmed(output, command=(sys.executable, "-c", BATCH_SERVER))) as wire:
+    with connect(proxy_command(output, command=(sys.executable, "-c", BATCH_SERVER))) as client:
         calls = [
             {
                 "jsonrpc": "2.0",
@@ -165,9 +165,9 @@ def test_a_batch_is_seen_through(output: Path) -> None:
             }
             for number in (1, 2)
         ]
-        wire.write(json.dumps(calls).encode() + b"\n")
-        assert len(json.loads(wire.line())) == 2
-        wire.close()
+        client.write(json.dumps(calls).encode() + b"\n")
+        assert len(json.loads(client.line())) == 2
+        client.close()
 
     trajectory = recorded(output)
     assert shape(trajectory) == [["x", "x"]]
@@ -183,16 +183,16 @@ for line in sys.stdin:
 
 
 def test_a_cancelled_call_is_a_fault_and_says_why(output: Path) -> None:
-    with wired(shimmed(output)) as wire:
-        wire.hello()
-        [identifier] = wire.send(("tools/call", {"name": "hold"}))
+    with connect(proxy_command(output)) as client:
+        client.initialize()
+        [identifier] = client.send(("tools/call", {"name": "hold"}))
         cancel = {
             "method": "notifications/cancelled",
             "params": {"requestId": identifier, "reason": "Request timed out"},
         }
-        wire.write(json.dumps({"jsonrpc": "2.0", **cancel}).encode() + b"\n")
-        wire.call("echo")
-        wire.close()
+        client.write(json.dumps({"jsonrpc": "2.0", **cancel}).encode() + b"\n")
+        client.call("echo")
+        client.close()
 
     trajectory = recorded(output)
     assert shape(trajectory) == [["hold"], ["echo"]]
@@ -202,11 +202,11 @@ def test_a_cancelled_call_is_a_fault_and_says_why(output: Path) -> None:
 
 
 def test_a_call_that_asks_the_client_for_input_is_one_call(output: Path) -> None:
-    with wired(shimmed(output, command=(sys.executable, "-c", ASKING_SERVER))) as wire:
+    with connect(proxy_command(output, command=(sys.executable, "-c", ASKING_SERVER))) as client:
         params = {"name": "buy", "arguments": {"what": "tea"}}
-        asked = wire.ask("tools/call", params)["result"]
-        wire.ask("tools/call", {**params, "requestState": asked["requestState"], "inputResponses": {"sure": {}}})
-        wire.close()
+        asked = client.request("tools/call", params)["result"]
+        client.request("tools/call", {**params, "requestState": asked["requestState"], "inputResponses": {"sure": {}}})
+        client.close()
 
     [call] = recorded(output).calls()
     assert isinstance(call.answer, ToolResult)
@@ -226,11 +226,11 @@ for line in sys.stdin:
 
 def test_secrets_reach_the_client_and_not_the_disk(output: Path) -> None:
     secret = "sk-abcdefghijklmnop0123456789"
-    with wired(shimmed(output, "--redact", "P-[0-9]+", "--task", f"use {secret}")) as wire:
-        wire.hello()
-        answer = wire.call("echo", text=f"{secret} and P-1234 and plain")
+    with connect(proxy_command(output, "--redact", "P-[0-9]+", "--task", f"use {secret}")) as client:
+        client.initialize()
+        answer = client.call("echo", text=f"{secret} and P-1234 and plain")
         partial = output.with_name(output.name + ".partial").read_bytes()
-        wire.close()
+        client.close()
 
     assert answer["result"]["content"][0]["text"] == f"{secret} and P-1234 and plain"
     for written in (partial, output.read_bytes()):
@@ -240,11 +240,11 @@ def test_secrets_reach_the_client_and_not_the_disk(output: Path) -> None:
 
 
 def test_a_thousand_parallel_calls_lose_nothing(output: Path) -> None:
-    with wired(shimmed(output)) as wire:
-        wire.hello()
-        sent = wire.send(*[("tools/call", {"name": "echo", "arguments": {"text": str(n)}}) for n in range(1000)])
-        received = wire.receive(1000)
-        wire.close()
+    with connect(proxy_command(output)) as client:
+        client.initialize()
+        sent = client.send(*[("tools/call", {"name": "echo", "arguments": {"text": str(n)}}) for n in range(1000)])
+        received = client.receive(1000)
+        client.close()
 
     assert sorted(received) == sent
     trajectory = recorded(output)
@@ -255,10 +255,10 @@ def test_a_thousand_parallel_calls_lose_nothing(output: Path) -> None:
 
 
 def test_an_answer_of_twenty_megabytes_passes_whole(output: Path) -> None:
-    with wired(shimmed(output)) as wire:
-        wire.hello()
-        answer = wire.call("big", megabytes=20)
-        wire.close()
+    with connect(proxy_command(output)) as client:
+        client.initialize()
+        answer = client.call("big", megabytes=20)
+        client.close()
 
     [call] = recorded(output).calls()
     assert answer["result"]["content"][0]["text"] == "x" * (20 << 20)
@@ -267,20 +267,20 @@ def test_an_answer_of_twenty_megabytes_passes_whole(output: Path) -> None:
 
 
 def test_a_client_that_writes_before_it_reads_does_not_lock_up(output: Path) -> None:
-    with wired(shimmed(output)) as wire:
-        wire.hello()
+    with connect(proxy_command(output)) as client:
+        client.initialize()
         text = "x" * 100_000
         for _ in range(10):
-            wire.send(*[("tools/call", {"name": "echo", "arguments": {"text": text}})])
-        assert len(wire.receive(10)) == 10
-        wire.close()
+            client.send(*[("tools/call", {"name": "echo", "arguments": {"text": text}})])
+        assert len(client.receive(10)) == 10
+        client.close()
 
 
 def test_one_line_on_stderr_says_what_was_recorded(output: Path, tmp_path: Path) -> None:
     errors = tmp_path / "stderr"
-    with errors.open("wb") as stderr, wired(shimmed(output), stderr=stderr) as wire:
-        Wire.hello(wire)
-        wire.call("echo")
-        wire.close()
+    with errors.open("wb") as stderr, connect(proxy_command(output), stderr=stderr) as client:
+        RawClient.initialize(client)
+        client.call("echo")
+        client.close()
 
     assert errors.read_text() == f"replay: recorded 1 call in 1 step: {output}\n"

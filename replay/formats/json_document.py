@@ -33,7 +33,7 @@ class Element:
 
 
 @dataclass(frozen=True)
-class Document:
+class JsonDocument:
     """The text of a file and how it is built."""
 
     path: str
@@ -144,11 +144,11 @@ class Document:
         )
 
 
-def open_document(path: Path) -> Document:
+def read_document(path: Path) -> JsonDocument:
     """Read a file and tell how it is built.
 
     Raises:
-        FormatError: it cannot be read, is no UTF-8 text, is empty, or does not begin as JSON.
+        FormatError: it cannot be read, is not UTF-8 text, is empty, or does not begin as JSON.
     """
     text = _read_text(path)
     name = str(path)
@@ -157,7 +157,7 @@ def open_document(path: Path) -> Document:
         raise FormatError(name, "the file is empty; expected JSON or JSON Lines with trajectories")
     if first not in "[{":
         raise FormatError(name, f"expected JSON ('{{' or '['), found {text.lstrip()[:20]!r}", _place_of_first(text))
-    return Document(name, text, _shape(text, first))
+    return JsonDocument(name, text, _shape(text, first))
 
 
 def _shape(text: str, first: str) -> Literal["array", "object", "lines"]:

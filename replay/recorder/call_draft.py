@@ -10,7 +10,7 @@ from replay.interpreter.answers import answer_of as read_answer
 from replay.interpreter.peer import Failed, Returned
 from replay.records import Answer, Call, JsonObject, TransportFault
 
-DEEPEST: Final = 100
+MAX_DEPTH: Final = 100
 """Levels of nesting that a DAG file keeps as they are; what lies deeper is kept as its JSON text."""
 
 _Unreadable = Literal["call", "name", "arguments"]
@@ -19,7 +19,7 @@ _Fault = Literal["timeout", "closed", "not-started", "unreadable"]
 
 @dataclass
 class CallDraft:
-    """A call whose answer may be to come."""
+    """A call as a journal has it; its answer may still be missing."""
 
     request: Any
     """The JSON-RPC request, or the text of a call that nobody could read."""
@@ -38,7 +38,7 @@ class CallDraft:
         """Take what came back; the first answer stands."""
         if self.ended is None:
             self.ended = at
-            self.answer = _fault_of(message) if fault else answer_of(message)
+            self.answer = _to_fault(message) if fault else to_answer(message)
 
     def call(self, position: str, server: str | None) -> Call:
         """The record.
@@ -47,52 +47,52 @@ class CallDraft:
             position: its place in the trajectory.
             server: the server it went to where the journal does not say.
         """
-        name, arguments, unreadable, raw = _parts_of(self.request)
-        where = self.server or server
-        told_apart = where is not None and name is not None
+        name, arguments, unreadable, raw = _split_request(self.request)
+        resolved_server = self.server or server
+        is_resolved = resolved_server is not None and name is not None
         return Call(
             position=position,
             name=name,
-            server=where if told_apart else None,
-            tool=(self.tool or name) if told_apart else None,
+            server=resolved_server if is_resolved else None,
+            tool=(self.tool or name) if is_resolved else None,
             arguments=arguments,
             unreadable=unreadable,
             raw=raw,
-            id=_id_of(self.request),
-            answer=self.answer or self._no_answer(),
+            id=_request_id(self.request),
+            answer=self.answer or self._missing_answer(),
             started=round(self.began, 6),
             seconds=None if self.ended is None else round(self.ended - self.began, 6),
         )
 
-    def _no_answer(self) -> Answer | None:
+    def _missing_answer(self) -> Answer | None:
         if isinstance(self.request, str):
             return None
         return TransportFault(fault="closed", message="the recording ended before an answer came")
 
 
-def answer_of(response: Any) -> Answer:
+def to_answer(response: Any) -> Answer:
     """The answer in a JSON-RPC response, read as the interpreter reads one: a replay must see the same."""
     if not isinstance(response, dict):
-        return TransportFault(fault="unreadable", message="the response was no JSON object")
+        return TransportFault(fault="unreadable", message="the response is not a JSON object")
     error = response.get("error")
-    outcome = Failed(error) if isinstance(error, dict) else Returned(shallow(response.get("result")))
+    outcome = Failed(error) if isinstance(error, dict) else Returned(limit_depth(response.get("result")))
     return read_answer(outcome, lambda note: None)
 
 
-def shallow(value: Any, levels: int = DEEPEST) -> Any:
+def limit_depth(value: Any, levels: int = MAX_DEPTH) -> Any:
     """The value, with what is nested too deeply for a JSON library turned into its JSON text."""
     if isinstance(value, dict):
-        return json.dumps(value) if levels == 0 else {key: shallow(item, levels - 1) for key, item in value.items()}
+        return json.dumps(value) if levels == 0 else {key: limit_depth(item, levels - 1) for key, item in value.items()}
     if isinstance(value, list):
-        return json.dumps(value) if levels == 0 else [shallow(item, levels - 1) for item in value]
+        return json.dumps(value) if levels == 0 else [limit_depth(item, levels - 1) for item in value]
     return value
 
 
-def _fault_of(message: Any) -> TransportFault:
+def _to_fault(message: Any) -> TransportFault:
     return TransportFault(fault=cast("_Fault", message["fault"]), message=str(message["message"]))
 
 
-def _parts_of(request: Any) -> tuple[str | None, JsonObject | None, _Unreadable | None, str | None]:
+def _split_request(request: Any) -> tuple[str | None, JsonObject | None, _Unreadable | None, str | None]:
     """Name, arguments, which part cannot be read, and that part verbatim."""
     if isinstance(request, str):
         return None, None, "call", request
@@ -102,14 +102,14 @@ def _parts_of(request: Any) -> tuple[str | None, JsonObject | None, _Unreadable 
     name, arguments = params.get("name"), params.get("arguments")
     arguments = {} if arguments is None else arguments
     if not isinstance(name, str):
-        kept = arguments if isinstance(arguments, dict) else None
-        return None, kept, "name", json.dumps(name, ensure_ascii=False) if "name" in params else None
+        kept_arguments = arguments if isinstance(arguments, dict) else None
+        return None, kept_arguments, "name", json.dumps(name, ensure_ascii=False) if "name" in params else None
     if not isinstance(arguments, dict):
         return name, None, "arguments", json.dumps(arguments, ensure_ascii=False)
-    return name, cast("JsonObject", shallow(arguments)), None, None
+    return name, cast("JsonObject", limit_depth(arguments)), None, None
 
 
-def _id_of(request: Any) -> str | None:
+def _request_id(request: Any) -> str | None:
     identifier = request.get("id") if isinstance(request, dict) else None
     if isinstance(identifier, str):
         return identifier
