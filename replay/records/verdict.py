@@ -58,7 +58,7 @@ class SchemaViolation(Record):
 
 
 class Judgement(Record):
-    """A class and the rule that gave it: what the ladder says of one answer, or of a call before it is sent."""
+    """An outcome and the rule that gave it: what is said of one answer, or of a call before it is sent."""
 
     outcome: Outcome
     reason: Reason | None = None
