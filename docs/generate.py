@@ -6,14 +6,18 @@ Run by `make docs`; a test fails when a page is stale.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
 
 from replay.cli import VERBS, cli
 from replay.diagnosis.kinds import KINDS
-from replay.outcomes import rules_markdown
+from replay.outcomes.call_format import FORMAT_RULES
+from replay.outcomes.classify import ARGUMENT_RULES
+from replay.outcomes.registry import REGISTRY_RULES
+from replay.outcomes.rules import RULES, Rule
+from replay.records import TransportFault
 from replay.runfile.schema import TABLES, VERSION
 
 DOCS = Path(__file__).parent
@@ -85,7 +89,49 @@ def findings() -> str:
     return "\n".join(parts)
 
 
-PAGES = {"cli.md": command_line, "findings.md": findings, "rules.md": rules_markdown, "run-file.md": run_file}
+RULES_INTRODUCTION = """# The rules
+
+Every verdict names the rule that gave it. There are four stages, in this order: the form of the call, the registry,
+the arguments, the answer; the first that decides, decides. Rules that `servers.yaml` gives for a server are tried
+before the answer rules.
+
+This page is generated from the rules themselves.
+"""
+
+
+def rules() -> str:
+    """Each rule's id, what it says, and an example."""
+    parts = [
+        RULES_INTRODUCTION,
+        _stage("1. The form of the call", "`illegal_format`, evidence `format`.", FORMAT_RULES, "What the model wrote"),
+        _stage("2. The registry", "`unknown_tool` or `inconclusive`, evidence `registry`.", REGISTRY_RULES, "Name"),
+        _stage("3. The arguments", "A call that is not re-issued, evidence `schema`.", ARGUMENT_RULES, "Arguments"),
+        "## 4. The answer\n\nIn this order; evidence `replay`, `stored` or `recorded`.\n",
+        *map(_answer_rule, RULES),
+    ]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _stage(title: str, lead: str, table: Mapping[str, tuple[str, str]], example: str) -> str:
+    rows = [f"- `{name}` {sentence} {example}: {_code(text)}" for name, (sentence, text) in table.items()]
+    return f"## {title}\n\n{lead}\n\n" + "\n".join(rows) + "\n"
+
+
+def _answer_rule(rule: Rule) -> str:
+    outcome = f"`{rule.outcome}`" + (f" ({rule.reason})" if rule.reason else "")
+    answer = rule.example.answer
+    text = f"{answer.fault}: {answer.message}" if isinstance(answer, TransportFault) else answer
+    return (
+        f"### {rule.id}\n\n{rule.sentence} Outcome: {outcome}; certainty: {rule.certainty}.\n\n```text\n{text}\n```\n"
+    )
+
+
+def _code(text: str) -> str:
+    fence = "``" if "`" in text else "`"
+    return f"{fence}{text}{fence}"
+
+
+PAGES = {"cli.md": command_line, "findings.md": findings, "rules.md": rules, "run-file.md": run_file}
 """File name -> what it says."""
 
 

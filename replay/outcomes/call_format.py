@@ -1,4 +1,4 @@
-"""Rung 1: is the call a call at all?"""
+"""Stage 1: is the call well formed?"""
 
 from __future__ import annotations
 
@@ -122,9 +122,9 @@ def _judge_broken(text: str, error: json.JSONDecodeError, part: str) -> Judgemen
     )
 
 
-def _clip(text: str, longest: int = 80) -> str:
-    flat = " ".join(text[: longest * 4].split())
-    return repr(flat if len(flat) <= longest else flat[: longest - 1] + "…")
+def _clip(text: str, max_length: int = 80) -> str:
+    flat = " ".join(text[: max_length * 4].split())
+    return repr(flat if len(flat) <= max_length else flat[: max_length - 1] + "…")
 
 
 def _judgement(rule: str, message: str) -> Judgement:

@@ -1,4 +1,4 @@
-"""Rung 3: do the arguments keep to the tool's inputSchema?"""
+"""How arguments break the inputSchema of their tool."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _DRAFTS = (
     Draft201909Validator,
     Draft202012Validator,
 )
-_MOST_VIOLATIONS = 50
-_LONGEST_MESSAGE = 300
+_MAX_VIOLATIONS = 50
+_MAX_MESSAGE_LENGTH = 300
 
 
 def schema_violations(tool: Tool, arguments: JsonObject) -> tuple[SchemaViolation, ...]:
@@ -96,11 +96,13 @@ def _errors_of_parts(validator: Validator, arguments: JsonObject) -> list[Valida
 
 
 def _first(errors: Iterable[ValidationError]) -> list[ValidationError]:
-    return list(islice(errors, _MOST_VIOLATIONS))
+    return list(islice(errors, _MAX_VIOLATIONS))
 
 
 def _violation(error: ValidationError) -> SchemaViolation:
-    message = error.message if len(error.message) <= _LONGEST_MESSAGE else error.message[: _LONGEST_MESSAGE - 1] + "…"
+    message = (
+        error.message if len(error.message) <= _MAX_MESSAGE_LENGTH else error.message[: _MAX_MESSAGE_LENGTH - 1] + "…"
+    )
     return SchemaViolation(
         pointer=_pointer(error.absolute_path),
         keyword=str(error.validator),

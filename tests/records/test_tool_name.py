@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from replay.outcomes import read_name
+from replay.records.tool_name import read_name
 
 FLEET = ("filesystem", "google-maps", "google", "my_server", "excel")
 

@@ -13,7 +13,7 @@ def any_of(*alternatives: str) -> re.Pattern[str]:
     return re.compile("|".join(alternatives), re.IGNORECASE)
 
 
-HEADING = re.compile(
+REPORT_HEADING = re.compile(
     r"(?:={3,} [a-z ]*(?:error|timeout|failed)[a-z ]* ={3,}\s*\n)|"
     r"(?:#{1,4} (?:[\w-]{1,30} ){0,3}(?:result|error|output|response|錯誤|错误)s?[ \t]*\n{1,9})+"
     r"|(?:```\w*\n)|<(?:tool_(?:use_)?)?error>\s*|"
@@ -22,7 +22,7 @@ HEADING = re.compile(
 )
 """What may stand before a report without being part of it."""
 
-PREFIX = re.compile(
+ERROR_PREFIX = re.compile(
     r"[\W_]{0,6}(?:"
     r"error(?: ?\[[^\]\n]{0,60}\]| ?\([^)\n]{0,80}\)| \d{3,6}| code:? \S{1,20})?(?: {0,2}:| {1,2}[-–—] )"
     r"|error (?:executing|running|calling|invoking|occurred|in|while|when|during|from|\w+ing)\b[^\n]{0,300}?"
@@ -43,7 +43,7 @@ PREFIX = re.compile(
 )
 """A report that says in its first words that it is one."""
 
-BARE = re.compile(
+STATUS_OR_ERROR_LINE = re.compile(
     r"[\W_]{0,4}(?:HTTP(?:/\d(?:\.\d)?)?|error|failed|request|server|api)(?: (?:http|status|code|error|failed|with"
     r"|response|returned)){0,4}[ \t:=#(]{1,3}(?P<status>[45]\d\d)[\W_]{0,4}\Z"
     r"|[\W_]{0,4}(?:error|failed|failure|exception)[:!. \t]{0,4}\n\s{0,4}(?P<said>\w[^\n]{0,300})\s{0,4}\Z",
@@ -51,13 +51,15 @@ BARE = re.compile(
 )
 """A whole answer that is an error's status and nothing else, or a line that says `ERROR` over one that says which."""
 
-LABEL = re.compile(r"[\W_]{0,6}(?:[\w'./-]{1,40} ){1,4}(?:error|exception)(?: ?\([^)\n]{0,80}\))?:", re.IGNORECASE)
+LOOSE_ERROR_PREFIX = re.compile(
+    r"[\W_]{0,6}(?:[\w'./-]{1,40} ){1,4}(?:error|exception)(?: ?\([^)\n]{0,80}\))?:", re.IGNORECASE
+)
 """A looser prefix (`Frobnication error: `), for tools that do not return prose."""
 
-ERROR_LINE = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Warning|Iteration)\b")
+TRACEBACK_LAST_LINE = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Warning|Iteration)\b")
 """The line with which a Python traceback ends."""
 
-DATA = re.compile(
+DATA_START = re.compile(
     r"\s*(?:\d{4}-\d\d-\d\d[T ]|\[\s*[\[({'\"]|\{\s*['\"]|\(\s*[('\"\[]|#{1,3} (?!(?:error|result|failed)\s*\n)"
     r"|<[?!a-z]|\|)"
     r"|(?P<mark>[-*•] |\[[A-Za-z]{2,12}\] )[^\n]*(?:\n{1,2}(?P=mark)[^\n]*)+\s*$",
@@ -66,7 +68,7 @@ DATA = re.compile(
 """How data and documents begin: literals of lists and records, headings, markup, tables;
 a run of like lines."""
 
-FRAME = any_of(
+SDK_ERROR_PREFIX = any_of(
     r"^\W*(?:(?:failed|unable) to|could ?n[o']t) (?:retrieve|fetch|load|download|extract)\b",
     r"^\W*error (?:executing|running|calling|invoking)(?: mcp)? tool\b|^\W*mcp error -?\d+"
     r"|^\W*input validation error|^\W*\d+ validation errors? for\b",
@@ -79,7 +81,7 @@ FRAME = any_of(
 )
 """The frame that an SDK puts around a failure; content does not begin so."""
 
-FAILED_READING = re.compile(
+READ_FAILED = re.compile(
     r"\W*(?:(?:failed|unable) to|could ?n[o']t|cannot|can't) "
     r"(?:get|read|open|load|fetch|retrieve|find|access|parse|convert|extract|download|decode|resolve"
     r"|list)\b|E[A-Z]{3,14}: ",
@@ -87,12 +89,12 @@ FAILED_READING = re.compile(
 )
 """How a tool that reads something says that it could not."""
 
-NOTHING_THERE = re.compile(
+NO_SUCH_THING = re.compile(
     r"\W*no (?:[\w'\"-]{1,40} ){1,3}(?:in|for|on|with|at|named|found|exists?|match\w{0,3})\b", re.IGNORECASE
 )
 """A tool that would change something says that it is not there."""
 
-SHELL = re.compile(
+SHELL_ERROR = re.compile(
     r"(?:[\w./-]{1,60}: ){1,3}(?:line \d+: )?[^\n]{0,300}(?:No such file or directory|Permission denied"
     r"|command not found|not found|Connection (?:refused|timed out)|Is a directory|Not a directory|invalid option)"
     r"|'[^'\n]{1,100}' is not recognized as",
@@ -100,7 +102,7 @@ SHELL = re.compile(
 )
 """How a shell and its programs report."""
 
-SENTENCE = re.compile(
+ERROR_SENTENCE = re.compile(
     r"[\W_]{0,6}(?:(?:i'm sorry,? |sorry,? |oops[,!] |operation |request |query |the )?"
     r"(?:failed to|failure (?:to|in|while|of)|cannot|can't|can not|could ?n[o']t|unable to|was unable to)\b"
     r"|invalid\b|unknown (?:\w+ ){0,2}[:'\"`]|unknown (?:tool|command|method|function|action|operation"
@@ -133,7 +135,7 @@ SENTENCE = re.compile(
 )
 """A short text that opens as a report does."""
 
-CLAUSE = any_of(
+ERROR_CLAUSE = any_of(
     r"\b(?:file|directory|folder|path|table|sheet|document|branch) .{0,200}['\"`\w] exists$",
     r"(?<!not )(?<=\S )(?:failed|refused|rejected)(?:\.?$| (?:with|because|due to|to)\b)",
     r"\bis not (?:set|configured|available)\b",
@@ -159,14 +161,14 @@ CLAUSE = any_of(
 )
 """A clause that makes a short text a report wherever it stands in it."""
 
-ABSENT = any_of(
+MISSING_CLAUSE = any_of(
     r"\b(?:do|does|did)(?: not|n't) exist\b",
     r"\bnot (?:be )?found\b(?! to\b)",
     r"\bno such\b|\bis not (?:a|an) (?:\w+ )?(?:file|directory|document)\b|\boutside\b|\bnot allowed\b|\bis not set$",
 )
 """The clauses that stored text about a thing hardly ever has about that very thing."""
 
-NEEDLESS = re.compile(
+SHORT_REFUSAL = re.compile(
     r"\W{0,4}(?:search |input |the )?(?:[\w'\"-]{1,30} ){1,4}(?:cannot be (?:empty|blank|null|negative)"
     r"|must (?:be|have|not be|contain)|is required|are required|(?:is|are) (?:invalid|missing))\b",
     re.IGNORECASE,
@@ -181,7 +183,7 @@ SUCCESS_START = re.compile(
 )
 """A text that opens by saying that it went well."""
 
-EMPTY = re.compile(
+NO_RESULTS = re.compile(
     r"\W{0,4}(?:no (?:[\w-]+ ){0,4}(?:found|available|returned|match(?:es|ed)?|exist|yet|to (?:show"
     r"|display|report))\b"
     r"|no (?:[\w-]+ ){0,2}(?:results?|matches|occurrences|hits|entries|records|rows|items|comments|data|output)\b"
@@ -192,7 +194,7 @@ EMPTY = re.compile(
 )
 """A short text that says that the search brought nothing."""
 
-WRAPPING = re.compile(
+WRAPPER = re.compile(
     r"^(?:#{1,4} (?:result|error)\s*\n+|error (?:executing|running|calling|invoking"
     r"|in)(?: mcp)?(?: tool)? ['\"]?[\w./:-]{1,100}['\"]?:\s*"
     r"|mcp error -?\d+:\s*|tool (?:execution|call) (?:failed|error):\s*|error ?\([^)\n]{0,60}\):\s*"

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from replay.outcomes import schema_violations
+from replay.input_schema import schema_violations
 from replay.records import Tool
 
 

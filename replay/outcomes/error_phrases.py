@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 
-from replay.outcomes.shapes import CLAUSE, PREFIX, SENTENCE, any_of
+from replay.outcomes.patterns import ERROR_CLAUSE, ERROR_PREFIX, ERROR_SENTENCE, any_of
 
-INPUT_NO_JSON = any_of(
+INPUT_NOT_JSON = any_of(
     r"invalid json (?:input|arguments?|string|format|body)? ?(?:for|in|to|of) (?:the )?(?:tool|function"
     r"|arguments?|call)",
     r"(?:could not|couldn't|cannot|failed to|unable to|error) (?:parse|parsing|decode"
@@ -20,14 +20,14 @@ INPUT_NO_JSON = any_of(
     r"malformed (?:tool|function)[ _-]?call|\bMALFORMED_FUNCTION_CALL\b|invalid tool call format",
 )
 
-JSON_PARSER = any_of(
+JSON_PARSE_ERROR = any_of(
     r"\bin JSON at position \d+|unexpected (?:end of JSON input|token .{1,20} in JSON"
     r"|non-whitespace character after JSON)",
     r"JSONDecodeError|expecting (?:value|property name|',' delimiter|':' delimiter).{0,30}line \d+ column \d+",
     r"\bis not valid JSON\b|invalid character .{1,12} looking for beginning of",
 )
 
-OWN_OUTPUT = any_of(
+OUTPUT_INVALID = any_of(
     r"\d+ validation errors? for \w*(?:Output|Result|Response|Return)\b",
     r"output validation (?:error|failed)|invalid structured[ _]?(?:content|output)|does(?: not|n't) match (?:the "
     r"|its )?(?:tool )?output ?schema",
@@ -51,7 +51,7 @@ NEEDS_A_CLIENT = any_of(
 )
 """A server that asked its client for something, and got none of it: clients refuse in these words."""
 
-VALIDATION = any_of(
+VALIDATION_ERROR = any_of(
     r"\d+ validation errors? for\b",
     r"\binput validation (?:error|failed)|\binvalid (?:\w+ )?(?:arguments?|parameters?|params)\b"
     r"|\bvalidation_error\b|\bValidationError\b",
@@ -74,14 +74,14 @@ STRICT_VALIDATION = any_of(
 )
 """What a check of the arguments says that a failed look-up does not."""
 
-RATE = any_of(
+RATE_LIMIT = any_of(
     r"rate[- _]?limit|too many requests|\bquota\b|throttl(?:ed|ing)|usage limit|RESOURCE_EXHAUSTED"
     r"|OVER_QUERY_LIMIT|insufficient[ _](?:quota|credits|balance)|bot[- ]detection"
     r"|billing (?:hard )?(?:limit|quota)|402\b.{0,20}payment required|^\W*payment required|spending limit|\bcaptcha\b"
     r"|请求过于频繁|請求過於頻繁|频率限制"
 )
 
-REFUSED_PATH = any_of(
+POLICY_REFUSAL = any_of(
     r"\bcan only (?:read|write|access|list|run|open|edit|modify|delete|execute) ",
     r"outside (?:of )?(?:the |its |your )?(?:allowed|permitted|sandbox|workspace|working|root|project"
     r"|base|repository|configured)",
@@ -96,7 +96,7 @@ REFUSED_PATH = any_of(
     r"|transaction|database|connection|session)",
 )
 
-MISSING_OR_HIDDEN = any_of(
+NOT_FOUND_OR_HIDDEN = any_of(
     r"not exist,? or .{0,60}(?:authori[sz]|permission|access)",
     r"not found,? or .{0,60}(?:authori[sz]|permission|access)",
 )
@@ -124,7 +124,7 @@ UNAUTHORIZED = any_of(
 
 FETCH_FAILED = any_of(r"(?:could not|couldn't|cannot|can't|unable to|failed to|error) fetch(?:ing)?\b")
 
-NETWORK = any_of(
+NETWORK_DOWN = any_of(
     r"certificate (?:has expired|is not yet valid|chain)|network socket|TLS connection|socket disconnected",
     r"\bE(?:NOTFOUND|AI_AGAIN|CONNREFUSED|CONNRESET|HOSTUNREACH|NETUNREACH|PIPE|CONNABORTED|PROTO)\b"
     r"|getaddrinfo|gaierror",
@@ -188,13 +188,13 @@ BAD_ADDRESS = any_of(
     r"|ERR_UNKNOWN_URL_SCHEME"
 )
 
-EXISTS = any_of(
+ALREADY_EXISTS = any_of(
     r"['\"`\w] exists[.,;](?: |$)|\bfile exists\b",
     r"already (?:exists?|in use|taken|open|registered|defined|present)|\bEEXIST\b|duplicate (?:key|entry"
     r"|name|column|id)|unique constraint",
 )
 
-MALFORMED = any_of(
+MALFORMED_VALUE = any_of(
     r"syntax ?error|parse ?error|parser error|binder error|conversion error|constraint (?:failed|error"
     r"|violation)|violates .{0,40}constraint",
     r"(?:failed|unable|could not|couldn't|cannot|can't) (?:to )?(?:parse|decode|convert|interpret)"
@@ -209,7 +209,7 @@ MALFORMED = any_of(
     r"|\bexpected [^\n]{1,60} (?:but )?(?:received|got)\b",
 )
 
-MISSING = any_of(
+NOT_FOUND = any_of(
     r"\bESRCH\b",
     r"\bENOENT\b|\bno such\b|(?<![a-z])not[ _-]?found|\b(?:do|does|did)(?: not|n't) (?:exist|match any"
     r"|resolve to|point to|contain)\b|non-?existent",
@@ -278,14 +278,25 @@ def rpc_code(text: str) -> int | None:
     return int(found[1]) if found else None
 
 
-_TROUBLE = (PREFIX, SENTENCE, CLAUSE, RATE, UNAUTHORIZED, TIMEOUT, OUTAGE)
+_ERROR_FAMILIES = (ERROR_PREFIX, ERROR_SENTENCE, ERROR_CLAUSE, RATE_LIMIT, UNAUTHORIZED, TIMEOUT, OUTAGE)
 
-LOOSE = re.compile("|".join(family.pattern for family in _TROUBLE), re.IGNORECASE)
+ANY_ERROR = re.compile("|".join(family.pattern for family in _ERROR_FAMILIES), re.IGNORECASE)
 """Any sign of trouble, for texts that are a message to the reader and nothing else."""
 
-_TELLING = (RATE, REFUSED_PATH, UNAUTHORIZED, NETWORK, TIMEOUT, ENVIRONMENT, OUTAGE, EXISTS, MALFORMED, CRASH)
-TELLTALE = any_of(
-    *(family.pattern for family in _TELLING),
+_CAUSE_FAMILIES = (
+    RATE_LIMIT,
+    POLICY_REFUSAL,
+    UNAUTHORIZED,
+    NETWORK_DOWN,
+    TIMEOUT,
+    ENVIRONMENT,
+    OUTAGE,
+    ALREADY_EXISTS,
+    MALFORMED_VALUE,
+    CRASH,
+)
+ERROR_CAUSE = any_of(
+    *(family.pattern for family in _CAUSE_FAMILIES),
     r"\bno such (?:container|image|object|key|service|process|bucket|device)|\bexpected \w+, received\b",
     r"\bis a directory\b|\bnot a directory\b|\btoo large\b|\bnot supported\b|\[rejected\]"
     r"|\bexpecting \w+|\bunterminated\b",

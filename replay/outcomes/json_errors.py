@@ -10,45 +10,45 @@ from typing import Any, NamedTuple
 
 from replay.records import JsonObject
 
-LARGEST_ERROR_BODY = 60_000
+MAX_ERROR_LENGTH = 60_000
 
 
-def _words(text: str) -> tuple[str, ...]:
+def _words_in(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-_ERROR_KEYS = _words("""
+_ERROR_KEYS = _words_in("""
     error errors err exception error_message errormessage error_description fault errormessages
 """)
-_MESSAGE_KEYS = _words("message msg detail details reason description title hint result text")
-_STATUS_KEYS = _words("""
+_MESSAGE_KEYS = _words_in("message msg detail details reason description title hint result text")
+_STATUS_KEYS = _words_in("""
     status statuscode status_code code cod http_status httpstatus error_code errorcode errcode
 """)
-_SUCCESS_KEYS = _words("success ok succeeded successful")
-_BESIDE_THE_POINT = frozenset((*_ERROR_KEYS, *_MESSAGE_KEYS, *_STATUS_KEYS, *_SUCCESS_KEYS)) | frozenset(
-    _words("""
+_SUCCESS_KEYS = _words_in("success ok succeeded successful")
+_DETAIL_KEYS = frozenset((*_ERROR_KEYS, *_MESSAGE_KEYS, *_STATUS_KEYS, *_SUCCESS_KEYS)) | frozenset(
+    _words_in("""
     object type kind name iserror is_error request_id requestid trace_id timestamp time path url uri
     documentation_url docs help suggestion resolution suggestions stack stacktrace traceback trace tool
     tool_name retryable retry_after instance level domain metadata context category id jsonrpc data
     error_type errortype action operation query input available recoverable severity
 """)
 )
-_BESIDE_STARTS = ("available", "valid_", "supported", "error", "suggest", "allowed")
-_BESIDE_ENDS = ("url", "uri", "timestamp", "_at", "_id", "hint", "help", "version")
-_NOTHING = frozenset(
+_DETAIL_KEY_STARTS = ("available", "valid_", "supported", "error", "suggest", "allowed")
+_DETAIL_KEY_ENDS = ("url", "uri", "timestamp", "_at", "_id", "hint", "help", "version")
+_EMPTY_WORDS = frozenset(
     {"", "none", "null", "nil", "no", "false", "ok", "0", "n/a", "-", "undefined", "no error", "no errors"}
 )
-_FAILED_ENDS = _words("_not_found _error _failed _denied _invalid -not-found -error -failed")
-_FAILED = frozenset(_words("error failed failure fail exception invalid not_found denied rejected err"))
-_FINE_CODES = frozenset((0, 1, *range(100, 400)))
-_MOST_LEAVES = 60
-_ENVELOPE = frozenset(_words("data result message msg"))
+_FAILED_STATE_ENDS = _words_in("_not_found _error _failed _denied _invalid -not-found -error -failed")
+_FAILED_STATES = frozenset(_words_in("error failed failure fail exception invalid not_found denied rejected err"))
+_SUCCESS_CODES = frozenset((0, 1, *range(100, 400)))
+_MAX_LEAVES = 60
+_ENVELOPE_KEYS = frozenset(_words_in("data result message msg"))
 _NOT_FOUND = re.compile(
     r"\W*(?:(?:[\w-]{1,30} ){0,3}not found|nothing found|no (?:[\w-]{1,30} ){0,3}found)\W*$", re.IGNORECASE
 )
 
 
-class BodyError(NamedTuple):
+class JsonError(NamedTuple):
     """The error that a JSON body reports."""
 
     message: str
@@ -56,16 +56,16 @@ class BodyError(NamedTuple):
     """HTTP status, or JSON-RPC code, where it holds one."""
 
 
-def parse_body(text: str) -> Any:
+def parse_json(text: str) -> Any:
     """The JSON value that is the whole text, or the Python literal of a dict; None where it is neither, or large."""
     stripped = text.strip()
-    if len(stripped) > LARGEST_ERROR_BODY or stripped[:1] not in ("{", "[", '"'):
+    if len(stripped) > MAX_ERROR_LENGTH or stripped[:1] not in ("{", "[", '"'):
         return None
     try:
         return json.loads(stripped)
     except (ValueError, RecursionError):
         pass
-    if stripped[:2] not in ("{'", "[{") or len(stripped) > LARGEST_ERROR_BODY // 4:
+    if stripped[:2] not in ("{'", "[{") or len(stripped) > MAX_ERROR_LENGTH // 4:
         return None
     try:
         return ast.literal_eval(stripped)
@@ -73,15 +73,15 @@ def parse_body(text: str) -> Any:
         return None
 
 
-def error_in(value: Any, echoed: tuple[str, ...] = ()) -> BodyError | None:
+def error_in_json(value: Any, echoed: tuple[str, ...] = ()) -> JsonError | None:
     """The error that a JSON value is, if it is nothing else.
 
     Args:
-        value: what `parse_body` gave.
+        value: what `parse_json` gave.
         echoed: names of fields that only repeat the call's arguments.
     """
     if _lists_issues(value):
-        return BodyError("Invalid arguments: " + _message_of({}, value), None)
+        return JsonError("Invalid arguments: " + _message_of({}, value), None)
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if not isinstance(value, dict) or not value:
@@ -89,14 +89,14 @@ def error_in(value: Any, echoed: tuple[str, ...] = ()) -> BodyError | None:
     body = {str(key).casefold(): part for key, part in value.items()}
     inner = body.get("result", body.get("response"))
     if isinstance(inner, dict) and all(key in ("result", "response", "jsonrpc", "id", "status") for key in body):
-        return error_in(inner, echoed)
+        return error_in_json(inner, echoed)
     error = next((body[key] for key in _ERROR_KEYS if not _is_nothing(body.get(key))), None)
     inner_parts = (part for part in (error, body.get("data")) if isinstance(part, dict))
     status = next(filter(None, (_status_of(part) for part in (body, *map(_folded, inner_parts)))), None)
     if _denies_success(body):
-        return BodyError(_message_of(body, error), status)
-    if not _has_substance(body, echoed) and (_says_failed(body) or _reports(body, error, status)):
-        return BodyError(_message_of(body, error), status)
+        return JsonError(_message_of(body, error), status)
+    if not _has_data(body, echoed) and (_says_failed(body) or _reports(body, error, status)):
+        return JsonError(_message_of(body, error), status)
     return None
 
 
@@ -105,7 +105,7 @@ def only_words(value: Any) -> str | None:
     words: set[str] = set()
     empty = 0
     for count, leaf in enumerate(_leaves(value)):
-        if count > _MOST_LEAVES:
+        if count > _MAX_LEAVES:
             return None
         if leaf in (None, ""):
             empty += 1
@@ -126,7 +126,7 @@ def sole_message(value: Any, echoed: tuple[str, ...] = ()) -> str | None:
     if not isinstance(value, dict) or not any(isinstance(value.get(key), str) for key in ("message", "msg", "detail")):
         return None
     body = _folded(value)
-    return None if _has_substance(body, echoed) else _message_of(body, None)
+    return None if _has_data(body, echoed) else _message_of(body, None)
 
 
 def found_nothing(value: Any) -> bool:
@@ -135,7 +135,7 @@ def found_nothing(value: Any) -> bool:
         return False
     body = _folded(value)
     codes = [body[key] for key in _STATUS_KEYS if isinstance(body.get(key), int)]
-    fine = bool(codes) and all(code in _FINE_CODES for code in codes)
+    fine = bool(codes) and all(code in _SUCCESS_CODES for code in codes)
     well = fine or any(body.get(key) is True for key in _SUCCESS_KEYS)
     lists = [part for part in body.values() if isinstance(part, list)]
     return well and bool(lists) and not any(lists) and _NOT_FOUND.match(_message_of(body, None)) is not None
@@ -160,7 +160,7 @@ def _folded(body: JsonObject) -> JsonObject:
 
 
 def _is_nothing(part: Any) -> bool:
-    return not part or (isinstance(part, str) and part.strip().casefold() in _NOTHING)
+    return not part or (isinstance(part, str) and part.strip().casefold() in _EMPTY_WORDS)
 
 
 def _lists_issues(value: Any) -> bool:
@@ -181,7 +181,7 @@ def _denies_success(body: JsonObject) -> bool:
 def _says_failed(body: JsonObject) -> bool:
     explained = any(not _is_nothing(body.get(key)) for key in (*_ERROR_KEYS, *_MESSAGE_KEYS))
     states = (str(body.get(key, "")).casefold() for key in ("status", "object", "type", "state"))
-    return explained and any(state in _FAILED or state.endswith(_FAILED_ENDS) for state in states)
+    return explained and any(state in _FAILED_STATES or state.endswith(_FAILED_STATE_ENDS) for state in states)
 
 
 def _reports(body: JsonObject, error: Any, status: int | None) -> bool:
@@ -194,16 +194,16 @@ def _reports(body: JsonObject, error: Any, status: int | None) -> bool:
         return True
     if status is not None and status >= 400 and "code" in body and _is_bare_envelope(body):
         return True
-    return explained and (set(body) == {"detail"} or (len(body) == 2 and _code_of(body) not in _FINE_CODES))
+    return explained and (set(body) == {"detail"} or (len(body) == 2 and _code_of(body) not in _SUCCESS_CODES))
 
 
 def _is_bare_envelope(body: JsonObject) -> bool:
     """Whether all that a body has beside its status is an envelope with nothing in it."""
     beside = {key for key in body if key not in _STATUS_KEYS}
-    return bool(beside) and beside <= _ENVELOPE and all(_is_nothing(body[key]) for key in beside)
+    return bool(beside) and beside <= _ENVELOPE_KEYS and all(_is_nothing(body[key]) for key in beside)
 
 
-def _has_substance(body: JsonObject, echoed: tuple[str, ...]) -> bool:
+def _has_data(body: JsonObject, echoed: tuple[str, ...]) -> bool:
     """Whether the body holds data beside what belongs to an error; scalars after a leading error belong to it."""
     names = {name.casefold() for name in echoed}
     if any(isinstance(body.get(key), bool) for key in ("valid", "is_valid", "passed")):
@@ -211,7 +211,7 @@ def _has_substance(body: JsonObject, echoed: tuple[str, ...]) -> bool:
     leads = next(iter(body)) in _ERROR_KEYS
     for key, part in body.items():
         beside = (
-            key in _BESIDE_THE_POINT or key in names or key.startswith(_BESIDE_STARTS) or key.endswith(_BESIDE_ENDS)
+            key in _DETAIL_KEYS or key in names or key.startswith(_DETAIL_KEY_STARTS) or key.endswith(_DETAIL_KEY_ENDS)
         )
         if not beside and not _is_nothing(part) and not (leads and not isinstance(part, list | dict)):
             return True
