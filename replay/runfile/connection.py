@@ -99,7 +99,11 @@ def prepare_tables(path: Path, connection: sqlite3.Connection) -> None:
         with suppress(sqlite3.OperationalError):  # an SQLite without full-text search: words are looked for row by row
             connection.executescript(f"BEGIN;{WORDS};COMMIT;")
         return
-    migrate(connection, version_of(path, connection))
+    version = version_of(path, connection)
+    try:
+        migrate(connection, version)
+    except sqlite3.Error as error:
+        raise RunFileError(str(path), f"version {version} cannot be brought up to date: {error}") from None
 
 
 def _number(text: str | None) -> int:
