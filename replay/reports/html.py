@@ -20,7 +20,6 @@ from replay.reports import Selection
 from replay.reports.html_data import alignment_data, call_data, finding_data, trajectory_data
 from replay.reports.scope import Scope, scope_of
 from replay.reports.svg import STYLE, figure
-from replay.reports.words import WORDS
 from replay.runfile import Run
 from replay.text import printable
 
@@ -64,7 +63,7 @@ def _data(scope: Scope) -> dict[str, Any]:
     document = {
         "title": _title(scope),
         "totals": _totals(models),
-        "outcomes": {str(outcome): words for outcome, words in WORDS.items()},
+        "outcomes": {str(outcome): outcome.label for outcome in Outcome},
         "models": [_model(model) for model in models],
         "trajectories": trajectories,
         "calls": calls,

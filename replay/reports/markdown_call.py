@@ -15,7 +15,6 @@ from replay.records.finding import Finding
 from replay.reports.md import block, code, details, prose, table
 from replay.reports.scope import Scope, short_id
 from replay.reports.shared import EVIDENCE, answer_text, call_text, outcome_words
-from replay.reports.words import WORDS
 
 _FOLDED: int = 900
 """Characters of an answer from which it is folded away."""
@@ -107,9 +106,9 @@ def _answers(case: TrajectoryContext, position: str) -> Iterator[str]:
         return
     parts = ["## Then and now"]
     if then:
-        parts.append(f"**Then** (recorded, {_class(row.recorded)}):\n\n{_answer(then)}")
+        parts.append(f"**Then** (recorded, {_outcome(row.recorded)}):\n\n{_answer(then)}")
     if now:
-        parts.append(f"**Now** (replayed, {_class(row.replayed)}):\n\n{_answer(now)}")
+        parts.append(f"**Now** (replayed, {_outcome(row.replayed)}):\n\n{_answer(now)}")
     else:
         parts.append("**Now**: the call was not re-issued.")
     if row.difference:
@@ -122,8 +121,8 @@ def _answer(text: str) -> str:
     return shown if len(text) <= _FOLDED else details(f"{len(text)} characters", shown)
 
 
-def _class(outcome: object) -> str:
-    return WORDS.get(outcome, "not judged")  # type: ignore[call-overload,no-any-return]
+def _outcome(outcome: Outcome | None) -> str:
+    return outcome.label if outcome is not None else "not judged"
 
 
 def _rule(case: TrajectoryContext, row: CallRow) -> str:

@@ -11,7 +11,6 @@ from replay.reports.markdown_call import finding_lines, shell, versions
 from replay.reports.md import block, code, details, prose, table
 from replay.reports.scope import Scope, short_id
 from replay.reports.shared import call_text, outcome_words
-from replay.reports.words import WORDS
 
 _MOST_CALLS = 400
 _MOST_FAILURES = 20
@@ -36,7 +35,7 @@ def trajectory_report(scope: Scope) -> str:
 
 def _headline(rows: list[CallRow]) -> str:
     counts = {outcome: sum(row.outcome is outcome for row in rows) for outcome in Outcome}
-    return ", ".join(f"{count} {WORDS[outcome]}" for outcome, count in counts.items() if count)
+    return ", ".join(f"{count} {outcome.label}" for outcome, count in counts.items() if count)
 
 
 def _question(case: TrajectoryContext) -> Iterator[str]:

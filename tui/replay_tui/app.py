@@ -13,9 +13,10 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from replay.errors import ReplayError, RunFileError
-from replay.runfile import queries
-from replay.runfile.filters import Filter, Vocabulary
-from replay.runfile.queries import StoredTrajectory
+from replay.runfile import trajectory_queries
+from replay.runfile.filter_sql import read_vocabulary
+from replay.runfile.filters import Filter
+from replay.runfile.trajectory_queries import StoredTrajectory
 from replay.text import printable
 from replay_tui import clipboard
 from replay_tui.messages import ShowCalls, ShowTrajectory
@@ -137,7 +138,7 @@ class BrowseApp(App[None]):
         with self.session.aside() as run:
             if run is None:
                 return
-            names = Vocabulary.of(run.connection)
+            names = read_vocabulary(run.connection)
         self.call_from_thread(self.session.learn, names)
 
     def look(self) -> None:
@@ -208,7 +209,7 @@ class BrowseApp(App[None]):
         """The selected call; says so where there is none."""
         screen = self.screen
         selected = screen.selected_call() if isinstance(screen, RunScreen) else None
-        stored = queries.stored_trajectory(self.session.connection, selected[0]) if selected else None
+        stored = trajectory_queries.stored_trajectory(self.session.connection, selected[0]) if selected else None
         if selected is None or stored is None:
             self.notify("select a call first: in the list of calls, or in a trajectory", timeout=3)
             return None
@@ -250,7 +251,7 @@ class BrowseApp(App[None]):
 
         screen = self.screen
         selected = screen.selected_call() if isinstance(screen, RunScreen) else None
-        stored = queries.stored_trajectory(self.session.connection, selected[0]) if selected else None
+        stored = trajectory_queries.stored_trajectory(self.session.connection, selected[0]) if selected else None
         call = diagnoses.reference(stored, selected[1]) if selected and stored else None
 
         def wanted(export: Export | None) -> None:

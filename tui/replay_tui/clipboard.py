@@ -10,7 +10,8 @@ from typing import Final
 
 import platformdirs
 
-from replay.runfile.queries import StoredTrajectory
+from replay.filesystem import write_atomically
+from replay.runfile.trajectory_queries import StoredTrajectory
 from replay.text import printable
 
 _MOST_SEARCHED: Final = 50_000_000
@@ -29,9 +30,7 @@ def keep(text: str, path: Path) -> None:
         OSError: it cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".tmp")
-    partial.write_text(text, "utf-8", "replace")
-    partial.replace(path)
+    write_atomically(path, text, "replace")
 
 
 def encodable(text: str) -> str:

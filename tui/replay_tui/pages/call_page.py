@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from replay.dag import Graph
-from replay.records import Answer, Call, DataEdge, Outcome, SchemaViolation, Verdict
+from replay.records import Answer, Call, DataEdge, Outcome, SchemaViolation, Verdict, qualified_name
 from replay.records.finding import Finding
-from replay.runfile.filters import joined
-from replay.runfile.queries import StoredCall
+from replay.runfile.trajectory_queries import StoredCall
 from replay.text import one_line
 from replay_tui.pages.answers import answer_kind, answer_lines
 from replay_tui.pages.json_lines import json_lines
@@ -50,7 +49,7 @@ def call_page(facts: CallFacts, width: int, styles: Palette) -> list[Row]:
 def _headline(writer: Writer, facts: CallFacts, verdict: Verdict | None) -> None:
     styles = writer.styles
     stored = facts.stored
-    name = joined(stored.server, stored.tool) if stored else facts.call.name
+    name = qualified_name(stored.server, stored.tool) if stored else facts.call.name
     if verdict is None:
         writer.spans((f"{facts.call.position} ", styles.strong), (name or "(no name)", styles.strong))
         writer.prose("no verdict yet", styles.dim)

@@ -7,7 +7,7 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
-from replay.runfile.queries import CallLine
+from replay.runfile.call_queries import CallLine
 from replay.text import one_line
 from replay_tui.rendering import strip_of
 from replay_tui.theme import LETTERS, WORDS, Palette, palette

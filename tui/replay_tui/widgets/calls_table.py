@@ -15,9 +15,10 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.worker import get_current_worker
 
-from replay.runfile import queries
-from replay.runfile.filters import Filter, joined
-from replay.runfile.queries import ORDERS, CallLine, Order
+from replay.records import qualified_name
+from replay.runfile import call_queries
+from replay.runfile.call_queries import ORDERS, CallLine, Order
+from replay.runfile.filters import Filter
 from replay_tui.rendering import Cell, Column
 from replay_tui.theme import LETTERS, WORDS
 from replay_tui.widgets.row_list import RowList
@@ -99,7 +100,7 @@ class CallsTable(RowList):
         if self._asking is not None:
             with suppress(sqlite3.Error):
                 self._asking.interrupt()
-        self._failing = queries.failing_kinds(self.browser.session.connection)
+        self._failing = call_queries.failing_groups(self.browser.session.connection)
         self._read(self._filter, self.order, self.descending, refresh)
 
     @work(thread=True, exclusive=True, group="calls")
@@ -111,7 +112,7 @@ class CallsTable(RowList):
                 return
             self._asking = run.connection
             try:
-                for chunk in queries.marks(run.connection, wanted, order, descending=descending):
+                for chunk in call_queries.matching_calls(run.connection, wanted, order, descending=descending):
                     ids.extend(mark[0] for mark in chunk)
                     kinds.extend(mark[1] for mark in chunk)
                     if worker.is_cancelled:
@@ -157,7 +158,7 @@ class CallsTable(RowList):
                 self._lines.clear()
                 wanted = list(self._ids[first:last])
             with suppress(sqlite3.Error):
-                self._lines |= queries.lines(self.browser.session.connection, wanted)
+                self._lines |= call_queries.lines(self.browser.session.connection, wanted)
 
     def columns(self, width: int) -> Sequence[Column]:
         """More of them the wider it is."""
@@ -194,7 +195,7 @@ class CallsTable(RowList):
             Cell(line.model, styles.dim),
             Cell(line.task),
             Cell(line.position),
-            Cell(joined(line.server, line.tool) or "(no name)"),
+            Cell(qualified_name(line.server, line.tool) or "(no name)"),
             Cell(cause + line.message, styles.dim),
         ]
         if len(widths) > 6:

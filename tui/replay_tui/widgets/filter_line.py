@@ -213,7 +213,7 @@ class FilterLine(Vertical):
 
     def _offer(self, *, typing: bool = False) -> None:
         vocabulary = cast("BrowseApp", self.app).session.vocabulary
-        candidates = complete(self.field.value, vocabulary, most=8) if typing or self.field.has_focus else []
+        candidates = complete(self.field.value, vocabulary, limit=8) if typing or self.field.has_focus else []
         self.query_one(Completions).show(candidates)
 
     def _close(self) -> None:

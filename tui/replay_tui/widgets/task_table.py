@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
 from replay.records.alignment import AlignedTask
-from replay.runfile.aligned import aligned_task
+from replay.runfile.alignment_queries import aligned_task
 from replay_tui.rendering import Cell, Column
 from replay_tui.widgets.row_list import RowList
 
