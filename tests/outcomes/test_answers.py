@@ -193,7 +193,7 @@ VALUES = st.recursive(st.none() | st.booleans() | st.floats() | TEXTS, lambda in
     st.booleans(),
     st.sampled_from(["get_item", "run", ""]),
 )
-def test_no_text_and_no_arguments_can_break_classification(text, arguments, error, tool):
+def test_no_text_and_no_arguments_can_break_the_classification(text, arguments, error, tool):
     call = Call(position="s1c1", name=tool, tool=tool, arguments=arguments)
     for answer in (_result(text, error=error), TextAnswer(text=text), RpcError(code=-32603, message=text)):
         judged = _judge(call, answer)
