@@ -30,18 +30,19 @@ def packages() -> dict[str, Path]:
     return found
 
 
-def import_contract() -> dict[str, list[str]]:
-    """The contract that says which package stands above which: the longest of type `layers`."""
+def import_contracts() -> list[dict[str, list[str]]]:
+    """The contracts that say which package stands above which, the one within `replay` last."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
-    layered: list[dict[str, list[str]]] = [contract for contract in contracts if contract["type"] == "layers"]
-    return max(layered, key=lambda contract: len(contract["layers"]))
+    layered = [contract for contract in contracts if contract["type"] == "layers"]
+    of_packages = [contract for contract in layered if contract.get("containers", ["replay"]) == ["replay"]]
+    return sorted(of_packages, key=lambda contract: "containers" in contract)
 
 
 def layers() -> list[list[str]]:
     """The packages from top to bottom; those of one layer do not know each other."""
-    return [
-        [package_of(name.strip(" ()")) for name in re.split(r"[|:]", layer)] for layer in import_contract()["layers"]
-    ]
+    rows = [re.split(r"[|:]", layer) for contract in import_contracts() for layer in contract["layers"]]
+    named = ([package_of(name.strip(" ()")) for name in row] for row in rows)
+    return [known for row in named if (known := [name for name in row if name in packages()])]
 
 
 def package_of(module: str) -> str:
@@ -65,7 +66,8 @@ def imports() -> frozenset[Arrow]:
 
 def excepted_imports() -> frozenset[Arrow]:
     """The imports that go against the direction, each named in the contract."""
-    pairs = (line.split(" -> ") for line in import_contract().get("ignore_imports", []))
+    lines = [line for contract in import_contracts() for line in contract.get("ignore_imports", [])]
+    pairs = (line.split(" -> ") for line in lines)
     return frozenset((package_of(importer), package_of(imported)) for importer, imported in pairs)
 
 
@@ -84,7 +86,7 @@ def arrows() -> frozenset[Arrow]:
 
 def in_order() -> list[str]:
     """The packages from top to bottom, those that the contract does not name last."""
-    named = [name for layer in layers() for name in layer if name in packages()]
+    named = [name for layer in layers() for name in layer]
     return named + [name for name in packages() if name not in named]
 
 

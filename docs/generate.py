@@ -23,6 +23,33 @@ from replay.runfile.schema import TABLES, VERSION
 DOCS = Path(__file__).parent
 
 
+FINDINGS = """\
+# Findings
+
+A verdict says how a call came out; a finding says which part of it is wrong and, where anybody can know that, what
+would have been right. Each finding has a stable kind, a sentence, the calls that it rests on, and how certain it is:
+`certain` where it is read off the call and its answer, `likely` where it is inferred.
+
+A finding is only made where it can be shown. *Invented* needs a question that is known and answers that were all kept;
+a name is offered for another one only where it is nearly the same; of an address nobody guesses which part is wrong.
+Where an error names no part of the call, the finding repeats the server's words and is marked as not `specific`.
+
+`replay report` shows findings in every format but `svg`. In `--format json` they stand in `explanations` of each call,
+in `findings` of each trajectory, and in `findings` of the document: `kind`, `scope`, `sentence`, `suggestion`, `calls`
+(the one it is about first), `certainty`, `specific`, `pointer` (a JSON pointer in the arguments) and `details`.
+"""
+
+
+def findings() -> str:
+    """Every kind of finding."""
+    parts = [FINDINGS]
+    titles = {"call": "One call", "trajectory": "A trajectory", "run": "A run"}
+    for scope, title in titles.items():
+        rows = [f"| `{kind}` | {sentence} |" for kind, (about, sentence) in KINDS.items() if about == scope]
+        parts += [f"## {title}\n", "| kind | what it says |\n| --- | --- |", *rows, ""]
+    return "\n".join(parts)
+
+
 def command_line() -> str:
     """Every verb with every option, as `--help` prints it."""
     parts = ["# Command line\n\nGenerated from the verbs by `make docs`.\n", _section("replay", cli)]
@@ -62,33 +89,6 @@ WHERE outcome NOT IN ('success', 'inconclusive') GROUP BY 1, 2, 3 ORDER BY 4 DES
 def run_file() -> str:
     """The tables of the run file."""
     return RUN_FILE.format(version=VERSION, tables=TABLES.strip())
-
-
-FINDINGS = """\
-# Findings
-
-A verdict says how a call came out; a finding says which part of it is wrong and, where anybody can know that, what
-would have been right. Each finding has a stable kind, a sentence, the calls that it rests on, and how certain it is:
-`certain` where it is read off the call and its answer, `likely` where it is inferred.
-
-A finding is only made where it can be shown. *Invented* needs a question that is known and answers that were all kept;
-a name is offered for another one only where it is nearly the same; of an address nobody guesses which part is wrong.
-Where an error names no part of the call, the finding repeats the server's words and is marked as not `specific`.
-
-`replay report` shows findings in every format but `svg`. In `--format json` they stand in `explanations` of each call,
-in `findings` of each trajectory, and in `findings` of the document: `kind`, `scope`, `sentence`, `suggestion`, `calls`
-(the one it is about first), `certainty`, `specific`, `pointer` (a JSON pointer in the arguments) and `details`.
-"""
-
-
-def findings() -> str:
-    """Every kind of finding."""
-    parts = [FINDINGS]
-    titles = {"call": "One call", "trajectory": "A trajectory", "run": "A run"}
-    for scope, title in titles.items():
-        rows = [f"| `{kind}` | {sentence} |" for kind, (about, sentence) in KINDS.items() if about == scope]
-        parts += [f"## {title}\n", "| kind | what it says |\n| --- | --- |", *rows, ""]
-    return "\n".join(parts)
 
 
 RULES_INTRODUCTION = """# The rules

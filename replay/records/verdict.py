@@ -63,7 +63,7 @@ class SchemaViolation(Record):
 
 
 class Judgement(Record):
-    """An outcome and the rule that gave it: what classification says of an answer, or of a call before it is sent."""
+    """An outcome and the rule that gave it: what is said of one answer, or of a call before it is sent."""
 
     outcome: Outcome
     reason: Reason | None = None
