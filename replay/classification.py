@@ -30,7 +30,7 @@ from replay.runfile import Run, TrajectoryState
 from replay.runfile.checkpoint import ReadOnlyCheckpoint, RunCheckpoint
 
 _FLUSH_EVERY = 0.05
-"""Seconds that a verdict may wait to be committed; a call that can not be sent again does not wait."""
+"""Seconds that a verdict may wait to be committed; a call that cannot be sent again does not wait."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ async def classify_live(
     _check_template(fleet)
     facts = facts_of(fleet)
     policy = _policy(facts, options, fleet, live=True)
-    names = _survey(run, files, fleet, options, policy, progress)
+    names = _servers_to_start(run, files, fleet, options, policy, progress)
 
     def note(event: ServerEvent) -> None:
         if event.trajectory is None:
@@ -131,7 +131,7 @@ async def classify_live(
         registry = registry_of(servers, fleet.local_tools, tuple(fleet.servers), complete=True)
         rules = {name: spec.rules for name, spec in fleet.servers.items()}
         async with LiveBackend(interpreter, facts, options.allow_effects) as backend:
-            await _judge_all(run, files, ReplayContext(backend, registry, rules, policy), options, progress)
+            await _replay_all(run, files, ReplayContext(backend, registry, rules, policy), options, progress)
             progress.notes = [f"{trajectory}: {note}" for note, trajectory in backend.notes.items()]
         run.save_servers(interpreter.servers.values())
 
@@ -172,7 +172,7 @@ async def classify_stored(
         run.save_facts(facts)
     progress.total = sum(_count(file, options) for file in files)
     run.forget_verdicts([file.path for file in files])
-    await _judge_all(run, files, ReplayContext(backend, registry, rules, policy), options, progress)
+    await _replay_all(run, files, ReplayContext(backend, registry, rules, policy), options, progress)
 
 
 def _check_template(fleet: Fleet) -> None:
@@ -185,7 +185,7 @@ def _check_template(fleet: Fleet) -> None:
 def registry_of(
     servers: Mapping[str, Server], local_tools: tuple[str, ...], names: tuple[str, ...], *, complete: bool
 ) -> Registry:
-    """The tools that exist, as the ladder wants to know them."""
+    """The tools that exist, as the classification wants to know them."""
     return Registry(
         servers=dict(servers),
         unavailable={name: server.error for name, server in servers.items() if server.error is not None},
@@ -202,11 +202,11 @@ def _policy(facts: FleetFacts, options: Options, fleet: Fleet | None, *, live: b
         else {}
     )
     effects = {name: spec.effects for name, spec in fleet.servers.items()} if fleet else {}
-    chosen: list[Any] = [options.only, options.trials, sorted(options.allow_effects), options.rebinding]
-    return digest([facts.model_dump(mode="json"), rules, effects, chosen, live])
+    choices: list[Any] = [options.only, options.trials, sorted(options.allow_effects), options.rebinding]
+    return digest([facts.model_dump(mode="json"), rules, effects, choices, live])
 
 
-def _survey(
+def _servers_to_start(
     run: Run, files: Iterable[ResultsFile], fleet: Fleet, options: Options, policy: str, progress: Progress
 ) -> list[str]:
     """The servers that unfinished trajectories name, in the order of the fleet file; counts what there is to do."""
@@ -223,15 +223,15 @@ def _count(file: ResultsFile, options: Options) -> int:
     return sum(islice(file.call_counts, options.limit))
 
 
-async def _judge_all(
+async def _replay_all(
     run: Run, files: list[ResultsFile], context: ReplayContext, options: Options, progress: Progress
 ) -> None:
-    """Walk the trajectories, so many side by side as `options.jobs` says."""
-    work = _work(run, files, context.policy, options, progress)
+    """Replay the trajectories, so many side by side as `options.jobs` says."""
+    unfinished = _unfinished(run, files, context.policy, options, progress)
 
     async def worker() -> None:
-        for file, trajectory, state in work:
-            await _judge_one(run, file, trajectory, state, context, options, progress)
+        for file, trajectory, state in unfinished:
+            await _replay_one(run, file, trajectory, state, context, options, progress)
 
     async with anyio.create_task_group() as group:
         group.start_soon(_flush_often, run)
@@ -247,7 +247,7 @@ async def _flush_often(run: Run) -> None:
         run.flush()
 
 
-def _work(
+def _unfinished(
     run: Run, files: list[ResultsFile], policy: str, options: Options, progress: Progress
 ) -> Iterator[tuple[ResultsFile, Trajectory, TrajectoryState]]:
     for file in files:
@@ -261,7 +261,7 @@ def _work(
                 yield file, trajectory, state
 
 
-async def _judge_one(
+async def _replay_one(
     run: Run,
     file: ResultsFile,
     trajectory: Trajectory,
@@ -272,7 +272,7 @@ async def _judge_one(
 ) -> None:
     trajectory = with_fleet_names(trajectory, context.registry.servers)
     names = frozenset(servers_named(trajectory, context.registry.server_names))
-    ordinals = {call.position: place for place, call in enumerate(trajectory.calls())}
+    ordinals = {call.position: ordinal for ordinal, call in enumerate(trajectory.calls())}
     checkpoint = RunCheckpoint(run, state, ordinals, stored=options.offline)
     trials: list[list[CallResult]] = []
     for trial in range(max(1, options.trials)):

@@ -14,11 +14,11 @@ from replay.records import Answer, Drift, TextAnswer, ToolResult, TransportFault
 from replay.text import one_line
 from replay.volatile import is_noise, masked, same_but_volatile
 
-__all__ = ["Comparison", "compare", "volatile_pointers"]
+__all__ = ["AnswerComparison", "compare", "volatile_pointers"]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class AnswerComparison:
     """How far an answer moved.
 
     Args:
@@ -32,14 +32,14 @@ class Comparison:
 
 Differences: TypeAlias = Iterator[tuple[Drift, str]]
 
-SAME: Final = Comparison("same")
+SAME: Final = AnswerComparison("same")
 _SHOWN: Final = 60
 _LEAST_CUT: Final = 200
 """A recording that is shorter was hardly cut for length."""
 _KINDS: Final = {"result": "a result", "error": "a JSON-RPC error", "fault": "no answer", "text": "a text"}
 
 
-def compare(recorded: Answer, replayed: Answer) -> Comparison:
+def compare(recorded: Answer, replayed: Answer) -> AnswerComparison:
     """How a replayed answer differs from the recorded one.
 
     Members of JSON objects have no order; items of lists and lines of texts have. Where the recording kept only text,
@@ -48,11 +48,11 @@ def compare(recorded: Answer, replayed: Answer) -> Comparison:
     if isinstance(recorded, TextAnswer) or isinstance(replayed, TextAnswer):
         return _compare_texts(recorded, replayed)
     if recorded.kind != replayed.kind:
-        return Comparison("different", f"{_kind(recorded)} then, {_kind(replayed)} now")
+        return AnswerComparison("different", f"{_kind(recorded)} then, {_kind(replayed)} now")
     for name in ("is_error", "code", "fault"):
         then, now = getattr(recorded, name, None), getattr(replayed, name, None)
         if then != now:
-            return Comparison("different", f"{'isError' if name == 'is_error' else name}: {then} then, {now} now")
+            return AnswerComparison("different", f"{'isError' if name == 'is_error' else name}: {then} then, {now} now")
     if isinstance(recorded, TransportFault):
         return SAME
     return _first(_differences(_compared(recorded), _compared(replayed), ""))
@@ -80,18 +80,18 @@ def _kind(answer: Answer) -> str:
     return f"no answer ({answer.fault})" if isinstance(answer, TransportFault) else _KINDS[answer.kind]
 
 
-def _first(differences: Differences) -> Comparison:
-    volatile: Comparison | None = None
+def _first(differences: Differences) -> AnswerComparison:
+    volatile: AnswerComparison | None = None
     for drift, words in differences:
         if drift == "different":
-            return Comparison(drift, words)
-        volatile = volatile or Comparison(drift, words)
+            return AnswerComparison(drift, words)
+        volatile = volatile or AnswerComparison(drift, words)
     return volatile or SAME
 
 
-def _compare_texts(recorded: Answer, replayed: Answer) -> Comparison:
+def _compare_texts(recorded: Answer, replayed: Answer) -> AnswerComparison:
     if isinstance(replayed, TransportFault):
-        return Comparison("different", f"{_kind(recorded)} then, {_kind(replayed)} now")
+        return AnswerComparison("different", f"{_kind(recorded)} then, {_kind(replayed)} now")
     old, new = texts_of(recorded), texts_of(replayed)
     if len(old) == len(new) and len(old) > 1:
         pairs = ((_text_differences(then.strip(), now.strip(), f"/content/{n}/text"))
@@ -103,7 +103,7 @@ def _compare_texts(recorded: Answer, replayed: Answer) -> Comparison:
     return _compare_cut(then, now) or _first(_text_differences(then, now, ""))
 
 
-def _compare_cut(then: str, now: str) -> Comparison | None:
+def _compare_cut(then: str, now: str) -> AnswerComparison | None:
     """A recording that was cut, against as much of the replayed text; None where it was not cut."""
     kept, marker = uncut_text(then)
     if not marker:
@@ -113,7 +113,7 @@ def _compare_cut(then: str, now: str) -> Comparison | None:
         return None
     if marker and masked(now[-len(marker) :]) == masked(marker):
         return None
-    note = Comparison("same", f"the recording was cut after {len(kept)} characters; the same so far")
+    note = AnswerComparison("same", f"the recording was cut after {len(kept)} characters; the same so far")
     if now.startswith(kept):
         return note
     whole = kept.split("\n")[:-1]

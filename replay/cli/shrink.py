@@ -81,7 +81,7 @@ def shrink(
             fleet,
             logs=logs,
             allowed=frozenset(allow_effects),
-            most_replays=most_replays,
+            max_replays=most_replays,
             tell=lambda text: echo_err(redactor.text(f"note: {text}")),
         )
 

@@ -1,12 +1,13 @@
-"""Where answers come from: live servers, or what earlier runs stored."""
+"""Where answers come from, as the replayer sees it: live servers (`live_backend`), or what earlier runs stored
+(`stored_backend`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, NamedTuple, Protocol
 
-from replay.records import Answer, CallResult, Evidence, Trajectory
+from replay.records import Answer, Evidence, Trajectory
 
 
 class ToolRequest(NamedTuple):
@@ -46,22 +47,4 @@ class AnswerBackend(Protocol):
     """Makes a session for each trajectory."""
 
     def session(self, trajectory: Trajectory, servers: frozenset[str]) -> AbstractAsyncContextManager[BackendSession]:
-        """Args: the trajectory, and the servers of the fleet that it names."""
-
-
-class Checkpoint(Protocol):
-    """The memory of one trajectory's replay, which survives a crash."""
-
-    @property
-    def results(self) -> Mapping[str, CallResult]:
-        """Calls to shared servers that an earlier, interrupted replay finished: they are not sent again."""
-
-    @property
-    def in_flight(self) -> frozenset[str]:
-        """Calls with effects that had been sent when the replay was cut off: their fate is unknown."""
-
-    def before_send(self, position: str, *, effects: bool) -> None:
-        """Note that a call is about to be sent to a shared server."""
-
-    def keep(self, result: CallResult) -> None:
-        """Keep the verdict of a call to a shared server at once."""
+        """A session for a trajectory; `servers` are those of the fleet that it names."""

@@ -20,7 +20,7 @@ class Gaps:
     _in_workspace: list[str] = field(default_factory=list)
     _of_server: dict[str, list[str]] = field(default_factory=dict)
 
-    def mark(self, position: str, server: str | None) -> None:
+    def add(self, position: str, server: str | None) -> None:
         """Note that the call at `position` left a gap; `server` is None where it is not in the fleet."""
         if server is None:
             self._anywhere.append(position)
@@ -37,10 +37,10 @@ class Gaps:
         if not gaps:
             return None
         named = set(ancestors)
-        return sorted(gaps, key=lambda position: (position in named, place_of(position)))[-1]
+        return sorted(gaps, key=lambda position: (position in named, sort_key(position)))[-1]
 
 
-def place_of(position: str) -> tuple[int, int]:
+def sort_key(position: str) -> tuple[int, int]:
     """`s2c1` as (2, 1), to sort by; (0, 0) for a position of another form."""
     step, _, call = position[1:].partition("c")
     return (int(step), int(call)) if step.isdigit() and call.isdigit() else (0, 0)

@@ -15,7 +15,7 @@ _MISSING = (
     re.compile(r"error while loading shared libraries: (?P<name>[\w.+-]+)"),
     re.compile(r"[Ee]xecutable (?:file )?(?:`|'|\")?(?P<name>[\w.+-]+)(?:`|'|\")?:? (?:file )?not found"),
 )
-_MOST = 20_000
+_MAX_SEARCHED = 20_000
 """Characters that are looked at; such a message stands near the end or the beginning."""
 
 
@@ -24,7 +24,7 @@ def missing_program(answer: Answer) -> str | None:
     if isinstance(answer, TransportFault):
         return None
     text = "\n".join(texts_of(answer))
-    if len(text) > 2 * _MOST:
-        text = text[:_MOST] + "\n" + text[-_MOST:]
+    if len(text) > 2 * _MAX_SEARCHED:
+        text = text[:_MAX_SEARCHED] + "\n" + text[-_MAX_SEARCHED:]
     found = (pattern.search(text) for pattern in _MISSING)
     return next((match["name"] for match in found if match), None)

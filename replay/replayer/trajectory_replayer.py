@@ -1,4 +1,4 @@
-"""One trajectory, walked from its first step to its last."""
+"""One trajectory, replayed from its first step to its last."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ from replay.records import (
     Trajectory,
     TransportFault,
     Verdict,
+    qualified_name,
 )
-from replay.replayer.backend import BackendSession, Checkpoint, ToolRequest
+from replay.replayer.backend import BackendSession, ToolRequest
+from replay.replayer.checkpoint import Checkpoint
 from replay.replayer.gaps import Gaps
 from replay.replayer.keys import answer_key, next_state
 from replay.replayer.missing_dependency import missing_program
@@ -78,10 +80,10 @@ class TrajectoryReplayer:
         self._on_call: Callable[[], None] = lambda: None
 
     async def run(self, on_call: Callable[[], None] | None = None) -> list[CallResult]:
-        """Walk the steps in order, the calls of a step together; independent calls go on after a failure.
+        """Replay the steps in order, the calls of a step together; independent calls go on after a failure.
 
         Args:
-            on_call: told of each call that has its verdict.
+            on_call: called for each call that has its verdict.
         """
         self._on_call = on_call or (lambda: None)
         for step in self._trajectory.steps:
@@ -91,9 +93,9 @@ class TrajectoryReplayer:
                 async with anyio.create_task_group() as group:
                     for call in step.calls:
                         group.start_soon(self._replay_call, call)
-            self._close(step)
-        result = (self._results[call.position] for call in self._trajectory.calls())
-        return [one for one in result if self._wanted(name_of(one))]
+            self._end_step(step)
+        results = (self._results[call.position] for call in self._trajectory.calls())
+        return [result for result in results if self._wanted(name_of(result))]
 
     async def _replay_call(self, call: Call) -> None:
         kept = self._checkpoint.results.get(call.position)
@@ -103,26 +105,26 @@ class TrajectoryReplayer:
     async def _judge(self, call: Call) -> CallResult:
         target = self._classifier.target(call)
         recorded = self._classifier.recorded(call, target)
-        early = self._classifier.before_sending(call, recorded)
-        if early is not None:
-            return CallResult(call, verdict_unsent(early, recorded), target.server, target.tool)
+        decided = self._classifier.before_sending(call, recorded)
+        if decided is not None:
+            return CallResult(call, verdict_unsent(decided, recorded), target.server, target.tool)
         if target.server is None or target.digest is None:
             return self._unsent(call, target, recorded)
         if call.position in self._checkpoint.in_flight:
             return CallResult(call, _interrupted(recorded), target.server, target.tool)
         arguments, rebound = self._bound(call)
         request = self._request(call, target.server, target, arguments)
-        if not self._session.stateful(target.server) and not self._wanted(f"{target.server}/{target.tool}"):
+        if not self._session.stateful(target.server) and not self._wanted(qualified_name(target.server, target.tool)):
             return self._unsent(call, target, recorded)
         if not self._session.may_send(target.server, target.tool):
-            return _marked(self._unsent(call, target, recorded), "withheld")
+            return _with_finding(self._unsent(call, target, recorded), "withheld")
         return await self._send(call, target, request, recorded, rebound)
 
     def _request(self, call: Call, server: str, target: CallTarget, arguments: dict[str, Any]) -> ToolRequest:
         state = None
         if self._session.stateful(server):
             state = self._state
-            self._sent[call.position] = (f"{server}/{target.tool}", arguments)
+            self._sent[call.position] = (qualified_name(server, target.tool), arguments)
         return ToolRequest(
             server, target.tool, arguments, answer_key(target.digest or "", target.tool, arguments, state)
         )
@@ -144,8 +146,8 @@ class TrajectoryReplayer:
         if answer is None:
             return self._unsent(call, target, recorded)
         seconds = round(time.monotonic() - started, 6)
-        findings = replace(self._compared(call, target, answer, rebound), recorded=recorded, seconds=seconds)
-        verdict = verdict_of_answer(findings)
+        inputs = replace(self._compared(call, target, answer, rebound), recorded=recorded, seconds=seconds)
+        verdict = verdict_of_answer(inputs)
         result = CallResult(call, verdict, request.server, request.tool, request.key, answer)
         result = self._with_cause(result)
         if shared:
@@ -163,7 +165,7 @@ class TrajectoryReplayer:
             replayed=replayed,
             comparison=compare(call.answer, answer) if call.answer is not None else None,
             gap=self._gaps.before(target.server or "", self._graph.ancestors(call.position)),
-            machine_lacks=missing_program(answer) if call.answer and not missing_program(call.answer) else None,
+            missing_dependency=missing_program(answer) if call.answer and not missing_program(call.answer) else None,
             rebound=rebound,
         )
 
@@ -177,7 +179,7 @@ class TrajectoryReplayer:
         arguments, rebound = rebind(call, self.edges, self._recorded, self._answers)
         return arguments, tuple(rebound)
 
-    def _close(self, step: Step) -> None:
+    def _end_step(self, step: Step) -> None:
         """End a step: what its calls left behind for the later ones."""
         for call in step.calls:
             result = self._with_cause(self._results[call.position])
@@ -187,12 +189,12 @@ class TrajectoryReplayer:
             if result.verdict.outcome is Outcome.SUCCESS:
                 self._classifier.remember(call)
             if self._leaves_gap(result):
-                self._gaps.mark(call.position, result.server if self._classifier.in_fleet(result.server) else None)
-        asked = (self._sent[call.position] for call in step.calls if call.position in self._sent)
-        self._state = next_state(self._state, asked)
+                self._gaps.add(call.position, result.server if self._classifier.in_fleet(result.server) else None)
+        sent = (self._sent[call.position] for call in step.calls if call.position in self._sent)
+        self._state = next_state(self._state, sent)
 
     def _leaves_gap(self, result: CallResult) -> bool:
-        """Whether the call happened when it was recorded, may have changed something, and did not happen now alike."""
+        """Whether the call may have changed something when it was recorded, and did not happen alike when replayed."""
         verdict = result.verdict
         if self._classifier.is_read_only(result.server, result.tool):
             return False
@@ -218,10 +220,10 @@ class TrajectoryReplayer:
 
 def name_of(result: CallResult) -> str:
     """`server/tool`, or the name as written where no server is known."""
-    return f"{result.server}/{result.tool}" if result.server else result.call.name or ""
+    return qualified_name(result.server, result.tool) if result.server else result.call.name or ""
 
 
-def _marked(result: CallResult, finding: str) -> CallResult:
+def _with_finding(result: CallResult, finding: str) -> CallResult:
     verdict = result.verdict
     return replace(result, verdict=verdict.model_copy(update={"findings": (*verdict.findings, finding)}))
 

@@ -11,7 +11,7 @@ from replay.records import CallResult
 
 
 def merge_trials(trials: Sequence[Sequence[CallResult]]) -> list[CallResult]:
-    """The first trial's verdicts, each with how often each class came, and what moved from trial to trial.
+    """The first trial's verdicts, each with how often each outcome came, and what moved from trial to trial.
 
     Args:
         trials: one list a trial, each with the same calls in the same order.
@@ -24,12 +24,12 @@ def _merge(calls: Sequence[CallResult]) -> CallResult:
     sent = [call for call in calls if call.answer is not None]
     if len(sent) < 2:
         return first
-    classes = Counter(str(call.verdict.replayed or call.verdict.outcome) for call in sent)
+    outcomes = Counter(str(call.verdict.replayed or call.verdict.outcome) for call in sent)
     volatile = volatile_pointers([call.answer for call in sent if call.answer is not None])
-    flaky = ("flaky",) if len(classes) > 1 else ()
+    flaky = ("flaky",) if len(outcomes) > 1 else ()
     verdict = first.verdict.model_copy(
         update={
-            "trials": dict(classes.most_common()),
+            "trials": dict(outcomes.most_common()),
             "volatile": volatile,
             "findings": (*first.verdict.findings, *flaky),
         }

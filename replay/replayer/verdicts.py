@@ -1,11 +1,11 @@
-"""One verdict out of what the rungs of the ladder said."""
+"""One verdict out of what the stages of the classification found."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from replay.drift import Comparison
+from replay.drift import AnswerComparison
 from replay.records import FAILURES, Divergence, Judgement, Outcome, Reason, Rebinding, Verdict
 
 HARMLESS = frozenset({"answer.exists-already"})
@@ -19,34 +19,34 @@ class VerdictInputs:
     recorded: Judgement | None = None
     """Of the recorded answer."""
     replayed: Judgement | None = None
-    """Of the answer that came now."""
-    comparison: Comparison | None = None
+    """Of the answer that came when it was replayed."""
+    comparison: AnswerComparison | None = None
     gap: str | None = None
     """The state gap that the call stands behind."""
-    machine_lacks: str | None = None
+    missing_dependency: str | None = None
     """A program or module that the new answer says is not on this machine."""
     rebound: tuple[Rebinding, ...] = ()
     seconds: float | None = None
 
 
 def verdict_unsent(judgement: Judgement, recorded: Judgement | None) -> Verdict:
-    """The verdict of a call that was not sent: an earlier rung decided it, or it was kept back."""
+    """The verdict of a call that was not sent: an earlier stage decided it, or it was kept back."""
     return _verdict(judgement, VerdictInputs(recorded=recorded))
 
 
-def verdict_of_answer(findings: VerdictInputs) -> Verdict:
+def verdict_of_answer(inputs: VerdictInputs) -> Verdict:
     """The verdict of a call that was re-issued: its new answer decides, unless a state gap tainted the replay."""
-    replayed, recorded = findings.replayed, findings.recorded
+    replayed, recorded = inputs.replayed, inputs.recorded
     if replayed is None:
         raise ValueError("a call that was re-issued has a judgement of its answer")
     if not _disagree(recorded, replayed):
-        different = findings.comparison is not None and findings.comparison.drift == "different"
-        return _verdict(replayed, findings, gap=findings.gap if different else None)
-    if findings.gap is not None:
-        return _tainted(findings, findings.gap, replayed)
-    if recorded is not None and findings.machine_lacks is not None:
-        return _on_another_machine(findings, recorded, findings.machine_lacks)
-    return _verdict(replayed, findings, divergence=_divergence(findings))
+        different = inputs.comparison is not None and inputs.comparison.drift == "different"
+        return _verdict(replayed, inputs, gap=inputs.gap if different else None)
+    if inputs.gap is not None:
+        return _tainted(inputs, inputs.gap, replayed)
+    if recorded is not None and inputs.missing_dependency is not None:
+        return _on_another_machine(inputs, recorded, inputs.missing_dependency)
+    return _verdict(replayed, inputs, divergence=_divergence(inputs))
 
 
 def _disagree(recorded: Judgement | None, replayed: Judgement) -> bool:
@@ -55,9 +55,9 @@ def _disagree(recorded: Judgement | None, replayed: Judgement) -> bool:
     return recorded.outcome != replayed.outcome
 
 
-def _tainted(findings: VerdictInputs, gap: str, replayed: Judgement) -> Verdict:
-    recorded = findings.recorded
-    now = (
+def _tainted(inputs: VerdictInputs, gap: str, replayed: Judgement) -> Verdict:
+    recorded = inputs.recorded
+    replay = (
         f"Replayed it is {replayed.outcome} ({replayed.message.rstrip('.')}), but {gap} before it could not be replayed"
     )
     if recorded is None:
@@ -67,32 +67,32 @@ def _tainted(findings: VerdictInputs, gap: str, replayed: Judgement) -> Verdict:
                 "reason": Reason.STATE_GAP,
                 "rule": "replay.state-gap",
                 "certainty": "certain",
-                "message": f"{now} and may have made what this call needs.",
+                "message": f"{replay} and may have made what this call needs.",
             }
         )
     else:
         judgement = recorded.model_copy(
             update={
                 "reason": recorded.reason or Reason.STATE_GAP,
-                "message": f"{recorded.message} [state-gap: judged by the recorded answer. {now}.]",
+                "message": f"{recorded.message} [state-gap: judged by the recorded answer. {replay}.]",
             }
         )
-    return _verdict(judgement, findings, gap=gap, divergence="state-gap" if recorded else None)
+    return _verdict(judgement, inputs, gap=gap, divergence="state-gap" if recorded else None)
 
 
-def _on_another_machine(findings: VerdictInputs, recorded: Judgement, lacks: str) -> Verdict:
+def _on_another_machine(inputs: VerdictInputs, recorded: Judgement, missing: str) -> Verdict:
     judgement = recorded.model_copy(
         update={
-            "message": f"{recorded.message} [judged by the recorded answer: this machine lacks {lacks}, "
+            "message": f"{recorded.message} [judged by the recorded answer: this machine lacks {missing}, "
             "which the one that was recorded on had.]"
         }
     )
-    return _verdict(judgement, findings, divergence="environment")
+    return _verdict(judgement, inputs, divergence="environment")
 
 
-def _divergence(findings: VerdictInputs) -> Divergence | None:
+def _divergence(inputs: VerdictInputs) -> Divergence | None:
     """Why an untainted replay disagrees with the recording, as far as the answers tell."""
-    recorded, replayed, comparison = findings.recorded, findings.replayed, findings.comparison
+    recorded, replayed, comparison = inputs.recorded, inputs.replayed, inputs.comparison
     if recorded is None or replayed is None or recorded.outcome == replayed.outcome:
         return None
     if Outcome.INCONCLUSIVE in (recorded.outcome, replayed.outcome):
@@ -100,8 +100,8 @@ def _divergence(findings: VerdictInputs) -> Divergence | None:
     return "volatile" if comparison and comparison.drift == "volatile" else "server-version"
 
 
-def _verdict(judgement: Judgement, findings: VerdictInputs, **fields: Any) -> Verdict:
-    recorded, replayed, comparison = findings.recorded, findings.replayed, findings.comparison
+def _verdict(judgement: Judgement, inputs: VerdictInputs, **fields: Any) -> Verdict:
+    recorded, replayed, comparison = inputs.recorded, inputs.replayed, inputs.comparison
     known: dict[str, Any] = {
         "recorded": recorded.outcome if recorded else None,
         "recorded_rule": recorded.rule if recorded else None,
@@ -109,7 +109,7 @@ def _verdict(judgement: Judgement, findings: VerdictInputs, **fields: Any) -> Ve
         "replayed_rule": replayed.rule if replayed else None,
         "drift": comparison.drift if comparison else None,
         "difference": comparison.difference if comparison else None,
-        "rebound": findings.rebound,
-        "seconds": findings.seconds,
+        "rebound": inputs.rebound,
+        "seconds": inputs.seconds,
     }
     return Verdict(**{**dict(judgement), **known, **fields})

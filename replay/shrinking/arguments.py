@@ -9,10 +9,10 @@ from typing import Any, Final
 from replay.dag.pointers import join, parts
 from replay.records import Call, JsonObject, Tool, Trajectory
 
-_LONG: Final = 40
-_KEPT: Final = 8
+_MIN_LONG_TEXT: Final = 40
+_MIN_KEPT: Final = 8
 """Characters of a long text that are tried first."""
-_ROUNDS: Final = 3
+_MAX_ROUNDS: Final = 3
 
 
 def shorter(call: Call, tool: Tool | None, bound: frozenset[str]) -> Iterator[JsonObject]:
@@ -63,7 +63,7 @@ def with_arguments(trajectory: Trajectory, position: str, arguments: JsonObject)
 
 def _long_values(value: Any, pointer: str = "") -> Iterator[tuple[str, Any]]:
     """Long texts and lists of several items, the outermost first."""
-    if isinstance(value, str) and len(value) > _LONG:
+    if isinstance(value, str) and len(value) > _MIN_LONG_TEXT:
         yield pointer, value
     elif isinstance(value, list):
         if len(value) > 1:
@@ -77,8 +77,8 @@ def _long_values(value: Any, pointer: str = "") -> Iterator[tuple[str, Any]]:
 
 def _less(value: Any) -> Iterator[Any]:
     """The beginning of a text or a list: very little of it, then ever more."""
-    size = _KEPT if isinstance(value, str) else 1
-    for _ in range(_ROUNDS):
+    size = _MIN_KEPT if isinstance(value, str) else 1
+    for _ in range(_MAX_ROUNDS):
         if size < len(value):
             yield value[:size]
         size *= 8 if isinstance(value, str) else 4

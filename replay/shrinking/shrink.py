@@ -18,7 +18,7 @@ from replay.shrinking.arguments import bound_pointers, shorter, with_arguments
 from replay.shrinking.reduce import Reduction
 from replay.shrinking.trial import Failure, Trials, part_of
 
-MOST_REPLAYS = 58
+MAX_REPLAYS = 58
 _RESERVED = 3
 """Replays that are kept back: the first, and those of what is written."""
 
@@ -46,7 +46,7 @@ async def shrink(
     *,
     logs: Path,
     allowed: frozenset[str] = frozenset(),
-    most_replays: int = MOST_REPLAYS,
+    max_replays: int = MAX_REPLAYS,
     tell: Callable[[str], None] = lambda text: None,
 ) -> Shrunk:
     """Find the fewest calls, and then the shortest arguments, with which a call still fails in the same way.
@@ -57,8 +57,8 @@ async def shrink(
         fleet: the servers.
         logs: directory for the servers' stderr.
         allowed: servers whose effects the user allowed.
-        most_replays: after which the smallest so far stands.
-        tell: is told how it goes on.
+        max_replays: after which the smallest so far stands.
+        tell: takes a line about each replay.
 
     Raises:
         UsageError: the call does not fail when it is replayed.
@@ -73,7 +73,7 @@ async def shrink(
         first, result = await trials.failure(whole, position)
         _check(first, result, position)
         tell(f"{position} fails: {result.verdict.message}")
-        search = _Search(trials, whole, position, first, most_replays - _RESERVED, tell)
+        search = _Search(trials, whole, position, first, max_replays - _RESERVED, tell)
         small = await search.shorten(await search.fewest())
         return await _finish(trials, small, first, whole, position, fleet, dict(interpreter.servers))
 
@@ -96,12 +96,12 @@ class _Search:
     async def fewest(self) -> Trajectory:
         """The calls that the failure needs: the ancestors in the graph first, then delta debugging."""
         earlier = [call.position for call in self._whole.calls() if call.position != self._position]
-        ancestors = [one for one in Graph(self._whole).ancestors(self._position) if one in set(earlier)]
+        ancestors = [position for position in Graph(self._whole).ancestors(self._position) if position in set(earlier)]
 
         async def fails(positions: Sequence[str]) -> bool:
             same = await self._fails(part_of(self._whole, [*positions, self._position]))
-            told = "the same" if same else "not so"
-            self._tell(f"replay {self._trials.count}: {counted(len(positions) + 1, 'call')}, {told}")
+            result = "the same" if same else "not so"
+            self._tell(f"replay {self._trials.count}: {counted(len(positions) + 1, 'call')}, {result}")
             return same
 
         reduction: Reduction[str] = Reduction(fails, self._left)

@@ -14,12 +14,12 @@ from replay.replayer import LiveBackend, TrajectoryReplayer
 from replay.volatile import masked
 
 _QUOTED: Final = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|`[^`\n]*`")
-_SHORTEST_VALUE: Final = 3
-_LONGEST: Final = 300
+_MIN_VALUE_LENGTH: Final = 3
+_MAX_LENGTH: Final = 300
 
 
 class Failure(NamedTuple):
-    """What must stay the same: class, rule, and the words of the error without names, values and numbers."""
+    """What must stay the same: outcome, rule, and the words of the error without names, values and numbers."""
 
     outcome: Outcome
     rule: str
@@ -37,7 +37,7 @@ class Trials:
 
     def __init__(self, interpreter: Interpreter, facts: FleetFacts, allowed: frozenset[str]) -> None:
         fleet: Fleet = interpreter.fleet
-        self._theatre = LiveBackend(interpreter, facts, allowed)
+        self._backend = LiveBackend(interpreter, facts, allowed)
         self.registry: Registry = registry_of(
             interpreter.servers, fleet.local_tools, tuple(fleet.servers), complete=True
         )
@@ -45,14 +45,14 @@ class Trials:
         self.count = 0
 
     async def failure(self, trajectory: Trajectory, position: str) -> tuple[Failure, CallResult]:
-        """Replay a trajectory, and tell how one of its calls came out."""
+        """Replay a trajectory; gives how one of its calls came out."""
         self.count += 1
-        async with self._theatre.session(trajectory, self.servers(trajectory)) as session:
+        async with self._backend.session(trajectory, self.servers(trajectory)) as session:
             replayer = TrajectoryReplayer(
                 trajectory, session, registry=self.registry, rules=self._rules, checkpoint=_NoCheckpoint()
             )
-            result = {one.call.position: one for one in await replayer.run()}
-        found = result[position]
+            results = {result.call.position: result for result in await replayer.run()}
+        found = results[position]
         words = "\n".join(texts_of(found.answer)) if found.answer is not None else found.verdict.message
         verdict = found.verdict
         return Failure(verdict.outcome, verdict.rule, bare_words(words, found.call)), found
@@ -93,11 +93,11 @@ def bare_words(text: str, call: Call) -> str:
     for value in sorted(_strings(call.arguments or {}), key=len, reverse=True):
         text = text.replace(value, " ")
     text = re.sub(r"\d+", "#", masked(_QUOTED.sub(" ", text)))
-    return " ".join(text.split())[:_LONGEST]
+    return " ".join(text.split())[:_MAX_LENGTH]
 
 
 def _strings(value: object) -> list[str]:
     if isinstance(value, str):
-        return [value] if len(value) >= _SHORTEST_VALUE else []
+        return [value] if len(value) >= _MIN_VALUE_LENGTH else []
     members = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return [text for member in members for text in _strings(member)]

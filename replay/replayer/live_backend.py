@@ -1,8 +1,8 @@
-"""The two stages: live servers in a sandbox, and stored answers."""
+"""Answers of live servers, in a sandbox."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from types import TracebackType
 from typing import Self
@@ -26,7 +26,7 @@ class LiveBackend:
         self.notes: dict[str, str] = {}
         """What is odd about workspaces, and the first trajectory that found it so."""
         self._stack = AsyncExitStack()
-        self._common: Sandbox | None = None
+        self._shared: Sandbox | None = None
         self._tools = {(name, tool.name): tool for name, server in interpreter.servers.items() for tool in server.tools}
 
     def tool(self, server: str, tool: str) -> Tool | None:
@@ -39,7 +39,7 @@ class LiveBackend:
         return record is not None and self._interpreter.may_issue(server, record, self._allowed)
 
     async def __aenter__(self) -> Self:
-        self._common = await self._stack.enter_async_context(self._interpreter.sandbox("shared-servers"))
+        self._shared = await self._stack.enter_async_context(self._interpreter.sandbox("shared-servers"))
         return self
 
     async def __aexit__(
@@ -51,8 +51,8 @@ class LiveBackend:
     async def session(self, trajectory: Trajectory, servers: frozenset[str]) -> AsyncIterator[BackendSession]:
         """A sandbox for the trajectory: one of its own where a server that it names has state."""
         own = sorted(name for name in servers if name in self.facts.servers and self.facts.servers[name].stateful)
-        if not own and self._common is not None:
-            yield _LiveSession(self, self._common, trajectory.id)
+        if not own and self._shared is not None:
+            yield _LiveSession(self, self._shared, trajectory.id)
             return
         async with self._interpreter.sandbox(trajectory.id, names=own) as sandbox:
             if sandbox.note is not None:
@@ -81,43 +81,3 @@ class _LiveSession:
 
     async def send(self, request: ToolRequest) -> Answer | None:
         return await self._sandbox.call(request.server, request.tool, request.arguments)
-
-
-class StoredBackend:
-    """Replays on stored answers; starts no server.
-
-    Args:
-        answers: looks a stored answer up by its key.
-        facts: of the fleet that gave the answers.
-    """
-
-    def __init__(self, answers: Callable[[str], Answer | None] | Mapping[str, Answer], facts: FleetFacts) -> None:
-        self._lookup = answers.get if isinstance(answers, Mapping) else answers
-        self._facts = facts
-
-    @asynccontextmanager
-    async def session(self, trajectory: Trajectory, servers: frozenset[str]) -> AsyncIterator[BackendSession]:
-        """The stored answers of the trajectory's calls."""
-        yield _StoredSession(self._lookup, self._facts, trajectory.id)
-
-
-class _StoredSession:
-    evidence: Evidence = "stored"
-
-    def __init__(self, lookup: Callable[[str], Answer | None], facts: FleetFacts, task: str) -> None:
-        self._lookup, self._facts = lookup, facts
-        self.state = facts.state_of(task)
-        self.workspace_servers = facts.workspace_servers
-
-    def stateful(self, server: str) -> bool:
-        facts = self._facts.servers.get(server)
-        return facts is not None and facts.stateful
-
-    def may_send(self, server: str, tool: str) -> bool:
-        return True
-
-    def has_effects(self, server: str, tool: str) -> bool:
-        return False
-
-    async def send(self, request: ToolRequest) -> Answer | None:
-        return self._lookup(request.key)
