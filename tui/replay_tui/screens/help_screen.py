@@ -10,7 +10,7 @@ from textual.screen import ModalScreen
 
 from replay_tui.pages.writer import Row, Writer
 from replay_tui.rendering import plain
-from replay_tui.screens.base import RunScreen
+from replay_tui.screens.run_screen import RunScreen
 from replay_tui.theme import LETTERS, WORDS, Palette
 from replay_tui.widgets.text_page import TextPage
 
