@@ -25,7 +25,7 @@ NONE: Final = "none"
 """Stands for the absence of a value: `drift:none`."""
 
 KEYS: Final[Mapping[str, str]] = {
-    "outcome": "class of the call; `failed` for the four that are failures",
+    "outcome": "outcome of the call; `failed` for the four that are failures",
     "reason": "why a call is inconclusive",
     "server": "server it was sent to",
     "tool": "tool, or server/tool",
@@ -35,7 +35,7 @@ KEYS: Final[Mapping[str, str]] = {
     "rule": "rule that decided",
     "evidence": "what the rule went by",
     "certainty": "how sure it is",
-    "drift": "answer now against answer then",
+    "drift": "replayed answer against the recorded one",
     "caused": "yes: failed because an earlier call did",
 }
 """Each key, and what it is about."""
@@ -53,7 +53,18 @@ _NULLABLE: Final = frozenset({"server", "tool", "reason", "drift"})
 _SINGLES: Final = frozenset({"", "task", "trajectory"})
 """Keys that tell apart calls of one kind; no key is for words."""
 _TOKEN: Final = re.compile(r'(?P<not>-)?(?:(?P<key>[a-zA-Z_]+):)?(?P<value>(?:"[^"]*"?|[^\s"])*)')
-_WORD: Final = re.compile(r"\w+")
+_TRAJECTORIES: Final = (
+    "SELECT id FROM trajectories WHERE lower(name) GLOB ? OR instr(lower(name), ?) "
+    "AND NOT EXISTS (SELECT 1 FROM trajectories WHERE lower(name) GLOB ?)"
+)
+"""Those whose id is written exactly so, or as the pattern says; else those that hold it anywhere."""
+_BEGINS_A_WORD: Final = (
+    "lower(' ' || ifnull(server, '') || ' ' || ifnull(tool, '') || ' ' || ifnull(arguments, '') || ' ' || message) "
+    "GLOB '*[^a-z0-9\u0080-\U0010ffff]' || ? || '*'"
+)
+"""What the full-text search finds, in a run file that was made without it."""
+_WORD: Final = re.compile(r"(?:[^\W_]|[\u0300-\u036f])+")
+"""A word as the full-text search parts them: letters and digits, with the accents on them; `_` ends one."""
 
 
 @dataclass(frozen=True)
@@ -151,16 +162,15 @@ class Filter:
             inner = f"SELECT id FROM trajectories WHERE ifnull(task_type, '') IN ({marks})"  # noqa: S608
             return f"{trajectory} {negation}IN ({inner})", term.values
         if term.key == "trajectory":
-            inner = "SELECT id FROM trajectories WHERE lower(name) GLOB ?"
-            return f"{trajectory} {negation}IN ({inner})", (_glob(term.written),)
+            inner = " UNION ".join([_TRAJECTORIES] * len(term.values))
+            values = tuple(part for value in term.values for part in (_glob(value), value, _glob(value)))
+            return f"{trajectory} {negation}IN ({inner})", values
         if self.full_text:
             query = " AND ".join(f'"{word}"*' for word in _WORD.findall(term.written))
             return f"{call} {negation}IN (SELECT rowid FROM words WHERE words MATCH ?)", (query,)  # noqa: S608
-        inner = (
-            "SELECT id FROM calls WHERE instr(lower(ifnull(server, '') || ' ' || ifnull(tool, '') || ' ' || "
-            "ifnull(arguments, '') || ' ' || message), ?)"
-        )
-        return f"{call} {negation}IN ({inner})", (term.written.lower(),)
+        words = tuple(word.lower() for word in _WORD.findall(term.written))
+        inner = f"SELECT id FROM calls WHERE {' AND '.join([_BEGINS_A_WORD] * len(words))}"  # noqa: S608
+        return f"{call} {negation}IN ({inner})", words
 
 
 def parse(text: str, vocabulary: Vocabulary) -> Filter:
@@ -233,7 +243,7 @@ def _term(part: re.Match[str], vocabulary: Vocabulary) -> Term | None:
     if not values:
         raise UsageError(f"{key}: needs a value{_such_as(vocabulary.values(key))}")
     if key == "trajectory":
-        return Term(key, written.strip('"'), negated)
+        return Term(key, written, negated, tuple(value.lower() for value in values))
     found = dict.fromkeys(stored for value in values for stored in _resolve(key, value, vocabulary))
     return Term(key, written, negated, tuple(found))
 
@@ -270,19 +280,16 @@ def _resolve_choice(key: str, value: str) -> list[object]:
     wanted = value.lower().replace("-", "_") if key == "outcome" else value.lower()
     if key == "outcome" and wanted == "failed":
         return [str(outcome) for outcome in FAILURES]
-    if key == "caused":
-        if wanted in {"yes", "no"}:
-            return [int(wanted == "yes")]
-    elif wanted == NONE and NONE in _CHOICES[key]:
+    if wanted == NONE and NONE in _CHOICES[key]:
         return [""]
-    found: list[object] = [name for name in _CHOICES[key] if fnmatchcase(name, wanted) and name not in {NONE, "failed"}]
+    found: list[object] = [name for name in _CHOICES[key] if _fits(name, wanted) and name not in {NONE, "failed"}]
     if not found:
         raise UsageError(_unknown(key, value, _CHOICES[key]))
-    return found
+    return [int(name == "yes") for name in found] if key == "caused" else found
 
 
 def _fits(name: str, wanted: str) -> bool:
-    return name == wanted or fnmatchcase(name, wanted)
+    return name == wanted or fnmatchcase(name, wanted.replace("[", "[[]"))
 
 
 def _condition(term: Term, prefix: str) -> tuple[str, tuple[object, ...]]:
@@ -309,9 +316,8 @@ def _all(conditions: Iterable[tuple[str, tuple[object, ...]]]) -> tuple[str, tup
     return " AND ".join(f"({part})" for part, _ in parts), tuple(value for _, values in parts for value in values)
 
 
-def _glob(written: str) -> str:
-    pattern = written.lower().replace("[", "[[]")
-    return pattern if "*" in pattern or "?" in pattern else f"*{pattern}*"
+def _glob(value: object) -> str:
+    return str(value).replace("[", "[[]")
 
 
 def _unknown(what: str, value: str, known: Iterable[str]) -> str:
