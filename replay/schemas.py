@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from replay.interpreter import Fleet
 from replay.records.alignment import AlignmentDocument
 from replay.records.files import CassetteAnswer, CassetteHeader, RunDocument, TrajectoryFile
-from replay.reports.documents import DiffDocument, ReportDocument, ShownFile, ShownTrajectory
+from replay.reports.json_documents import DiffDocument, ReportDocument, ShownFile, ShownTrajectory
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 

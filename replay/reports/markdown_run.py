@@ -9,15 +9,15 @@ from replay.diagnosis.phrasing import counted
 from replay.records import Outcome
 from replay.records.summary import ModelSummary, RootCause
 from replay.reports.markdown_call import finding_lines
-from replay.reports.md import code, prose, table
-from replay.reports.scope import Scope
-from replay.reports.words import WORDS
+from replay.reports.markdown_syntax import code, prose, table
+from replay.reports.outcome_labels import OUTCOME_LABELS
+from replay.reports.report_scope import ReportScope
 from replay.runfile import summarize
 
-_MOST_CAUSES = 10
+_MAX_CAUSES = 10
 
 
-def run_report(scope: Scope) -> str:
+def run_report(scope: ReportScope) -> str:
     """The table of the models, what was found, what went wrong most, root causes, servers."""
     models = scope.models()
     sections = [
@@ -52,7 +52,7 @@ def _models(models: tuple[ModelSummary, ...]) -> str:
         ]
         for model in models
     ]
-    header = ["model", "trajectories", "calls", *(WORDS[outcome] for outcome in judged), "inconclusive"]
+    header = ["model", "trajectories", "calls", *(OUTCOME_LABELS[outcome] for outcome in judged), "inconclusive"]
     return table(header, lines, frozenset(range(1, len(header))))
 
 
@@ -60,18 +60,18 @@ def _share(count: int, of: int) -> str:
     return f"{count} ({100 * count / of:.1f} %)" if of else str(count)
 
 
-def _findings(scope: Scope) -> Iterator[str]:
+def _findings(scope: ReportScope) -> Iterator[str]:
     findings = scope.findings(_diagnosed(scope))
     if findings:
         yield f"## What it shows\n\n{finding_lines(findings)}"
 
 
-def _diagnosed(scope: Scope) -> Iterable[Diagnosed]:
+def _diagnosed(scope: ReportScope) -> Iterable[Diagnosed]:
     for diagnosis in scope.diagnoses():
         yield from diagnosis.compact()
 
 
-def _failures(scope: Scope) -> Iterator[str]:
+def _failures(scope: ReportScope) -> Iterator[str]:
     if not scope.whole:
         return
     groups = summarize(scope.run).failures
@@ -79,7 +79,7 @@ def _failures(scope: Scope) -> Iterator[str]:
         lines = [
             [
                 str(group.calls),
-                prose(WORDS[group.outcome]),
+                prose(OUTCOME_LABELS[group.outcome]),
                 code(f"{group.server}/{group.tool}" if group.server else group.tool or "?", 80),
                 code(f"{group.example_trajectory}:{group.example_call}", 120),
                 prose(group.example_message, 160),
@@ -90,22 +90,22 @@ def _failures(scope: Scope) -> Iterator[str]:
         yield f"## What went wrong most\n\n{table(header, lines, frozenset({0}))}"
 
 
-def _causes(scope: Scope) -> Iterator[str]:
-    causes: tuple[RootCause, ...] = summarize(scope.run, most=_MOST_CAUSES).root_causes if scope.whole else ()
+def _causes(scope: ReportScope) -> Iterator[str]:
+    causes: tuple[RootCause, ...] = summarize(scope.run, most=_MAX_CAUSES).root_causes if scope.whole else ()
     if causes:
         lines = [
             [
                 code(f"{cause.trajectory}:{cause.call}", 120),
                 code(cause.tool, 80),
-                prose(WORDS[cause.outcome]),
-                prose(", ".join(f"{count} {WORDS[outcome]}" for outcome, count in cause.followed.items())),
+                prose(OUTCOME_LABELS[cause.outcome]),
+                prose(", ".join(f"{count} {OUTCOME_LABELS[outcome]}" for outcome, count in cause.followed.items())),
             ]
             for cause in causes
         ]
         yield f"## Root causes\n\n{table(['call', 'tool', 'outcome', 'what followed'], lines)}"
 
 
-def _servers(scope: Scope) -> Iterator[str]:
+def _servers(scope: ReportScope) -> Iterator[str]:
     servers = scope.run.servers().values()
     if servers:
         lines = [

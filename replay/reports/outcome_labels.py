@@ -6,7 +6,7 @@ from typing import Final
 
 from replay.records import Outcome
 
-WORDS: Final = {
+OUTCOME_LABELS: Final = {
     Outcome.ILLEGAL_FORMAT: "illegal format",
     Outcome.UNKNOWN_TOOL: "unknown tool",
     Outcome.INVALID_ARGUMENTS: "invalid arguments",

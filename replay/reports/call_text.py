@@ -9,7 +9,7 @@ from replay.diagnosis import TrajectoryContext
 from replay.records import Answer, Outcome, RpcError, TextAnswer, ToolResult, TransportFault, blocks_of
 from replay.records.files import CallRow
 from replay.redaction import Redactor
-from replay.reports.words import WORDS
+from replay.reports.outcome_labels import OUTCOME_LABELS
 
 EVIDENCE: Final = {
     "format": "the form of the call",
@@ -27,12 +27,12 @@ def clean(text: str) -> str:
     return _REDACTOR.text(text)
 
 
-def outcome_words(row: CallRow) -> str:
+def outcome_label(row: CallRow) -> str:
     """`not found`, `inconclusive (timeout)`."""
     return (
-        f"{WORDS[row.outcome]} ({row.reason})"
+        f"{OUTCOME_LABELS[row.outcome]} ({row.reason})"
         if row.reason and row.outcome is Outcome.INCONCLUSIVE
-        else WORDS[row.outcome]
+        else OUTCOME_LABELS[row.outcome]
     )
 
 
@@ -50,9 +50,9 @@ def answer_text(answer: Answer | None) -> str:
             return _result_text(answer)
 
 
-def call_text(case: TrajectoryContext, position: str) -> str:
+def call_text(context: TrajectoryContext, position: str) -> str:
     """The call as JSON, or as the model wrote it where it was no call."""
-    call = case.calls[position]
+    call = context.calls[position]
     if call.arguments is None and call.raw is not None:
         return call.raw if call.name is None else f"{call.name}\n{call.raw}"
     return dumped({"name": call.name, "arguments": call.arguments})

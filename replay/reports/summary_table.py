@@ -8,7 +8,7 @@ from rich.cells import cell_len
 
 from replay.records import Outcome
 from replay.records.summary import FailureGroup, RootCause, RunSummary
-from replay.reports.words import WORDS
+from replay.reports.outcome_labels import OUTCOME_LABELS
 from replay.text import one_line
 
 _MESSAGE_WIDTH = 88
@@ -41,8 +41,8 @@ def root_cause_line(cause: RootCause) -> str:
 
 
 def _model_rows(summary: RunSummary) -> Iterator[Sequence[str]]:
-    yield ["", "", *(words.rpartition(" ")[0] for words in WORDS.values())]
-    yield ["model", "calls", *(words.rpartition(" ")[2] for words in WORDS.values())]
+    yield ["", "", *(words.rpartition(" ")[0] for words in OUTCOME_LABELS.values())]
+    yield ["model", "calls", *(words.rpartition(" ")[2] for words in OUTCOME_LABELS.values())]
     for model in summary.models:
         yield _row(one_line(model.model, 40), model.calls, model.outcomes)
     if len(summary.models) > 1:
@@ -64,7 +64,7 @@ def _failure_row(group: FailureGroup) -> Sequence[str]:
     example = f"{one_line(group.example_trajectory, 30)}:{group.example_call}"
     return [
         str(group.calls),
-        str(group.reason or WORDS[group.outcome]),
+        str(group.reason or OUTCOME_LABELS[group.outcome]),
         one_line(tool, 44),
         example,
         one_line(group.example_message, _MESSAGE_WIDTH),
