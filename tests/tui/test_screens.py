@@ -73,7 +73,7 @@ async def test_the_filter_completes_and_narrows(browse: Browsing, sample: Path) 
     async with browse(sample) as pilot:
         await press(pilot, "2", "slash")
         await write(pilot, "out")
-        assert "class of the call" in screen_text(pilot)
+        assert "outcome of the call" in screen_text(pilot)
         await press(pilot, "tab")
         await write(pilot, "inv")
         await press(pilot, "tab", "enter")
