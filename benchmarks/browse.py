@@ -27,8 +27,9 @@ import psutil
 from big_run import make
 
 from replay.runfile import Run
-from replay.runfile.filters import Vocabulary, parse
-from replay.runfile.queries import marks
+from replay.runfile.call_queries import matching_calls
+from replay.runfile.filter_sql import read_vocabulary
+from replay.runfile.filters import parse
 
 SIZES = {"30k": 30_000, "1m": 1_000_000}
 SILENCE = 0.03
@@ -128,8 +129,8 @@ class Browser:
 def matching(path: Path, text: str) -> int:
     """How many calls a filter matches."""
     with Run.read(path) as run:
-        wanted = parse(text, Vocabulary.of(run.connection))
-        return sum(map(len, marks(run.connection, wanted)))
+        wanted = parse(text, read_vocabulary(run.connection))
+        return sum(map(len, matching_calls(run.connection, wanted)))
 
 
 def help_seconds() -> float:

@@ -37,6 +37,8 @@ RUN_FILE = """\
 `replay classify` keeps everything in one SQLite file in WAL mode, `replay-run.db` by default. `browse`, `report` and
 `diff` read it, also while it grows, and so does any SQLite tool. Secrets are taken out before anything is written.
 This is version {version} of its format; the table `meta` says which one a file has.
+A file of an older version is read from a private copy that has today's tables; the verbs that write (`classify`,
+`align`) bring the file itself up to date.
 
 The failures of a run, the most frequent first:
 

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from replay.errors import FormatError, UsageError
+from replay.filesystem import atomic_writer
 from replay.interpreter import Fleet
 from replay.records import Answer, FleetFacts, Server
 from replay.records.files import (
@@ -80,16 +81,14 @@ def export_cassette(run: Run, path: Path, *, force: bool = False) -> int:
             f"{run.path} holds no answers of servers; make them with: replay classify FILES --run {run.path}"
         )
     redactor = Redactor()
-    partial = path.with_name(path.name + ".tmp")
     count = 0
-    with partial.open("w", encoding="utf-8") as out:
+    with atomic_writer(path) as out:
         header = CassetteHeader(fleet=facts, servers=tuple(run.servers().values()))
         out.write(_line(redactor.json(dump(header))))
         for key, server, tool, answer in run.answers():
             line = CassetteAnswer(key=key, server=server, tool=tool, answer=answer)
             out.write(_line({**redactor.json(dump(line)), "key": key}))
             count += 1
-    partial.replace(path)
     return count
 
 

@@ -16,7 +16,7 @@ from replay.errors import FleetError, NoServerReachedError
 from replay.formats import ResultsFile
 from replay.interpreter import Fleet, Interpreter, ServerEvent
 from replay.outcomes import Registry
-from replay.records import Answer, CallResult, FleetFacts, RuleSpec, Server, ServerFacts, Trajectory
+from replay.records import Answer, CallResult, FleetFacts, RuleSpec, Server, ServerFacts, Trajectory, digest
 from replay.replayer import (
     AnswerBackend,
     LiveBackend,
@@ -28,7 +28,6 @@ from replay.replayer import (
 )
 from replay.runfile import Run, TrajectoryState
 from replay.runfile.checkpoint import ReadOnlyCheckpoint, RunCheckpoint
-from replay.runfile.json_blob import digest
 
 _FLUSH_EVERY = 0.05
 """Seconds that a verdict may wait to be committed; a call that can not be sent again does not wait."""

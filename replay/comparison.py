@@ -8,17 +8,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from rapidfuzz import process
-
 from replay.errors import UsageError
 from replay.records import FAILURES, Outcome
 from replay.records.alignment import AlignedModel, Scores
 from replay.records.comparison import Change, Comparison, MetricChange, SideSummary, ToolChange
 from replay.runfile import Run
-from replay.runfile.json_blob import unpack
+from replay.runfile.alignment_queries import aligned_models
+from replay.runfile.compare_queries import CallOutcome, call_outcomes, model_names
+from replay.suggestions import nearest_names
 from replay.text import one_line
 
-_LADDER: Final = (
+_STAGES_REACHED: Final = (
     Outcome.ILLEGAL_FORMAT,
     Outcome.UNKNOWN_TOOL,
     Outcome.INVALID_ARGUMENTS,
@@ -26,24 +26,15 @@ _LADDER: Final = (
     Outcome.SUCCESS,
 )
 """The higher, the further the call came."""
-_FEWEST_EXPECTED: Final = 5
+_MIN_EXPECTED: Final = 5
 """Expected calls in each cell from which the test holds."""
-_CHANCE: Final = 0.05
+_SIGNIFICANCE: Final = 0.05
 
 Key = tuple[str, str, str]
 """Model (empty where it does not count), trajectory, position."""
 
 
-class CallOutcome(NamedTuple):
-    """One call of one side."""
-
-    model: str
-    tool: str | None
-    outcome: Outcome
-    message: str
-
-
-class _Side(NamedTuple):
+class _ComparedSide(NamedTuple):
     name: str
     calls: Mapping[Key, CallOutcome]
     metrics: Mapping[str, AlignedModel]
@@ -57,11 +48,11 @@ def compare_runs(first: Run, second: Run) -> Comparison:
     Raises:
         UsageError: a run without verdicts, or runs that have nothing in common.
     """
-    models = _models(first), _models(second)
+    models = model_names(first), model_names(second)
     alone = len(models[0]) == len(models[1]) == 1
     names = (str(first.path), str(second.path))
     sides = [
-        _Side(name, dict(_calls(run, with_model=not alone)), _metrics(run))
+        _ComparedSide(name, dict(_calls(run, with_model=not alone)), _metrics(run))
         for name, run in zip(names, (first, second), strict=True)
     ]
     for side in sides:
@@ -76,20 +67,22 @@ def compare_models(run: Run, first: str, second: str) -> Comparison:
     Raises:
         UsageError: a model that the run does not have, or models that have nothing in common.
     """
-    known = _models(run)
+    known = model_names(run)
     for name in (first, second):
         if name not in known:
-            nearest = ", ".join(one_line(one, 60) for one, _, _ in process.extract(name, known, limit=3))
+            nearest = ", ".join(one_line(known_name, 60) for known_name in nearest_names(name, known))
             raise UsageError(f"there is no model {one_line(name, 60)} in {run.path}; nearest: {nearest}")
     metrics = _metrics(run)
     sides = [
-        _Side(name, dict(_calls(run, with_model=False, only=name)), {"": metrics[name]} if name in metrics else {})
+        _ComparedSide(
+            name, dict(_calls(run, with_model=False, only=name)), {"": metrics[name]} if name in metrics else {}
+        )
         for name in (first, second)
     ]
     return _compare(sides[0], sides[1])
 
 
-def _compare(first: _Side, second: _Side) -> Comparison:
+def _compare(first: _ComparedSide, second: _ComparedSide) -> Comparison:
     shared = [key for key in first.calls if key in second.calls and _same_tool(first.calls[key], second.calls[key])]
     if not first.calls.keys() & second.calls.keys():
         raise UsageError(
@@ -98,76 +91,67 @@ def _compare(first: _Side, second: _Side) -> Comparison:
         )
     in_common = set(shared)
     changes = [_change(key, first.calls[key], second.calls[key]) for key in shared]
-    standings = _standing(first), _standing(second)
-    p_value, words = two_proportions(*standings)
+    summaries = _summary(first), _summary(second)
+    p_value, test_summary = two_proportions(*summaries)
     metrics = tuple(_metric_changes(first, second))
-    all_alike = len(shared) == len(first.calls) == len(second.calls) and all(one.before == one.after for one in changes)
-    if all_alike and all(one.before == one.after for one in metrics):
-        words = "There is no difference: every call came out as before."
+    all_alike = len(shared) == len(first.calls) == len(second.calls) and all(
+        change.before == change.after for change in changes
+    )
+    if all_alike and all(change.before == change.after for change in metrics):
+        test_summary = "There is no difference: every call came out as before."
     return Comparison(
-        first=standings[0],
-        second=standings[1],
+        first=summaries[0],
+        second=summaries[1],
         common=len(shared),
         worse=_where(changes, lambda before, after: _rank(after) < _rank(before)),
         better=_where(changes, lambda before, after: _rank(after) > _rank(before)),
         unjudged=tuple(
-            one for one in changes if (one.before == Outcome.INCONCLUSIVE) != (one.after == Outcome.INCONCLUSIVE)
+            change
+            for change in changes
+            if (change.before == Outcome.INCONCLUSIVE) != (change.after == Outcome.INCONCLUSIVE)
         ),
-        new=tuple(_change(key, None, one) for key, one in second.calls.items() if key not in in_common),
-        gone=tuple(_change(key, one, None) for key, one in first.calls.items() if key not in in_common),
+        new=tuple(_change(key, None, call) for key, call in second.calls.items() if key not in in_common),
+        gone=tuple(_change(key, call, None) for key, call in first.calls.items() if key not in in_common),
         tools=tuple(_tools(first, second)),
         metrics=metrics,
         p_value=p_value,
-        words=words,
+        test_summary=test_summary,
     )
 
 
 def two_proportions(first: SideSummary, second: SideSummary) -> tuple[float | None, str]:
-    """The two-proportion z-test over the shares of failed calls, and what it says in words."""
+    """The two-proportion z-test over the shares of failed calls, and what it says, in a sentence or two."""
     shares = [f"{side.failed} of {side.judged} ({_percent(side)})" for side in (first, second)]
-    told = f"Failed calls: {shares[0]} before, {shares[1]} after."
+    counts = f"Failed calls: {shares[0]} before, {shares[1]} after."
     judged = first.judged + second.judged
     pooled = (first.failed + second.failed) / judged if judged else 0.0
     expected = [side.judged * share for side in (first, second) for share in (pooled, 1 - pooled)]
-    if not judged or min(expected) < _FEWEST_EXPECTED:
-        return None, f"{told} There are too few calls for a test of the difference."
+    if not judged or min(expected) < _MIN_EXPECTED:
+        return None, f"{counts} There are too few calls for a test of the difference."
     from scipy.stats import norm
 
     spread = math.sqrt(pooled * (1 - pooled) * (1 / first.judged + 1 / second.judged))
     z = (second.failed / second.judged - first.failed / first.judged) / spread
     p_value = float(2 * norm.sf(abs(z)))
     shown = "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
-    if p_value >= _CHANCE:
-        return p_value, f"{told} The difference may well be chance (two-proportion test, {shown})."
+    if p_value >= _SIGNIFICANCE:
+        return p_value, f"{counts} The difference may well be chance (two-proportion test, {shown})."
     direction = "more" if z > 0 else "fewer"
-    return p_value, f"{told} There are {direction} failures than chance explains (two-proportion test, {shown})."
-
-
-def _models(run: Run) -> list[str]:
-    return [model for (model,) in run.connection.execute("SELECT DISTINCT model FROM files ORDER BY id")]
+    return p_value, f"{counts} There are {direction} failures than chance explains (two-proportion test, {shown})."
 
 
 def _calls(run: Run, *, with_model: bool, only: str | None = None) -> Iterator[tuple[Key, CallOutcome]]:
-    rows = run.connection.execute(
-        "SELECT f.model, t.name, c.position, c.server, c.tool, c.outcome, c.message FROM calls c "
-        "JOIN trajectories t ON t.id = c.trajectory JOIN files f ON f.id = c.file "
-        "ORDER BY c.file, c.trajectory, c.ordinal"
-    )
-    for model, trajectory, position, server, tool, outcome, message in rows:
-        if only is None or model == only:
-            name = f"{server}/{tool}" if server and tool else tool
-            key = (model if with_model else "", trajectory, position)
-            yield key, CallOutcome(model, name, Outcome(outcome), message)
+    for call in call_outcomes(run):
+        if only is None or call.model == only:
+            yield (call.model if with_model else "", call.trajectory, call.position), call
 
 
 def _metrics(run: Run) -> dict[str, AlignedModel]:
-    rows = run.connection.execute("SELECT record FROM alignments ORDER BY file")
-    found = (AlignedModel.model_validate(unpack(record)) for (record,) in rows)
-    return {model.model: model for model in found}
+    return {model.model: model for model in aligned_models(run.connection).values()}
 
 
-def _same_tool(one: CallOutcome, other: CallOutcome) -> bool:
-    return _folded(one.tool) == _folded(other.tool)
+def _same_tool(first: CallOutcome, second: CallOutcome) -> bool:
+    return _folded(first.tool) == _folded(second.tool)
 
 
 def _folded(tool: str | None) -> str:
@@ -176,33 +160,35 @@ def _folded(tool: str | None) -> str:
 
 
 def _change(key: Key, before: CallOutcome | None, after: CallOutcome | None) -> Change:
-    told = after or before
-    assert told is not None
+    call = after or before
+    assert call is not None
     return Change(
-        model=told.model,
+        model=call.model,
         trajectory=key[1],
         call=key[2],
-        tool=told.tool,
+        tool=call.tool,
         before=before.outcome if before else None,
         after=after.outcome if after else None,
-        message=told.message,
+        message=call.message,
     )
 
 
 def _where(changes: Sequence[Change], test: Callable[[Outcome, Outcome], bool]) -> tuple[Change, ...]:
     """The changes between two outcomes that both count."""
     return tuple(
-        one
-        for one in changes
-        if one.before in _LADDER and one.after in _LADDER and test(Outcome(one.before), Outcome(one.after))
+        change
+        for change in changes
+        if change.before in _STAGES_REACHED
+        and change.after in _STAGES_REACHED
+        and test(Outcome(change.before), Outcome(change.after))
     )
 
 
 def _rank(outcome: Outcome) -> int:
-    return _LADDER.index(outcome)
+    return _STAGES_REACHED.index(outcome)
 
 
-def _standing(side: _Side) -> SideSummary:
+def _summary(side: _ComparedSide) -> SideSummary:
     outcomes = Counter(call.outcome for call in side.calls.values())
     judged = outcomes.total() - outcomes[Outcome.INCONCLUSIVE]
     return SideSummary(
@@ -214,7 +200,7 @@ def _standing(side: _Side) -> SideSummary:
     )
 
 
-def _tools(first: _Side, second: _Side) -> Iterator[ToolChange]:
+def _tools(first: _ComparedSide, second: _ComparedSide) -> Iterator[ToolChange]:
     """Tools whose number of failures changed, the most changed first."""
     shown = {_folded(call.tool): call.tool or "?" for side in (first, second) for call in side.calls.values()}
     calls = [Counter(_folded(call.tool) for call in side.calls.values()) for side in (first, second)]
@@ -233,7 +219,7 @@ def _tools(first: _Side, second: _Side) -> Iterator[ToolChange]:
         )
 
 
-def _metric_changes(first: _Side, second: _Side) -> Iterator[MetricChange]:
+def _metric_changes(first: _ComparedSide, second: _ComparedSide) -> Iterator[MetricChange]:
     if len(first.metrics) == len(second.metrics) == 1:
         pairs = [(*first.metrics.values(), *second.metrics.values())]
     else:
@@ -247,7 +233,7 @@ def _metric_changes(first: _Side, second: _Side) -> Iterator[MetricChange]:
         )
 
 
-def _example(side: _Side) -> str:
+def _example(side: _ComparedSide) -> str:
     model, trajectory, position = next(iter(side.calls))
     owner = f"{model}:" if model else ""
     return one_line(f"{owner}{trajectory}:{position}", 100)

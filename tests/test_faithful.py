@@ -221,8 +221,9 @@ def test_a_limit_takes_the_first_trajectories(tmp_path: Path, chains: tuple[Path
 def test_a_recording_that_names_its_server_otherwise_is_replayed_on_the_same_one(
     tmp_path: Path, fleet_file: Write
 ) -> None:
+    from replay.filesystem import write_json
     from replay.records import Call, Server, Source, Step, ToolResult
-    from replay.records.files import TrajectoryFile, write_json
+    from replay.records.files import TrajectoryFile
 
     answer = ToolResult(content=({"type": "text", "text": "look"},))
     call = Call(position="s1c1", name="look", server="my-laptop", tool="look", arguments={}, answer=answer)

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from replay.errors import UsageError
-from replay.runfile import Run, call_rows, queries
-from replay.runfile.filters import Vocabulary, parse
+from replay.runfile import Run, call_queries
+from replay.runfile.filter_sql import read_vocabulary
+from replay.runfile.filters import Filter, Vocabulary, parse
 from tests.filter_vectors import VECTORS, vectors_run
 
 
@@ -23,7 +24,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 
 @pytest.fixture(params=[True, False], ids=["full-text", "no-full-text"])
 def vocabulary(request: pytest.FixtureRequest, run: Run) -> Vocabulary:
-    return replace(Vocabulary.of(run.connection), full_text=request.param)
+    return replace(read_vocabulary(run.connection), full_text=request.param)
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["filter"])
@@ -34,13 +35,10 @@ def test_a_filter_matches_the_calls_of_its_vector(run: Run, vocabulary: Vocabula
         return
     if not vocabulary.full_text and vector["filter"] == "cafe":
         pytest.skip("without the full-text search an accent is a letter of its own")
-    wanted = parse(vector["filter"], vocabulary)
-    rows = {f"{row.trajectory}:{row.call}" for row in call_rows(run, *wanted.condition())}
-    assert rows == set(vector["calls"])
-    assert _listed(run.connection, wanted) == rows
+    assert _listed(run.connection, parse(vector["filter"], vocabulary)) == set(vector["calls"])
 
 
-def _listed(connection: sqlite3.Connection, wanted: Any) -> set[str]:
-    """The same calls as the list of the terminal browser reads them."""
-    ids = [mark[0] for chunk in queries.marks(connection, wanted) for mark in chunk]
-    return {f"{line.task}:{line.position}" for line in queries.lines(connection, ids).values()}
+def _listed(connection: sqlite3.Connection, wanted: Filter) -> set[str]:
+    """The calls as the list of the terminal browser reads them."""
+    ids = [call[0] for chunk in call_queries.matching_calls(connection, wanted) for call in chunk]
+    return {f"{line.task}:{line.position}" for line in call_queries.lines(connection, ids).values()}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
+import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from platformdirs import user_cache_dir
+
+from replay.filesystem import lock_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -184,6 +186,8 @@ def _is_sound(path: Path) -> bool:
 
 @contextmanager
 def _lock(path: Path) -> Iterator[None]:
-    with Path(f"{path}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    lock = lock_file(Path(f"{path}.lock"), wait=None)
+    try:
         yield
+    finally:
+        os.close(lock)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from replay.alignment.aligner import Alignment, Outcomes
 from replay.alignment.reference import Reference
-from replay.alignment.signature import SignedCall
 from replay.errors import RunFileError, UsageError
-from replay.records import Outcome, Record, Server
+from replay.records import Server
 from replay.runfile import Run
-from replay.runfile.json_blob import pack
+from replay.runfile.alignment_queries import ReferenceCall, file_outcomes, file_rows, save_alignment
 
 
 class RunLink:
@@ -27,22 +25,15 @@ class RunLink:
         self._path = path
         with Run.read(path) as run:
             self.servers: dict[str, Server] = run.servers()
-            self._paths = dict(run.connection.execute("SELECT path, id FROM files"))
+            self._paths = file_rows(run)
 
     def outcomes(self, file: str) -> Outcomes | None:
         """The outcomes of a results file by task id and position; None where the run does not hold the file."""
         row = self._row(file)
         if row is None:
             return None
-        found: dict[str, dict[str, Outcome]] = defaultdict(dict)
         with Run.read(self._path) as run:
-            query = (
-                "SELECT t.name, c.position, c.outcome FROM calls c JOIN trajectories t ON t.id = c.trajectory "
-                "WHERE t.file = ?"
-            )
-            for task, position, outcome in run.connection.execute(query, (row,)):
-                found[task][position] = Outcome(outcome)
-        return dict(found) or None
+            return file_outcomes(run, row) or None
 
     def save(self, alignments: Sequence[Alignment], reference: Reference) -> tuple[str, ...]:
         """Keep the alignments of files that the run holds, and the calls that they were aligned with.
@@ -58,7 +49,7 @@ class RunLink:
                 for alignment in alignments:
                     row = rows[alignment.model.file]
                     if row is not None:
-                        _insert(db, row, alignment, reference)
+                        save_alignment(db, row, alignment.model, alignment.tasks, _calls_of(alignment, reference))
         except sqlite3.Error as error:
             raise RunFileError(str(self._path), str(error)) from None
         return tuple(file for file, row in rows.items() if row is None)
@@ -71,24 +62,15 @@ class RunLink:
         return next((int(row) for path, row in self._paths.items() if Path(path).resolve() == resolved), None)
 
 
-def _insert(db: sqlite3.Connection, row: int, alignment: Alignment, reference: Reference) -> None:
-    db.execute("INSERT OR REPLACE INTO alignments VALUES (?, ?)", (row, _packed(alignment.model)))
-    db.execute("DELETE FROM aligned_tasks WHERE file = ?", (row,))
-    db.executemany(
-        "INSERT INTO aligned_tasks VALUES (?, ?, ?)", ((row, task.id, _packed(task)) for task in alignment.tasks)
-    )
-    db.executemany(
-        "INSERT OR REPLACE INTO reference_tasks VALUES (?, ?)",
-        ((task.id, _packed_calls(reference.tasks[task.id].calls)) for task in alignment.tasks),
-    )
-
-
-def _packed(record: Record) -> bytes:
-    return pack(record.model_dump(mode="json"))
-
-
-def _packed_calls(calls: Iterable[SignedCall]) -> bytes:
-    return pack([[call.index, call.step, call.position, call.name, call.signature] for call in calls])
+def _calls_of(alignment: Alignment, reference: Reference) -> dict[str, list[ReferenceCall]]:
+    """The reference's calls of each aligned task."""
+    return {
+        task.id: [
+            ReferenceCall(call.index, call.step, call.position, call.name, call.signature)
+            for call in reference.tasks[task.id].calls
+        ]
+        for task in alignment.tasks
+    }
 
 
 def open_link(path: Path, *, asked: bool) -> RunLink | None:

@@ -134,16 +134,15 @@ def _finish(summary: RunSummary, broken: int, failing: frozenset[str]) -> None:
 
 
 def _outcomes(text: str | None) -> frozenset[str]:
-    from rapidfuzz.process import extractOne
-
     from replay.errors import UsageError
     from replay.records import Outcome
+    from replay.suggestions import nearest_name
 
     wanted = frozenset(part.strip() for part in (text or "").split(",") if part.strip())
     for name in sorted(wanted):
         if name not in set(Outcome):
-            nearest = extractOne(name, [str(outcome) for outcome in Outcome])
-            raise UsageError(f"--fail-on: there is no outcome {name!r}; did you mean {nearest[0] if nearest else '?'}?")
+            nearest = nearest_name(name, map(str, Outcome)) or "?"
+            raise UsageError(f"--fail-on: there is no outcome {name!r}; did you mean {nearest}?")
     return wanted
 
 
@@ -162,17 +161,14 @@ def _fleet(path: Path | None, *, needed: bool) -> Fleet | None:
 
 
 def _known_servers(names: tuple[str, ...], fleet: Fleet | None) -> frozenset[str]:
-    from rapidfuzz.process import extractOne
-
     from replay.errors import UsageError
+    from replay.suggestions import nearest_name
 
     known = list(fleet.servers) if fleet else []
     for name in names:
         if known and name not in known:
-            nearest = extractOne(name, known)
-            raise UsageError(
-                f"--allow-effects: there is no server {name!r} in the fleet; the nearest is {nearest[0]!r}"
-            )
+            nearest = nearest_name(name, known)
+            raise UsageError(f"--allow-effects: there is no server {name!r} in the fleet; the nearest is {nearest!r}")
     return frozenset(names)
 
 
@@ -290,9 +286,9 @@ def _print(run: Run, paths: list[str], options: Options, *, as_json: bool, as_cs
 
 
 def _tell_of_others(run: Run, files: tuple[int, ...]) -> None:
-    (others,) = run.connection.execute("SELECT count(*) FROM files").fetchone()
-    if others > len(files):
-        tell(f"note: {run.path} also holds {others - len(files)} other files; replay browse and report show them")
+    others = run.file_count() - len(files)
+    if others > 0:
+        tell(f"note: {run.path} also holds {others} other files; replay browse and report show them")
 
 
 def _example(summary: RunSummary) -> str:

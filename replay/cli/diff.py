@@ -58,7 +58,7 @@ def diff(
     if as_json:
         from replay.reports.json_documents import DIFF_FORMAT, DIFF_VERSION
 
-        document = {"format": DIFF_FORMAT, "version": DIFF_VERSION, **comparison.model_dump(mode="json")}
+        document = {"format": DIFF_FORMAT, "version": DIFF_VERSION, **comparison.model_dump(mode="json", by_alias=True)}
         click.echo(json.dumps(_redacted(document), ensure_ascii=True, indent=1))
     else:
         click.echo(_redacted(difference_text(comparison)))

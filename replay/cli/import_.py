@@ -61,7 +61,8 @@ def import_command(files: tuple[Path, ...], output: Path, names: str | None, for
 
 def _write(results: ResultsFile, targets: dict[tuple[str, str], Path]) -> None:
     from replay.dag import infer_edges
-    from replay.records.files import TrajectoryFile, write_json
+    from replay.filesystem import write_json
+    from replay.records.files import TrajectoryFile
 
     for trajectory in results.trajectories():
         fields = {name: getattr(trajectory, name) for name in type(trajectory).model_fields}

@@ -89,6 +89,6 @@ def check_free(path: Path, force: bool) -> None:
 
 def write(path: Path, text: str) -> None:
     """Write a file whole or not at all."""
-    partial = path.with_name(path.name + ".tmp")
-    partial.write_text(text, "utf-8", "replace")
-    partial.replace(path)
+    from replay.filesystem import write_atomically
+
+    write_atomically(path, text, "replace")

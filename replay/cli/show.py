@@ -109,8 +109,8 @@ def _list(results: ResultsFile, as_json: bool) -> None:
 def _pick(results: ResultsFile, identifier: str | None) -> Trajectory:
     wanted = results.ids[0] if identifier is None else identifier
     if wanted not in results.ids:
-        from rapidfuzz import process
+        from replay.suggestions import nearest_names
 
-        nearest = [name for name, _, _ in process.extract(wanted, results.ids, limit=3)]
+        nearest = nearest_names(wanted, results.ids)
         raise UsageError(f"{results.path}: no trajectory {wanted!r}; nearest: {', '.join(nearest)}")
     return next(trajectory for trajectory in results.trajectories() if trajectory.id == wanted)

@@ -7,16 +7,16 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from rapidfuzz import fuzz, process
+from rapidfuzz import fuzz
 from rapidfuzz.utils import default_process
 
 from replay.dag.pointers import join, parts, resolve
 from replay.diagnosis.phrasing import kind_of, listed, place, plain, quoted, types_of
 from replay.diagnosis.server_validation_errors import complaints
 from replay.diagnosis.trajectory_context import TrajectoryContext
-from replay.records import Outcome, SchemaViolation
+from replay.records import Outcome, SchemaViolation, canonical
 from replay.records.finding import Finding
-from replay.runfile.json_blob import canonical
+from replay.suggestions import nearest_name
 
 _ALIKE: Final = 60.0
 _NEARLY: Final = 80.0
@@ -172,9 +172,9 @@ class _Finder:
     def _no_choice(self, violation: SchemaViolation, value: Any, where: str, choices: list[Any]) -> Finding:
         texts = [choice for choice in choices if isinstance(choice, str)]
         nearest = (
-            process.extractOne(value, texts, processor=default_process) if isinstance(value, str) and texts else None
+            nearest_name(value, texts, min_score=_ALIKE, processor=default_process) if isinstance(value, str) else None
         )
-        near = f"{quoted(nearest[0])}; the choices are" if nearest and nearest[1] >= _ALIKE else "one of"
+        near = f"{quoted(nearest)}; the choices are" if nearest is not None else "one of"
         return self._make(
             "not-a-choice",
             f"{where[0].upper() + where[1:]} has the value {quoted(value)}, which is none of its choices.",

@@ -9,9 +9,8 @@ from replay.diagnosis.flags import explains
 from replay.diagnosis.phrasing import counted, listed, quoted, times
 from replay.diagnosis.repair import repair_of
 from replay.diagnosis.trajectory_context import TrajectoryContext
-from replay.records import FAILURES, Outcome, texts_of
+from replay.records import FAILURES, Outcome, canonical, texts_of
 from replay.records.finding import Finding
-from replay.runfile.json_blob import canonical
 
 
 def findings_of_trajectory(case: TrajectoryContext) -> tuple[Finding, ...]:

@@ -17,8 +17,9 @@ from replay.records import Answer, Call, Outcome, Server, Tool, Trajectory, text
 from replay.records.files import CallRow
 from replay.records.finding import CallRef
 from replay.runfile import Run, call_rows
-from replay.runfile.json_blob import unpack
 from replay.runfile.lookup import TrajectoryPlace
+from replay.runfile.stored_answers import answers_of
+from replay.runfile.trajectory_queries import trajectory_record
 
 _READS: Final = re.compile(
     r"(?:^|[/_.-])(?:get|list|read|search|find|query|describe|show|fetch|lookup|count|view)(?:[_-]|[A-Z]|$)"
@@ -54,16 +55,10 @@ class TrajectoryContext:
             place: which trajectory.
             servers: what `run.servers()` gave, where many cases are loaded.
         """
-        (record,) = run.connection.execute("SELECT record FROM trajectories WHERE id = ?", (place.row,)).fetchone()
-        rows = {row.call: row for row in call_rows(run, "c.trajectory = ?", (place.row,))}
-        keys = run.connection.execute(
-            "SELECT position, answer_key FROM calls WHERE trajectory = ? AND answer_key IS NOT NULL", (place.row,)
-        )
-        found = ((position, run.stored_answer(key)) for position, key in keys.fetchall())
         return cls(
-            trajectory=Trajectory.model_validate(unpack(record)),
-            rows=rows,
-            answers={position: answer for position, answer in found if answer is not None},
+            trajectory=trajectory_record(run.connection, place.row),
+            rows={row.call: row for row in call_rows(run, trajectory=place.row)},
+            answers=answers_of(run.connection, place.row),
             servers=run.servers() if servers is None else servers,
             file=place.file,
         )

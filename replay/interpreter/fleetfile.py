@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import yaml
 from pydantic import BaseModel, ValidationError
-from rapidfuzz import process
 
 from replay.errors import FleetError
 from replay.interpreter.fleet import Defaults, Fleet, ServerSpec, WorkspaceSpec
 from replay.records import JsonObject, RuleSpec
+from replay.suggestions import nearest_name
 
 _JSONC_NOISE: Final = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
 _BLANKED: Final = re.compile(r"[^\n]")
@@ -114,12 +114,8 @@ def _reject_unknown_keys(path: Path, data: JsonObject, lines: Mapping[Place, int
         known = [name for name in model.model_fields if name not in _NOT_IN_FILES]
         for key in value:
             if key not in known:
-                nearest = process.extractOne(str(key), known)
-                hint = (
-                    f'; did you mean "{nearest[0]}"?'
-                    if nearest and nearest[1] >= 60
-                    else f"; it takes {', '.join(known)}"
-                )
+                nearest = nearest_name(str(key), known, min_score=60)
+                hint = f'; did you mean "{nearest}"?' if nearest else f"; it takes {', '.join(known)}"
                 raise FleetError(str(path), f'there is no field "{key}"{hint}', _shown((*place, str(key)), lines))
 
 

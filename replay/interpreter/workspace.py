@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import stat
@@ -18,6 +17,7 @@ import anyio
 import anyio.to_thread
 
 from replay.errors import FleetError
+from replay.filesystem import lock_file
 from replay.interpreter.fleet import Fleet
 
 _PREFIX: Final = "replay-"
@@ -63,28 +63,24 @@ async def workspace_of(fleet: Fleet, task: str | None) -> AsyncIterator[Workspac
 
 def sweep() -> None:
     """Remove the workspaces of programs that were killed: those whose lock nobody holds any more."""
-    for lock_file in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/{_LOCK}"):
+    for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/{_LOCK}"):
         with suppress(OSError):
-            if time.time() - lock_file.stat().st_mtime > _YOUNGEST_SWEPT and _is_abandoned(lock_file):
-                _remove(lock_file.parent)
+            if time.time() - path.stat().st_mtime > _YOUNGEST_SWEPT and _is_abandoned(path):
+                _remove(path.parent)
 
 
-def _is_abandoned(lock_file: Path) -> bool:
-    lock = os.open(lock_file, os.O_RDWR)
+def _is_abandoned(path: Path) -> bool:
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+        os.close(lock_file(path, create=False))
+    except BlockingIOError:
         return False
-    finally:
-        os.close(lock)
     return True
 
 
 def _make_home() -> tuple[Path, Path, int]:
     """A new temporary directory, its real path, and its lock: it is held until we end, however we end."""
     home = Path(tempfile.mkdtemp(prefix=_PREFIX))
-    lock = os.open(home / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
-    fcntl.flock(lock, fcntl.LOCK_EX)
+    lock = lock_file(home / _LOCK, mode=0o600)
     return home, home.resolve(), lock
 
 

@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from replay.filesystem import write_json
 from replay.recorder.calls import CallDraft
 from replay.recorder.introductions import Introductions
 from replay.recorder.journal import read_journal
 from replay.recorder.stepping import Stepping
 from replay.records import Call, Source, Step, Task
-from replay.records.files import TrajectoryFile, write_json
+from replay.records.files import TrajectoryFile
 
 SOURCE_FORMAT = "recorder"
 

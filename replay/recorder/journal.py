@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
 
 from replay.errors import InputError, UsageError
+from replay.filesystem import lock_file
 
 JOURNAL_FORMAT: Final = "replay.recording"
 JOURNAL_VERSION: Final = 1
@@ -113,34 +112,9 @@ def _write_all(file: int, data: bytes) -> None:
 
 
 def _locked(path: Path, patience: float) -> int:
-    deadline = time.monotonic() + patience
-    while True:
-        file = _opened(path)
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(file)
-            if time.monotonic() >= deadline:
-                raise UsageError(f"{path}: another recorder is writing to it; give each its own -o FILE") from None
-            time.sleep(0.02)
-            continue
-        if _still_there(file, path):
-            return file
-        os.close(file)
-
-
-def _opened(path: Path) -> int:
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        return lock_file(path, wait=patience, flags=os.O_APPEND, mode=0o600)
+    except BlockingIOError:
+        raise UsageError(f"{path}: another recorder is writing to it; give each its own -o FILE") from None
     except OSError as error:
         raise InputError(str(path), f"cannot be written: {error.strerror}") from error
-
-
-def _still_there(file: int, path: Path) -> bool:
-    """Whether the locked file is the one of that name: its last owner may have removed it while we waited."""
-    try:
-        named = path.stat()
-    except FileNotFoundError:
-        return False
-    held = os.fstat(file)
-    return (held.st_dev, held.st_ino) == (named.st_dev, named.st_ino)

@@ -21,10 +21,11 @@ from replay.records.alignment import (
 from replay.records.answer import Answer, RpcError, TextAnswer, ToolResult, TransportFault, blocks_of, texts_of
 from replay.records.base import JsonObject, Record
 from replay.records.call_result import CallResult
+from replay.records.digests import canonical, digest
 from replay.records.fleet import FleetFacts, ServerFacts
 from replay.records.rule import RuleSpec
 from replay.records.server import Server, Tool, digest_of
-from replay.records.trajectory import Call, DataEdge, Source, Step, Task, Trajectory, Usage
+from replay.records.trajectory import Call, DataEdge, Source, Step, Task, Trajectory, Usage, qualified_name
 from replay.records.verdict import (
     FAILURES,
     Certainty,
@@ -88,6 +89,9 @@ __all__ = [
     "Usage",
     "Verdict",
     "blocks_of",
+    "canonical",
+    "digest",
     "digest_of",
+    "qualified_name",
     "texts_of",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from replay.records.base import Record
 from replay.records.verdict import Outcome
 
@@ -67,7 +69,7 @@ class Comparison(Record):
     metrics: tuple[MetricChange, ...]
     p_value: float | None
     """Of the two-proportion test over the shares of failed calls; None where there are too few calls for it."""
-    words: str
+    test_summary: str = Field(serialization_alias="words")
     """What the test says."""
 
     @property

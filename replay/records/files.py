@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from replay.records.answer import Answer
@@ -121,10 +119,3 @@ def dump(record: Record) -> dict[str, Any]:
     data = record.model_dump(mode="json", exclude_none=True)
     stamp: dict[str, Any] = {key: data.pop(key) for key in ("format", "version") if key in data}
     return {**stamp, **data}
-
-
-def write_json(record: Record, path: Path) -> None:
-    """Write a record as indented JSON, whole or not at all."""
-    partial = path.with_name(path.name + ".tmp")
-    partial.write_text(json.dumps(dump(record), ensure_ascii=False, indent=1) + "\n", "utf-8", "surrogatepass")
-    partial.replace(path)

@@ -53,6 +53,11 @@ class Call(Record):
     """How long the recorded answer took."""
 
 
+def qualified_name(server: str | None, tool: str | None) -> str:
+    """`server/tool`, or the tool's name alone where no server is known; empty where there is neither."""
+    return f"{server}/{tool}" if server and tool else tool or ""
+
+
 class Step(Record):
     """The calls that a model issued together."""
 

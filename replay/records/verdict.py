@@ -18,6 +18,11 @@ class Outcome(StrEnum):
     SUCCESS = "success"
     INCONCLUSIVE = "inconclusive"
 
+    @property
+    def label(self) -> str:
+        """The outcome in words, as tables and sentences show it."""
+        return self.value.replace("_", " ")
+
 
 FAILURES = (Outcome.ILLEGAL_FORMAT, Outcome.UNKNOWN_TOOL, Outcome.INVALID_ARGUMENTS, Outcome.NOT_FOUND)
 """The outcomes that are the model's failures, in the order in which tables show them."""

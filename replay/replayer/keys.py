@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable
 from typing import Any
 
-
-def canonical(value: Any) -> str:
-    """JSON with sorted keys and no spaces: equal values give equal text."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+from replay.records import canonical, digest
 
 
 def answer_key(server_digest: str, tool: str, arguments: dict[str, Any], state: str | None) -> str:
@@ -22,7 +17,7 @@ def answer_key(server_digest: str, tool: str, arguments: dict[str, Any], state: 
         arguments: as they were sent, with paths as they were recorded.
         state: for a server with state, the digest of the calls before this one in its trajectory; else None.
     """
-    return _sha256(canonical([server_digest, tool, arguments, state]))
+    return digest([server_digest, tool, arguments, state])
 
 
 def next_state(state: str, calls: Iterable[tuple[str, dict[str, Any]]]) -> str:
@@ -33,8 +28,4 @@ def next_state(state: str, calls: Iterable[tuple[str, dict[str, Any]]]) -> str:
         calls: (`server/tool`, arguments as sent) of the step's calls to servers with state, answered or not.
     """
     sent = sorted(canonical(call) for call in calls)
-    return _sha256(canonical([state, sent])) if sent else state
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+    return digest([state, sent]) if sent else state

@@ -9,7 +9,6 @@ from replay.diagnosis import TrajectoryContext
 from replay.records import Answer, Outcome, RpcError, TextAnswer, ToolResult, TransportFault, blocks_of
 from replay.records.files import CallRow
 from replay.redaction import Redactor
-from replay.reports.outcome_labels import OUTCOME_LABELS
 
 EVIDENCE: Final = {
     "format": "the form of the call",
@@ -30,9 +29,9 @@ def clean(text: str) -> str:
 def outcome_label(row: CallRow) -> str:
     """`not found`, `inconclusive (timeout)`."""
     return (
-        f"{OUTCOME_LABELS[row.outcome]} ({row.reason})"
+        f"{row.outcome.label} ({row.reason})"
         if row.reason and row.outcome is Outcome.INCONCLUSIVE
-        else OUTCOME_LABELS[row.outcome]
+        else row.outcome.label
     )
 
 

@@ -22,7 +22,7 @@ def difference_text(comparison: Comparison) -> str:
         f"after:  {one_line(second.name, 100)}, {counted(second.calls, 'call')}",
         f"{common} in common: {len(comparison.worse)} worse, {len(comparison.better)} better",
         f"{counted(len(comparison.new), 'call')} new, {len(comparison.gone)} gone",
-        comparison.words,
+        comparison.test_summary,
         *_section("Worse", comparison.worse),
         *_section("New failures", comparison.new_failures),
         *_section("Better", comparison.better),

@@ -10,7 +10,7 @@ from typing import Final, TextIO
 from replay.records.files import CallRow
 from replay.reports import Selection
 from replay.reports.report_scope import scope_of
-from replay.runfile import Run, call_rows, within
+from replay.runfile import Run, call_rows
 from replay.text import printable
 
 COLUMNS: Final = (
@@ -41,7 +41,7 @@ def write_csv(run: Run, out: TextIO, files: Sequence[int] | None = None) -> None
     """Write a header and a row a call."""
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for row in call_rows(run, within(files)):
+    for row in call_rows(run, files=files):
         writer.writerow([_cell(row, column) for column in COLUMNS])
 
 

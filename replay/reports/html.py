@@ -18,7 +18,6 @@ from replay.records import Outcome
 from replay.redaction import Redactor
 from replay.reports import Selection
 from replay.reports.html_data import alignment_data, call_data, finding_data, trajectory_data
-from replay.reports.outcome_labels import OUTCOME_LABELS
 from replay.reports.report_scope import ReportScope, scope_of
 from replay.reports.svg import STYLE, figure
 from replay.runfile import Run
@@ -68,7 +67,7 @@ def _data(scope: ReportScope) -> dict[str, Any]:
     document = {
         "title": _title(scope),
         "totals": _totals(models),
-        "outcomes": {str(outcome): words for outcome, words in OUTCOME_LABELS.items()},
+        "outcomes": {str(outcome): outcome.label for outcome in Outcome},
         "choices": {key: Vocabulary().values(key) for key in _CHOICE_KEYS},
         "models": [_model(model) for model in models],
         "trajectories": trajectories,

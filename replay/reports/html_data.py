@@ -12,7 +12,7 @@ from replay.records.files import CallRow
 from replay.records.finding import Finding
 from replay.reports.call_text import EVIDENCE, answer_text, call_text
 from replay.reports.report_scope import ReportScope
-from replay.runfile.json_blob import unpack
+from replay.runfile.alignment_queries import aligned_models, aligned_tasks
 from replay.runfile.rows import preview
 
 _MAX_ANSWER: Final = 4000
@@ -91,10 +91,9 @@ def finding_data(finding: Finding) -> dict[str, Any]:
 
 def alignment_data(scope: ReportScope) -> list[dict[str, Any]]:
     """What `replay align` left in the run: metrics a model, and the pairs of each task."""
-    rows = scope.run.connection.execute("SELECT file, record FROM alignments ORDER BY file").fetchall()
-    found = [(file, AlignedModel.model_validate(unpack(record))) for file, record in rows]
+    found = aligned_models(scope.run.connection)
     models = {place.model for place in scope.places}
-    return [_aligned(scope, file, model) for file, model in found if model.model in models]
+    return [_aligned(scope, file, model) for file, model in found.items() if model.model in models]
 
 
 def _aligned(scope: ReportScope, file: int, model: AlignedModel) -> dict[str, Any]:
@@ -108,8 +107,7 @@ def _aligned(scope: ReportScope, file: int, model: AlignedModel) -> dict[str, An
         "merge purity": scores.merge_purity,
         "average": model.average_score,
     }
-    query = "SELECT record FROM aligned_tasks WHERE file = ? ORDER BY task"
-    tasks = [AlignedTask.model_validate(unpack(blob)) for (blob,) in scope.run.connection.execute(query, (file,))]
+    tasks = aligned_tasks(scope.run.connection, file)
     known = scope.read_reference.tasks if scope.read_reference is not None else {}
     places = {(place.file, place.trajectory): number for number, place in enumerate(scope.places)}
     return {

@@ -16,16 +16,15 @@ from replay.records.finding import Finding
 from replay.redaction import Redactor
 from replay.reports import Selection
 from replay.reports.report_scope import scope_of
-from replay.runfile import Run, call_rows, summarize, trajectory_rows, within
+from replay.runfile import Run, call_rows, summarize, trajectory_rows
 
 
 def write_json(run: Run, out: TextIO, files: Sequence[int] | None = None) -> None:
     """Write a whole run, or what it holds of some files, as one JSON document, a call a line."""
-    where = within(files)
     out.write(f'{{"format": "{RUN_FORMAT}", "version": {RUN_VERSION}')
     _write_list(out, "servers", run.servers().values())
-    _write_list(out, "trajectories", trajectory_rows(run, where))
-    _write_list(out, "calls", call_rows(run, where))
+    _write_list(out, "trajectories", trajectory_rows(run, files))
+    _write_list(out, "calls", call_rows(run, files=files))
     summary = summarize(run, most=1000, files=files).model_dump(mode="json")
     out.write(f',\n"summary": {_text(summary)}}}\n')
 

@@ -15,7 +15,6 @@ from replay.records.files import CallRow
 from replay.records.finding import Finding
 from replay.reports.call_text import EVIDENCE, answer_text, call_text, outcome_label
 from replay.reports.markdown_syntax import block, code, details, prose, table
-from replay.reports.outcome_labels import OUTCOME_LABELS
 from replay.reports.report_scope import ReportScope, short_id
 
 _MAX_UNFOLDED: Final = 900
@@ -108,9 +107,9 @@ def _answers(context: TrajectoryContext, position: str) -> Iterator[str]:
         return
     parts = ["## Recorded and replayed"]
     if recorded:
-        parts.append(f"**Recorded** ({_label(row.recorded)}):\n\n{_answer(recorded)}")
+        parts.append(f"**Recorded** ({_outcome(row.recorded)}):\n\n{_answer(recorded)}")
     if replayed:
-        parts.append(f"**Replayed** ({_label(row.replayed)}):\n\n{_answer(replayed)}")
+        parts.append(f"**Replayed** ({_outcome(row.replayed)}):\n\n{_answer(replayed)}")
     else:
         parts.append("**Replayed**: the call was not re-issued.")
     if row.difference:
@@ -123,8 +122,8 @@ def _answer(text: str) -> str:
     return shown if len(text) <= _MAX_UNFOLDED else details(f"{len(text)} characters", shown)
 
 
-def _label(outcome: object) -> str:
-    return OUTCOME_LABELS.get(outcome, "not judged")  # type: ignore[call-overload,no-any-return]
+def _outcome(outcome: Outcome | None) -> str:
+    return outcome.label if outcome is not None else "not judged"
 
 
 def _rule(context: TrajectoryContext, row: CallRow) -> str:

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from replay.diagnosis import Diagnosed
 from replay.diagnosis.phrasing import counted
-from replay.records import Outcome
+from replay.records import Outcome, qualified_name
 from replay.records.summary import ModelSummary, RootCause
 from replay.reports.markdown_call import finding_lines
 from replay.reports.markdown_syntax import code, prose, table
-from replay.reports.outcome_labels import OUTCOME_LABELS
 from replay.reports.report_scope import ReportScope
 from replay.runfile import summarize
 
@@ -52,7 +51,7 @@ def _models(models: tuple[ModelSummary, ...]) -> str:
         ]
         for model in models
     ]
-    header = ["model", "trajectories", "calls", *(OUTCOME_LABELS[outcome] for outcome in judged), "inconclusive"]
+    header = ["model", "trajectories", "calls", *(outcome.label for outcome in judged), "inconclusive"]
     return table(header, lines, frozenset(range(1, len(header))))
 
 
@@ -79,8 +78,8 @@ def _failures(scope: ReportScope) -> Iterator[str]:
         lines = [
             [
                 str(group.calls),
-                prose(OUTCOME_LABELS[group.outcome]),
-                code(f"{group.server}/{group.tool}" if group.server else group.tool or "?", 80),
+                prose(group.outcome.label),
+                code(qualified_name(group.server, group.tool) or "?", 80),
                 code(f"{group.example_trajectory}:{group.example_call}", 120),
                 prose(group.example_message, 160),
             ]
@@ -97,8 +96,8 @@ def _causes(scope: ReportScope) -> Iterator[str]:
             [
                 code(f"{cause.trajectory}:{cause.call}", 120),
                 code(cause.tool, 80),
-                prose(OUTCOME_LABELS[cause.outcome]),
-                prose(", ".join(f"{count} {OUTCOME_LABELS[outcome]}" for outcome, count in cause.followed.items())),
+                prose(cause.outcome.label),
+                prose(", ".join(f"{count} {outcome.label}" for outcome, count in cause.followed.items())),
             ]
             for cause in causes
         ]

@@ -10,7 +10,6 @@ from replay.records.files import CallRow
 from replay.reports.call_text import call_text, outcome_label
 from replay.reports.markdown_call import finding_lines, shell, versions
 from replay.reports.markdown_syntax import block, code, details, prose, table
-from replay.reports.outcome_labels import OUTCOME_LABELS
 from replay.reports.report_scope import ReportScope, short_id
 
 _MAX_CALLS = 400
@@ -36,7 +35,7 @@ def trajectory_report(scope: ReportScope) -> str:
 
 def _headline(rows: list[CallRow]) -> str:
     counts = {outcome: sum(row.outcome is outcome for row in rows) for outcome in Outcome}
-    return ", ".join(f"{count} {OUTCOME_LABELS[outcome]}" for outcome, count in counts.items() if count)
+    return ", ".join(f"{count} {outcome.label}" for outcome, count in counts.items() if count)
 
 
 def _question(context: TrajectoryContext) -> Iterator[str]:

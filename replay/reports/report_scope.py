@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePath
 
-from rapidfuzz import process
-
 from replay.alignment.reference import Reference, read_reference
 from replay.diagnosis import Diagnosed, Diagnosis, TrajectoryContext, diagnoses, findings_of_run
 from replay.errors import UsageError
@@ -19,6 +17,7 @@ from replay.records.summary import ModelSummary
 from replay.reports import Selection
 from replay.runfile import Run, summarize
 from replay.runfile.lookup import TrajectoryPlace, find_call, find_trajectory, trajectory_places
+from replay.suggestions import nearest_names
 from replay.text import one_line
 
 
@@ -68,8 +67,7 @@ def scope_of(run: Run, selection: Selection) -> ReportScope:
         UsageError: an id that is not there, or a run without verdicts.
     """
     places = trajectory_places(run)
-    (verdicts,) = run.connection.execute("SELECT count(*) FROM calls").fetchone()
-    if not verdicts:
+    if not run.has_verdicts():
         raise UsageError(f"{run.path}: this run has no verdicts yet; make some with: replay classify results/*.json")
     if selection.call is not None:
         place = find_call(run, selection.call)
@@ -95,5 +93,5 @@ def _of_model(places: list[TrajectoryPlace], wanted: str) -> list[TrajectoryPlac
     if found:
         return found
     names = list(dict.fromkeys(place.model for place in places))
-    nearest = ", ".join(one_line(name, 80) for name, _, _ in process.extract(wanted, names, limit=3))
+    nearest = ", ".join(one_line(name, 80) for name in nearest_names(wanted, names))
     raise UsageError(f"there is no model {one_line(wanted, 80)} in this run; nearest: {nearest}")

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rich.cells import cell_len
 
-from replay.records import Outcome
+from replay.records import Outcome, qualified_name
 from replay.records.summary import FailureGroup, RootCause, RunSummary
-from replay.reports.outcome_labels import OUTCOME_LABELS
 from replay.text import one_line
 
 _MESSAGE_WIDTH = 88
@@ -41,8 +40,8 @@ def root_cause_line(cause: RootCause) -> str:
 
 
 def _model_rows(summary: RunSummary) -> Iterator[Sequence[str]]:
-    yield ["", "", *(words.rpartition(" ")[0] for words in OUTCOME_LABELS.values())]
-    yield ["model", "calls", *(words.rpartition(" ")[2] for words in OUTCOME_LABELS.values())]
+    yield ["", "", *(outcome.label.rpartition(" ")[0] for outcome in Outcome)]
+    yield ["model", "calls", *(outcome.label.rpartition(" ")[2] for outcome in Outcome)]
     for model in summary.models:
         yield _row(one_line(model.model, 40), model.calls, model.outcomes)
     if len(summary.models) > 1:
@@ -60,11 +59,11 @@ def _count_and_share(count: int, judged: int) -> str:
 
 
 def _failure_row(group: FailureGroup) -> Sequence[str]:
-    tool = f"{group.server}/{group.tool}" if group.server else group.tool or "(no name)"
+    tool = qualified_name(group.server, group.tool) or "(no name)"
     example = f"{one_line(group.example_trajectory, 30)}:{group.example_call}"
     return [
         str(group.calls),
-        str(group.reason or OUTCOME_LABELS[group.outcome]),
+        str(group.reason or group.outcome.label),
         one_line(tool, 44),
         example,
         one_line(group.example_message, _MESSAGE_WIDTH),

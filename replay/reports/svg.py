@@ -11,7 +11,6 @@ from replay.diagnosis.phrasing import counted
 from replay.records import Outcome
 from replay.records.summary import ModelSummary
 from replay.reports import Selection
-from replay.reports.outcome_labels import OUTCOME_LABELS
 from replay.reports.report_scope import scope_of
 from replay.runfile import Run
 from replay.text import one_line
@@ -96,8 +95,8 @@ def _legend() -> Iterator[str]:
     for outcome in _ORDER:
         yield f'<rect x="{left}" y="16" width="22" height="14" fill="url(#p-{outcome})"/>'
         yield f'<rect x="{left}" y="16" width="22" height="14" class="frame"/>'
-        yield f'<text x="{left + 28}" y="28">{OUTCOME_LABELS[outcome]}</text>'
-        left += 52 + 7.4 * len(OUTCOME_LABELS[outcome])
+        yield f'<text x="{left + 28}" y="28">{outcome.label}</text>'
+        left += 52 + 7.4 * len(outcome.label)
 
 
 def _bar(model: ModelSummary, top: float) -> Iterator[str]:
@@ -110,8 +109,7 @@ def _bar(model: ModelSummary, top: float) -> Iterator[str]:
             continue
         width = _BAR * count / total
         place = f'x="{left:.2f}" y="{top + 2}" width="{width:.2f}" height="24"'
-        yield f"<g><title>{OUTCOME_LABELS[outcome]}: {count} of {model.calls}</title>"
-        yield f'<rect {place} fill="url(#p-{outcome})"/>'
+        yield f'<g><title>{outcome.label}: {count} of {model.calls}</title><rect {place} fill="url(#p-{outcome})"/>'
         yield f'<rect {place} class="frame"/>'
         if width >= 9 * len(str(count)) + 8:
             middle = left + width / 2
@@ -130,6 +128,4 @@ def _axis(top: float) -> Iterator[str]:
 
 
 def _in_words(model: ModelSummary) -> str:
-    return ", ".join(
-        f"{model.outcomes[outcome]} {OUTCOME_LABELS[outcome]}" for outcome in _ORDER if model.outcomes[outcome]
-    )
+    return ", ".join(f"{model.outcomes[outcome]} {outcome.label}" for outcome in _ORDER if model.outcomes[outcome])

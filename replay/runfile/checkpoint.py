@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from replay.records import CallResult
-from replay.runfile.run import Run, TrajectoryState
+from replay.runfile.run import Run
+from replay.runfile.trajectory_state import TrajectoryState
 
 
 class RunCheckpoint:

@@ -5,29 +5,27 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from replay.records import FAILURES, Outcome
+from replay.records import Outcome, qualified_name
+from replay.runfile.conditions import in_files, is_failure
+from replay.runfile.old_runs import readable_path
+from replay.runfile.run import Run
 
 OTHER: Final = "other"
 """The schema that a second run is attached as."""
-_FAILED: Final = f"k.outcome IN ({', '.join(map(repr, map(str, FAILURES)))})"
 
 
 @dataclass(frozen=True)
-class Side:
+class RunModel:
     """One model of one run, with all of its results files."""
 
     schema: str
     """`main`, or `other` for the second run."""
     model: str
     files: tuple[int, ...]
-
-    @property
-    def inside(self) -> str:
-        """Its files, for `IN`; they are numbers."""
-        return f"({', '.join(map(str, self.files))})"
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ class TaskPair:
     calls: tuple[int, int]
     failed: tuple[int, int]
     changed: int
-    """Calls at the same place, of the same tool, whose class is another."""
+    """Calls at the same place, of the same tool, whose outcome is another."""
 
     @property
     def gain(self) -> int:
@@ -57,79 +55,107 @@ class CallPair:
 
     @property
     def changed(self) -> bool:
-        """Same tool, other class."""
-        one, other = self.calls
-        return one is not None and other is not None and one[1] == other[1] and one[2] != other[2]
+        """The same tool, another outcome."""
+        first, second = self.calls
+        return first is not None and second is not None and first[1] == second[1] and first[2] != second[2]
+
+
+class CallOutcome(NamedTuple):
+    """How one call of a run came out."""
+
+    model: str
+    trajectory: str
+    position: str
+    tool: str | None
+    """`server/tool` where both are known, else the name as written."""
+    outcome: Outcome
+    message: str
+
+
+def model_names(run: Run) -> list[str]:
+    """The models of a run, in the order of its files."""
+    return [model for (model,) in run.connection.execute("SELECT DISTINCT model FROM files ORDER BY id")]
+
+
+def call_outcomes(run: Run) -> Iterator[CallOutcome]:
+    """The calls of a run, trajectory by trajectory, in the order of the steps."""
+    rows = run.connection.execute(
+        "SELECT f.model, t.name, c.position, c.server, c.tool, c.outcome, c.message FROM calls c "
+        "JOIN trajectories t ON t.id = c.trajectory JOIN files f ON f.id = c.file "
+        "ORDER BY c.file, c.trajectory, c.ordinal"
+    )
+    for model, trajectory, position, server, tool, outcome, message in rows:
+        name = qualified_name(server, tool) or None
+        yield CallOutcome(model, trajectory, position, name, Outcome(outcome), message)
 
 
 def attach(connection: sqlite3.Connection, path: Path) -> None:
     """Make a second run readable beside the first, as the schema `other`."""
-    connection.execute(f"ATTACH ? AS {OTHER}", (f"{path.absolute().as_uri()}?mode=ro",))
+    connection.execute(f"ATTACH ? AS {OTHER}", (f"{readable_path(path).absolute().as_uri()}?mode=ro",))
 
 
-def sides(connection: sqlite3.Connection) -> list[Side]:
+def models_to_compare(connection: sqlite3.Connection) -> list[RunModel]:
     """All there is to choose from: the models of the run, and of the one beside it."""
     schemas = [name for _, name, _ in connection.execute("PRAGMA database_list") if name in {"main", OTHER}]
     found: dict[tuple[str, str], list[int]] = {}
     for schema in schemas:
         for file, model in connection.execute(f"SELECT id, model FROM {schema}.files ORDER BY id"):  # noqa: S608
             found.setdefault((schema, model), []).append(file)
-    return [Side(schema, model, tuple(files)) for (schema, model), files in found.items()]
+    return [RunModel(schema, model, tuple(files)) for (schema, model), files in found.items()]
 
 
-def task_pairs(connection: sqlite3.Connection, first: Side, second: Side) -> list[TaskPair]:
+def task_pairs(connection: sqlite3.Connection, first: RunModel, second: RunModel) -> list[TaskPair]:
     """The tasks that both sides have, those that got most worse first."""
     pairs = connection.execute(
         f"SELECT a.name, a.id, b.id FROM {first.schema}.trajectories a "  # noqa: S608
         f"JOIN {second.schema}.trajectories b ON b.name = a.name "
-        f"WHERE b.file IN {second.inside} AND a.file IN {first.inside}"
+        f"WHERE {in_files('b.file', second.files)} AND {in_files('a.file', first.files)}"
     ).fetchall()
     counts = [dict(_counts(connection, side)) for side in (first, second)]
     changed = dict(_changed(connection, first, second))
     found = []
-    for name, one, other in pairs:
-        (calls, failed), (calls_after, failed_after) = counts[0].get(one, (0, 0)), counts[1].get(other, (0, 0))
-        found.append(TaskPair(name, (one, other), (calls, calls_after), (failed, failed_after), changed.get(one, 0)))
+    for name, *rows in pairs:
+        calls, failed = zip(*(counted.get(row, (0, 0)) for counted, row in zip(counts, rows, strict=True)), strict=True)
+        found.append(TaskPair(name, (rows[0], rows[1]), calls, failed, changed.get(rows[0], 0)))
     return sorted(found, key=lambda pair: (pair.gain, -pair.changed, pair.name))
 
 
-def call_pairs(connection: sqlite3.Connection, first: Side, second: Side, pair: TaskPair) -> list[CallPair]:
-    """The calls of a task, place by place."""
-    columns = [_calls(connection, side, row) for side, row in zip((first, second), pair.rows, strict=True)]
-    places = range(max(map(len, columns), default=0))
-    return [
-        CallPair((columns[0][at] if at < len(columns[0]) else None, columns[1][at] if at < len(columns[1]) else None))
-        for at in places
-    ]
+def call_pairs(connection: sqlite3.Connection, first: RunModel, second: RunModel, pair: TaskPair) -> list[CallPair]:
+    """The calls of a task, ordinal by ordinal."""
+    calls = [_calls(connection, side, row) for side, row in zip((first, second), pair.rows, strict=True)]
+    return [CallPair((before, after)) for before, after in zip_longest(*calls)]
 
 
-def _calls(connection: sqlite3.Connection, side: Side, row: int) -> list[tuple[str, str, Outcome]]:
+def _calls(connection: sqlite3.Connection, side: RunModel, row: int) -> list[tuple[str, str, Outcome]]:
     rows = connection.execute(
         "SELECT position, ifnull(server, ''), ifnull(tool, ''), outcome "  # noqa: S608
         f"FROM {side.schema}.calls WHERE trajectory = ? ORDER BY ordinal",
         (row,),
     )
-    return [(position, f"{server}/{tool}" if server else tool, Outcome(out)) for position, server, tool, out in rows]
+    return [(position, qualified_name(server, tool), Outcome(name)) for position, server, tool, name in rows]
 
 
-def _counts(connection: sqlite3.Connection, side: Side) -> Iterator[tuple[int, tuple[int, int]]]:
+def _counts(connection: sqlite3.Connection, side: RunModel) -> Iterator[tuple[int, tuple[int, int]]]:
     rows = connection.execute(
-        f"SELECT m.trajectory, count(*), sum({_FAILED}) FROM {side.schema}.trajectories t "  # noqa: S608
-        f"JOIN {side.schema}.marks m ON m.trajectory = t.id JOIN {side.schema}.kinds k ON k.id = m.kind "
-        f"WHERE t.file IN {side.inside} GROUP BY m.trajectory"
+        f"SELECT m.trajectory, count(*), sum({is_failure('g.outcome')}) FROM {side.schema}.trajectories t "  # noqa: S608
+        f"JOIN {side.schema}.call_group_index m ON m.trajectory = t.id "
+        f"JOIN {side.schema}.call_groups g ON g.id = m.call_group "
+        f"WHERE {in_files('t.file', side.files)} GROUP BY m.trajectory"
     )
     for trajectory, calls, failed in rows:
         yield trajectory, (calls, failed)
 
 
-def _changed(connection: sqlite3.Connection, first: Side, second: Side) -> Iterator[tuple[int, int]]:
-    one, other = first.schema, second.schema
+def _changed(connection: sqlite3.Connection, first: RunModel, second: RunModel) -> Iterator[tuple[int, int]]:
     yield from connection.execute(
         f"""
-        SELECT a.id, count(*) FROM {one}.trajectories a JOIN {other}.trajectories b ON b.name = a.name
-        JOIN {one}.marks m ON m.trajectory = a.id JOIN {one}.kinds k ON k.id = m.kind
-        JOIN {other}.marks n ON n.trajectory = b.id AND n.ordinal = m.ordinal JOIN {other}.kinds l ON l.id = n.kind
-        WHERE a.file IN {first.inside} AND b.file IN {second.inside}
-          AND k.server = l.server AND k.tool = l.tool AND k.outcome <> l.outcome GROUP BY a.id
+        SELECT a.id, count(*)
+        FROM {first.schema}.trajectories a JOIN {second.schema}.trajectories b ON b.name = a.name
+        JOIN {first.schema}.call_group_index m ON m.trajectory = a.id
+        JOIN {first.schema}.call_groups g ON g.id = m.call_group
+        JOIN {second.schema}.call_group_index n ON n.trajectory = b.id AND n.ordinal = m.ordinal
+        JOIN {second.schema}.call_groups h ON h.id = n.call_group
+        WHERE {in_files("a.file", first.files)} AND {in_files("b.file", second.files)}
+          AND g.server = h.server AND g.tool = h.tool AND g.outcome <> h.outcome GROUP BY a.id
         """  # noqa: S608
     )

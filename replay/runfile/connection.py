@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import sqlite3
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from replay.errors import RunFileError
-from replay.runfile.schema import FORMAT, MIGRATIONS, TABLES, VERSION, WORDS
+from replay.filesystem import lock_file
+from replay.runfile.migrations import STEPS, migrate
+from replay.runfile.schema import FORMAT, TABLES, VERSION, WORDS
 
 
 def take_lock(path: Path) -> int:
@@ -19,29 +19,14 @@ def take_lock(path: Path) -> int:
     Raises:
         RunFileError: the directory cannot be written, or another process holds the lock.
     """
-    while True:
-        try:
-            lock = os.open(f"{path}-lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise RunFileError(str(path), f"cannot be written: {error.strerror}; name another with --run") from None
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(lock)
-            raise RunFileError(
-                str(path), "another replay is writing this run; wait for it, or name another with --run"
-            ) from None
-        if _is_at(lock, f"{path}-lock"):
-            return lock
-        os.close(lock)
-
-
-def _is_at(descriptor: int, path: str) -> bool:
-    """Whether an open file still is the one at the path: its holder may have removed it meanwhile."""
     try:
-        return os.path.samestat(os.fstat(descriptor), os.stat(path))  # noqa: PTH116
-    except FileNotFoundError:
-        return False
+        return lock_file(Path(f"{path}-lock"))
+    except BlockingIOError:
+        raise RunFileError(
+            str(path), "another replay is writing this run; wait for it, or name another with --run"
+        ) from None
+    except OSError as error:
+        raise RunFileError(str(path), f"cannot be written: {error.strerror}; name another with --run") from None
 
 
 def refuse_foreign(path: Path) -> None:
@@ -87,7 +72,7 @@ def version_of(path: Path, connection: sqlite3.Connection) -> int:
     """The version of a run file.
 
     Raises:
-        RunFileError: it is none, or a newer one than we read.
+        RunFileError: it is not a run file, or one of a version that we do not read.
     """
     try:
         meta: dict[str, Any] = dict(connection.execute("SELECT key, value FROM meta"))
@@ -95,11 +80,13 @@ def version_of(path: Path, connection: sqlite3.Connection) -> int:
         raise RunFileError(str(path), "not a run file (it has no table meta); name another with --run") from None
     if meta.get("format") != FORMAT:
         raise RunFileError(str(path), f'not a run file: its format is {meta.get("format")!r}, expected "{FORMAT}"')
-    version = int(meta.get("version", 0))
+    version = _number(meta.get("version"))
     if version > VERSION:
         raise RunFileError(
             str(path), f"run file version {version} is newer than this replay reads ({VERSION}); update mcp-replay"
         )
+    if version != VERSION and version not in STEPS:
+        raise RunFileError(str(path), f"run file version {version} is not known")
     return version
 
 
@@ -113,7 +100,11 @@ def prepare_tables(path: Path, connection: sqlite3.Connection) -> None:
             connection.executescript(f"BEGIN;{WORDS};COMMIT;")
         return
     version = version_of(path, connection)
-    while version < VERSION:
-        MIGRATIONS[version](connection)
-        version += 1
-        connection.execute("UPDATE meta SET value = ? WHERE key = 'version'", (str(version),))
+    try:
+        migrate(connection, version)
+    except sqlite3.Error as error:
+        raise RunFileError(str(path), f"version {version} cannot be brought up to date: {error}") from None
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text is not None and text.isdigit() else 0

@@ -1,26 +1,23 @@
-"""The filter language: `outcome:not_found server:excel model:gpt tool:create* drift:different words`.
+"""The grammar of filters: `outcome:not_found server:excel model:gpt tool:create* drift:different words`.
 
 One grammar for the browser and the reports. A filter is parsed against the names that the run knows, so that a slip
-is an error with the nearest names, and an SQL condition never needs a pattern.
+is an error with the nearest names, and a condition over the calls (`filter_sql`) never needs a pattern.
 """
 
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Final, get_args
 
-from rapidfuzz import process
-
 from replay.errors import UsageError
-from replay.records import FAILURES, Certainty, Drift, Evidence, Outcome, Reason
+from replay.records import FAILURES, Certainty, Drift, Evidence, Outcome, Reason, qualified_name
+from replay.suggestions import nearest_names
 
-__all__ = ["KEYS", "Candidate", "Filter", "Term", "Vocabulary", "complete", "parse", "quoted"]
+__all__ = ["CALL_KEYS", "KEYS", "Candidate", "Filter", "Term", "Vocabulary", "complete", "parse", "quoted"]
 
-"""The outcomes that are the model's doing: what `outcome:failed` stands for."""
 NONE: Final = "none"
 """Stands for the absence of a value: `drift:none`."""
 
@@ -35,7 +32,7 @@ KEYS: Final[Mapping[str, str]] = {
     "rule": "rule that decided",
     "evidence": "what the rule went by",
     "certainty": "how sure it is",
-    "drift": "replayed answer against the recorded one",
+    "drift": "replayed answer against recorded answer",
     "caused": "yes: failed because an earlier call did",
 }
 """Each key, and what it is about."""
@@ -48,22 +45,10 @@ _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "drift": (*get_args(Drift), NONE),
     "caused": ("yes", "no"),
 }
-_COLUMNS: Final = {"caused": "rooted", "model": "file"}
-_NULLABLE: Final = frozenset({"server", "tool", "reason", "drift"})
-_SINGLES: Final = frozenset({"", "task", "trajectory"})
-"""Keys that tell apart calls of one kind; no key is for words."""
+CALL_KEYS: Final = frozenset({"", "task", "trajectory"})
+"""Keys that tell apart calls of one group; no key is for words."""
 _TOKEN: Final = re.compile(r'(?P<not>-)?(?:(?P<key>[a-zA-Z_]+):)?(?P<value>(?:"[^"]*"?|[^\s"])*)')
-_TRAJECTORIES: Final = (
-    "SELECT id FROM trajectories WHERE lower(name) GLOB ? OR instr(lower(name), ?) "
-    "AND NOT EXISTS (SELECT 1 FROM trajectories WHERE lower(name) GLOB ?)"
-)
-"""Those whose id is written exactly so, or as the pattern says; else those that hold it anywhere."""
-_BEGINS_A_WORD: Final = (
-    "lower(' ' || ifnull(server, '') || ' ' || ifnull(tool, '') || ' ' || ifnull(arguments, '') || ' ' || message) "
-    "GLOB '*[^a-z0-9\u0080-\U0010ffff]' || ? || '*'"
-)
-"""What the full-text search finds, in a run file that was made without it."""
-_WORD: Final = re.compile(r"(?:[^\W_]|[\u0300-\u036f])+")
+WORD: Final = re.compile(r"(?:[^\W_]|[\u0300-\u036f])+")
 """A word as the full-text search parts them: letters and digits, with the accents on them; `_` ends one."""
 
 
@@ -81,31 +66,13 @@ class Vocabulary:
     full_text: bool = True
     """Whether the run has the table `words`."""
 
-    @classmethod
-    def of(cls, connection: sqlite3.Connection) -> Vocabulary:
-        """Read it from a run file."""
-
-        def names(query: str) -> tuple[str, ...]:
-            return tuple(value for (value,) in connection.execute(query) if value)
-
-        tools = connection.execute("SELECT DISTINCT server, tool FROM kinds WHERE n > 0 ORDER BY 1, 2").fetchall()
-        words = connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'words'").fetchone()[0]
-        return cls(
-            servers=tuple(dict.fromkeys(server for server, _ in tools if server)),
-            tools=tuple(tools),
-            models=tuple(connection.execute("SELECT id, model, path FROM files ORDER BY id")),
-            task_types=names("SELECT DISTINCT task_type FROM tallies WHERE n > 0 ORDER BY 1"),
-            rules=names("SELECT DISTINCT rule FROM kinds WHERE n > 0 ORDER BY 1"),
-            full_text=bool(words),
-        )
-
     def values(self, key: str) -> tuple[str, ...]:
         """What may stand behind a key; nothing for `trajectory`, of which there may be very many."""
         if key in _CHOICES:
             return _CHOICES[key]
         names: Mapping[str, Iterable[str]] = {
             "server": (*self.servers, NONE),
-            "tool": (joined(*tool) for tool in self.tools),
+            "tool": (qualified_name(*tool) for tool in self.tools),
             "model": (model for _, model, _ in self.models),
             "task": (*self.task_types, NONE),
             "rule": self.rules,
@@ -134,43 +101,9 @@ class Filter:
     full_text: bool = field(default=True, repr=False)
 
     @property
-    def kinds(self) -> tuple[str, tuple[object, ...]]:
-        """The condition over the table `kinds`: what can be said of a whole kind of calls."""
-        return _all(_condition(term, "") for term in self.terms if term.key not in _SINGLES)
-
-    @property
-    def singles(self) -> tuple[str, tuple[object, ...]]:
-        """What must be asked of each call, over `m` (the table `marks`); `1` where there is nothing."""
-        return _all(self._single(term, "m.call", "m.trajectory") for term in self.terms if term.key in _SINGLES)
-
-    @property
-    def has_singles(self) -> bool:
-        """Whether counting takes more than a look at the kinds."""
-        return any(term.key in _SINGLES for term in self.terms)
-
-    def condition(self) -> tuple[str, tuple[object, ...]]:
-        """The whole condition over `c` (calls), as `call_rows` takes it."""
-        return _all(
-            self._single(term, "c.id", "c.trajectory") if term.key in _SINGLES else _condition(term, "c.")
-            for term in self.terms
-        )
-
-    def _single(self, term: Term, call: str, trajectory: str) -> tuple[str, tuple[object, ...]]:
-        negation = "NOT " if term.negated else ""
-        if term.key == "task":
-            marks = ", ".join("?" * len(term.values))
-            inner = f"SELECT id FROM trajectories WHERE ifnull(task_type, '') IN ({marks})"  # noqa: S608
-            return f"{trajectory} {negation}IN ({inner})", term.values
-        if term.key == "trajectory":
-            inner = " UNION ".join([_TRAJECTORIES] * len(term.values))
-            values = tuple(part for value in term.values for part in (_glob(value), value, _glob(value)))
-            return f"{trajectory} {negation}IN ({inner})", values
-        if self.full_text:
-            query = " AND ".join(f'"{word}"*' for word in _WORD.findall(term.written))
-            return f"{call} {negation}IN (SELECT rowid FROM words WHERE words MATCH ?)", (query,)  # noqa: S608
-        words = tuple(word.lower() for word in _WORD.findall(term.written))
-        inner = f"SELECT id FROM calls WHERE {' AND '.join([_BEGINS_A_WORD] * len(words))}"  # noqa: S608
-        return f"{call} {negation}IN ({inner})", words
+    def needs_each_call(self) -> bool:
+        """Whether counting takes more than a look at the groups of calls."""
+        return any(term.key in CALL_KEYS for term in self.terms)
 
 
 def parse(text: str, vocabulary: Vocabulary) -> Filter:
@@ -193,7 +126,7 @@ class Candidate:
     hint: str = ""
 
 
-def complete(text: str, vocabulary: Vocabulary, most: int = 12) -> list[Candidate]:
+def complete(text: str, vocabulary: Vocabulary, limit: int = 12) -> list[Candidate]:
     """How the last part of a filter could go on: keys, then the values of a key."""
     head, tail = _last_part(text)
     negation = "-" if tail.startswith("-") else ""
@@ -201,22 +134,17 @@ def complete(text: str, vocabulary: Vocabulary, most: int = 12) -> list[Candidat
     if not colon:
         wanted = key.lower()
         keys = [name for name in KEYS if name.startswith(wanted)]
-        return [Candidate(f"{head}{negation}{name}:", f"{name}:", KEYS[name]) for name in keys[:most]]
+        return [Candidate(f"{head}{negation}{name}:", f"{name}:", KEYS[name]) for name in keys[:limit]]
     earlier, comma, last = value.rpartition(",")
     wanted = last.strip('"').lower()
     names = sorted((name for name in vocabulary.values(key.lower()) if wanted in name.lower()), key=_starts(wanted))
-    return [Candidate(f"{head}{negation}{key}:{earlier}{comma}{quoted(name)} ", name) for name in names[:most]]
+    return [Candidate(f"{head}{negation}{key}:{earlier}{comma}{quoted(name)} ", name) for name in names[:limit]]
 
 
 def quoted(value: str) -> str:
     """A value as it must be written in a filter."""
     value = value.replace('"', "?")
     return f'"{value}"' if re.search(r"[\s,:]", value) or not value or value.startswith("-") else value
-
-
-def joined(server: str, tool: str) -> str:
-    """`server/tool`, or the tool alone where no server is known."""
-    return f"{server}/{tool}" if server else tool
 
 
 def _last_part(text: str) -> tuple[str, str]:
@@ -236,7 +164,7 @@ def _term(part: re.Match[str], vocabulary: Vocabulary) -> Term | None:
     written = part["value"]
     if not key:
         words = written.replace('"', " ").strip()
-        return Term("", words, negated) if _WORD.search(words) else None
+        return Term("", words, negated) if WORD.search(words) else None
     if key not in KEYS:
         raise UsageError(_unknown("filter key", key, KEYS) + '; to search for the text itself, put it in "quotes"')
     values = [value.strip('"') for value in re.findall(r'"[^"]*"?|[^,]+', written)]
@@ -266,7 +194,7 @@ def _spelled(key: str, vocabulary: Vocabulary) -> list[tuple[object, tuple[str, 
     if key == "model":
         return [(file, (model, path)) for file, model, path in vocabulary.models]
     if key == "tool":
-        return [((server, tool), (tool, joined(server, tool))) for server, tool in vocabulary.tools]
+        return [((server, tool), (tool, qualified_name(server, tool))) for server, tool in vocabulary.tools]
     return [(name, (name,)) for name in vocabulary.values(key) if name != NONE]
 
 
@@ -292,37 +220,9 @@ def _fits(name: str, wanted: str) -> bool:
     return name == wanted or fnmatchcase(name, wanted.replace("[", "[[]"))
 
 
-def _condition(term: Term, prefix: str) -> tuple[str, tuple[object, ...]]:
-    negation = "NOT " if term.negated else ""
-    if term.key == "tool":
-        pairs = [pair for pair in term.values if isinstance(pair, tuple)]
-        server, tool = _column("server", prefix), _column("tool", prefix)
-        marks = ", ".join(["(?, ?)"] * len(pairs))
-        return f"({server}, {tool}) {negation}IN (VALUES {marks})", tuple(name for pair in pairs for name in pair)
-    column = _column(_COLUMNS.get(term.key, term.key), prefix)
-    return f"{column} {negation}IN ({', '.join('?' * len(term.values))})", term.values
-
-
-def _column(name: str, prefix: str) -> str:
-    if prefix and name == "rooted":
-        return f"({prefix}caused_by IS NOT NULL)"
-    return f"ifnull({prefix}{name}, '')" if prefix and name in _NULLABLE else f"{prefix}{name}"
-
-
-def _all(conditions: Iterable[tuple[str, tuple[object, ...]]]) -> tuple[str, tuple[object, ...]]:
-    parts = list(conditions)
-    if not parts:
-        return "1", ()
-    return " AND ".join(f"({part})" for part, _ in parts), tuple(value for _, values in parts for value in values)
-
-
-def _glob(value: object) -> str:
-    return str(value).replace("[", "[[]")
-
-
 def _unknown(what: str, value: str, known: Iterable[str]) -> str:
     names = list(known)
-    nearest = [name for name, _, _ in process.extract(value.lower(), names, limit=3, score_cutoff=50)]
+    nearest = nearest_names(value.lower(), names, min_score=50)
     if nearest:
         return f"no {what} {value!r}; nearest: {', '.join(nearest)}"
     return f"no {what} {value!r}{_such_as(names)}"

@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import zlib
 from typing import Any
-
-from replay.replayer.keys import canonical
-
-__all__ = ["canonical", "digest", "pack", "unpack"]
-
-
-def digest(value: Any) -> str:
-    """SHA-256 of the canonical JSON, hexadecimal."""
-    return hashlib.sha256(canonical(value).encode()).hexdigest()
 
 
 def pack(value: Any) -> bytes:

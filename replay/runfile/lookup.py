@@ -6,14 +6,13 @@ import re
 from pathlib import PurePath
 from typing import Final, NamedTuple
 
-from rapidfuzz import process
-
 from replay.errors import UsageError
 from replay.runfile.run import Run
+from replay.suggestions import nearest_name, nearest_names
 from replay.text import one_line
 
 _POSITION: Final = re.compile(r"s\d+c\d+")
-_MOST_NAMED: Final = 3
+_MAX_NAMED: Final = 3
 
 
 class TrajectoryPlace(NamedTuple):
@@ -111,18 +110,18 @@ def _has(run: Run, place: TrajectoryPlace, position: str) -> bool:
 def _examples(run: Run, ref: str, places: list[TrajectoryPlace]) -> list[str]:
     """Ids of calls in the trajectory that the text most resembles."""
     names = [place.trajectory for place in places]
-    nearest = process.extractOne(ref, names)
-    place = places[names.index(nearest[0])] if nearest else places[0]
+    nearest = nearest_name(ref, names)
+    place = places[0] if nearest is None else places[names.index(nearest)]
     return [f"{place.trajectory}:{position}" for position in _positions(run, place)]
 
 
 def _missing(what: str, ref: str, known: list[str], hint: str = "") -> UsageError:
-    nearest = [name for name, _, _ in process.extract(ref, list(dict.fromkeys(known)), limit=_MOST_NAMED)]
+    nearest = nearest_names(ref, known, limit=_MAX_NAMED)
     named = f"; nearest: {', '.join(one_line(name, 120) for name in nearest)}" if nearest else ""
     return UsageError(f"there is no {what} {one_line(ref, 120)} in this run{named}{hint}")
 
 
 def _ambiguous(what: str, ref: str, ids: list[str]) -> UsageError:
-    shown = ", ".join(one_line(identifier, 160) for identifier in ids[:_MOST_NAMED])
-    more = f" and {len(ids) - _MOST_NAMED} more" if len(ids) > _MOST_NAMED else ""
+    shown = ", ".join(one_line(identifier, 160) for identifier in ids[:_MAX_NAMED])
+    more = f" and {len(ids) - _MAX_NAMED} more" if len(ids) > _MAX_NAMED else ""
     return UsageError(f"{one_line(ref, 120)} is the id of {len(ids)} {what}s; say which: {shown}{more}")

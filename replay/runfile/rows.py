@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import sqlite3
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from replay.records import Answer, Call, CallResult, Verdict
@@ -22,8 +23,15 @@ _COLUMNS = (
     "gap",
 )
 """Fields of a Verdict that have a column of their own; the rest stands in `details`."""
-_PREVIEW = 400
+_MAX_PREVIEW = 400
 """Characters of the arguments that are kept to show and to search."""
+
+
+def rows_as_dicts(cursor: sqlite3.Cursor) -> Iterator[dict[str, Any]]:
+    """The rows that a query found, by the names of their columns."""
+    names = [column[0] for column in cursor.description]
+    for values in cursor:
+        yield dict(zip(names, values, strict=True))
 
 
 def call_columns(result: CallResult) -> dict[str, Any]:
@@ -45,8 +53,8 @@ def call_columns(result: CallResult) -> dict[str, Any]:
 def preview(call: Call) -> str:
     """The start of the arguments as JSON, or of the raw text where they could not be read."""
     if call.arguments is None:
-        return (call.raw or "")[:_PREVIEW]
-    return json.dumps(call.arguments, ensure_ascii=False)[:_PREVIEW].encode("utf-8", "replace").decode()
+        return (call.raw or "")[:_MAX_PREVIEW]
+    return json.dumps(call.arguments, ensure_ascii=False)[:_MAX_PREVIEW].encode("utf-8", "replace").decode()
 
 
 def verdict_of_row(columns: Mapping[str, Any]) -> Verdict:

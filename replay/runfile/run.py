@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
-
-from pydantic import TypeAdapter
+from typing import Any, Self
 
 from replay.errors import RunFileError
-from replay.records import Answer, CallResult, FleetFacts, Record, Server, Trajectory, TransportFault
+from replay.records import (
+    Answer,
+    CallResult,
+    FleetFacts,
+    Record,
+    Server,
+    Trajectory,
+    TransportFault,
+    canonical,
+    digest,
+)
 from replay.redaction import Redactor
-from replay.runfile.connection import open_connection, prepare_tables, refuse_foreign, take_lock, version_of
-from replay.runfile.json_blob import canonical, digest, pack
-from replay.runfile.rows import call_columns, call_result_of
-from replay.runfile.schema import VERSION
-
-_ANSWER: TypeAdapter[Answer] = TypeAdapter(Answer)
-
-
-class TrajectoryState(NamedTuple):
-    """What a run knows of a trajectory before it is replayed."""
-
-    row: int
-    done: bool
-    """Every call has its verdict, under the policy of now."""
-    results: Mapping[str, CallResult]
-    """Calls that have a verdict although the trajectory is not done: those to shared servers."""
-    in_flight: frozenset[str]
-    """Calls with effects that were sent and have no verdict."""
+from replay.runfile.conditions import placeholders
+from replay.runfile.connection import open_connection, prepare_tables, refuse_foreign, take_lock
+from replay.runfile.json_blob import pack
+from replay.runfile.old_runs import readable_path
+from replay.runfile.rows import call_columns
+from replay.runfile.stored_answers import load_answer, load_answers
+from replay.runfile.trajectory_state import TrajectoryState, forget_verdicts_of, restart, unfinished_state
 
 
 class Run:
@@ -46,7 +41,7 @@ class Run:
         self.path, self.connection, self._lock = path, connection, lock
         self._redactor = redactor or Redactor()
         self._digests: dict[str, str] = {}
-        self._places: dict[int, tuple[int, str | None]] = {}
+        self._file_and_type: dict[int, tuple[int, str | None]] = {}
 
     @classmethod
     def open(cls, path: Path, *, fresh: bool = False, redactor: Redactor | None = None) -> Self:
@@ -58,7 +53,7 @@ class Run:
             redactor: takes the secrets out of all that is written; by default the common token shapes.
 
         Raises:
-            RunFileError: it cannot be written, is no run file, is newer than we are, or another process writes it.
+            RunFileError: it cannot be written, is not a run file, is newer than we are, or another process writes it.
         """
         lock = take_lock(path)
         try:
@@ -75,18 +70,14 @@ class Run:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Open a run for reading, also while it grows.
+        """Open a run for reading, also while it grows. One of an older version is read from a copy.
 
         Raises:
-            RunFileError: there is none, it is no run file, or it is newer than we are.
+            RunFileError: there is none, it is not a run file, or it is newer than we are.
         """
         if not path.exists():
             raise RunFileError(str(path), "there is no run yet; make one with: replay classify results/*.json")
-        connection = open_connection(path, readonly=True)
-        version = version_of(path, connection)
-        if version < VERSION:
-            raise RunFileError(str(path), f"version {version} of the run file; open it once with: replay classify")
-        return cls(path, connection)
+        return cls(path, open_connection(readable_path(path), readonly=True))
 
     def __enter__(self) -> Self:
         return self
@@ -168,7 +159,7 @@ class Run:
         A trajectory that changed, or that was judged under another policy, starts over; but calls with effects that
         were sent to shared servers keep their verdicts: they are never sent twice.
         """
-        mark = digest(trajectory.model_dump(mode="json"))
+        new_digest = digest(trajectory.model_dump(mode="json"))
         with self.transaction() as db:
             file_id = self._file(db, file, trajectory.model, format)
             found = db.execute(
@@ -176,27 +167,27 @@ class Run:
                 (file_id, trajectory.id),
             ).fetchone()
             if found is None:
-                row = self._insert_trajectory(db, file_id, trajectory, mark, policy)
+                row = self._insert_trajectory(db, file_id, trajectory, new_digest, policy)
                 return TrajectoryState(row, False, {}, frozenset())
-            row, old_mark, old_policy, done = found
-            if old_mark != mark:
-                self._forget(db, row)
+            row, old_digest, old_policy, done = found
+            if old_digest != new_digest:
+                forget_verdicts_of(db, row)
                 db.execute("DELETE FROM trajectories WHERE id = ?", (row,))
-                row = self._insert_trajectory(db, file_id, trajectory, mark, policy)
+                row = self._insert_trajectory(db, file_id, trajectory, new_digest, policy)
                 return TrajectoryState(row, False, {}, frozenset())
             if old_policy != policy:
-                self._restart(db, row, policy)
+                restart(db, row, policy)
                 done = False
         if done:
             return TrajectoryState(row, True, {}, frozenset())
-        return self._unfinished(row, trajectory)
+        return unfinished_state(self.connection, row, trajectory)
 
     def is_done(self, trajectory: Trajectory, *, file: str, policy: str) -> bool:
         """Whether every call of a trajectory, as it is now, has its verdict under this policy."""
         found = self.connection.execute(
             "SELECT t.digest FROM trajectories t JOIN files f ON f.id = t.file "
-            "WHERE f.place = ? AND t.name = ? AND t.policy = ? AND t.done",
-            (str(Path(file).resolve()), trajectory.id, policy),
+            "WHERE f.absolute_path = ? AND t.name = ? AND t.policy = ? AND t.done",
+            (_absolute(file), trajectory.id, policy),
         ).fetchone()
         return found is not None and found[0] == digest(trajectory.model_dump(mode="json"))
 
@@ -206,8 +197,8 @@ class Run:
             for path in files:
                 db.execute(
                     "UPDATE trajectories SET done = 0, policy = '' "
-                    "WHERE file IN (SELECT id FROM files WHERE place = ?)",
-                    (str(Path(path).resolve()),),
+                    "WHERE file IN (SELECT id FROM files WHERE absolute_path = ?)",
+                    (_absolute(path),),
                 )
 
     def note_sent(self, row: int, position: str) -> None:
@@ -247,9 +238,9 @@ class Run:
         """
         ordinals = {call.position: ordinal for ordinal, call in enumerate(trajectory.calls())}
         with self.transaction() as db:
-            for one in results:
-                if saved is None or saved.get(one.call.position) is not one:
-                    self._save(db, row, ordinals[one.call.position], one)
+            for result in results:
+                if saved is None or saved.get(result.call.position) is not result:
+                    self._save(db, row, ordinals[result.call.position], result)
             db.execute(
                 "UPDATE trajectories SET done = 1, record = ? WHERE id = ?", (pack(self._clean(trajectory)), row)
             )
@@ -258,23 +249,27 @@ class Run:
         """The run's own numbers of results files, by their paths; those that it does not hold are left out."""
         ids = []
         for path in paths:
-            found = self.connection.execute("SELECT id FROM files WHERE place = ?", (str(Path(path).resolve()),))
+            found = self.connection.execute("SELECT id FROM files WHERE absolute_path = ?", (_absolute(path),))
             ids += [number for (number,) in found]
         return tuple(ids)
+
+    def file_count(self) -> int:
+        """How many results files the run holds."""
+        return int(self.connection.execute("SELECT count(*) FROM files").fetchone()[0])
+
+    def has_verdicts(self) -> bool:
+        """Whether any call has its verdict."""
+        return self.connection.execute("SELECT 1 FROM calls LIMIT 1").fetchone() is not None
 
     # --- answers
 
     def stored_answer(self, key: str) -> Answer | None:
         """The answer under a key of `answer_key`."""
-        found = self.connection.execute("SELECT answer FROM answers WHERE key = ?", (key,)).fetchone()
-        return None if found is None else _ANSWER.validate_python(json.loads(zlib.decompress(found[0])))
+        return load_answer(self.connection, key)
 
     def answers(self) -> Iterator[tuple[str, str, str, Answer]]:
         """All stored answers: key, server, tool, answer."""
-        for key, server, tool, blob in self.connection.execute(
-            "SELECT key, server, tool, answer FROM answers ORDER BY server, tool, key"
-        ):
-            yield key, server, tool, _ANSWER.validate_python(json.loads(zlib.decompress(blob)))
+        return load_answers(self.connection)
 
     # --- inside
 
@@ -283,14 +278,15 @@ class Run:
         return self._redactor.json(record.model_dump(mode="json", exclude_none=True))
 
     def _file(self, db: sqlite3.Connection, path: str, model: str, format: str) -> int:  # noqa: A002
-        place = str(Path(path).resolve())
+        absolute = _absolute(path)
         db.execute(
-            "INSERT OR IGNORE INTO files (path, model, format, place) VALUES (?, ?, ?, ?)", (path, model, format, place)
+            "INSERT OR IGNORE INTO files (path, model, format, absolute_path) VALUES (?, ?, ?, ?)",
+            (path, model, format, absolute),
         )
-        return int(db.execute("SELECT id FROM files WHERE place = ?", (place,)).fetchone()[0])
+        return int(db.execute("SELECT id FROM files WHERE absolute_path = ?", (absolute,)).fetchone()[0])
 
     def _insert_trajectory(
-        self, db: sqlite3.Connection, file: int, trajectory: Trajectory, mark: str, policy: str
+        self, db: sqlite3.Connection, file: int, trajectory: Trajectory, record_digest: str, policy: str
     ) -> int:
         task = trajectory.task
         cursor = db.execute(
@@ -303,44 +299,19 @@ class Run:
                 self._redactor.text(task.question) if task.question else None,
                 len(trajectory.steps),
                 sum(len(step.calls) for step in trajectory.steps),
-                mark,
+                record_digest,
                 policy,
                 pack(self._clean(trajectory)),
             ),
         )
         return int(cursor.lastrowid or 0)
 
-    def _forget(self, db: sqlite3.Connection, row: int) -> None:
-        db.execute("DELETE FROM calls WHERE trajectory = ?", (row,))
-        db.execute("DELETE FROM journal WHERE trajectory = ?", (row,))
-
-    def _restart(self, db: sqlite3.Connection, row: int, policy: str) -> None:
-        """Drop the verdicts, but those of calls with effects that reached a shared server."""
-        db.execute(
-            "DELETE FROM calls WHERE trajectory = ? AND position NOT IN "
-            "(SELECT position FROM journal WHERE trajectory = ?)",
-            (row, row),
-        )
-        db.execute("UPDATE trajectories SET done = 0, policy = ? WHERE id = ?", (policy, row))
-
-    def _unfinished(self, row: int, trajectory: Trajectory) -> TrajectoryState:
-        calls = {call.position: call for call in trajectory.calls()}
-        cursor = self.connection.execute("SELECT * FROM calls WHERE trajectory = ?", (row,))
-        names = [column[0] for column in cursor.description]
-        results: dict[str, CallResult] = {}
-        for values in cursor:
-            columns = dict(zip(names, values, strict=True))
-            if columns["position"] in calls:
-                answer = self.stored_answer(columns["answer_key"]) if columns["answer_key"] else None
-                results[columns["position"]] = call_result_of(calls[columns["position"]], columns, answer)
-        sent = self.connection.execute("SELECT position FROM journal WHERE trajectory = ?", (row,))
-        in_flight = frozenset(position for (position,) in sent) - results.keys()
-        return TrajectoryState(row, False, results, in_flight)
-
     def _save(self, db: sqlite3.Connection, row: int, ordinal: int, result: CallResult) -> None:
-        if row not in self._places:
-            self._places = {row: db.execute("SELECT file, task_type FROM trajectories WHERE id = ?", (row,)).fetchone()}
-        file, task_type = self._places[row]
+        if row not in self._file_and_type:
+            self._file_and_type = {
+                row: db.execute("SELECT file, task_type FROM trajectories WHERE id = ?", (row,)).fetchone()
+            }
+        file, task_type = self._file_and_type[row]
         columns = self._redactor.json(call_columns(result)) | {
             "position": result.call.position,
             "answer_key": result.key,
@@ -350,8 +321,7 @@ class Run:
             "task_type": task_type,
         }
         names = ", ".join(columns)
-        marks = ", ".join("?" * len(columns))
-        insertion = f"INSERT INTO calls ({names}) VALUES ({marks})"  # noqa: S608
+        insertion = f"INSERT INTO calls ({names}) VALUES ({placeholders(columns)})"  # noqa: S608
         try:
             db.execute(insertion, tuple(columns.values()))
         except sqlite3.IntegrityError:
@@ -371,3 +341,7 @@ class Run:
             f"{verb} INTO answers VALUES (?, ?, ?, ?, ?)",
             (key, result.server, digest_of_server, result.tool, pack(self._clean(answer))),
         )
+
+
+def _absolute(path: str) -> str:
+    return str(Path(path).resolve())

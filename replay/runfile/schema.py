@@ -1,12 +1,9 @@
-"""The tables of a run file, and how older ones are brought up to date."""
+"""The tables of a run file."""
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Mapping
-
 FORMAT = "replay.run-file"
-VERSION = 1
+VERSION = 2
 
 TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -19,7 +16,7 @@ CREATE TABLE files (
   path TEXT NOT NULL,                -- as it was named
   model TEXT NOT NULL,
   format TEXT NOT NULL,
-  place TEXT UNIQUE                  -- its absolute path: the same file by another name is the same file
+  absolute_path TEXT UNIQUE          -- the same file by another name is the same file
 );
 
 CREATE TABLE trajectories (
@@ -67,42 +64,42 @@ CREATE INDEX calls_by_tool ON calls (server, tool, outcome, id);
 CREATE INDEX calls_by_cause ON calls (file, trajectory, caused_by, outcome) WHERE caused_by IS NOT NULL;
 
 -- How many calls there are; kept by the triggers below, like all that follows. Absent values stand as ''.
-CREATE TABLE tallies (
+CREATE TABLE outcome_counts (
   file INTEGER NOT NULL, task_type TEXT NOT NULL, outcome TEXT NOT NULL, reason TEXT NOT NULL, n INTEGER NOT NULL,
   PRIMARY KEY (file, task_type, outcome, reason)
 ) WITHOUT ROWID;
--- How many calls there are of each kind: calls of one file that a filter cannot tell apart.
-CREATE TABLE kinds (
+-- How many calls there are of each group: calls of one file that a filter cannot tell apart.
+CREATE TABLE call_groups (
   id INTEGER PRIMARY KEY,
   file INTEGER NOT NULL, server TEXT NOT NULL, tool TEXT NOT NULL, outcome TEXT NOT NULL, reason TEXT NOT NULL,
-  rule TEXT NOT NULL, evidence TEXT NOT NULL, certainty TEXT NOT NULL, drift TEXT NOT NULL, rooted INTEGER NOT NULL,
+  rule TEXT NOT NULL, evidence TEXT NOT NULL, certainty TEXT NOT NULL, drift TEXT NOT NULL, caused INTEGER NOT NULL,
   n INTEGER NOT NULL,
-  UNIQUE (file, server, tool, outcome, reason, rule, evidence, certainty, drift, rooted)
+  UNIQUE (file, server, tool, outcome, reason, rule, evidence, certainty, drift, caused)
 );
--- Which kind each call is of: what a filter walks over, instead of the wide rows of calls.
-CREATE TABLE marks (
-  trajectory INTEGER NOT NULL, ordinal INTEGER NOT NULL, call INTEGER NOT NULL, kind INTEGER NOT NULL,
+-- Which group each call is in: what a filter walks over, instead of the wide rows of calls.
+CREATE TABLE call_group_index (
+  trajectory INTEGER NOT NULL, ordinal INTEGER NOT NULL, call INTEGER NOT NULL, call_group INTEGER NOT NULL,
   PRIMARY KEY (trajectory, ordinal)
 ) WITHOUT ROWID;
-CREATE INDEX marks_by_kind ON marks (kind, trajectory, ordinal, call);
+CREATE INDEX calls_by_group ON call_group_index (call_group, trajectory, ordinal, call);
 CREATE TRIGGER calls_inserted AFTER INSERT ON calls BEGIN
-  INSERT INTO tallies VALUES (NEW.file, ifnull(NEW.task_type, ''), NEW.outcome, ifnull(NEW.reason, ''), 1)
+  INSERT INTO outcome_counts VALUES (NEW.file, ifnull(NEW.task_type, ''), NEW.outcome, ifnull(NEW.reason, ''), 1)
   ON CONFLICT DO UPDATE SET n = n + 1;
-  INSERT INTO kinds (file, server, tool, outcome, reason, rule, evidence, certainty, drift, rooted, n)
+  INSERT INTO call_groups (file, server, tool, outcome, reason, rule, evidence, certainty, drift, caused, n)
   VALUES (NEW.file, ifnull(NEW.server, ''), ifnull(NEW.tool, ''), NEW.outcome, ifnull(NEW.reason, ''), NEW.rule,
     NEW.evidence, NEW.certainty, ifnull(NEW.drift, ''), NEW.caused_by IS NOT NULL, 1)
   ON CONFLICT DO UPDATE SET n = n + 1;
-  INSERT INTO marks SELECT NEW.trajectory, NEW.ordinal, NEW.id, id FROM kinds
+  INSERT INTO call_group_index SELECT NEW.trajectory, NEW.ordinal, NEW.id, id FROM call_groups
   WHERE file = NEW.file AND server = ifnull(NEW.server, '') AND tool = ifnull(NEW.tool, '')
     AND outcome = NEW.outcome AND reason = ifnull(NEW.reason, '') AND rule = NEW.rule AND evidence = NEW.evidence
-    AND certainty = NEW.certainty AND drift = ifnull(NEW.drift, '') AND rooted = (NEW.caused_by IS NOT NULL);
+    AND certainty = NEW.certainty AND drift = ifnull(NEW.drift, '') AND caused = (NEW.caused_by IS NOT NULL);
 END;
 CREATE TRIGGER calls_deleted AFTER DELETE ON calls BEGIN
-  UPDATE tallies SET n = n - 1 WHERE file = OLD.file AND task_type = ifnull(OLD.task_type, '')
+  UPDATE outcome_counts SET n = n - 1 WHERE file = OLD.file AND task_type = ifnull(OLD.task_type, '')
     AND outcome = OLD.outcome AND reason = ifnull(OLD.reason, '');
-  UPDATE kinds SET n = n - 1
-  WHERE id = (SELECT kind FROM marks WHERE trajectory = OLD.trajectory AND ordinal = OLD.ordinal);
-  DELETE FROM marks WHERE trajectory = OLD.trajectory AND ordinal = OLD.ordinal;
+  UPDATE call_groups SET n = n - 1
+  WHERE id = (SELECT call_group FROM call_group_index WHERE trajectory = OLD.trajectory AND ordinal = OLD.ordinal);
+  DELETE FROM call_group_index WHERE trajectory = OLD.trajectory AND ordinal = OLD.ordinal;
 END;
 
 -- Written before a call with effects is sent to a shared server: a call that stands here and has no verdict was in
@@ -142,6 +139,3 @@ CREATE TRIGGER words_deleted AFTER DELETE ON calls BEGIN
 END;
 """
 """Made beside the tables where SQLite has its full-text search, as it nearly always does."""
-
-MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {}
-"""Version n to n + 1, one step each."""

@@ -5,16 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from replay.records import FAILURES, Outcome, Reason
+from replay.records import Outcome, Reason, qualified_name
 from replay.records.summary import FailureGroup, ModelSummary, RootCause, RunSummary
+from replay.runfile.conditions import in_files, is_failure
 from replay.runfile.run import Run
-
-_FAILURES = f"({', '.join(map(repr, map(str, FAILURES)))})"
-
-
-def within(files: Sequence[int] | None) -> str:
-    """An SQL condition over `f` (files): one of these, by the run's numbers; any where None."""
-    return "1" if files is None else f"f.id IN ({', '.join(str(int(number)) for number in files)})"
 
 
 def summarize(run: Run, *, most: int = 10, files: Sequence[int] | None = None) -> RunSummary:
@@ -25,7 +19,7 @@ def summarize(run: Run, *, most: int = 10, files: Sequence[int] | None = None) -
         most: how many groups of failures and root causes at the most.
         files: the run's numbers of the files to count; by default all.
     """
-    where = within(files)
+    where = in_files("f.id", files)
     models = tuple(_models(run, where))
     outcomes: Counter[Outcome] = Counter()
     reasons: Counter[Reason] = Counter()
@@ -36,7 +30,7 @@ def summarize(run: Run, *, most: int = 10, files: Sequence[int] | None = None) -
         models=models,
         outcomes={outcome: outcomes[outcome] for outcome in Outcome},
         reasons=dict(reasons.most_common()),
-        failures=tuple(_groups(run, f"c.outcome IN {_FAILURES} AND {where}", most)),
+        failures=tuple(_groups(run, f"{is_failure('c.outcome')} AND {where}", most)),
         inconclusive=tuple(_groups(run, f"c.outcome = 'inconclusive' AND {where}", most)),
         root_causes=tuple(_root_causes(run, most, where)),
         trials=run.trials(),
@@ -63,7 +57,7 @@ def _models(run: Run, where: str) -> Iterator[ModelSummary]:
         outcomes: Counter[Outcome] = Counter()
         reasons: Counter[Reason] = Counter()
         counts = f"""
-            SELECT outcome, reason, sum(n) FROM tallies JOIN files f ON f.id = tallies.file
+            SELECT outcome, reason, sum(n) FROM outcome_counts o JOIN files f ON f.id = o.file
             WHERE model = ? AND n > 0 AND {where} GROUP BY outcome, reason
         """  # noqa: S608
         for outcome, reason, count in run.connection.execute(counts, (model,)):
@@ -135,7 +129,7 @@ def _root_causes(run: Run, most: int, where: str) -> Iterator[RootCause]:
                 file=path,
                 trajectory=name,
                 call=cause,
-                tool=f"{server}/{tool}" if server else str(tool),
+                tool=qualified_name(server, tool),
                 outcome=outcome,
                 followed=dict(outcomes.most_common()),
             )

@@ -9,8 +9,9 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
+from replay.filesystem import write_atomically, write_json
 from replay.interpreter import Fleet
-from replay.records.files import TrajectoryFile, write_json
+from replay.records.files import TrajectoryFile
 from replay.redaction import REDACTED, Redactor
 from replay.shrinking.shrink import Shrunk
 from replay.text import one_line
@@ -39,9 +40,7 @@ def write_repro(shrunk: Shrunk, fleet: Fleet, directory: Path) -> Repro:
     trajectory, servers = files_in(directory)
     fields = {name: getattr(shrunk.trajectory, name) for name in type(shrunk.trajectory).model_fields}
     write_json(TrajectoryFile(**fields), trajectory)
-    partial = servers.with_name(servers.name + ".tmp")
-    partial.write_text(_fleet_text(shrunk, fleet, directory), "utf-8")
-    partial.replace(servers)
+    write_atomically(servers, _fleet_text(shrunk, fleet, directory))
     return Repro(trajectory, servers, _command(trajectory, servers, directory))
 
 

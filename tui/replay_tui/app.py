@@ -13,9 +13,10 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from replay.errors import ReplayError, RunFileError
-from replay.runfile import queries
-from replay.runfile.filters import Filter, Vocabulary
-from replay.runfile.queries import StoredTrajectory
+from replay.runfile import trajectory_queries
+from replay.runfile.filter_sql import read_vocabulary
+from replay.runfile.filters import Filter
+from replay.runfile.trajectory_queries import StoredTrajectory
 from replay.text import printable
 from replay_tui import clipboard, editor
 from replay_tui.export import ExportRequest, write_whole
@@ -138,7 +139,7 @@ class BrowseApp(App[None]):
         with self.open_run.thread_connection() as run:
             if run is None:
                 return
-            names = Vocabulary.of(run.connection)
+            names = read_vocabulary(run.connection)
         self.call_from_thread(self.open_run.set_vocabulary, names)
 
     def check_run(self) -> None:
@@ -215,7 +216,7 @@ class BrowseApp(App[None]):
         """The selected call; says so where there is none."""
         screen = self.screen
         selected = screen.selected_call() if isinstance(screen, RunScreen) else None
-        stored = queries.stored_trajectory(self.open_run.connection, selected[0]) if selected else None
+        stored = trajectory_queries.stored_trajectory(self.open_run.connection, selected[0]) if selected else None
         if selected is None or stored is None:
             self.notify("select a call first: in the list of calls, or in a trajectory", timeout=3)
             return None
@@ -257,7 +258,7 @@ class BrowseApp(App[None]):
 
         screen = self.screen
         selected = screen.selected_call() if isinstance(screen, RunScreen) else None
-        stored = queries.stored_trajectory(self.open_run.connection, selected[0]) if selected else None
+        stored = trajectory_queries.stored_trajectory(self.open_run.connection, selected[0]) if selected else None
         call = diagnoses.reference(stored, selected[1]) if selected and stored else None
 
         def on_closed(request: ExportRequest | None) -> None:

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
-from replay.runfile.queries import StoredTrajectory
+from replay.runfile.trajectory_queries import StoredTrajectory
 from replay.text import printable
 
 _MAX_SEARCHED: Final = 50_000_000

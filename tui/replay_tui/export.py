@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from replay.filesystem import write_atomically
+
 
 @dataclass(frozen=True)
 class ExportRequest:
@@ -23,6 +25,4 @@ def write_whole(text: str, path: Path) -> None:
         OSError: it cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".tmp")
-    partial.write_text(text, "utf-8", "replace")
-    partial.replace(path)
+    write_atomically(path, text, "replace")

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from replay.errors import RunFileError
-from replay.runfile import Run, compare_queries, queries
+from replay.runfile import Run, compare_queries, count_queries
+from replay.runfile.filter_sql import read_vocabulary
 from replay.runfile.filters import Filter, Vocabulary, parse
 
 FileChange: TypeAlias = Literal["none", "grown", "replaced", "gone"]
@@ -33,7 +34,7 @@ class OpenRun:
         if against is not None:
             Run.read(against).close()  # says in words what is wrong with it
         self.run = self._open()
-        self._seen = queries.data_version(self.connection)
+        self._seen = count_queries.data_version(self.connection)
         self._inode = _inode(path)
         self._gone = False
         self._vocabulary: Vocabulary | None = None
@@ -47,7 +48,7 @@ class OpenRun:
     def vocabulary(self) -> Vocabulary:
         """The names that the run knows, or knew a moment ago while it grows."""
         if self._vocabulary is None:
-            self._vocabulary = Vocabulary.of(self.connection)
+            self._vocabulary = read_vocabulary(self.connection)
         return self._vocabulary
 
     def set_vocabulary(self, vocabulary: Vocabulary) -> None:
@@ -88,7 +89,7 @@ class OpenRun:
         if inode != self._inode or self._gone:
             return self._reopen(inode)
         with suppress(sqlite3.Error):
-            version = queries.data_version(self.connection)
+            version = count_queries.data_version(self.connection)
             if version != self._seen:
                 self._seen = version
                 return "grown"
@@ -105,7 +106,7 @@ class OpenRun:
             return "none"
         self.run.close()
         self.run, self._inode, self._gone = reopened, inode, False
-        self._seen = queries.data_version(self.connection)
+        self._seen = count_queries.data_version(self.connection)
         self._vocabulary = None
         return "replaced"
 

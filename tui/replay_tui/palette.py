@@ -8,8 +8,9 @@ from functools import partial
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
-from replay.runfile import queries
-from replay.runfile.filters import joined, quoted
+from replay.records import qualified_name
+from replay.runfile import trajectory_queries
+from replay.runfile.filters import quoted
 from replay.text import one_line
 from replay_tui.browser import Browser, browser_of
 from replay_tui.messages import ShowCalls, ShowTrajectory
@@ -63,14 +64,14 @@ class NameProvider(_RunProvider):
             return
         vocabulary = self.browser.open_run.vocabulary
         models = [(model, "model", f"model:{quoted(path)}") for _, model, path in vocabulary.models]
-        tools = [(joined(*tool), "tool", f"tool:{quoted(joined(*tool))}") for tool in vocabulary.tools]
+        tools = [(qualified_name(*tool), "tool", f"tool:{quoted(qualified_name(*tool))}") for tool in vocabulary.tools]
         servers = [(server, "server", f"server:{quoted(server)}") for server in vocabulary.servers]
         found = [entry for entry in (*models, *servers, *tools) if wanted in entry[0].lower()]
         for name, what, text in found[:_MAX_FOUND]:
             yield self._hit(
                 f"{what} {name}", _rank(name, wanted), partial(self.app.post_message, ShowCalls(text)), "its calls"
             )
-        for task in queries.find_tasks(self.browser.open_run.connection, query.strip(), _MAX_FOUND):
+        for task in trajectory_queries.find_tasks(self.browser.open_run.connection, query.strip(), _MAX_FOUND):
             go = partial(self.app.post_message, ShowTrajectory(task.row))
             label = f"task {task.name} · {task.model} · {task.task_type}"
             yield self._hit(label, _rank(task.name, wanted), go, "its trajectory")

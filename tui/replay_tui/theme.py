@@ -20,14 +20,6 @@ LETTERS: Final[dict[Outcome, str]] = {
     Outcome.INCONCLUSIVE: "?",
 }
 """In the order in which they are shown: from well to badly, inconclusive apart."""
-WORDS: Final[dict[Outcome, str]] = {
-    Outcome.SUCCESS: "success",
-    Outcome.NOT_FOUND: "not found",
-    Outcome.INVALID_ARGUMENTS: "invalid arguments",
-    Outcome.UNKNOWN_TOOL: "unknown tool",
-    Outcome.ILLEGAL_FORMAT: "illegal format",
-    Outcome.INCONCLUSIVE: "inconclusive",
-}
 SHOWN: Final = tuple(LETTERS)
 UNJUDGED: Final = "·"
 """The letter of a call that has no verdict yet."""

@@ -11,7 +11,7 @@ from rich.segment import Segment
 
 from replay.alignment import SignedTask
 from replay.records.alignment import AlignedCall, AlignedModel, AlignedTask, MissedCall
-from replay.runfile.aligned import ReferenceCall
+from replay.runfile.alignment_queries import ReferenceCall
 from replay_tui.pages.json_lines import json_lines
 from replay_tui.pages.writer import Row, Writer
 from replay_tui.rendering import fitted

@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from replay.dag import Graph
-from replay.records import Answer, Call, DataEdge, Outcome, SchemaViolation, Verdict
+from replay.records import Answer, Call, DataEdge, Outcome, SchemaViolation, Verdict, qualified_name
 from replay.records.finding import Finding
-from replay.runfile.filters import joined
-from replay.runfile.queries import StoredCall
+from replay.runfile.trajectory_queries import StoredCall
 from replay.text import one_line
 from replay_tui.pages.answer_lines import answer_kind, answer_lines
 from replay_tui.pages.json_lines import json_lines
 from replay_tui.pages.writer import Row, Writer
-from replay_tui.theme import LETTERS, WORDS, Palette
+from replay_tui.theme import LETTERS, Palette
 
 _MAX_LINES = 400
 _MAX_LINE_LENGTH = 4000
@@ -55,12 +54,12 @@ def call_page(facts: CallFacts, width: int, styles: Palette) -> list[Row]:
 def _headline(writer: Writer, facts: CallFacts, verdict: Verdict | None) -> None:
     styles = writer.styles
     stored = facts.stored
-    name = joined(stored.server, stored.tool) if stored else facts.call.name
+    name = qualified_name(stored.server, stored.tool) if stored else facts.call.name
     if verdict is None:
         writer.spans((f"{facts.call.position} ", styles.strong), (name or "(no name)", styles.strong))
         writer.prose("no verdict yet", styles.dim)
         return
-    chip = f" {LETTERS[verdict.outcome]} {WORDS[verdict.outcome]} "
+    chip = f" {LETTERS[verdict.outcome]} {verdict.outcome.label} "
     writer.spans(
         (f"{facts.call.position} ", styles.strong),
         (f"{name or '(no name)'}  ", styles.strong),
@@ -75,7 +74,7 @@ def _verdict_facts(writer: Writer, verdict: Verdict, facts: CallFacts) -> None:
     seconds = f"{verdict.seconds:.2f} s" if verdict.seconds is not None else ""
     outcomes = ""
     if verdict.recorded and verdict.replayed:
-        outcomes = f"{WORDS[verdict.recorded]} recorded, {WORDS[verdict.replayed]} replayed"
+        outcomes = f"{verdict.recorded.label} recorded, {verdict.replayed.label} replayed"
     certainty_style = styles.accent if verdict.certainty == "fallback" else styles.text
     _fact(writer, "rule", verdict.rule)
     _fact(writer, "evidence", f"{verdict.evidence}, {verdict.certainty}", certainty_style)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from replay.records import Answer, Call
-from replay.runfile.queries import StoredTrajectory
+from replay.runfile.trajectory_queries import StoredTrajectory
 from replay_tui.pages.answer_lines import answer_lines, text_lines
 from replay_tui.pages.json_lines import json_lines
 from replay_tui.pages.writer import Row, Writer

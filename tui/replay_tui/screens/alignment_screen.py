@@ -12,7 +12,7 @@ from textual.containers import Container, Vertical
 
 from replay.alignment import sign
 from replay.records.alignment import AlignedModel
-from replay.runfile import aligned, queries
+from replay.runfile import alignment_queries, trajectory_queries
 from replay.text import one_line
 from replay_tui.messages import ShowTrajectory
 from replay_tui.pages.alignment_page import TaskFacts, metrics_page, pairs_page
@@ -64,7 +64,7 @@ class AlignmentScreen(RunScreen):
 
     def reload(self) -> None:
         """Read what alignments there are."""
-        self._models = aligned.aligned_models(self.open_run.connection)
+        self._models = alignment_queries.aligned_models(self.open_run.connection)
         self._place = min(self._place, max(0, len(self._models) - 1))
         self._show_model()
 
@@ -75,7 +75,7 @@ class AlignmentScreen(RunScreen):
             self.query_one(TextPage).show(_nothing)
             return
         file, model = list(self._models.items())[self._place]
-        self.table.show(file, aligned.task_names(self.open_run.connection, file))
+        self.table.show(file, alignment_queries.task_names(self.open_run.connection, file))
         self.table.border_title = plain(f"{one_line(model.model, 40)} · file {self._place + 1} of {len(self._models)}")
         self.table.border_subtitle = plain(f"average {model.average_score:.3f} · recall {model.aggregate.recall:.3f}")
         self._show_task()
@@ -86,10 +86,10 @@ class AlignmentScreen(RunScreen):
             return
         file, model = list(self._models.items())[self._place]
         connection = self.open_run.connection
-        row = queries.trajectory_row(connection, file, task.id)
-        stored = queries.stored_trajectory(connection, row) if row is not None else None
+        row = trajectory_queries.trajectory_row(connection, file, task.id)
+        stored = trajectory_queries.stored_trajectory(connection, row) if row is not None else None
         facts = TaskFacts(
-            model, task, aligned.reference_calls(connection, task.id), sign(stored.record) if stored else None
+            model, task, alignment_queries.reference_calls(connection, task.id), sign(stored.record) if stored else None
         )
         self.query_one(PanelTabs).current = self._tab
         self.query_one(TextPage).show(partial(metrics_page if self._tab else pairs_page, facts))
@@ -105,7 +105,7 @@ class AlignmentScreen(RunScreen):
         task = self.table.selected
         if task is not None:
             file = list(self._models)[self._place]
-            row = queries.trajectory_row(self.open_run.connection, file, task.id)
+            row = trajectory_queries.trajectory_row(self.open_run.connection, file, task.id)
             if row is not None:
                 self.app.post_message(ShowTrajectory(row))
 

@@ -12,7 +12,7 @@ from textual.containers import Container
 from textual.worker import get_current_worker
 
 from replay.runfile import compare_queries
-from replay.runfile.compare_queries import Side, TaskPair
+from replay.runfile.compare_queries import RunModel, TaskPair
 from replay.text import one_line
 from replay_tui.messages import ShowTrajectory
 from replay_tui.pages.compare_page import calls_page
@@ -36,7 +36,7 @@ class CompareScreen(RunScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._sides: list[Side] = []
+        self._sides: list[RunModel] = []
         self._chosen = [0, 1]
 
     def compose_body(self) -> ComposeResult:
@@ -51,7 +51,7 @@ class CompareScreen(RunScreen):
         return self.query_one(TaskPairs)
 
     @property
-    def pair(self) -> tuple[Side, Side] | None:
+    def pair(self) -> tuple[RunModel, RunModel] | None:
         """The two sides; None where there is only one to choose from."""
         if len(self._sides) < 2:
             return None
@@ -64,7 +64,7 @@ class CompareScreen(RunScreen):
     def reload(self) -> None:
         """Read again what there is to compare."""
         known = self._sides
-        self._sides = compare_queries.sides(self.open_run.connection)
+        self._sides = compare_queries.models_to_compare(self.open_run.connection)
         if not known:
             second = next((place for place, side in enumerate(self._sides) if side.schema == compare_queries.OTHER), 1)
             self._chosen = [0, second]
@@ -81,14 +81,14 @@ class CompareScreen(RunScreen):
         self.table.border_subtitle = plain("comparing …")
         self._read(*pair)
 
-    def _side_name(self, side: Side) -> str:
+    def _side_name(self, side: RunModel) -> str:
         where = (
             f" ({self.open_run.against.name})" if side.schema == compare_queries.OTHER and self.open_run.against else ""
         )
         return one_line(f"{side.model}{where}", 40)
 
     @work(thread=True, exclusive=True, group="compare")
-    def _read(self, first: Side, second: Side) -> None:
+    def _read(self, first: RunModel, second: RunModel) -> None:
         worker = get_current_worker()
         with self.open_run.thread_connection() as run:
             if run is None:

@@ -10,9 +10,10 @@ from textual.binding import Binding, BindingType
 from textual.containers import Grid
 from textual.worker import get_current_worker
 
-from replay.runfile import Run, aligned, queries
-from replay.runfile.filters import joined, quoted
-from replay.runfile.queries import Breakdown, Group, RootGroup
+from replay.records import qualified_name
+from replay.runfile import Run, alignment_queries, count_queries
+from replay.runfile.count_queries import Breakdown, Group, RootGroup
+from replay.runfile.filters import quoted
 from replay_tui.messages import ShowCalls, ShowScreen
 from replay_tui.rendering import plain
 from replay_tui.screens.run_screen import RunScreen
@@ -80,7 +81,7 @@ class OverviewScreen(RunScreen):
 
     def reload(self) -> None:
         """The models at once, the breakdowns when they are there."""
-        counts = queries.model_counts(self.open_run.connection)
+        counts = count_queries.model_counts(self.open_run.connection)
         self._files = [count.files for count in counts]
         rows = [CountsRow(count.model, count.outcomes, f"model:{quoted(count.model)}") for count in counts]
         self.models.EMPTY = "no calls yet; replay classify results/*.json adds them"
@@ -88,7 +89,7 @@ class OverviewScreen(RunScreen):
         self.models.show(rows)
         total, trajectories = sum(row.total for row in rows), sum(count.trajectories for count in counts)
         self.models.border_subtitle = plain(f"{total:,} calls · {trajectories:,} trajectories")
-        models = aligned.aligned_models(self.open_run.connection)
+        models = alignment_queries.aligned_models(self.open_run.connection)
         self.set_class(bool(models), "-aligned")
         self.query_one(ScoresTable).show(list(models.values()))
         self._load_breakdowns()
@@ -161,30 +162,30 @@ class OverviewScreen(RunScreen):
 
 
 def _rows(run: Run, by: Breakdown, files: list[int], prefix: str) -> list[CountsRow]:
-    groups = queries.breakdown(run.connection, by, files)
+    groups = count_queries.breakdown(run.connection, by, files)
     return [CountsRow(_name(group), group.outcomes, f"{prefix} {_filter(by, group)}".strip()) for group in groups]
 
 
 def _name(group: Group) -> str:
-    return (joined(*group.names) if len(group.names) == 2 else group.names[0]) or "(none)"
+    return (qualified_name(*group.names) if len(group.names) == 2 else group.names[0]) or "(none)"
 
 
 def _filter(by: Breakdown, group: Group) -> str:
     if by == "tool":
-        return f"tool:{quoted(joined(*group.names))}" if any(group.names) else "server:none"
+        return f"tool:{quoted(qualified_name(*group.names))}" if any(group.names) else "server:none"
     return f"{_KEYS[by]}:{quoted(group.names[0])}" if group.names[0] else f"{_KEYS[by]}:none"
 
 
 def _root_rows(run: Run, files: list[int], prefix: str) -> list[CountsRow]:
     return [
         CountsRow(
-            f"{joined(root.server, root.tool)} · {root.rule}",
+            f"{qualified_name(root.server, root.tool)} · {root.rule}",
             {root.outcome: root.followed},
             f"{prefix} {_root_filter(root)}".strip(),
         )
-        for root in queries.root_groups(run.connection, files)
+        for root in count_queries.root_groups(run.connection, files)
     ]
 
 
 def _root_filter(root: RootGroup) -> str:
-    return f"tool:{quoted(joined(root.server, root.tool))} rule:{quoted(root.rule)} caused:no"
+    return f"tool:{quoted(qualified_name(root.server, root.tool))} rule:{quoted(root.rule)} caused:no"

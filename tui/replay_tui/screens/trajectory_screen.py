@@ -15,8 +15,8 @@ from replay.dag import Graph
 from replay.diagnosis import TrajectoryContext
 from replay.records import FAILURES, Call
 from replay.records.finding import Finding
-from replay.runfile import queries
-from replay.runfile.queries import StoredCall, StoredTrajectory
+from replay.runfile import call_queries, trajectory_queries
+from replay.runfile.trajectory_queries import StoredCall, StoredTrajectory
 from replay.text import one_line
 from replay_tui import diagnoses
 from replay_tui.pages.call_page import CallFacts, call_page
@@ -88,7 +88,7 @@ class TrajectoryScreen(RunScreen):
 
     def show(self, row: int, position: str | None = None, ordinal: int | None = None) -> None:
         """Show a trajectory, with a call selected: by its position, or by its place in the order of the steps."""
-        stored = queries.stored_trajectory(self.open_run.connection, row)
+        stored = trajectory_queries.stored_trajectory(self.open_run.connection, row)
         if stored is None:
             self.app.notify("this trajectory is no longer in the run", severity="warning")
             return
@@ -101,14 +101,14 @@ class TrajectoryScreen(RunScreen):
     def reload(self) -> None:
         """The run grew: the same trajectory, with the verdicts that there are now."""
         if self.stored is None:
-            first = queries.next_failure(self.open_run.connection, self.browser.filter, (0, -1))
-            row = first[0] if first else queries.next_trajectory(self.open_run.connection, 0)
+            first = call_queries.next_failure(self.open_run.connection, self.browser.filter, (0, -1))
+            row = first[0] if first else trajectory_queries.next_trajectory(self.open_run.connection, 0)
             if row is not None:
                 self.show(row, ordinal=first[1] if first else None)
             else:
                 self.dag.border_title = plain("no trajectory yet")
             return
-        stored = queries.stored_trajectory(self.open_run.connection, self.stored.row)
+        stored = trajectory_queries.stored_trajectory(self.open_run.connection, self.stored.row)
         if stored is not None and stored != self.stored:
             self._take(stored)
             self._draw(self.dag.selected)
@@ -167,7 +167,9 @@ class TrajectoryScreen(RunScreen):
     def _facts(self, position: str) -> CallFacts:
         assert self._graph is not None
         stored_call = self._verdicts.get(position)
-        answer = queries.stored_answer(self.open_run.run, stored_call.answer_key) if stored_call else None
+        answer = (
+            self.open_run.run.stored_answer(stored_call.answer_key) if stored_call and stored_call.answer_key else None
+        )
         caused = [stored.position for stored in self._verdicts.values() if stored.verdict.caused_by == position]
         found = self._findings.get(position)
         return CallFacts(self._calls[position], self._graph, stored_call, answer, found, caused)
@@ -199,7 +201,7 @@ class TrajectoryScreen(RunScreen):
         """The next failure that the filter matches, in this trajectory or another."""
         stored_call = self._verdicts.get(self.dag.selected or "")
         place = (self.stored.row if self.stored else 0, stored_call.ordinal if stored_call else -1)
-        found = queries.next_failure(self.open_run.connection, self.browser.filter, place, back=by < 0)
+        found = call_queries.next_failure(self.open_run.connection, self.browser.filter, place, back=by < 0)
         if found is None:
             self.app.notify("no further failure that the filter matches", timeout=2)
         elif self.stored is not None and found[0] == self.stored.row:
@@ -211,7 +213,7 @@ class TrajectoryScreen(RunScreen):
     def action_neighbour(self, by: int) -> None:
         """Another trajectory."""
         if self.stored is not None:
-            row = queries.next_trajectory(self.open_run.connection, self.stored.row, back=by < 0)
+            row = trajectory_queries.next_trajectory(self.open_run.connection, self.stored.row, back=by < 0)
             if row is not None:
                 self.show(row)
 
@@ -243,7 +245,9 @@ class TrajectoryScreen(RunScreen):
             self.app.push_screen(WholeTextScreen(f"Task {one_line(stored.record.id, 40)}", whole_task(stored)))
             return
         stored_call = self._verdicts.get(position)
-        answer = queries.stored_answer(self.open_run.run, stored_call.answer_key) if stored_call else None
+        answer = (
+            self.open_run.run.stored_answer(stored_call.answer_key) if stored_call and stored_call.answer_key else None
+        )
         text = whole_call(self._calls[position], answer)
         self.app.push_screen(WholeTextScreen(f"{position} of {one_line(stored.record.id, 40)}", text))
 

@@ -15,12 +15,13 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.worker import get_current_worker
 
-from replay.runfile import queries
-from replay.runfile.filters import Filter, joined
-from replay.runfile.queries import ORDERS, CallLine, Order
+from replay.records import qualified_name
+from replay.runfile import call_queries
+from replay.runfile.call_queries import ORDERS, CallLine, Order
+from replay.runfile.filters import Filter
 from replay_tui.browser import Browser, browser_of
 from replay_tui.rendering import Cell, Column
-from replay_tui.theme import LETTERS, WORDS
+from replay_tui.theme import LETTERS
 from replay_tui.widgets.row_list import RowList
 
 _MAX_LINES_KEPT = 2000
@@ -97,7 +98,7 @@ class CallsTable(RowList):
         if self._asking is not None:
             with suppress(sqlite3.Error):
                 self._asking.interrupt()
-        self._failing = queries.failing_kinds(self.browser.open_run.connection)
+        self._failing = call_queries.failing_groups(self.browser.open_run.connection)
         self._read(self._filter, self.order, self.descending, refresh)
 
     @work(thread=True, exclusive=True, group="calls")
@@ -109,7 +110,7 @@ class CallsTable(RowList):
                 return
             self._asking = run.connection
             try:
-                for chunk in queries.marks(run.connection, wanted, order, descending=descending):
+                for chunk in call_queries.matching_calls(run.connection, wanted, order, descending=descending):
                     ids.extend(mark[0] for mark in chunk)
                     kinds.extend(mark[1] for mark in chunk)
                     if worker.is_cancelled:
@@ -155,7 +156,7 @@ class CallsTable(RowList):
                 self._lines.clear()
                 wanted = list(self._ids[first:last])
             with suppress(sqlite3.Error):
-                self._lines |= queries.lines(self.browser.open_run.connection, wanted)
+                self._lines |= call_queries.lines(self.browser.open_run.connection, wanted)
 
     def columns(self, width: int) -> Sequence[Column]:
         """More of them the wider it is."""
@@ -185,14 +186,14 @@ class CallsTable(RowList):
         if line is None:
             return [Cell("…", styles.dim), *(Cell("") for _ in widths[1:])]
         letter, colour = LETTERS[line.outcome], styles.outcome(line.outcome)
-        outcome = letter if widths[0] < 10 else f"{letter} {line.reason or WORDS[line.outcome]}"
+        outcome = letter if widths[0] < 10 else f"{letter} {line.reason or line.outcome.label}"
         cause = f"after {line.caused_by}: " if line.caused_by else ""
         cells = [
             Cell(outcome, colour),
             Cell(line.model, styles.dim),
             Cell(line.task),
             Cell(line.position),
-            Cell(joined(line.server, line.tool) or "(no name)"),
+            Cell(qualified_name(line.server, line.tool) or "(no name)"),
             Cell(cause + line.message, styles.dim),
         ]
         if len(widths) > 6:

@@ -16,8 +16,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from replay.dag import Graph
-from replay.records import Outcome
-from replay.runfile.filters import joined
+from replay.records import Outcome, qualified_name
 from replay_tui.dag_layout import BOX_HEIGHT, PITCH, Layout, lay_out
 from replay_tui.rendering import fitted, strip_of
 from replay_tui.theme import LETTERS, UNJUDGED, Palette, palette
@@ -241,7 +240,7 @@ def _shifted(offset: int, start: int, end: int, room: int) -> int:
 
 def box_of(server: str, tool: str, outcome: Outcome | None) -> CallBox:
     """What is written in the box of a call."""
-    return CallBox(tool or joined(server, tool), server, outcome)
+    return CallBox(tool or qualified_name(server, tool), server, outcome)
 
 
 def _edge_cell(x: int, every: list[int], marked: list[int], arrows: Mapping[int, bool], styles: Palette) -> Segment:

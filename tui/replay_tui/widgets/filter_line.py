@@ -211,7 +211,7 @@ class FilterLine(Vertical):
 
     def _offer(self, *, typing: bool = False) -> None:
         vocabulary = browser_of(self.app).open_run.vocabulary
-        candidates = complete(self.field.value, vocabulary, most=8) if typing or self.field.has_focus else []
+        candidates = complete(self.field.value, vocabulary, limit=8) if typing or self.field.has_focus else []
         self.query_one(Completions).show(candidates)
 
     def _close(self) -> None:

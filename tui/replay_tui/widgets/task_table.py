@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from replay.records.alignment import AlignedTask
-from replay.runfile.aligned import aligned_task
+from replay.runfile.alignment_queries import aligned_task
 from replay_tui.browser import browser_of
 from replay_tui.rendering import Cell, Column
 from replay_tui.widgets.row_list import RowList

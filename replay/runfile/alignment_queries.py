@@ -1,0 +1,96 @@
+"""What `replay align` takes from a run, and what it leaves there for the other verbs."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import astuple, dataclass
+
+from replay.records import AlignedModel, AlignedTask, Outcome
+from replay.runfile.json_blob import pack, unpack
+from replay.runfile.run import Run
+
+
+@dataclass(frozen=True)
+class ReferenceCall:
+    """A call of the reference, as the alignment counts them."""
+
+    index: int
+    step: int
+    position: str
+    name: str
+    signature: str
+    """Its arguments as JSON."""
+
+
+def aligned_models(connection: sqlite3.Connection) -> dict[int, AlignedModel]:
+    """By file, in the order of the files."""
+    rows = connection.execute("SELECT file, record FROM alignments ORDER BY file")
+    return {file: AlignedModel.model_validate(unpack(record)) for file, record in rows}
+
+
+def task_names(connection: sqlite3.Connection, file: int) -> list[str]:
+    """The aligned tasks of a file."""
+    return [task for (task,) in connection.execute("SELECT task FROM aligned_tasks WHERE file = ? ORDER BY 1", (file,))]
+
+
+def aligned_task(connection: sqlite3.Connection, file: int, task: str) -> AlignedTask | None:
+    """One of them."""
+    found = connection.execute("SELECT record FROM aligned_tasks WHERE file = ? AND task = ?", (file, task)).fetchone()
+    return None if found is None else AlignedTask.model_validate(unpack(found[0]))
+
+
+def aligned_tasks(connection: sqlite3.Connection, file: int) -> list[AlignedTask]:
+    """The aligned tasks of a file, in the order of their names."""
+    rows = connection.execute("SELECT record FROM aligned_tasks WHERE file = ? ORDER BY task", (file,))
+    return [AlignedTask.model_validate(unpack(record)) for (record,) in rows]
+
+
+def reference_calls(connection: sqlite3.Connection, task: str) -> list[ReferenceCall]:
+    """The reference's calls of a task."""
+    found = connection.execute("SELECT record FROM reference_tasks WHERE task = ?", (task,)).fetchone()
+    return [] if found is None else [ReferenceCall(*call) for call in unpack(found[0])]
+
+
+def file_rows(run: Run) -> dict[str, int]:
+    """The run's own numbers of its results files, by their paths as they were named."""
+    return dict(run.connection.execute("SELECT path, id FROM files"))
+
+
+def file_outcomes(run: Run, file: int) -> dict[str, dict[str, Outcome]]:
+    """The outcomes of a results file's calls, by trajectory and position."""
+    found: dict[str, dict[str, Outcome]] = {}
+    query = (
+        "SELECT t.name, c.position, c.outcome FROM calls c JOIN trajectories t ON t.id = c.trajectory WHERE t.file = ?"
+    )
+    for task, position, outcome in run.connection.execute(query, (file,)):
+        found.setdefault(task, {})[position] = Outcome(outcome)
+    return found
+
+
+def save_alignment(
+    db: sqlite3.Connection,
+    file: int,
+    model: AlignedModel,
+    tasks: Iterable[AlignedTask],
+    reference: Mapping[str, Iterable[ReferenceCall]],
+) -> None:
+    """Keep the alignment of one file, in the place of an earlier one.
+
+    Args:
+        db: inside a transaction of the run.
+        file: its number in the run.
+        model: the metrics.
+        tasks: the aligned tasks.
+        reference: the reference's calls of each of these tasks.
+    """
+    db.execute("INSERT OR REPLACE INTO alignments VALUES (?, ?)", (file, pack(model.model_dump(mode="json"))))
+    db.execute("DELETE FROM aligned_tasks WHERE file = ?", (file,))
+    db.executemany(
+        "INSERT INTO aligned_tasks VALUES (?, ?, ?)",
+        ((file, task.id, pack(task.model_dump(mode="json"))) for task in tasks),
+    )
+    db.executemany(
+        "INSERT OR REPLACE INTO reference_tasks VALUES (?, ?)",
+        ((task, pack([astuple(call) for call in calls])) for task, calls in reference.items()),
+    )

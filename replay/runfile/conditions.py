@@ -1,0 +1,25 @@
+"""Pieces of SQL that several queries share."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from replay.records import FAILURES
+
+_FAILURE_NAMES: Final = ", ".join(f"'{outcome}'" for outcome in FAILURES)
+
+
+def placeholders(values: Collection[object]) -> str:
+    """As many question marks as there are values."""
+    return ", ".join("?" * len(values))
+
+
+def is_failure(column: str) -> str:
+    """The condition that an outcome is a failure of the model."""
+    return f"{column} IN ({_FAILURE_NAMES})"
+
+
+def in_files(column: str, files: Sequence[int] | None) -> str:
+    """The condition that a column holds one of these files, by the run's numbers; any where None."""
+    return "1" if files is None else f"{column} IN ({', '.join(str(int(number)) for number in files)})"
