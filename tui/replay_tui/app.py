@@ -19,7 +19,7 @@ from replay.runfile.filters import Filter
 from replay.runfile.trajectory_queries import StoredTrajectory
 from replay.text import printable
 from replay_tui import clipboard, editor
-from replay_tui.export import ExportRequest, write_whole
+from replay_tui.export_request import ExportRequest, write_whole
 from replay_tui.messages import ShowCalls, ShowPreviousScreen, ShowScreen, ShowTrajectory
 from replay_tui.open_run import OpenRun
 from replay_tui.palette import ActionProvider, NameProvider

@@ -14,7 +14,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from replay_tui.diagnoses import FORMATS
-from replay_tui.export import ExportRequest
+from replay_tui.export_request import ExportRequest
 
 _ENDINGS = {"markdown": "md", "html": "html", "json": "json", "csv": "csv", "junit": "xml", "svg": "svg"}
 
