@@ -25,10 +25,11 @@ format: $(VENV)/.all
 	$(BIN)/ruff format .
 
 schemas: $(VENV)/.all  ## Write schemas/ from the records
-	$(BIN)/python -m replay.schemas schemas
+	$(BIN)/python docs/schemas.py
 
 docs: $(VENV)/.all  ## Write the generated pages of docs/
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/architecture.py
 
 screenshots: $(VENV)/.all  ## Draw the browser's screens for the README
 	$(BIN)/python docs/screenshots.py

@@ -60,7 +60,7 @@ def measure(reference: Path, results: list[Path]) -> float:
         cold = say("align, cold", align(reference, results, Path(place)))
         warm = say("align, warm", align(reference, results, Path(place)))
         many = [
-            shutil.copy(path, Path(place) / f"{number:02}_{path.name}")
+            Path(shutil.copy(path, Path(place) / f"{number:02}_{path.name}"))
             for number, path in enumerate((results * MANY)[:MANY])
         ]
         fourteen = say(f"align, warm, {MANY} files", align(reference, many, Path(place)))

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import anyio
 from mcp import Client, StdioServerParameters
@@ -26,7 +26,7 @@ SERVERS = Path(__file__).parents[1] / "tests" / "servers"
 CALLS, TRAJECTORIES, ROUNDS = 2000, 100, 3
 
 
-def fleet_of(directory: Path, **servers: dict[str, object]) -> Fleet:
+def fleet_of(directory: Path, **servers: dict[str, Any]) -> Fleet:
     for spec in servers.values():
         spec["command"] = sys.executable
     path = directory / "servers.yaml"

@@ -60,7 +60,7 @@ class Encoder:
 
     def __call__(self, texts: list[str]) -> Any:
         fresh = [text for text in texts if text not in self.known]
-        vectors = self.model.encode(fresh, batch_size=64, show_progress_bar=False) if fresh else []
+        vectors: Any = self.model.encode(fresh, batch_size=64, show_progress_bar=False) if fresh else []
         found = iter(vectors)
         rows = [self.known[text] if text in self.known else next(found) for text in texts]
         self.known.update(zip(fresh, vectors, strict=True))

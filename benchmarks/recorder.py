@@ -71,14 +71,14 @@ def main() -> int:
     parser.add_argument("--calls", type=int, default=2000)
     calls = parser.parse_args().calls
     with tempfile.TemporaryDirectory() as directory:
-        shim = (*RECORD, "-o", f"{directory}/run.trajectory.json", "--", *LEDGER)
-        bare, through = Connection(LEDGER), Connection(shim)
+        proxy = (*RECORD, "-o", f"{directory}/run.trajectory.json", "--", *LEDGER)
+        bare, through = Connection(LEDGER), Connection(proxy)
         pairs = [(bare.call(text="x" * 200), through.call(text="x" * 200)) for _ in range(calls)]
         parallel = paired(5, lambda one: one.call(copies=1000, text="x" * 200), bare, through)
         big = paired(3, lambda one: one.call(megabytes=20), bare, through)
         bare.close()
         through.close()
-        startup = [(startup_of(LEDGER), startup_of(shim)) for _ in range(7)]
+        startup = [(startup_of(LEDGER), startup_of(proxy)) for _ in range(7)]
     added = statistics.median(slow - quick for quick, slow in pairs)
     median = statistics.median(quick for quick, _ in pairs)
     allowed = max(LIMIT, 3 * median)

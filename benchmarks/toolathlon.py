@@ -1,4 +1,4 @@
-"""The ten published Toolathlon runs, replayed on their servers: recorded class by replayed class, and agreement.
+"""The ten published Toolathlon runs, replayed on their servers: recorded outcome by replayed outcome, and agreement.
 
 Needs the shared data beside the project, and the package registries. `benchmarks/toolathlon.md` keeps what it prints.
 """
@@ -24,7 +24,7 @@ from replay.records.files import CallRow
 from replay.runfile import Run, call_rows
 
 SHARED = Path(os.environ.get("REPLAY_SHARED", Path(__file__).parents[2] / "shared")) / "data" / "toolathlon"
-CLASSES = [*map(str, Outcome), "(not re-issued)"]
+OUTCOMES = [*map(str, Outcome), "(not re-issued)"]
 
 
 def fleet_of(directory: Path) -> Fleet:
@@ -62,10 +62,10 @@ def replayed(directory: Path) -> tuple[list[CallRow], float]:
 
 def matrix(rows: list[CallRow]) -> str:
     counts = Counter((str(row.recorded), str(row.replayed or "(not re-issued)")) for row in rows)
-    lines = ["| recorded \\ replayed | " + " | ".join(CLASSES) + " |", "| --- |" + " ---: |" * len(CLASSES)]
+    lines = ["| recorded \\ replayed | " + " | ".join(OUTCOMES) + " |", "| --- |" + " ---: |" * len(OUTCOMES)]
     for recorded in map(str, Outcome):
         if any(key[0] == recorded for key in counts):
-            cells = (str(counts[recorded, column] or ".") for column in CLASSES)
+            cells = (str(counts[recorded, column] or ".") for column in OUTCOMES)
             lines.append(f"| {recorded} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -80,10 +80,10 @@ def main() -> None:
     agreeing = [row for row in clean if row.replayed == row.recorded]
     print(f"{len(rows)} calls in ten runs, {len(sent)} re-issued, in {seconds:.0f} s with --jobs 4\n")
     print(matrix(rows))
-    print(f"\nUntainted calls of the same class: {len(agreeing)} of {len(clean)} ({len(agreeing) / len(clean):.1%}).")
+    print(f"\nUntainted calls of the same outcome: {len(agreeing)} of {len(clean)} ({len(agreeing) / len(clean):.1%}).")
     print(f"Tainted by a state gap, judged by the recorded answer: {len(sent) - len(clean)}.\n")
     print("Answers of untainted calls: ", dict(Counter(str(row.drift) for row in clean)))
-    print("\nCalls whose classes differ, and why:\n")
+    print("\nCalls whose outcomes differ, and why:\n")
     for row in sent:
         if row.replayed != row.recorded:
             gap = f" after {row.gap}" if row.gap else ""

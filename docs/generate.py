@@ -1,4 +1,4 @@
-"""Writes the pages of docs/ that come from the code: the command line, the rules, the tables of the run file.
+"""Writes the pages of docs/ that come from the code: command line, findings, rules, the tables of the run file.
 
 Run by `make docs`; a test fails when a page is stale.
 """
@@ -6,14 +6,18 @@ Run by `make docs`; a test fails when a page is stale.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
 
 from replay.cli import VERBS, cli
-from replay.diagnosis.kinds import findings_markdown
-from replay.outcomes import rules_markdown
+from replay.diagnosis.kinds import KINDS
+from replay.outcomes.call_format import FORMAT_RULES
+from replay.outcomes.classify import ARGUMENT_RULES
+from replay.outcomes.registry import REGISTRY_RULES
+from replay.outcomes.rules import RULES, Rule
+from replay.records import TransportFault
 from replay.runfile.schema import TABLES, VERSION
 
 DOCS = Path(__file__).parent
@@ -60,7 +64,76 @@ def run_file() -> str:
     return RUN_FILE.format(version=VERSION, tables=TABLES.strip())
 
 
-PAGES = {"cli.md": command_line, "findings.md": findings_markdown, "rules.md": rules_markdown, "run-file.md": run_file}
+FINDINGS = """\
+# Findings
+
+A verdict says how a call came out; a finding says which part of it is wrong and, where anybody can know that, what
+would have been right. Each finding has a stable kind, a sentence, the calls that it rests on, and how certain it is:
+`certain` where it is read off the call and its answer, `likely` where it is inferred.
+
+A finding is only made where it can be shown. *Invented* needs a question that is known and answers that were all kept;
+a name is offered for another one only where it is nearly the same; of an address nobody guesses which part is wrong.
+Where an error names no part of the call, the finding repeats the server's words and is marked as not `specific`.
+
+`replay report` shows findings in every format but `svg`. In `--format json` they stand in `explanations` of each call,
+in `findings` of each trajectory, and in `findings` of the document: `kind`, `scope`, `sentence`, `suggestion`, `calls`
+(the one it is about first), `certainty`, `specific`, `pointer` (a JSON pointer in the arguments) and `details`.
+"""
+
+
+def findings() -> str:
+    """Every kind of finding."""
+    parts = [FINDINGS]
+    titles = {"call": "One call", "trajectory": "A trajectory", "run": "A run"}
+    for scope, title in titles.items():
+        rows = [f"| `{kind}` | {sentence} |" for kind, (about, sentence) in KINDS.items() if about == scope]
+        parts += [f"## {title}\n", "| kind | what it says |\n| --- | --- |", *rows, ""]
+    return "\n".join(parts)
+
+
+RULES_INTRODUCTION = """# The rules
+
+Every verdict names the rule that gave it. There are four stages, in this order: the form of the call, the registry,
+the arguments, the answer; the first that decides, decides. Rules that `servers.yaml` gives for a server are tried
+before the answer rules.
+
+This page is generated from the rules themselves.
+"""
+
+
+def rules() -> str:
+    """Each rule's id, what it says, and an example."""
+    parts = [
+        RULES_INTRODUCTION,
+        _stage("1. The form of the call", "`illegal_format`, evidence `format`.", FORMAT_RULES, "What the model wrote"),
+        _stage("2. The registry", "`unknown_tool` or `inconclusive`, evidence `registry`.", REGISTRY_RULES, "Name"),
+        _stage("3. The arguments", "A call that is not re-issued, evidence `schema`.", ARGUMENT_RULES, "Arguments"),
+        "## 4. The answer\n\nIn this order; evidence `replay`, `stored` or `recorded`.\n",
+        *map(_answer_rule, RULES),
+    ]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _stage(title: str, lead: str, table: Mapping[str, tuple[str, str]], example: str) -> str:
+    rows = [f"- `{name}` {sentence} {example}: {_code(text)}" for name, (sentence, text) in table.items()]
+    return f"## {title}\n\n{lead}\n\n" + "\n".join(rows) + "\n"
+
+
+def _answer_rule(rule: Rule) -> str:
+    outcome = f"`{rule.outcome}`" + (f" ({rule.reason})" if rule.reason else "")
+    answer = rule.example.answer
+    text = f"{answer.fault}: {answer.message}" if isinstance(answer, TransportFault) else answer
+    return (
+        f"### {rule.id}\n\n{rule.sentence} Outcome: {outcome}; certainty: {rule.certainty}.\n\n```text\n{text}\n```\n"
+    )
+
+
+def _code(text: str) -> str:
+    fence = "``" if "`" in text else "`"
+    return f"{fence}{text}{fence}"
+
+
+PAGES = {"cli.md": command_line, "findings.md": findings, "rules.md": rules, "run-file.md": run_file}
 """File name -> what it says."""
 
 

@@ -96,7 +96,7 @@ def read_cassette(path: Path) -> Cassette:
     """Read a cassette; a torn last line is left out.
 
     Raises:
-        FormatError: it cannot be read, is no cassette, or a line other than the last is broken.
+        FormatError: it cannot be read, is not a cassette, or a line other than the last is broken.
     """
     try:
         lines = path.read_text("utf-8").splitlines()

@@ -1,23 +1,25 @@
-"""The exception tree.
+"""The errors of `replay` and their exit codes.
 
-ReplayError                 exit code 2 unless said otherwise; its text is one clear line
-├── InputError              a file that cannot be read as what it should be: path, place, what was expected
-│   ├── FormatError         a results file that no reader knows, or that is broken
-│   ├── FleetError          a fleet file with a mistake in it
-│   └── RunFileError        a run file that is missing, broken, newer than we are, or held by another process
-├── UsageError              options that do not go together, an id that is not there
-├── MissingExtraError            an optional dependency that is not installed
-├── NoServerReachedError         exit 4: not one server of the fleet could be started
-└── FoundFailuresError           exit 1: what `--fail-on` names was found
+* ReplayError                 2   one clear line for the user instead of a traceback
+  x InputError                2   a file that cannot be read as what it should be: path, place, what was expected
+    + FormatError             2   a results file that no reader knows, or that is broken
+    + FleetError              2   a fleet file with a mistake in it
+    + RunFileError            2   a run file that is missing, broken, newer than we are, or held by another process
+  x UsageError                2   options that do not go together, an id that does not exist
+  x MissingExtraError         2   an optional dependency that is not installed
+  x NoServerReachedError      4   not one server of the fleet could be started
+  x FoundFailuresError        1   an outcome that `--fail-on` names was found
 """
 
 from __future__ import annotations
+
+from typing import ClassVar
 
 
 class ReplayError(Exception):
     """Anything that `replay` reports to its user in one line instead of a traceback."""
 
-    exit_code = 2
+    exit_code: ClassVar[int] = 2
 
 
 class InputError(ReplayError):
@@ -47,7 +49,7 @@ class RunFileError(InputError):
 
 
 class UsageError(ReplayError):
-    """Options that do not go together, or an id that is not there."""
+    """Options that do not go together, or an id that does not exist."""
 
 
 class MissingExtraError(ReplayError):
@@ -69,6 +71,6 @@ class NoServerReachedError(ReplayError):
 
 
 class FoundFailuresError(ReplayError):
-    """What `--fail-on` names was found."""
+    """An outcome that `--fail-on` names was found."""
 
     exit_code = 1

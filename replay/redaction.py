@@ -13,7 +13,7 @@ from replay.errors import UsageError
 
 REDACTED: Final = "[REDACTED]"
 
-SHORTEST_SECRET: Final = 6
+MIN_SECRET_LENGTH: Final = 6
 """Shorter values (`true`, `8080`, `all`) are in half of all texts; to take them out would ruin the recording."""
 
 _HEX_PAIR: Final = re.compile(r"%[0-9A-F]{2}")
@@ -22,49 +22,49 @@ _HEADER_KEYS: Final = frozenset({"authorization", "proxy-authorization", "x-api-
 
 
 @dataclass(frozen=True)
-class _Shape:
-    """The shape of a token. A text is searched only where it holds a trigger: `in` is far quicker than `re`."""
+class _TokenPattern:
+    """One kind of token. A text is searched only where it holds a trigger: `in` is far quicker than `re`."""
 
     triggers: tuple[str, ...]
     pattern: re.Pattern[str]
     replacement: str = REDACTED
 
 
-def _shape(triggers: str, pattern: str, replacement: str = REDACTED) -> _Shape:
-    return _Shape(tuple(triggers.split("|")), re.compile(pattern), replacement)
+def _token_pattern(triggers: str, pattern: str, replacement: str = REDACTED) -> _TokenPattern:
+    return _TokenPattern(tuple(triggers.split("|")), re.compile(pattern), replacement)
 
 
-_SHAPES: Final = (
-    _shape(
+_TOKEN_PATTERNS: Final = (
+    _token_pattern(
         "PRIVATE KEY-----",
         r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\Z)",
     ),
-    _shape(
+    _token_pattern(
         "uthorization|UTHORIZATION",
         r"""(?i)(authorization\\*["']?\s*[:=]\s*\\*["']?)(?:digest\s[^\r\n]+|[^\s"'\\][^\r\n"'\\]*)""",
         rf"\g<1>{REDACTED}",
     ),
-    _shape(
+    _token_pattern(
         "earer|EARER",
         r"(?i)\b(bearer(?:\s|%20|\+)+)(?!(?:tokens?|auth\w*|scheme|header|credentials?)\b)[\w.~+/=%-]{8,}",
         rf"\g<1>{REDACTED}",
     ),
-    _shape("eyJ", r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"),
-    _shape("sk-", r"(?<![A-Za-z0-9])sk-(?:(?=[A-Za-z_-]*\d)[\w-]{16,}|[\w-]{20,})"),
-    _shape("sk_|rk_", r"(?<![A-Za-z0-9])[sr]k_(?:live|test)_\w{10,}"),
-    _shape("ghp_|gho_|ghu_|ghs_|ghr_", r"(?<![A-Za-z0-9])gh[pousr]_[A-Za-z0-9]{20,}"),
-    _shape("github_pat_", r"github_pat_\w{20,}"),
-    _shape("glpat-", r"glpat-[\w-]{16,}"),
-    _shape("AKIA|ASIA", r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    _shape("xox", r"(?<![A-Za-z0-9])xox[abeprs]-[A-Za-z0-9-]{10,}"),
-    _shape("AIza", r"AIza[\w-]{35}"),
-    _shape("hf_", r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{30,}"),
-    _shape("npm_", r"(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36}"),
-    _shape("://", r"""(://[^\s/:@"'\\]*:)[^\s/@"'\\]+(?=@)""", rf"\g<1>{REDACTED}"),
+    _token_pattern("eyJ", r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"),
+    _token_pattern("sk-", r"(?<![A-Za-z0-9])sk-(?:(?=[A-Za-z_-]*\d)[\w-]{16,}|[\w-]{20,})"),
+    _token_pattern("sk_|rk_", r"(?<![A-Za-z0-9])[sr]k_(?:live|test)_\w{10,}"),
+    _token_pattern("ghp_|gho_|ghu_|ghs_|ghr_", r"(?<![A-Za-z0-9])gh[pousr]_[A-Za-z0-9]{20,}"),
+    _token_pattern("github_pat_", r"github_pat_\w{20,}"),
+    _token_pattern("glpat-", r"glpat-[\w-]{16,}"),
+    _token_pattern("AKIA|ASIA", r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    _token_pattern("xox", r"(?<![A-Za-z0-9])xox[abeprs]-[A-Za-z0-9-]{10,}"),
+    _token_pattern("AIza", r"AIza[\w-]{35}"),
+    _token_pattern("hf_", r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{30,}"),
+    _token_pattern("npm_", r"(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36}"),
+    _token_pattern("://", r"""(://[^\s/:@"'\\]*:)[^\s/@"'\\]+(?=@)""", rf"\g<1>{REDACTED}"),
 )
 
 
-_TRIGGERS: Final = tuple(trigger for shape in _SHAPES for trigger in shape.triggers if trigger != "://")
+_TRIGGERS: Final = tuple(trigger for token in _TOKEN_PATTERNS for trigger in token.triggers if trigger != "://")
 
 
 class Redactor:
@@ -72,7 +72,7 @@ class Redactor:
 
     Args:
         secrets: values to take out wherever they stand, also JSON-escaped or URL-encoded. Those shorter than
-            `SHORTEST_SECRET` characters are left alone.
+            `MIN_SECRET_LENGTH` characters are left alone.
         patterns: regular expressions; whatever one matches is taken out.
 
     Raises:
@@ -83,15 +83,15 @@ class Redactor:
         spellings = {spelling for secret in secrets for spelling in _spellings(secret)}
         self._literals = tuple(sorted(spellings, key=len, reverse=True))
         self._patterns = tuple(map(_compiled, patterns))
-        self._searchable = not self._patterns and all(map(_stands_as_is_in_json, self._literals))
+        self._searchable = not self._patterns and all(map(_is_unescaped_in_json, self._literals))
 
     def text(self, text: str) -> str:
         """The text without its secrets; the very same object where it holds none."""
         for literal in self._literals:
             text = text.replace(literal, REDACTED)
-        for shape in _SHAPES:
-            if any(trigger in text for trigger in shape.triggers):
-                text = shape.pattern.sub(shape.replacement, text)
+        for token in _TOKEN_PATTERNS:
+            if any(trigger in text for trigger in token.triggers):
+                text = token.pattern.sub(token.replacement, text)
         for pattern in self._patterns:
             text = pattern.sub(_unless_empty, text)
         return text
@@ -119,7 +119,7 @@ class Redactor:
             return self._object(value)
         if isinstance(value, list | tuple):
             cleaned = [self._cleaned(item) for item in value]
-            return value if all(map(_same, cleaned, value)) else type(value)(cleaned)
+            return value if all(map(_is_same_object, cleaned, value)) else type(value)(cleaned)
         if isinstance(value, int | float) and not isinstance(value, bool):
             return self._number(value)
         return value
@@ -146,12 +146,12 @@ class Redactor:
         return value if self.text(written) == written else REDACTED
 
 
-def _stands_as_is_in_json(literal: str) -> bool:
+def _is_unescaped_in_json(literal: str) -> bool:
     return json.dumps(literal, ensure_ascii=False)[1:-1] == literal
 
 
-def _same(one: object, other: object) -> bool:
-    return one is other
+def _is_same_object(left: object, right: object) -> bool:
+    return left is right
 
 
 def _unless_empty(match: re.Match[str]) -> str:
@@ -168,7 +168,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 def _spellings(secret: str) -> set[str]:
     """The ways in which a secret may stand in a text; JSON may be escaped twice, as text inside a text."""
     stripped = secret.strip()
-    if len(stripped) < SHORTEST_SECRET:
+    if len(stripped) < MIN_SECRET_LENGTH:
         return set()
     encoded = {quote(stripped, safe="", errors="replace"), quote(stripped, errors="replace")}
     encoded.add(quote_plus(stripped, errors="replace"))

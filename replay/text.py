@@ -40,8 +40,8 @@ def one_line(text: str, limit: int | None = None) -> str:
     return printable(_WHITESPACE.sub(" ", head).strip(), limit)
 
 
-def _escape(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
     if code <= 0xFF:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"

@@ -58,7 +58,7 @@ def test_a_cassette_gives_the_verdicts_of_the_run_without_a_server(
     assert played == alive
 
 
-def test_a_torn_last_line_is_left_out_and_said(replay: Replay, results: Path, cassette: Path) -> None:
+def test_a_torn_last_line_is_left_out_and_reported(replay: Replay, results: Path, cassette: Path) -> None:
     cassette.write_text(cassette.read_text()[:-40])
     done = replay("classify", results, "--cassette", cassette, "--run", "other.db")
     assert done.returncode == 0
@@ -86,7 +86,7 @@ def test_the_answers_of_servers_that_differ_are_not_used(
     assert {bool(call["replayed"]) for call in calls if call["server"] == "notes"} == {True}
 
 
-def test_what_is_no_cassette_is_told_apart(replay: Replay, results: Path) -> None:
+def test_what_is_not_a_cassette_is_refused(replay: Replay, results: Path) -> None:
     done = replay("classify", results, "--cassette", results)
     assert done.returncode == 2
     assert "expected a cassette" in done.stderr or "broken JSON" in done.stderr

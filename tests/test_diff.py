@@ -14,8 +14,8 @@ from scipy.stats import chi2_contingency
 
 from replay.comparison import two_proportions
 from replay.records.comparison import SideSummary
-from replay.schemas import schema_of
 from tests.runs import call, failed, make_run, schema, server, write_trajectory
+from tests.scripts import schema_of
 
 FILES = server("files", read=schema("path"), list=schema("path"))
 GOOD = call("files/list", {"path": "/w"}, "b.txt")

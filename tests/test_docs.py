@@ -1,25 +1,13 @@
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.scripts import ROOT, script
 
-
-def load(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-generate = load(ROOT / "docs" / "generate.py")
+generate = script("generate")
 
 
 @pytest.mark.parametrize("name", generate.PAGES)

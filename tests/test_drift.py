@@ -14,8 +14,8 @@ def result(*texts: str, structured: Any = None, is_error: bool = False) -> ToolR
     return ToolResult(content=blocks, structured=structured, is_error=is_error)
 
 
-def drift(then: str, now: str) -> str:
-    return compare(result(then), result(now)).drift
+def drift(recorded: str, replayed: str) -> str:
+    return compare(result(recorded), result(replayed)).drift
 
 
 def test_the_same_answer_is_the_same_and_has_no_difference() -> None:
@@ -24,7 +24,7 @@ def test_the_same_answer_is_the_same_and_has_no_difference() -> None:
 
 
 @pytest.mark.parametrize(
-    ("then", "now"),
+    ("recorded", "replayed"),
     [
         ("at 2025-10-17T23:35:01.123Z", "at 2026-11-21T06:00:00Z"),
         ("date 2025-10-17", "date 2026-01-02"),
@@ -44,13 +44,13 @@ def test_the_same_answer_is_the_same_and_has_no_difference() -> None:
         ("growth 0.30000000000000004", "growth 0.30000000000000001"),
     ],
 )
-def test_volatile_values_are_told_from_real_differences(then: str, now: str) -> None:
-    assert drift(then, now) == "volatile"
-    assert compare(TextAnswer(text=then), result(now)).drift == "volatile"
+def test_volatile_values_are_told_from_real_differences(recorded: str, replayed: str) -> None:
+    assert drift(recorded, replayed) == "volatile"
+    assert compare(TextAnswer(text=recorded), result(replayed)).drift == "volatile"
 
 
 @pytest.mark.parametrize(
-    ("then", "now"),
+    ("recorded", "replayed"),
     [
         ("33 files", "34 files"),
         ("Oslo", "Reykjavik"),
@@ -62,16 +62,16 @@ def test_volatile_values_are_told_from_real_differences(then: str, now: str) -> 
         ("facade", "decade"),
     ],
 )
-def test_real_differences_are_different(then: str, now: str) -> None:
-    assert drift(then, now) == "different"
+def test_real_differences_are_different(recorded: str, replayed: str) -> None:
+    assert drift(recorded, replayed) == "different"
 
 
 def test_the_first_difference_is_told_in_words() -> None:
     assert compare(TextAnswer(text="a\nb\nc"), result("a\nB\nC")).difference == "line 2: 'b' then, 'B' now"
-    then, now = {"items": [{"name": "x"}, {"name": "y"}]}, {"items": [{"name": "x"}, {"name": "z"}]}
-    comparison = compare(TextAnswer(text=json.dumps(then)), result(json.dumps(now)))
+    recorded, replayed = {"items": [{"name": "x"}, {"name": "y"}]}, {"items": [{"name": "x"}, {"name": "z"}]}
+    comparison = compare(TextAnswer(text=json.dumps(recorded)), result(json.dumps(replayed)))
     assert comparison.difference == "/items/1/name: 'y' then, 'z' now"
-    assert compare(result(structured=then), result(structured=now)).difference == (
+    assert compare(result(structured=recorded), result(structured=replayed)).difference == (
         "/structured/items/1/name: 'y' then, 'z' now"
     )
     assert compare(result("a"), result("a\nb")).difference == "/content/0/text: line 2: no line then, 'b' now"
@@ -89,8 +89,8 @@ def test_members_of_objects_have_no_order_and_items_of_lists_have() -> None:
 
 
 def test_numbers_under_names_of_times_are_volatile() -> None:
-    then, now = {"elapsed_ms": 12, "createdAt": 1, "pid": 7}, {"elapsed_ms": 99, "createdAt": 2, "pid": 8}
-    assert compare(result(structured=then), result(structured=now)).drift == "volatile"
+    recorded, replayed = {"elapsed_ms": 12, "createdAt": 1, "pid": 7}, {"elapsed_ms": 99, "createdAt": 2, "pid": 8}
+    assert compare(result(structured=recorded), result(structured=replayed)).drift == "volatile"
     assert compare(result(structured={"count": 12}), result(structured={"count": 99})).drift == "different"
     assert compare(result(structured={"v": 0.1 + 0.2}), result(structured={"v": 0.3})).drift == "volatile"
     assert compare(result(structured={"v": True}), result(structured={"v": 1})).drift == "different"
@@ -179,5 +179,5 @@ def test_megabytes_are_compared(filler: str) -> None:
 @pytest.mark.parametrize("unit", ["Z", "abc-", "/a", "a/", "0123456789abcdef", "a.b.", '"', " ", "[ ", "... "])
 def test_a_long_answer_that_repeats_itself_is_compared_to_its_end(unit: str) -> None:
     text = unit * (100_000 // len(unit))
-    then, now = TextAnswer(text=f"id 12 {text} a"), TextAnswer(text=f"id 13 {text} b")
-    assert compare(then, now).drift == "different"
+    recorded, replayed = TextAnswer(text=f"id 12 {text} a"), TextAnswer(text=f"id 13 {text} b")
+    assert compare(recorded, replayed).drift == "different"

@@ -8,15 +8,16 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from replay.schemas import DOCUMENTS, schema_of, text_of
+from tests.scripts import ROOT, schema_of, script
 
-SCHEMAS = Path(__file__).parents[1] / "schemas"
+SCHEMAS = ROOT / "schemas"
+DOCUMENTS = script("schemas").DOCUMENTS
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_the_schema_on_disk_is_what_the_records_say(name: str) -> None:
     path = SCHEMAS / f"{name}.schema.json"
-    assert path.read_text("utf-8") == text_of(name), "stale: run make schemas"
+    assert path.read_text("utf-8") == script("schemas").text_of(name), "stale: run make schemas"
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

@@ -56,7 +56,7 @@ def read_judges(paths: Iterable[Path], models: Iterable[str]) -> Judges:
         models: the names under which scores of a model, and not of a task, may stand.
 
     Raises:
-        InputError: a file that is no JSON, or of another shape.
+        InputError: a file that is not JSON, or of another shape.
     """
     judges, known = Judges(), set(models)
     for path in paths:

@@ -95,11 +95,13 @@ def _illegal(call: Call) -> Judgement | None:
 
 
 def _against_fleet(call: Call, servers: Mapping[str, Server]) -> Judgement | None:
-    from replay.outcomes import Registry, judge_registry, read_name, schema_violations
+    from replay.input_schema import schema_violations
+    from replay.outcomes import Registry, judge_answer, judge_registry, read_name
 
     unavailable = {name: server.error for name, server in servers.items() if server.error}
     registry = Registry(servers=servers, unavailable=unavailable, server_names=tuple(servers))
-    judgement = judge_registry(call, registry)
+    recorded = judge_answer(call, call.answer, evidence="recorded") if call.answer is not None else None
+    judgement = judge_registry(call, registry, recorded)
     if judgement is not None:
         return judgement if judgement.outcome is Outcome.UNKNOWN_TOOL else None
     server, name = read_name(call.name or "", registry.server_names)

@@ -18,7 +18,7 @@ class RunLink:
     """A run file, read before the alignment and written after it.
 
     Raises:
-        RunFileError: it is no run file, or it is newer than we are.
+        RunFileError: it is not a run file, or it is newer than we are.
     """
 
     def __init__(self, path: Path) -> None:

@@ -70,12 +70,12 @@ def main() -> NoReturn:
     except BaseException as error:
         if debug and not isinstance(error, SystemExit | click.exceptions.Exit):
             raise
-        code = _report(error)
+        code = _report_error(error)
     sys.exit(code if isinstance(code, int) else 0)
 
 
 def _run(arguments: list[str]) -> object:
-    """Run a verb. Not by `cli.main`, which takes a broken pipe for a failure; but that knows of shell completion."""
+    """Run a verb. Not by `cli.main`, which takes a broken pipe for a failure; but that one handles shell completion."""
     if "_REPLAY_COMPLETE" in os.environ:
         return cli.main(arguments, prog_name="replay")
     with cli.make_context("replay", arguments) as context:
@@ -89,31 +89,31 @@ def _without_debug(arguments: list[str]) -> tuple[list[str], bool]:
     return head + arguments[end:], len(head) < end or bool(os.environ.get("REPLAY_DEBUG"))
 
 
-def _report(error: BaseException) -> int:
-    """Say what went wrong in a line, and give the exit code."""
+def _report_error(error: BaseException) -> int:
+    """Print what went wrong in one line, and return the exit code."""
     causes = list(_leaves(error))
     match next((cause for cause in causes if isinstance(cause, ReplayError)), causes[0]):
-        case ReplayError() as known:
-            _say(str(known))
-            return known.exit_code
-        case click.exceptions.Exit() as wanted:
-            return wanted.exit_code
+        case ReplayError() as replay_error:
+            _echo_error(str(replay_error))
+            return replay_error.exit_code
+        case click.exceptions.Exit() as exit_request:
+            return exit_request.exit_code
         case click.Abort() | KeyboardInterrupt():
-            _say("interrupted; what was done is kept, the same command goes on from there")
+            _echo_error("interrupted; what was done is kept, the same command goes on from there")
             return 130
-        case click.ClickException() as misuse:
-            misuse.show()
-        case SystemExit() as leaving:
-            return leaving.code if isinstance(leaving.code, int) else 1
+        case click.ClickException() as usage_error:
+            usage_error.show()
+        case SystemExit() as system_exit:
+            return system_exit.code if isinstance(system_exit.code, int) else 1
         case BrokenPipeError():
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
-        case OSError() as refused:
-            _say(f"{refused.filename or 'the output'}: {refused.strerror or refused}")
+        case OSError() as os_error:
+            _echo_error(f"{os_error.filename or 'the output'}: {os_error.strerror or os_error}")
         case bug if type(bug).__module__ == "sqlite3":
-            _say(f"the run file: {bug}; name another with --run")
+            _echo_error(f"the run file: {bug}; name another with --run")
         case bug:
-            _say(f"internal error: {type(bug).__name__}: {bug}. Please report it, with what --debug shows")
+            _echo_error(f"internal error: {type(bug).__name__}: {bug}. Please report it, with what --debug shows")
             return 70
     return 2
 
@@ -126,7 +126,7 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
         yield error
 
 
-def _say(text: str) -> None:
+def _echo_error(text: str) -> None:
     from replay.text import printable
 
     click.echo(f"replay: {printable(text)}", err=True)

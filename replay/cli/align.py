@@ -12,12 +12,12 @@ import click
 from replay.cli.options import (
     DEFAULT_RUN,
     csv_option,
+    echo_err,
     files_argument,
     is_interactive,
     json_option,
     names_option,
     run_option,
-    tell,
 )
 from replay.errors import InputError, RunFileError, UsageError
 
@@ -109,12 +109,12 @@ def align(
         raise UsageError("--json and --csv do not go together")
     if tau_strong < tau_weak:
         raise UsageError(f"--tau-strong {tau_strong:g} is below --tau-weak {tau_weak:g}")
-    embedder = Embedder(model, None if no_cache else default_path(), tell)
+    embedder = Embedder(model, None if no_cache else default_path(), echo_err)
     settings = Settings(definitions, tau_strong, tau_weak, embedder.model.name)
     run = _run(run_path)
     opened = open_file(reference, FileNames())
     for warning in opened.warnings:
-        tell(f"note: {warning}")
+        echo_err(f"note: {warning}")
     standard = read_reference(opened, run.servers if run else {})
     results, broken = _results(files, names, standard, run)
     with _bar() as progress:
@@ -161,14 +161,14 @@ def _results(
             errors.append(error)
             continue
         for warning in file.warnings:
-            tell(f"note: {warning}")
+            echo_err(f"note: {warning}")
         results.append(Results(file.path, file.model, tasks, run.outcomes(file.path) if run else None))
     if not results:
         for fault in errors[:-1]:
-            tell(f"replay: {fault}")
+            echo_err(f"replay: {fault}")
         raise errors[-1]
     for fault in errors:
-        tell(f"replay: {fault}; the other files go on")
+        echo_err(f"replay: {fault}; the other files go on")
     return results, bool(errors)
 
 
@@ -187,9 +187,9 @@ def _keep(run: RunLink | None, alignments: Sequence[Alignment], reference: Refer
         return
     try:
         for file in run.save(alignments, reference):
-            tell(f"note: {file} is not in the run: its outcomes are not known, and its alignment is not kept there")
+            echo_err(f"note: {file} is not in the run: its outcomes are not known, and its alignment is not kept there")
     except RunFileError as error:
-        tell(f"note: the alignment is not kept: {error}")
+        echo_err(f"note: the alignment is not kept: {error}")
 
 
 def _print(
@@ -249,7 +249,7 @@ def _explained(
     for alignment, one in zip(alignments, results, strict=True):
         predicted = pair_ids([task], one.tasks).get(task)
         if predicted is None:
-            tell(f"note: {one.file} has no task {task}")
+            echo_err(f"note: {one.file} has no task {task}")
         else:
             parts.append(explain(alignment, reference.tasks[task], one.tasks[predicted]))
     if not parts:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from replay.cli.options import DEFAULT_FLEET, DEFAULT_RUN, names_option, tell
+from replay.cli.options import DEFAULT_FLEET, DEFAULT_RUN, echo_err, names_option
 from replay.errors import InputError, RunFileError, UsageError
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _classify(files: tuple[Path, ...], target: Path, names: str | None) -> None:
     opened = _open(files, names)
     fleet = Fleet.load(DEFAULT_FLEET) if DEFAULT_FLEET.exists() else None
     total = sum(file.calls for file in opened)
-    tell(f"judging {total} {'call' if total == 1 else 'calls'} by their recorded answers ...")
+    echo_err(f"judging {total} {'call' if total == 1 else 'calls'} by their recorded answers ...")
 
     async def judge() -> None:
         with Run.open(target, redactor=Redactor(fleet.secrets() if fleet else ())) as run:
@@ -131,7 +131,7 @@ def _open(files: tuple[Path, ...], names: str | None) -> list[ResultsFile]:
         try:
             opened.append(open_file(path, FileNames(names)))
         except InputError as error:
-            tell(f"{error}")
+            echo_err(f"{error}")
     if not opened:
         raise UsageError("none of the files could be read")
     return opened

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from replay.cli.options import tell
+from replay.cli.options import echo_err
 
 EXAMPLES = """\b
 Examples:
@@ -31,4 +31,4 @@ def export(run: Path, file: Path, force: bool) -> None:
 
     with Run.read(run) as opened:
         count = export_cassette(opened, file, force=force)
-    tell(f"{file}: {count} answers")
+    echo_err(f"{file}: {count} answers")

@@ -11,12 +11,12 @@ import click
 from replay.cli.options import (
     DEFAULT_FLEET,
     csv_option,
+    echo_err,
     files_argument,
     fleet_option,
     json_option,
     names_option,
     run_option,
-    tell,
 )
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def classify(
 
     from replay.classification import Options
 
-    failing = _outcomes(fail_on)
+    failing_outcomes = _outcomes(fail_on)
     fleet = _fleet(fleet_path, needed=not (offline or cassette))
     options = Options(
         jobs=jobs,
@@ -118,13 +118,13 @@ def classify(
     with _open_run(run_path, fresh, fleet) as run:
         anyio.run(_classify, run, results, fleet, options, cassette)
         summary = _print(run, [file.path for file in results], options, as_json=as_json, as_csv=as_csv)
-    _finish(summary, broken, failing)
+    _finish(summary, broken, failing_outcomes)
 
 
-def _finish(summary: RunSummary, broken: int, failing: frozenset[str]) -> None:
+def _finish(summary: RunSummary, broken: int, failing_outcomes: frozenset[str]) -> None:
     from replay.errors import FoundFailuresError, InputError
 
-    found = {outcome: count for outcome, count in summary.outcomes.items() if outcome in failing and count}
+    found = {outcome: count for outcome, count in summary.outcomes.items() if outcome in failing_outcomes and count}
     if found:
         raise FoundFailuresError(
             "--fail-on: found " + ", ".join(f"{count} {outcome}" for outcome, count in found.items())
@@ -180,12 +180,12 @@ def _open(files: tuple[Path, ...], names: str | None) -> tuple[list[ResultsFile]
 
     def note(error: FormatError) -> None:
         broken.append(error)
-        tell(f"replay: {error}")
+        echo_err(f"replay: {error}")
 
     results = list(open_files(dict.fromkeys(files), FileNames(names), note))
     for file in results:
         for warning in file.warnings:
-            tell(f"note: {warning}")
+            echo_err(f"note: {warning}")
     if not results:
         raise InputError("", "no file could be read; see above")
     return results, len(broken)
@@ -202,11 +202,11 @@ async def _classify(
     run: Run, files: list[ResultsFile], fleet: Fleet | None, options: Options, cassette: Path | None
 ) -> None:
     from replay.classification import Progress, classify_live, classify_stored
-    from replay.cli.progress import shown, tell_server_event
+    from replay.cli.progress import echo_server_event, shown_progress
     from replay.runfile import withheld_servers
 
     progress = Progress()
-    async with shown(progress):
+    async with shown_progress(progress):
         if cassette is not None:
             await _classify_cassette(run, files, fleet, options, cassette, progress)
         elif options.offline or fleet is None:
@@ -220,20 +220,20 @@ async def _classify(
                 options,
                 logs=logs,
                 progress=progress,
-                on_event=tell_server_event,
+                on_event=echo_server_event,
             )
     for note in progress.notes:
-        tell(f"note: {note}")
+        echo_err(f"note: {note}")
     for server in run.servers().values():
         for note in server.notes:
-            tell(f"note: {server.name}: {note}")
+            echo_err(f"note: {server.name}: {note}")
     for name, count in ({} if options.offline else withheld_servers(run)).items():
-        tell(
+        echo_err(
             f"note: {count} calls of {name} were not re-issued, as they may change something; "
             f"re-issue them with --allow-effects {name}"
         )
     if progress.kept:
-        tell(f"note: {progress.kept} of {progress.total} calls had their verdict from before (--fresh starts over)")
+        echo_err(f"note: {progress.kept} of {progress.total} calls had their verdict from before (--fresh starts over)")
 
 
 async def _classify_cassette(
@@ -244,7 +244,7 @@ async def _classify_cassette(
 
     cassette = read_cassette(path)
     for warning in cassette.warnings(fleet):
-        tell(f"note: {warning}")
+        echo_err(f"note: {warning}")
     await classify_stored(
         run,
         files,
@@ -265,7 +265,7 @@ def _print(run: Run, paths: list[str], options: Options, *, as_json: bool, as_cs
     summary = summarize(run, files=files)
     if options.only is not None and not any(summary.outcomes.values()):
         raise UsageError(f"--only {options.only!r} matches no call of these files")
-    _tell_of_others(run, files)
+    _note_other_files(run, files)
     if as_json:
         from replay.reports.json_ import write_json
 
@@ -279,19 +279,19 @@ def _print(run: Run, paths: list[str], options: Options, *, as_json: bool, as_cs
 
         click.echo(summary_text(summary))
         click.echo(
-            f"\nNext: replay browse · replay report --format markdown --call {_example(summary)} · "
+            f"\nNext: replay browse · replay report --format markdown --call {_example_call(summary)} · "
             "replay report --format html -o report.html"
         )
     return summary
 
 
-def _tell_of_others(run: Run, files: tuple[int, ...]) -> None:
+def _note_other_files(run: Run, files: tuple[int, ...]) -> None:
     others = run.file_count() - len(files)
     if others > 0:
-        tell(f"note: {run.path} also holds {others} other files; replay browse and report show them")
+        echo_err(f"note: {run.path} also holds {others} other files; replay browse and report show them")
 
 
-def _example(summary: RunSummary) -> str:
+def _example_call(summary: RunSummary) -> str:
     if not summary.failures:
         return "ID"
     from replay.text import one_line

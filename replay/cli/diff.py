@@ -45,7 +45,7 @@ def diff(
     from replay.reports.comparison_text import difference_text
     from replay.runfile import Run
 
-    wanted = _wanted(fail_on)
+    conditions = _fail_conditions(fail_on)
     if (other_path is None) == (models is None):
         raise UsageError("say what to compare: RUN_A RUN_B, or RUN --models A B")
     with Run.read(run_path) as run:
@@ -62,17 +62,17 @@ def diff(
         click.echo(json.dumps(_redacted(document), ensure_ascii=True, indent=1))
     else:
         click.echo(_redacted(difference_text(comparison)))
-    _fail(comparison, wanted)
+    _raise_on(comparison, conditions)
 
 
-def _wanted(fail_on: str | None) -> set[str]:
+def _fail_conditions(fail_on: str | None) -> set[str]:
     from replay.errors import UsageError
 
-    wanted = {part.strip() for part in (fail_on or "").split(",") if part.strip()}
-    unknown = sorted(wanted - {"worse", "new"})
+    conditions = {part.strip() for part in (fail_on or "").split(",") if part.strip()}
+    unknown = sorted(conditions - {"worse", "new"})
     if unknown:
         raise UsageError(f"--fail-on: there is no {unknown[0]!r}; it takes worse, new")
-    return wanted
+    return conditions
 
 
 def _redacted(value: Any) -> Any:
@@ -81,13 +81,13 @@ def _redacted(value: Any) -> Any:
     return Redactor().json(value)
 
 
-def _fail(comparison: Comparison, wanted: set[str]) -> None:
+def _raise_on(comparison: Comparison, conditions: set[str]) -> None:
     from replay.errors import FoundFailuresError
 
     found = []
-    if "worse" in wanted and comparison.worse:
+    if "worse" in conditions and comparison.worse:
         found.append(f"{len(comparison.worse)} worse")
-    if "new" in wanted and comparison.new_failures:
+    if "new" in conditions and comparison.new_failures:
         found.append(f"{len(comparison.new_failures)} new failures")
     if found:
         raise FoundFailuresError(f"--fail-on: found {', '.join(found)}")

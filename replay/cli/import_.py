@@ -9,15 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from replay.cli.options import files_argument, names_option, tell
-from replay.errors import ReplayError, UsageError
+from replay.cli.options import echo_err, files_argument, names_option
+from replay.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from replay.formats import ResultsFile
-
-
-class NotAllReadError(ReplayError):
-    """Some of the files could not be read; the others were imported."""
 
 
 EXAMPLES = """\b
@@ -31,7 +27,7 @@ Examples:
 @files_argument
 @click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="Directory.")
 @names_option
-@click.option("--force", is_flag=True, help="Overwrite files that are there.")
+@click.option("--force", is_flag=True, help="Overwrite files that exist.")
 def import_command(files: tuple[Path, ...], output: Path, names: str | None, force: bool) -> None:
     """Turn results files into DAG files, one a trajectory.
 
@@ -44,7 +40,7 @@ def import_command(files: tuple[Path, ...], output: Path, names: str | None, for
     opened: list[ResultsFile] = []
     for results in open_files(files, FileNames(names), on_error=lambda error: errors.append(str(error))):
         for warning in results.warnings:
-            tell(f"replay: {warning}")
+            echo_err(f"replay: {warning}")
         opened.append(results)
     targets = _targets(opened, output)
     _refuse_overwriting(targets.values(), force)
@@ -52,11 +48,11 @@ def import_command(files: tuple[Path, ...], output: Path, names: str | None, for
         output.mkdir(parents=True, exist_ok=True)
     for results in opened:
         _write(results, targets)
-        tell(f"{results.path}: {len(results.ids)} trajectories, {results.calls} calls")
+        echo_err(f"{results.path}: {len(results.ids)} trajectories, {results.calls} calls")
     for error in errors:
-        tell(f"replay: {error}")
+        echo_err(f"replay: {error}")
     if errors:
-        raise NotAllReadError(f"{len(errors)} of {len(files)} files could not be read")
+        raise InputError("", f"{len(errors)} of {len(files)} files could not be read")
 
 
 def _write(results: ResultsFile, targets: dict[tuple[str, str], Path]) -> None:
@@ -81,8 +77,8 @@ def _targets(opened: Iterable[ResultsFile], output: Path) -> dict[tuple[str, str
     targets: dict[tuple[str, str], Path] = {}
     for results in opened:
         for identifier in results.ids:
-            told = f"{results.model}.{identifier}" if several and results.model != identifier else identifier
-            stem = _safe(told)
+            full_name = f"{results.model}.{identifier}" if several and results.model != identifier else identifier
+            stem = _safe(full_name)
             name, number = stem, 1
             while name.lower() in taken:
                 number += 1
@@ -99,7 +95,7 @@ def _safe(name: str) -> str:
 
 
 def _refuse_overwriting(paths: Iterable[Path], force: bool) -> None:
-    there = [path for path in paths if path.exists()]
-    if there and not force:
-        more = f" and {len(there) - 1} more" if len(there) > 1 else ""
-        raise UsageError(f"{there[0]}{more}: already there; give --force to overwrite, or another -o")
+    existing = [path for path in paths if path.exists()]
+    if existing and not force:
+        more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
+        raise UsageError(f"{existing[0]}{more}: already there; give --force to overwrite, or another -o")

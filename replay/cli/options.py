@@ -1,4 +1,4 @@
-"""Options and habits that several verbs share."""
+"""Options and output helpers that several verbs share."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def names_option(function: F) -> F:
     return click.option(
         "--names",
         metavar="PATTERN",
-        help="How file names tell model and task, e.g. '{model}_{task}.json'.",
+        help="How file names give model and task, e.g. '{model}_{task}.json'.",
     )(function)
 
 
@@ -62,8 +62,8 @@ def csv_option(function: F) -> F:
     return click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values, a row a call.")(function)
 
 
-def tell(text: str) -> None:
-    """Say something to the person on stderr; stdout is for data."""
+def echo_err(text: str) -> None:
+    """Print a line on stderr, made safe for a terminal; stdout is for data."""
     from replay.text import printable
 
     click.echo(printable(text), err=True)

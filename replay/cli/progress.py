@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from replay.cli.options import is_interactive, tell
+from replay.cli.options import echo_err, is_interactive
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -23,7 +23,7 @@ _LINE_EVERY = 10.0
 
 
 @asynccontextmanager
-async def shown(progress: Progress) -> AsyncIterator[None]:
+async def shown_progress(progress: Progress) -> AsyncIterator[None]:
     """Show how far the run is, as long as the block lasts."""
     show = _bar if is_interactive() else _lines
     async with anyio.create_task_group() as group:
@@ -34,13 +34,13 @@ async def shown(progress: Progress) -> AsyncIterator[None]:
             group.cancel_scope.cancel()
 
 
-def tell_server_event(event: ServerEvent) -> None:
-    """Say what a person wants to know of a server's fate; nothing of each trajectory's own processes."""
+def echo_server_event(event: ServerEvent) -> None:
+    """Report a server that failed or was restarted; nothing of each trajectory's own processes."""
     if event.kind == "failed" and event.trajectory is None:
-        tell(f"note: {event.server}: could not be started: {event.message}")
+        echo_err(f"note: {event.server}: could not be started: {event.message}")
     if event.kind == "restarted":
         where = f" (for {event.trajectory})" if event.trajectory else ""
-        tell(f"note: {event.server}{where}: restarted: {event.message}")
+        echo_err(f"note: {event.server}{where}: restarted: {event.message}")
 
 
 async def _bar(progress: Progress) -> None:
@@ -87,4 +87,4 @@ async def _lines(progress: Progress) -> None:
         new = progress.done - progress.kept
         rate = new / seconds
         left = f", {(progress.total - progress.done) / rate:.0f} s left" if rate > 0 else ""
-        tell(f"{_stage(progress)}: {progress.done}/{progress.total} done, {rate:.0f} calls/s{left}")
+        echo_err(f"{_stage(progress)}: {progress.done}/{progress.total} done, {rate:.0f} calls/s{left}")

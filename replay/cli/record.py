@@ -49,24 +49,24 @@ def record(
     unchanged. Or offer a whole fleet through one server with --servers. Each session of the client becomes a trajectory
     of its own: FILE, then FILE-2 and so on; nothing is overwritten.
     """
-    from replay.recorder.recording import About
-    from replay.recorder.stop import say
+    from replay.recorder.notices import print_notice
+    from replay.recorder.recording import RecordingInfo
 
     _check(output, servers, port, recover, command)
     if recover is not None:
-        from replay.recorder.recovery import recover as finish
+        from replay.recorder.recovery import recover as finish_interrupted
 
-        say(f"recovered {finish(recover)}")
+        print_notice(f"recovered {finish_interrupted(recover)}")
         return
     assert output is not None
-    about = About(identifier, model, task)
+    info = RecordingInfo(identifier, model, task)
     if servers is not None:
-        from replay.recorder.fleet import record_fleet
+        from replay.recorder.fleet_host import record_fleet
 
-        context.exit(record_fleet(servers, output, about, redact, port))
-    from replay.recorder.shim import record_server
+        context.exit(record_fleet(servers, output, info, redact, port))
+    from replay.recorder.stdio_proxy import record_server
 
-    context.exit(record_server(command, output, about, redact, name))
+    context.exit(record_server(command, output, info, redact, name))
 
 
 def _check(

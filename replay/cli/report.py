@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from replay.cli.options import DEFAULT_RUN, tell
+from replay.cli.options import DEFAULT_RUN, echo_err
 
 FORMATS = ("markdown", "html", "json", "csv", "junit", "svg")
 
@@ -70,14 +70,14 @@ def report(
         click.echo(text, nl=False)
         return
     write(output, text)
-    tell(f"wrote {output}")
+    echo_err(f"wrote {output}")
 
 
 def check_free(path: Path, force: bool) -> None:
     """See that a file may be written.
 
     Raises:
-        UsageError: it exists, and it was not said to overwrite it.
+        UsageError: it exists, and `force` is not set.
     """
     from replay.errors import UsageError
 

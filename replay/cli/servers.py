@@ -11,14 +11,14 @@ from typing import Any, Final
 import anyio
 import click
 
-from replay.cli.options import DEFAULT_FLEET, fleet_option, is_interactive, json_option, tell
+from replay.cli.options import DEFAULT_FLEET, echo_err, fleet_option, is_interactive, json_option
 from replay.errors import FleetError, NoServerReachedError
 from replay.interpreter import Fleet, Interpreter, ServerEvent
 from replay.records import JsonObject, Server, Tool
 from replay.text import one_line, printable
 
-_MOST_NOTES: Final = 5
-_NAME_LENGTH: Final = 80
+_MAX_NOTES: Final = 5
+_MAX_NAME_LENGTH: Final = 80
 _DISABLED: Final = "disabled"
 
 
@@ -44,18 +44,18 @@ def check(fleet_path: Path | None, as_json: bool, names: tuple[str, ...]) -> Non
 
     Exit code 4 where none could be reached.
     """
-    fleet, met = _start(fleet_path, names)
+    fleet, server_records = _start(fleet_path, names)
     if as_json:
-        click.echo(_document(met, with_schemas=False))
+        click.echo(_document(server_records, with_schemas=False))
     else:
-        for line in _check_lines(fleet, met):
+        for line in _check_lines(fleet, server_records):
             click.echo(line)
-    wanted = [server for server in met if not fleet.servers[server.name].disabled]
+    wanted = [server for server in server_records if not fleet.servers[server.name].disabled]
     failed = [server for server in wanted if server.error is not None]
     if wanted and len(failed) == len(wanted):
         raise NoServerReachedError(f"not one of {len(wanted)} servers could be reached")
     if failed:
-        tell(f"{len(failed)} of {len(wanted)} servers failed: {', '.join(server.name for server in failed)}")
+        echo_err(f"{len(failed)} of {len(wanted)} servers failed: {', '.join(server.name for server in failed)}")
 
 
 @servers.command(epilog=EXAMPLES)
@@ -64,11 +64,11 @@ def check(fleet_path: Path | None, as_json: bool, names: tuple[str, ...]) -> Non
 @click.argument("name", required=False)
 def tools(fleet_path: Path | None, as_json: bool, name: str | None) -> None:
     """List the tools of every server, or of the one named, with the arguments they require."""
-    fleet, met = _start(fleet_path, (name,) if name else ())
-    reached = [server for server in met if server.error is None]
-    for server in met:
+    fleet, server_records = _start(fleet_path, (name,) if name else ())
+    reached = [server for server in server_records if server.error is None]
+    for server in server_records:
         if server.error is not None and not fleet.servers[server.name].disabled:
-            tell(f"{server.name}: {server.error}")
+            echo_err(f"{server.name}: {server.error}")
     if as_json:
         click.echo(_document(reached, with_schemas=True))
     else:
@@ -86,11 +86,11 @@ def _start(fleet_path: Path | None, names: Iterable[str]) -> tuple[Fleet, list[S
         fleet.spec(name)
     if not wanted:
         raise FleetError(str(fleet.path), "it names no servers", "servers")
-    met = anyio.run(_meet, fleet, wanted)
-    return fleet, [met[name] for name in dict.fromkeys(wanted)]
+    server_records = anyio.run(_connect_all, fleet, wanted)
+    return fleet, [server_records[name] for name in dict.fromkeys(wanted)]
 
 
-async def _meet(fleet: Fleet, names: tuple[str, ...]) -> dict[str, Server]:
+async def _connect_all(fleet: Fleet, names: tuple[str, ...]) -> dict[str, Server]:
     with tempfile.TemporaryDirectory(prefix="replay-logs-") as logs:
         async with Interpreter(fleet, names=names, logs=Path(logs), on_event=_show_progress) as interpreter:
             await interpreter.start()
@@ -99,14 +99,14 @@ async def _meet(fleet: Fleet, names: tuple[str, ...]) -> dict[str, Server]:
 
 def _show_progress(event: ServerEvent) -> None:
     if is_interactive() and event.kind == "starting":
-        tell(f"starting {event.server}")
+        echo_err(f"starting {event.server}")
 
 
-def _check_lines(fleet: Fleet, met: list[Server]) -> Iterator[str]:
-    rows = [_row(server) for server in met if server.error is None]
+def _check_lines(fleet: Fleet, server_records: list[Server]) -> Iterator[str]:
+    rows = [_row(server) for server in server_records if server.error is None]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)] if rows else []
-    first = max(len(_shown(server.name)) for server in met)
-    for server in met:
+    first = max(len(_shown(server.name)) for server in server_records)
+    for server in server_records:
         if server.error is None:
             cells = "  ".join(cell.ljust(width) for cell, width in zip(_row(server), widths, strict=True))
             yield f"{_shown(server.name):{first}}  {cells}".rstrip()
@@ -115,9 +115,9 @@ def _check_lines(fleet: Fleet, met: list[Server]) -> Iterator[str]:
         else:
             yield f"{_shown(server.name):{first}}  failed: {printable(server.error)}"
             yield from (f"    | {line}" for line in printable(server.stderr_tail or "").splitlines())
-        yield from (f"    note: {one_line(note)}" for note in server.notes[:_MOST_NOTES])
-        if len(server.notes) > _MOST_NOTES:
-            yield f"    note: and {len(server.notes) - _MOST_NOTES} more; --json has them all"
+        yield from (f"    note: {one_line(note)}" for note in server.notes[:_MAX_NOTES])
+        if len(server.notes) > _MAX_NOTES:
+            yield f"    note: and {len(server.notes) - _MAX_NOTES} more; --json has them all"
 
 
 def _row(server: Server) -> tuple[str, ...]:
@@ -130,8 +130,8 @@ def _row(server: Server) -> tuple[str, ...]:
     )
 
 
-def _tool_lines(met: list[Server]) -> Iterator[str]:
-    for index, server in enumerate(met):
+def _tool_lines(server_records: list[Server]) -> Iterator[str]:
+    for index, server in enumerate(server_records):
         if index:
             yield ""
         yield f"{_shown(server.name)}: {_title(server)}"
@@ -176,9 +176,9 @@ def _type_of(schema: Any, root: JsonObject) -> str:
     return _shown(str(schema.get("type", "any")))
 
 
-def _document(met: list[Server], *, with_schemas: bool) -> str:
+def _document(server_records: list[Server], *, with_schemas: bool) -> str:
     listed = []
-    for server in met:
+    for server in server_records:
         data = server.model_dump(mode="json", exclude_none=True, exclude={"tools"} if not with_schemas else None)
         listed.append(data if with_schemas else {**data, "tools": [tool.name for tool in server.tools]})
     return json.dumps({"format": "replay.servers", "version": 1, "servers": listed}, indent=1)
@@ -189,4 +189,4 @@ def _title(server: Server) -> str:
 
 
 def _shown(text: str) -> str:
-    return one_line(text, _NAME_LENGTH)
+    return one_line(text, _MAX_NAME_LENGTH)

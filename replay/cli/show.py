@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from replay.cli.options import json_option, names_option, tell
+from replay.cli.options import echo_err, json_option, names_option
 from replay.errors import UsageError
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def show(file: Path, identifier: str | None, form: str | None, as_json: bool, na
         raise UsageError(f"--{form} and --json do not go together")
     results = open_file(file, FileNames(names))
     for warning in results.warnings:
-        tell(f"replay: {warning}")
+        echo_err(f"replay: {warning}")
     if identifier is None and len(results.ids) > 1:
         if form:
             raise UsageError(f"{file} holds {len(results.ids)} trajectories; say which: replay show {file} ID --{form}")

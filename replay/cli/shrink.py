@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from replay.cli.options import DEFAULT_FLEET, fleet_option, tell
+from replay.cli.options import DEFAULT_FLEET, echo_err, fleet_option
 
 if TYPE_CHECKING:
     from replay.interpreter import Fleet
@@ -82,12 +82,12 @@ def shrink(
             logs=logs,
             allowed=frozenset(allow_effects),
             most_replays=most_replays,
-            tell=lambda text: tell(redactor.text(f"note: {text}")),
+            tell=lambda text: echo_err(redactor.text(f"note: {text}")),
         )
 
     shrunk = anyio.run(find)
     repro = write_repro(shrunk, fleet, output)
-    _say(shrunk, redactor)
+    _echo_summary(shrunk, redactor)
     click.echo(repro.command)
 
 
@@ -130,25 +130,25 @@ def _original(stored: Trajectory, file: str) -> Trajectory:
     if REDACTED not in stored.model_dump_json():
         return stored
     try:
-        found = next((one for one in open_file(file).trajectories() if one.id == stored.id), None)
+        found = next((item for item in open_file(file).trajectories() if item.id == stored.id), None)
     except FormatError:
         found = None
-    same = found is not None and [one.position for one in found.calls()] == [one.position for one in stored.calls()]
+    same = found is not None and [call.position for call in found.calls()] == [call.position for call in stored.calls()]
     return found.model_copy(update={"edges": stored.edges}) if found is not None and same else stored
 
 
-def _say(shrunk: Shrunk, redactor: Redactor) -> None:
+def _echo_summary(shrunk: Shrunk, redactor: Redactor) -> None:
     from replay.diagnosis.phrasing import counted
     from replay.text import one_line
 
     kept = [call.position for call in shrunk.trajectory.calls()]
     calls, replays = counted(shrunk.calls_before, "call"), counted(shrunk.replays, "replay")
-    tell(f"{len(kept)} of {calls} after {replays}: {', '.join(kept)}")
+    echo_err(f"{len(kept)} of {calls} after {replays}: {', '.join(kept)}")
     verdict = shrunk.result.verdict
     message = one_line(redactor.text(verdict.message), 200)
-    tell(f"replayed once more: {shrunk.position} is {verdict.outcome} ({verdict.rule}): {message}")
+    echo_err(f"replayed once more: {shrunk.position} is {verdict.outcome} ({verdict.rule}): {message}")
     if shrunk.redaction_matters:
-        tell(
+        echo_err(
             "warning: the failure depends on a secret. It was taken out of what is written, and without it the call "
             "comes out otherwise; put it back by hand where [REDACTED] stands"
         )

@@ -1,7 +1,7 @@
 """Who was to make what a call names, also where no value flowed.
 
 A data edge needs a value. A call that was to make a file and lost its path passes none on, and a path that the question
-gave is no data edge; yet everything that works on the file fails with it.
+gave is not a data edge; yet everything that works on the file fails with it.
 """
 
 from __future__ import annotations

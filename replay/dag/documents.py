@@ -9,14 +9,12 @@ from typing import Any, Final
 
 from replay.dag.pointers import Leaf, leaves
 from replay.dag.truncation import uncut_text
+from replay.dag.value_matching import occurrences
 from replay.records import Answer, Call, RpcError, TextAnswer, ToolResult, TransportFault, blocks_of
 
-__all__ = ["Document", "answer_tree", "arguments_document", "document_of", "is_number", "occurrences", "spelled"]
+__all__ = ["Document", "answer_tree", "arguments_document", "document_of", "spelled"]
 
 _WORD: Final = re.compile(r"[^\W_]+")
-_NUMBER: Final = re.compile(r"-?\d+(\.\d+)?(e[-+]\d{1,3})?")
-_MOST_COMPARED: Final = 20_000_000
-"""Characters compared to find one value: a long one that repeats itself stands everywhere in a longer one."""
 _SEPARATOR: Final = "\n\x00\n"
 _LABELS: Final = frozenset({"type", "mimeType", "data", "annotations", "_meta"})
 """Members of a content block that name its kind or carry bytes, not something to pass on."""
@@ -27,11 +25,6 @@ def spelled(value: Any) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     return value if isinstance(value, str) else str(value)
-
-
-def is_number(text: str) -> bool:
-    """Whether a text is the spelling of a number."""
-    return _NUMBER.fullmatch(text) is not None
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -115,46 +108,3 @@ class Document:
     @cached_property
     def _pointers(self) -> list[str]:
         return [pointer for pointer, _ in self._content()]
-
-
-def occurrences(text: str, value: str) -> Iterable[int]:
-    """Where a value stands in a text as a whole, and not as a part of a longer word, number or file name."""
-    bounded = _number_bounded if is_number(value) else _text_bounded
-    start = text.find(value) if value else -1
-    tries = max(_MOST_COMPARED // max(len(value), 1), 8)
-    while start >= 0 and tries:
-        if bounded(text, start, value):
-            yield start
-        start, tries = text.find(value, start + 1), tries - 1
-
-
-def _number_bounded(text: str, start: int, value: str) -> bool:
-    end = start + len(value)
-    before, after = text[max(start - 2, 0) : start], text[end : end + 2]
-    if _is_word(before[-1:]) or _is_word(after[:1]):
-        return False
-    return not (before[-1:] == "." and before[:1].isdigit()) and not (after[:1] == "." and after[1:].isdigit())
-
-
-def _text_bounded(text: str, start: int, value: str) -> bool:
-    end = start + len(value)
-    before, after, beyond = text[max(start - 1, 0) : start], text[end : end + 1], text[end + 1 : end + 2]
-    id_like = _is_id_like(value)
-    if (_is_word(value[0]) and _is_word(before, id_like)) or (_is_word(value[-1]) and _is_word(after, id_like)):
-        return False
-    if value[0] in "/.~" and (_is_word(before) or before in {".", "-", "~"}):
-        return False
-    if id_like or " " in value:
-        return True
-    if before == "-" or (after == "-" and _is_word(beyond)):
-        return False
-    return not (after == "." and _is_word(beyond))
-
-
-def _is_id_like(value: str) -> bool:
-    """Letters with digits: it cannot be a part of a word, so a file name may hold it: `job_8f3a2b.txt`."""
-    return len(value) >= 6 and any(map(str.isdigit, value)) and any(map(str.isalpha, value)) and value.isalnum()
-
-
-def _is_word(character: str, underscore_ends: bool = False) -> bool:
-    return character.isalnum() or (character == "_" and not underscore_ends)

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from replay.dag.documents import Document, arguments_document, document_of, occurrences, words_of
+from replay.dag.documents import Document, arguments_document, document_of, words_of
 from replay.dag.mentions import Mention, mentions_of
 from replay.dag.outputs import failed_visibly, outputs_of, rewrites
+from replay.dag.value_matching import occurrences
 from replay.records import Call, Task, Trajectory
 
 __all__ = ["Entry", "History", "Output"]

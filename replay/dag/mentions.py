@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import unquote
 
-from replay.dag.documents import is_number, spelled
+from replay.dag.documents import spelled
 from replay.dag.pointers import leaves
 from replay.dag.uninformative_values import is_constant, is_id, is_random, significant_digits
+from replay.dag.value_matching import is_number
 from replay.records import Call
 
 __all__ = ["Mention", "is_path", "mentions_of", "paths_in"]

@@ -55,8 +55,15 @@ def opened(text: str) -> Any:
         return None
 
 
-def leaves(value: Any, base: str = "", *, enter_texts: bool = True) -> Iterator[Leaf]:
-    """Every string and number below a value, in document order; keys that look like ids stand for their member."""
+def leaves(value: Any, base: str = "", *, enter_texts: bool = True, id_keys: bool = True) -> Iterator[Leaf]:
+    """Every string and number below a value, in document order.
+
+    Args:
+        value: any JSON value.
+        base: the pointer of the value itself.
+        enter_texts: a text that is itself a JSON document is entered.
+        id_keys: keys that look like ids are yielded too; their pointer is that of their member.
+    """
     stack: list[tuple[str, Any, int, int]] = [(base, value, 0, 0)]
     while stack:
         pointer, item, depth, documents = stack.pop()
@@ -72,7 +79,7 @@ def leaves(value: Any, base: str = "", *, enter_texts: bool = True) -> Iterator[
             members = list(item.items()) if isinstance(item, dict) else list(enumerate(item))
             for key, member in reversed(members):
                 stack.append((join(pointer, key), member, depth + 1, documents))
-            if isinstance(item, dict):
+            if id_keys and isinstance(item, dict):
                 yield from ((join(pointer, key), key) for key in item if _is_like_an_id(key))
 
 

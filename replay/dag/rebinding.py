@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from replay.dag.documents import answer_tree, document_of, occurrences, spelled
+from replay.dag.documents import answer_tree, document_of, spelled
 from replay.dag.json_counterpart import counterpart
 from replay.dag.pointers import parts, resolve
 from replay.dag.text_substitution import is_alike, replacement_in
+from replay.dag.value_matching import occurrences
 from replay.records import Answer, Call, DataEdge, JsonObject, Rebinding, RpcError, ToolResult, TransportFault
 
 __all__ = ["rebind"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from typing import Final
 
-from replay.dag.documents import is_number, occurrences
+from replay.dag.value_matching import is_number, occurrences
 
 __all__ = ["is_alike", "replacement_in"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from replay.dag.documents import is_number
+from replay.dag.value_matching import is_number
 
 __all__ = ["is_constant", "is_id", "is_plain_word", "is_random", "is_weak", "significant_digits"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from replay.dag.pointers import join
-from replay.diagnosis.mentioned import Mentioned, mentioned_in, named_in
+from replay.dag.value_matching import Argument, argument_by_name, argument_by_value
 from replay.diagnosis.nearest import nearest_known
 from replay.diagnosis.phrasing import place, plain, quoted
 from replay.diagnosis.programs import program_findings
@@ -69,7 +69,7 @@ def failure_findings(case: TrajectoryContext, position: str) -> Iterator[Finding
 
 def _not_found(case: TrajectoryContext, position: str) -> Finding:
     text = case.said(position)
-    missing, named = _missing_in(text), mentioned_in(case.arguments(position), _without_addresses(text))
+    missing, named = _missing_in(text), argument_by_value(case.arguments(position), _without_addresses(text))
     if missing is None and named is None:
         address = _ADDRESS.search(text)
         return _no_address(case, position, address[0]) if address else _generic(case, position, "not-found")
@@ -97,7 +97,7 @@ def _not_found(case: TrajectoryContext, position: str) -> Finding:
 def missing_name(case: TrajectoryContext, position: str) -> str | None:
     """What a failed look-up looked for."""
     text = case.said(position)
-    missing, named = _missing_in(text), mentioned_in(case.arguments(position), _without_addresses(text))
+    missing, named = _missing_in(text), argument_by_value(case.arguments(position), _without_addresses(text))
     if missing is not None:
         return missing.name
     return named.value if named is not None and isinstance(named.value, str) else None
@@ -148,11 +148,11 @@ def _no_program(case: TrajectoryContext, position: str, name: str) -> Finding:
     )
 
 
-def _holder(case: TrajectoryContext, position: str, name: str) -> Mentioned | None:
+def _holder(case: TrajectoryContext, position: str, name: str) -> Argument | None:
     """The argument that holds what is missing."""
-    return mentioned_in(case.arguments(position), name) or next(
+    return argument_by_value(case.arguments(position), name) or next(
         (
-            Mentioned(one.pointer, one.value)
+            Argument(one.pointer, one.value)
             for one in case.scalars(position)
             if isinstance(one.value, str) and name in one.value
         ),
@@ -160,7 +160,7 @@ def _holder(case: TrajectoryContext, position: str, name: str) -> Mentioned | No
     )
 
 
-def _missing_sentence(what: str, name: str, holder: Mentioned | None, text: str) -> str:
+def _missing_sentence(what: str, name: str, holder: Argument | None, text: str) -> str:
     thing = f"{what} {quoted(name)}".strip()
     if holder is None:
         return f"The call needs {thing}, which is not there: {plain(text)}."
@@ -205,13 +205,13 @@ def _refused(case: TrajectoryContext, position: str) -> Finding:
     )
 
 
-def _topic(case: TrajectoryContext, position: str, text: str, *, alone: bool) -> Mentioned | None:
+def _topic(case: TrajectoryContext, position: str, text: str, *, alone: bool) -> Argument | None:
     """The argument that an error speaks of: by its value, else by its name; else the only one, where one must be."""
     text, arguments = _without_addresses(text), case.arguments(position)
-    named = mentioned_in(arguments, text) or named_in(arguments, text)
+    named = argument_by_value(arguments, text) or argument_by_name(arguments, text)
     if named is None and alone and len(arguments) == 1:
         name, value = next(iter(arguments.items()))
-        return Mentioned(join("", name), value)
+        return Argument(join("", name), value)
     return named
 
 

@@ -11,8 +11,8 @@ KINDS: Final[dict[str, tuple[Scope, str]]] = {
     "cut-off-call": ("call", "The JSON ends in the middle."),
     "broken-escape": ("call", "A string in the JSON has a backslash sequence that JSON lacks."),
     "text-after-call": ("call", "After the JSON stands more."),
-    "no-json": ("call", "What the model wrote is no JSON."),
-    "no-tool-name": ("call", "The call names no tool, or its name is no string."),
+    "no-json": ("call", "What the model wrote is not JSON."),
+    "no-tool-name": ("call", "The call names no tool, or its name is not a string."),
     "no-arguments": ("call", "The field for the arguments is missing."),
     "arguments-not-an-object": ("call", "The arguments are JSON, but no object."),
     "placeholder-tool": ("call", "The tool's name is a placeholder copied from a prompt."),
@@ -56,7 +56,7 @@ KINDS: Final[dict[str, tuple[Scope, str]]] = {
     "empty-answer": ("call", "A call that only reads succeeded, and brought nothing."),
     "refused-though-valid": ("call", "The server refuses arguments that keep to its own inputSchema."),
     "flaky": ("call", "Re-issued unchanged, it came out differently."),
-    "outcome-moved": ("call", "Recorded and replayed class differ, and why."),
+    "outcome-moved": ("call", "Recorded and replayed outcome differ, and why."),
     "rebound": ("call", "A value was replaced by the one that its producer gave on replay."),
     "root-cause": ("trajectory", "A failure, and the later ones that follow from it."),
     "repeated-failure": ("trajectory", "The same failing call, made again unchanged."),
@@ -72,30 +72,3 @@ KINDS: Final[dict[str, tuple[Scope, str]]] = {
     "reference-fault": ("run", "Calls of the reference that no model can be scored against (`--reference`)."),
 }
 """Kind -> what it is about, and what it says. Kinds are never renamed; new ones may come."""
-
-
-def findings_markdown() -> str:
-    """docs/findings.md."""
-    parts = [_INTRODUCTION]
-    titles = {"call": "One call", "trajectory": "A trajectory", "run": "A run"}
-    for scope, title in titles.items():
-        rows = [f"| `{kind}` | {words} |" for kind, (about, words) in KINDS.items() if about == scope]
-        parts += [f"## {title}\n", "| kind | what it says |\n| --- | --- |", *rows, ""]
-    return "\n".join(parts)
-
-
-_INTRODUCTION: Final = """\
-# Findings
-
-A verdict says how a call came out; a finding says which part of it is wrong and, where anybody can know that, what
-would have been right. Each finding has a stable kind, a sentence, the calls that it rests on, and how certain it is:
-`certain` where it is read off the call and its answer, `likely` where it is inferred.
-
-A finding is only made where it can be shown. *Invented* needs a question that is known and answers that were all kept;
-a name is offered for another one only where it is nearly the same; of an address nobody guesses which part is wrong.
-Where an error names no part of the call, the finding repeats the server's words and is marked as not `specific`.
-
-`replay report` shows findings in every format but `svg`. In `--format json` they stand in `explanations` of each call,
-in `findings` of each trajectory, and in `findings` of the document: `kind`, `scope`, `sentence`, `suggestion`, `calls`
-(the one it is about first), `certainty`, `specific`, `pointer` (a JSON pointer in the arguments) and `details`.
-"""

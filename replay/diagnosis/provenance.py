@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from replay.diagnosis.mentioned import Mentioned
+from replay.dag.value_matching import Argument
 from replay.diagnosis.phrasing import place, quoted
 from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.records import FAILURES, Outcome, texts_of
@@ -62,14 +62,14 @@ def known_before(case: TrajectoryContext, position: str, value: str) -> bool | N
     return None if unknown else False
 
 
-def _is_placeholder(case: TrajectoryContext, position: str, one: Mentioned) -> bool:
+def _is_placeholder(case: TrajectoryContext, position: str, one: Argument) -> bool:
     if not isinstance(one.value, str):
         return False
     failed = case.outcome(position) in FAILURES
     return is_placeholder(one.value, failed=failed) and known_before(case, position, one.value) is not True
 
 
-def _placeholder(case: TrajectoryContext, position: str, one: Mentioned) -> Finding:
+def _placeholder(case: TrajectoryContext, position: str, one: Argument) -> Finding:
     return Finding(
         kind="placeholder-argument",
         scope="call",

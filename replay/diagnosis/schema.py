@@ -83,7 +83,7 @@ class _Finder:
                 yield self._make(
                     "misnamed-field",
                     f"The field {quoted(name)} is missing; the call has {quoted(other)} instead, "
-                    "which is no field of the tool.",
+                    "which is not a field of the tool.",
                     f"Rename {quoted(other)} to {quoted(name)}.",
                     join(violation.pointer, other),
                     certainty="likely",

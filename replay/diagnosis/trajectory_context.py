@@ -10,9 +10,9 @@ from typing import Any, Final, Self
 
 from replay.dag import Graph
 from replay.dag.history import History
-from replay.diagnosis.mentioned import Mentioned, scalars
-from replay.outcomes.bodies import error_in, parse_body
-from replay.outcomes.failure import peel
+from replay.dag.value_matching import Argument, arguments_of
+from replay.outcomes.error_report import strip_wrappers
+from replay.outcomes.json_errors import error_in_json, parse_json
 from replay.records import Answer, Call, Outcome, Server, Tool, Trajectory, texts_of
 from replay.records.files import CallRow
 from replay.records.finding import CallRef
@@ -130,13 +130,13 @@ class TrajectoryContext:
         answer = self.answer(position)
         if answer is None:
             return ""
-        text = peel("\n".join(texts_of(answer))[:_MOST_READ])
-        error = error_in(parse_body(text)) if text.startswith("{") else None
-        return peel(error.message) if error is not None and error.message else text
+        text = strip_wrappers("\n".join(texts_of(answer))[:_MOST_READ])
+        error = error_in_json(parse_json(text)) if text.startswith("{") else None
+        return strip_wrappers(error.message) if error is not None and error.message else text
 
-    def scalars(self, position: str) -> list[Mentioned]:
+    def scalars(self, position: str) -> list[Argument]:
         """The strings and numbers in a call's arguments, with their places."""
-        return scalars(self.arguments(position))
+        return arguments_of(self.arguments(position))
 
     def only_reads(self, position: str) -> bool:
         """Whether a call's tool changes nothing: it is annotated so, or its name says it."""

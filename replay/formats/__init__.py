@@ -9,9 +9,9 @@ from pathlib import Path
 
 from replay.errors import FormatError
 from replay.formats.dagfile import DagFileReader
-from replay.formats.document import Document, open_document
+from replay.formats.file_names import FileNames
+from replay.formats.json_document import JsonDocument, read_document
 from replay.formats.m3bench import M3BenchReader
-from replay.formats.names import FileNames
 from replay.formats.openai_chat import OpenAIChatReader
 from replay.formats.reader import Reader, Slot
 from replay.records import Trajectory
@@ -19,7 +19,7 @@ from replay.records import Trajectory
 __all__ = ["READERS", "FileNames", "Reader", "ResultsFile", "open_file", "open_files"]
 
 READERS: tuple[Reader, ...] = (DagFileReader(), OpenAIChatReader(), M3BenchReader())
-"""In the order in which they are asked."""
+"""In the order in which they sniff at a file."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class ResultsFile:
         Raises:
             FormatError: the file changed since it was opened.
         """
-        document = open_document(Path(self.path))
+        document = read_document(Path(self.path))
         if len(document.text) != self._size:
             raise FormatError(self.path, "the file changed while it was being read; run the command again")
         for slot in self._slots:
@@ -63,7 +63,7 @@ def open_file(path: str | Path, names: FileNames | None = None) -> ResultsFile:
         FormatError: no reader knows it, it is broken, or it holds no trajectory.
     """
     names = names or FileNames()
-    document = open_document(Path(path))
+    document = read_document(Path(path))
     reader = sniff(document)
     slots = tuple(reader.slots(document, names))
     kept = tuple({slot.id: slot for slot in slots}.values())
@@ -98,11 +98,11 @@ def open_files(
             on_error(error)
 
 
-def sniff(document: Document) -> Reader:
+def sniff(document: JsonDocument) -> Reader:
     """The reader of a document, by its content.
 
     Raises:
-        FormatError: nobody knows it.
+        FormatError: no reader knows it.
     """
     first = next(document.elements(), None)
     if first is None:
@@ -110,7 +110,7 @@ def sniff(document: Document) -> Reader:
     for reader in READERS:
         if reader.sniff(first, document):
             return reader
-    looked_for = "; ".join(reader.looks_for for reader in READERS)
+    looked_for = "; ".join(reader.expected_shape for reader in READERS)
     raise FormatError(document.path, f"unknown shape: {_describe(first.value)}. Looked for: {looked_for}", first.place)
 
 
@@ -123,6 +123,6 @@ def _describe(value: object) -> str:
 
 def _duplicates(path: str, slots: tuple[Slot, ...]) -> Iterator[str]:
     counts = Counter(slot.id for slot in slots)
-    twice = [identifier for identifier, count in counts.items() if count > 1]
-    if twice:
-        yield f"{path}: {len(twice)} duplicate ids, the last one stands: {', '.join(twice)}"
+    duplicates = [identifier for identifier, count in counts.items() if count > 1]
+    if duplicates:
+        yield f"{path}: {len(duplicates)} duplicate ids, the last one stands: {', '.join(duplicates)}"

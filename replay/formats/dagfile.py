@@ -10,8 +10,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from replay.errors import FormatError
-from replay.formats.document import Document, Element
-from replay.formats.names import FileNames
+from replay.formats.file_names import FileNames
+from replay.formats.json_document import Element, JsonDocument
 from replay.formats.reader import Slot
 from replay.records import Trajectory
 from replay.records.files import TRAJECTORY_FORMAT, TRAJECTORY_VERSION, TrajectoryFile, migrate
@@ -21,20 +21,20 @@ class DagFileReader:
     """Reads DAG files: one, or a list or JSON Lines of them."""
 
     name = TRAJECTORY_FORMAT
-    looks_for = f'a DAG file ({{"format": "{TRAJECTORY_FORMAT}", ...}})'
+    expected_shape = f'a DAG file ({{"format": "{TRAJECTORY_FORMAT}", ...}})'
 
-    def sniff(self, first: Element, document: Document) -> bool:
+    def sniff(self, first: Element, document: JsonDocument) -> bool:
         """The stamp says it."""
         return isinstance(first.value, dict) and first.value.get("format") == TRAJECTORY_FORMAT
 
-    def slots(self, document: Document, names: FileNames) -> Iterator[Slot]:
+    def slots(self, document: JsonDocument, names: FileNames) -> Iterator[Slot]:
         """One a DAG file."""
         for element in document.elements():
             trajectory = _read(element.value, document.path, element.place)
             calls = sum(len(step.calls) for step in trajectory.steps)
             yield Slot(trajectory.id, element.start, element.place, None, calls)
 
-    def read(self, document: Document, slot: Slot, names: FileNames) -> Trajectory:
+    def read(self, document: JsonDocument, slot: Slot, names: FileNames) -> Trajectory:
         """The trajectory in a slot; its source stays the one that the file names."""
         return _read(document.decode(slot.start), document.path, slot.place)
 
@@ -57,9 +57,11 @@ def _read(value: Any, path: str, place: str) -> Trajectory:
 
 def _check_graph(trajectory: Trajectory, path: str, place: str) -> None:
     counts = Counter(call.position for call in trajectory.calls())
-    twice = next((position for position, count in counts.items() if count > 1), None)
-    if twice is not None:
-        raise FormatError(path, f"position {twice} stands for {counts[twice]} calls; each call needs its own", place)
+    duplicate = next((position for position, count in counts.items() if count > 1), None)
+    if duplicate is not None:
+        raise FormatError(
+            path, f"position {duplicate} stands for {counts[duplicate]} calls; each call needs its own", place
+        )
     sorter: TopologicalSorter[str] = TopologicalSorter()
     order = {call.position: number for number, step in enumerate(trajectory.steps) for call in step.calls}
     for number, edge in enumerate(trajectory.edges or ()):

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.errors import FormatError
-from replay.formats.document import Document, Element
-from replay.formats.names import FileNames
-from replay.formats.reader import MISSING, Slot, call_of, numbered, recorded_answer, to_json
+from replay.formats.file_names import FileNames
+from replay.formats.json_document import Element, JsonDocument
+from replay.formats.reader import Slot
+from replay.formats.record_builders import MISSING, build_call, number_calls, recorded_answer, to_json
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory
 
 
@@ -21,21 +22,21 @@ class M3BenchReader:
     """Reads M3-Bench results files and references."""
 
     name = "m3bench"
-    looks_for = 'M3-Bench records ({"id", "question", "steps": [{"calls": [...]}]})'
+    expected_shape = 'M3-Bench records ({"id", "question", "steps": [{"calls": [...]}]})'
 
-    def sniff(self, first: Element, document: Document) -> bool:
+    def sniff(self, first: Element, document: JsonDocument) -> bool:
         """A record has steps, or (a broken one) at least an id and a question."""
         record = first.value
         return isinstance(record, dict) and ("steps" in record or ("id" in record and "question" in record))
 
-    def slots(self, document: Document, names: FileNames) -> Iterator[Slot]:
+    def slots(self, document: JsonDocument, names: FileNames) -> Iterator[Slot]:
         """One a record."""
         for element in document.elements():
             record = self._record(document, element.value, element.place)
             calls = sum(len(step.calls) for step in _steps(record, document.path, element.place))
             yield Slot(_id(record, element, document, names), element.start, element.place, element.key, calls)
 
-    def read(self, document: Document, slot: Slot, names: FileNames) -> Trajectory:
+    def read(self, document: JsonDocument, slot: Slot, names: FileNames) -> Trajectory:
         """The record in a slot."""
         record = self._record(document, document.decode(slot.start), slot.place)
         model = record.get("model")
@@ -44,11 +45,11 @@ class M3BenchReader:
             model=model if isinstance(model, str) and model else names.model(document.path),
             task=_task(record),
             source=Source(file=document.path, format=self.name, position=slot.place),
-            steps=numbered(_steps(record, document.path, slot.place)),
+            steps=number_calls(_steps(record, document.path, slot.place)),
             final_reply=_text(record.get("final_reply")),
         )
 
-    def _record(self, document: Document, record: Any, place: str) -> JsonObject:
+    def _record(self, document: JsonDocument, record: Any, place: str) -> JsonObject:
         if not isinstance(record, dict):
             raise FormatError(document.path, f"expected a record (an object), found {to_json(record)[:40]}", place)
         if not isinstance(record.get("steps"), list):
@@ -56,7 +57,7 @@ class M3BenchReader:
         return record
 
 
-def _id(record: JsonObject, element: Element, document: Document, names: FileNames) -> str:
+def _id(record: JsonObject, element: Element, document: JsonDocument, names: FileNames) -> str:
     for value in (record.get("id"), element.key):
         if isinstance(value, str | int) and not isinstance(value, bool):
             return str(value)
@@ -104,7 +105,7 @@ def _call(value: Any) -> Call:
     if not isinstance(value, dict):
         return Call(position="", unreadable="call", raw=value if isinstance(value, str) else to_json(value))
     answer = recorded_answer(value.get("result"))
-    return call_of(value.get("name", MISSING), value.get("arguments", MISSING), answer=answer)
+    return build_call(value.get("name", MISSING), value.get("arguments", MISSING), answer=answer)
 
 
 def _illegal_round(entry: Any) -> Step | None:

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from replay.errors import FormatError
-from replay.formats.document import Document, Element
-from replay.formats.names import FileNames
-from replay.formats.reader import MISSING, Slot, call_of, numbered, recorded_answer, to_json
+from replay.formats.file_names import FileNames
+from replay.formats.json_document import Element, JsonDocument
+from replay.formats.reader import Slot
+from replay.formats.record_builders import MISSING, build_call, number_calls, recorded_answer, to_json
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory, Usage
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
@@ -29,13 +30,13 @@ class OpenAIChatReader:
     """Reads chat messages."""
 
     name = "openai-chat"
-    looks_for = 'chat messages ([{"role", "content", "tool_calls"}] or {"messages": [...]})'
+    expected_shape = 'chat messages ([{"role", "content", "tool_calls"}] or {"messages": [...]})'
 
-    def sniff(self, first: Element, document: Document) -> bool:
+    def sniff(self, first: Element, document: JsonDocument) -> bool:
         """The first element is a message, or holds messages."""
         return _is_message(first.value) or _holds_messages(first.value)
 
-    def slots(self, document: Document, names: FileNames) -> Iterator[Slot]:
+    def slots(self, document: JsonDocument, names: FileNames) -> Iterator[Slot]:
         """One for a file of bare messages, else one a conversation."""
         elements = document.elements()
         for element in elements:
@@ -48,7 +49,7 @@ class OpenAIChatReader:
             count = _count(element.value["messages"], document.path, element.place)
             yield Slot(_id(element, document, names), element.start, element.place, element.key, count)
 
-    def read(self, document: Document, slot: Slot, names: FileNames) -> Trajectory:
+    def read(self, document: JsonDocument, slot: Slot, names: FileNames) -> Trajectory:
         """The conversation in a slot."""
         if slot.place == "$" and document.shape != "object":
             record: JsonObject = {"messages": [element.value for element in document.elements()]}
@@ -62,7 +63,7 @@ class OpenAIChatReader:
             model=model if isinstance(model, str) and model else names.model(document.path),
             task=Task(question=_question(messages), type=_string(record.get("type")), images=_images(messages)),
             source=Source(file=document.path, format=self.name, position=slot.place),
-            steps=numbered(steps),
+            steps=number_calls(steps),
             final_reply=reply,
             usage=_usage(record.get("usage")),
         )
@@ -77,7 +78,7 @@ def _holds_messages(value: Any) -> bool:
     return isinstance(messages, list) and (not messages or _is_message(messages[0]))
 
 
-def _id(element: Element, document: Document, names: FileNames) -> str:
+def _id(element: Element, document: JsonDocument, names: FileNames) -> str:
     for field in ("id", "task_id"):
         value = element.value.get(field)
         if isinstance(value, str | int) and not isinstance(value, bool):
@@ -138,18 +139,18 @@ def _call(written: JsonObject, answer: Any) -> Call:
     identifier = _string(written.get("id"))
     arguments = function.get("arguments", "")
     if isinstance(arguments, str):
-        return _call_of_text(function.get("name", MISSING), arguments, identifier, answer)
-    return call_of(function.get("name", MISSING), arguments, id=identifier, answer=recorded_answer(answer))
+        return _call_from_text(function.get("name", MISSING), arguments, identifier, answer)
+    return build_call(function.get("name", MISSING), arguments, id=identifier, answer=recorded_answer(answer))
 
 
-def _call_of_text(name: Any, text: str, identifier: str | None, answer: Any) -> Call:
+def _call_from_text(name: Any, text: str, identifier: str | None, answer: Any) -> Call:
     try:
         arguments = json.loads(text) if text.strip() else {}
     except (ValueError, RecursionError):
         arguments = None
     if isinstance(arguments, dict):
-        return call_of(name, arguments, id=identifier, answer=recorded_answer(answer))
-    call = call_of(name, {}, id=identifier, answer=recorded_answer(answer))
+        return build_call(name, arguments, id=identifier, answer=recorded_answer(answer))
+    call = build_call(name, {}, id=identifier, answer=recorded_answer(answer))
     if call.unreadable == "name":
         return call
     return call.model_copy(update={"arguments": None, "unreadable": "arguments", "raw": text})
@@ -192,9 +193,9 @@ def _parts(content: Any) -> Iterable[JsonObject]:
 
 
 def _question(messages: list[Any]) -> str | None:
-    """All that the user said: a value from any of it did not come from a tool."""
-    said = [_content_text(message.get("content")) for message in messages if _role(message) == "user"]
-    return "\n\n".join(text for text in said if text) or None
+    """The text of all user messages: a value from any of it did not come from a tool."""
+    texts = [_content_text(message.get("content")) for message in messages if _role(message) == "user"]
+    return "\n\n".join(text for text in texts if text) or None
 
 
 def _images(messages: list[Any]) -> tuple[str, ...]:

@@ -1,22 +1,23 @@
-"""The ladder: call format, registry, arguments, answer. Pure functions of records."""
+"""The classification of calls, by their format, the registry, their arguments and their answers.
 
-from replay.outcomes.answers import judge_answer, judge_unsent
-from replay.outcomes.arguments import schema_violations
+Read `classify.py` first. All of it are functions of records; nothing is started, read or written.
+"""
+
 from replay.outcomes.call_format import judge_format
-from replay.outcomes.names import ToolName, read_name
-from replay.outcomes.page import rules_markdown
+from replay.outcomes.classify import CallTarget, Classifier, judge_answer, judge_arguments
 from replay.outcomes.registry import Registry, judge_registry
 from replay.outcomes.rules import RULES
+from replay.records.tool_name import ToolName, read_name
 
 __all__ = [
     "RULES",
+    "CallTarget",
+    "Classifier",
     "Registry",
     "ToolName",
     "judge_answer",
+    "judge_arguments",
     "judge_format",
     "judge_registry",
-    "judge_unsent",
     "read_name",
-    "rules_markdown",
-    "schema_violations",
 ]

@@ -1,4 +1,4 @@
-"""Rung 1: is the call a call at all?"""
+"""Stage 1: is the call well formed?"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FORMAT_RULES: dict[str, tuple[str, str]] = {
         r'{"pattern": "\d+"}',
     ),
     "format.trailing": ("After a complete JSON value stands more.", '{"path": "a.txt"} I will read it now.'),
-    "format.no-json": ("What the model wrote is no JSON.", "message=hi"),
+    "format.no-json": ("What the model wrote is not JSON.", "message=hi"),
     "format.no-name": ("The call names no tool, or an empty one.", '{"arguments": {}}'),
     "format.name-not-text": ("The name of the tool is not a string.", '{"name": 5, "arguments": {}}'),
     "format.no-arguments": ("The call has no arguments field.", '{"name": "time/now"}'),
@@ -109,7 +109,7 @@ def _judge_broken(text: str, error: json.JSONDecodeError, part: str) -> Judgemen
     if not text:
         return _judgement("format.no-json", f"The {part} is empty.")
     if text[:1] not in "{[":
-        return _judgement("format.no-json", f"The {part} is no JSON: it starts with {_clip(text, 40)} (offset 0).")
+        return _judgement("format.no-json", f"The {part} is not JSON: it starts with {_clip(text, 40)} (offset 0).")
     if "escape" in error.msg:
         return _judgement(
             "format.escape", f"The {part} holds an escape sequence that JSON does not have, at offset {error.pos}."
@@ -118,13 +118,13 @@ def _judge_broken(text: str, error: json.JSONDecodeError, part: str) -> Judgemen
         return _judgement("format.cut-off", f"The {part} is JSON that is cut off at offset {len(text)}.")
     return _judgement(
         "format.no-json",
-        f"The {part} is no JSON: {error.msg.lower()} at offset {error.pos}, near {_clip(text[error.pos :], 40)}.",
+        f"The {part} is not JSON: {error.msg.lower()} at offset {error.pos}, near {_clip(text[error.pos :], 40)}.",
     )
 
 
-def _clip(text: str, longest: int = 80) -> str:
-    flat = " ".join(text[: longest * 4].split())
-    return repr(flat if len(flat) <= longest else flat[: longest - 1] + "…")
+def _clip(text: str, max_length: int = 80) -> str:
+    flat = " ".join(text[: max_length * 4].split())
+    return repr(flat if len(flat) <= max_length else flat[: max_length - 1] + "…")
 
 
 def _judgement(rule: str, message: str) -> Judgement:

@@ -1,4 +1,4 @@
-"""Rung 2: does the tool exist in the fleet?"""
+"""Stage 2: does the tool exist in the fleet?"""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from fnmatch import fnmatchcase
 from pydantic import Field
 from rapidfuzz import fuzz
 
-from replay.outcomes.answers import judge_answer
-from replay.outcomes.names import ToolName, begins_with_server, read_name
 from replay.records import Call, Judgement, Outcome, Reason, Record, Server
+from replay.records.tool_name import ToolName, begins_with_server, read_name
 
 REGISTRY_RULES: dict[str, tuple[str, str]] = {
     "registry.local-tool": ("The tool belongs to the harness; no MCP server has it.", "local-python-execute"),
@@ -28,7 +27,7 @@ REGISTRY_RULES: dict[str, tuple[str, str]] = {
 }
 """Rule id -> what it says, and a name as an example."""
 
-_LITERAL = re.compile(
+_LITERAL_PLACEHOLDER = re.compile(
     r"[<{\[(]?(?:mcp[_-]?)?server(?:[_-]?name)?[>}\])]?\s*(?:/|__|-|\.|:)\s*[<{\[(]?tool(?:[_-]?name)?[>}\])]?"
     r"|<[^<>]{1,40}>|\{[^{}]{1,40}\}|(?:tool|function)[_-]?name",
     re.IGNORECASE,
@@ -36,12 +35,12 @@ _LITERAL = re.compile(
 """What no tool is called anywhere."""
 
 _PLACEHOLDER = re.compile(
-    rf"{_LITERAL.pattern}|(?:your|my|the|some|example)[_-](?:server|tool)\b.*|tool|function", re.IGNORECASE
+    rf"{_LITERAL_PLACEHOLDER.pattern}|(?:your|my|the|some|example)[_-](?:server|tool)\b.*|tool|function", re.IGNORECASE
 )
 """What stands for a name where the fleet has no such tool."""
 
-_PLACEHOLDER_SAID = '"{name}" is a placeholder, not the name of a tool.'
-_CLOSE, _NEAR, _MOST_NAMES = 82.0, 60.0, 3
+_PLACEHOLDER_MESSAGE = '"{name}" is a placeholder, not the name of a tool.'
+_MIN_MISSPELT_SCORE, _MIN_NEAR_SCORE, _MAX_NAMES = 82.0, 60.0, 3
 
 
 class Registry(Record):
@@ -77,6 +76,11 @@ class Registry(Record):
             return ToolName(call.server, call.tool)
         return read_name(call.name or "", (*self.server_names, *self.servers, *self.unavailable))
 
+    def writes_the_case_of(self, call: Call) -> bool:
+        """Whether the call writes its server's name in the fleet's own case; `-` and `_` stand for each other."""
+        server = self.read(call).server
+        return server is None or call.server == server or begins_with_server(call.name or "", server)
+
     def tool_names(self) -> list[str]:
         """`server/tool` of all tools that are known."""
         return [
@@ -92,50 +96,52 @@ def has_tools_list(server: Server) -> bool:
     return server.error is None and server.digest is not None
 
 
-def judge_registry(call: Call, registry: Registry) -> Judgement | None:
-    """Judge whether the tool exists; None where it does, or where nothing is known of its server's tools."""
+def judge_registry(call: Call, registry: Registry, recorded: Judgement | None = None) -> Judgement | None:
+    """Judge whether the tool exists; None where it does, or where nothing is known of its server's tools.
+
+    Args:
+        call: whose format was found good.
+        registry: the tools that are known.
+        recorded: what the call's recorded answer says; one that a tool gave shows that the tool did exist.
+    """
     if call.name is None:
         return None
     if registry.is_local(call.name):
-        return _open(
-            "registry.local-tool", f"{call.name} is a tool of the harness; no MCP server has it.", Reason.NOT_IN_FLEET
-        )
-    server, tool = registry.read(call)
-    if server is not None and server in registry.unavailable:
-        why = registry.unavailable[server]
-        return _open("registry.server-unavailable", f"Server {server} did not start: {why}", Reason.SERVER_UNAVAILABLE)
-    here = registry.servers.get(server) if server is not None else None
-    exists = has_tools_list(here) and here.tool(tool) is not None if here is not None else None
-    unheard = not has_tools_list(here) if here is not None else server in registry.server_names
-    silent = not (registry.known or registry.complete)
-    if exists and server is not None and _is_in_another_case(call, server) and not _ran_when_recorded(call):
+        message = f"{call.name} is a tool of the harness; no MCP server has it."
+        return _inconclusive("registry.local-tool", message, Reason.NOT_IN_FLEET)
+    server_name, tool = registry.read(call)
+    if server_name is not None and server_name in registry.unavailable:
+        message = f"Server {server_name} did not start: {registry.unavailable[server_name]}"
+        return _inconclusive("registry.server-unavailable", message, Reason.SERVER_UNAVAILABLE)
+    server = registry.servers.get(server_name) if server_name is not None else None
+    exists = server is not None and has_tools_list(server) and server.tool(tool) is not None
+    ran = _ran_when_recorded(call, recorded)
+    if exists and not registry.writes_the_case_of(call) and not ran:
         near = nearest_names(call.name, tool, registry)
-        said = f'No server of the fleet has a tool "{call.name}": names are compared with their case'
-        return _none("registry.misspelt", f"{said}; nearest: {', '.join(near)}.", near)
-    if exists or unheard:
+        message = f'No server of the fleet has a tool "{call.name}": names are compared with their case'
+        return _unknown_tool("registry.misspelt", f"{message}; nearest: {', '.join(near)}.", near)
+    tools_unknown = not has_tools_list(server) if server is not None else server_name in registry.server_names
+    if exists or tools_unknown:
         return None
-    return _judge_literal(call, call.name) if silent else _judge_missing(call, call.name, registry)
+    return _judge_missing(call, call.name, registry, ran=ran)
 
 
-def _judge_literal(call: Call, name: str) -> Judgement | None:
+def _judge_without_lists(name: str, *, ran: bool) -> Judgement | None:
     """Judge a name where no tools/list is known: a placeholder needs none, unless the recording shows that it ran."""
-    if _LITERAL.fullmatch(name.strip()) is None or _ran_when_recorded(call):
+    if _LITERAL_PLACEHOLDER.fullmatch(name.strip()) is None or ran:
         return None
-    return _none("registry.placeholder", _PLACEHOLDER_SAID.format(name=name), ())
+    return _unknown_tool("registry.placeholder", _PLACEHOLDER_MESSAGE.format(name=name), ())
 
 
-def _is_in_another_case(call: Call, server: str) -> bool:
-    """Whether the call writes its server's name in another case; `-` and `_` stand for each other."""
-    return call.server != server and not begins_with_server(call.name or "", server)
-
-
-def _judge_missing(call: Call, name: str, registry: Registry) -> Judgement:
+def _judge_missing(call: Call, name: str, registry: Registry, *, ran: bool) -> Judgement | None:
     """Judge a call to a tool that no tools/list holds."""
-    if _ran_when_recorded(call):
-        text = f"No server of this fleet has {name}, but the recorded answer shows that it ran."
-        return _open("registry.not-in-fleet", text, Reason.NOT_IN_FLEET)
+    if not (registry.known or registry.complete):
+        return _judge_without_lists(name, ran=ran)
+    if ran:
+        message = f"No server of this fleet has {name}, but the recorded answer shows that it ran."
+        return _inconclusive("registry.not-in-fleet", message, Reason.NOT_IN_FLEET)
     server, tool = registry.read(call)
-    return _unknown(name, server, tool, registry, known_server=server in registry.servers)
+    return _explain_unknown(name, server, tool, registry, known_server=server in registry.servers)
 
 
 def nearest_names(name: str, tool: str, registry: Registry) -> tuple[str, ...]:
@@ -143,48 +149,41 @@ def nearest_names(name: str, tool: str, registry: Registry) -> tuple[str, ...]:
     names = registry.tool_names()
     same = [full for full in names if _bare(full) in (tool, name)]
     folded = [full for full in names if full not in same and _fold(_bare(full)) in (_fold(tool), _fold(name))]
-    scored = [
-        (max(fuzz.ratio(_fold(full), _fold(name)), fuzz.ratio(_fold(_bare(full)), _fold(tool))), full)
-        for full in names
-        if full not in same and full not in folded
-    ]
-    same, folded = (sorted(some, key=lambda full: _fold(full) != _fold(name)) for some in (same, folded))
-    similar = [full for score, full in sorted(scored, key=lambda pair: (-pair[0], pair[1])) if score >= _NEAR]
-    return tuple([*same, *folded, *similar][:_MOST_NAMES])
+    scored = [(_closeness(full, name, tool), full) for full in names if full not in same and full not in folded]
+    same, folded = (sorted(found, key=lambda full: _fold(full) != _fold(name)) for found in (same, folded))
+    similar = [full for score, full in sorted(scored, key=lambda pair: (-pair[0], pair[1])) if score >= _MIN_NEAR_SCORE]
+    return tuple([*same, *folded, *similar][:_MAX_NAMES])
 
 
-def _unknown(name: str, server: str | None, tool: str, registry: Registry, *, known_server: bool) -> Judgement:
+def _explain_unknown(name: str, server: str | None, tool: str, registry: Registry, *, known_server: bool) -> Judgement:
     near = nearest_names(name, tool, registry)
-    said = (
-        f'No server of the fleet has a tool "{name}"' if not known_server else f'Server {server} has no tool "{tool}"'
-    )
+    message = f'Server {server} has no tool "{tool}"' if known_server else f'No server of the fleet has a tool "{name}"'
     hint = f"; nearest: {', '.join(near)}" if near else ""
     if _PLACEHOLDER.fullmatch(name.strip()):
-        return _none("registry.placeholder", _PLACEHOLDER_SAID.format(name=name), ())
+        return _unknown_tool("registry.placeholder", _PLACEHOLDER_MESSAGE.format(name=name), ())
     holders = [full for full in registry.tool_names() if _bare(full) in (tool, name)]
     bare = tool if server is None else name
     if holders and (server is None or not known_server) and _bare(holders[0]) in (name, bare) and len(holders) == 1:
-        return _none(
+        return _unknown_tool(
             "registry.bare-name", f'"{name}" lacks its server; {holders[0]} is the only tool of that name.', near
         )
     if holders:
-        return _none("registry.other-server", f"{said}; {', '.join(holders[:3])} exists.", near)
-    if near and _closeness(near[0], name, tool) >= _CLOSE:
-        return _none("registry.misspelt", f"{said}{hint}.", near)
-    return _none("registry.no-such-tool", f"{said}{hint}.", near)
+        return _unknown_tool("registry.other-server", f"{message}; {', '.join(holders[:3])} exists.", near)
+    if near and _closeness(near[0], name, tool) >= _MIN_MISSPELT_SCORE:
+        return _unknown_tool("registry.misspelt", f"{message}{hint}.", near)
+    return _unknown_tool("registry.no-such-tool", f"{message}{hint}.", near)
 
 
 def _closeness(full: str, name: str, tool: str) -> float:
     return max(fuzz.ratio(_fold(_bare(full)), _fold(tool)), fuzz.ratio(_fold(full), _fold(name)))
 
 
-def _ran_when_recorded(call: Call) -> bool:
+def _ran_when_recorded(call: Call, recorded: Judgement | None) -> bool:
     """Whether the recorded answer is one that a tool gave, be it an error of its own."""
-    if call.answer is None or call.answer.kind == "fault":
+    if recorded is None or call.answer is None or call.answer.kind == "fault":
         return False
-    judged = judge_answer(call, call.answer, evidence="recorded")
-    says_nothing = judged.rule in ("answer.error", "success.empty")
-    return judged.outcome not in (Outcome.UNKNOWN_TOOL, Outcome.ILLEGAL_FORMAT) and not says_nothing
+    says_nothing = recorded.rule in ("answer.error", "success.empty")
+    return recorded.outcome not in (Outcome.UNKNOWN_TOOL, Outcome.ILLEGAL_FORMAT) and not says_nothing
 
 
 def _bare(full: str) -> str:
@@ -195,9 +194,9 @@ def _fold(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", name.casefold())
 
 
-def _none(rule: str, message: str, nearest: tuple[str, ...]) -> Judgement:
+def _unknown_tool(rule: str, message: str, nearest: tuple[str, ...]) -> Judgement:
     return Judgement(outcome=Outcome.UNKNOWN_TOOL, rule=rule, evidence="registry", message=message, nearest=nearest)
 
 
-def _open(rule: str, message: str, reason: Reason) -> Judgement:
+def _inconclusive(rule: str, message: str, reason: Reason) -> Judgement:
     return Judgement(outcome=Outcome.INCONCLUSIVE, reason=reason, rule=rule, evidence="registry", message=message)

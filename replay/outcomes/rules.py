@@ -2,44 +2,62 @@
 
 from __future__ import annotations
 
-from replay.outcomes import phrases
-from replay.outcomes.matching import (
-    arguments_refused,
-    code_in,
-    denied_by_itself,
-    echoes_a_value,
-    either,
-    explained_by_schema,
-    fault_is,
-    internal_and_no_more,
-    network_down,
-    nothing_in_place,
-    program_failed,
-    program_misses,
-    says,
-    status_in,
-    storage_no_json,
-    thing_missing,
-    tool_unknown,
-    unauthorized,
-    value_malformed,
-)
-from replay.outcomes.rule import Example, Rule
-from replay.records import Outcome, Reason, TransportFault
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
 
-BAD, LOST, NONE, GOOD, ILLEGAL, OPEN = (
-    Outcome.INVALID_ARGUMENTS,
-    Outcome.NOT_FOUND,
-    Outcome.UNKNOWN_TOOL,
-    Outcome.SUCCESS,
-    Outcome.ILLEGAL_FORMAT,
-    Outcome.INCONCLUSIVE,
+from replay.outcomes import error_phrases
+from replay.outcomes.answer import (
+    Condition,
+    arguments_are_refused,
+    code_in,
+    error_is_only_a_value,
+    error_matches,
+    fault_is,
+    internal_error_only,
+    network_is_down,
+    one_of,
+    os_denies_named_path,
+    program_failed,
+    program_reports_missing,
+    schema_explains,
+    status_in,
+    stored_json_is_broken,
+    thing_is_missing,
+    tool_is_unknown,
+    unauthorized,
+    undefined_in_place,
+    value_is_malformed,
 )
+from replay.records import Certainty, Outcome, Reason, TransportFault
+
+
+class Example(NamedTuple):
+    """An answer that a rule decides, and the call that it answers."""
+
+    answer: str | TransportFault
+    arguments: Mapping[str, object] = MappingProxyType({})
+    tool: str = "get_item"
+    flagged: bool = True
+    """Whether the answer has `isError`."""
+
+
+class Rule(NamedTuple):
+    """One way in which an answer says how a call went."""
+
+    id: str
+    outcome: Outcome
+    sentence: str
+    example: Example
+    matches: Condition
+    reason: Reason | None = None
+    certainty: Certainty = "certain"
+
 
 RULES: tuple[Rule, ...] = (
     Rule(
         "fault.timeout",
-        OPEN,
+        Outcome.INCONCLUSIVE,
         "No answer came within the time limit.",
         Example(TransportFault(fault="timeout", message="no answer within 30 s")),
         fault_is("timeout"),
@@ -47,7 +65,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "fault.closed",
-        OPEN,
+        Outcome.INCONCLUSIVE,
         "The connection ended before the answer.",
         Example(TransportFault(fault="closed", message="the server exited with code 1")),
         fault_is("closed"),
@@ -55,7 +73,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "fault.not-started",
-        OPEN,
+        Outcome.INCONCLUSIVE,
         "The server never ran.",
         Example(TransportFault(fault="not-started", message="command not found: uvx")),
         fault_is("not-started"),
@@ -63,88 +81,88 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "fault.unreadable",
-        OPEN,
-        "What came back was no valid answer.",
+        Outcome.INCONCLUSIVE,
+        "What came back was not a valid answer.",
         Example(TransportFault(fault="unreadable", message="content: expected a list")),
         fault_is("unreadable"),
         Reason.SERVER_FAULT,
     ),
     Rule(
         "harness.input-no-json",
-        ILLEGAL,
+        Outcome.ILLEGAL_FORMAT,
         "The harness says that the arguments which the model wrote were not JSON.",
         Example('Error running tool write: Invalid JSON input for tool write: {"path": "a.txt"', flagged=False),
-        says(phrases.INPUT_NO_JSON, program=False),
+        error_matches(error_phrases.INPUT_NOT_JSON, program=False),
     ),
     Rule(
         "answer.needs-a-client",
-        OPEN,
+        Outcome.INCONCLUSIVE,
         "The tool asked its client for something (sampling, elicitation, roots) that a replay does not answer.",
         Example("Error executing tool get_item: sampling/createMessage is not available in a replay"),
-        says(phrases.NEEDS_A_CLIENT, program=False),
+        error_matches(error_phrases.NEEDS_A_CLIENT, program=False),
         Reason.WITHHELD,
     ),
     Rule(
         "answer.tool-unknown",
-        NONE,
+        Outcome.UNKNOWN_TOOL,
         "The answer says that there is no such tool.",
         Example("MCP error -32602: Tool get_item not found"),
-        tool_unknown,
+        tool_is_unknown,
     ),
     Rule(
         "answer.own-output",
-        OPEN,
+        Outcome.INCONCLUSIVE,
         "The server's own output breaks its own schema: its fault, not the caller's.",
         Example(
             "Error executing tool get_item: 1 validation error for get_itemOutput\nprice\n  Input should be a number"
         ),
-        says(phrases.OWN_OUTPUT),
+        error_matches(error_phrases.OUTPUT_INVALID),
         Reason.SERVER_FAULT,
     ),
     Rule(
         "answer.store-no-json",
-        OPEN,
+        Outcome.INCONCLUSIVE,
         "The server could not parse JSON that did not come from the call: what it has stored is broken.",
         Example("Expected property name or '}' in JSON at position 1 (line 1 column 2)", {"name": "Ann"}),
-        storage_no_json,
+        stored_json_is_broken,
         Reason.SERVER_FAULT,
         "likely",
     ),
     Rule(
         "answer.arguments-invalid",
-        BAD,
+        Outcome.INVALID_ARGUMENTS,
         "The server's check of the arguments failed.",
         Example("Input validation error: 'query' is a required property", tool="search"),
-        arguments_refused,
+        arguments_are_refused,
     ),
     Rule(
         "answer.rate-limited",
-        OPEN,
+        Outcome.INCONCLUSIVE,
         "The backend limits how often, or how much, may be asked.",
         Example("Error: 429 Too Many Requests"),
-        either(status_in(429), says(phrases.RATE)),
+        one_of(status_in(429), error_matches(error_phrases.RATE_LIMIT)),
         Reason.RATE_LIMITED,
     ),
     Rule(
         "answer.outside-the-sandbox",
-        BAD,
+        Outcome.INVALID_ARGUMENTS,
         "The server refuses what the arguments ask for: a path, a command or a statement that it does not allow.",
         Example(
             "Error: Access denied - path outside allowed directories: /etc/passwd", {"path": "/etc/passwd"}, "read_file"
         ),
-        says(phrases.REFUSED_PATH),
+        error_matches(error_phrases.POLICY_REFUSAL),
     ),
     Rule(
         "answer.permission-denied",
-        BAD,
+        Outcome.INVALID_ARGUMENTS,
         "The operating system denies access to the very thing that the arguments name.",
         Example("EACCES: permission denied, open '/root/x'", {"path": "/root/x"}, "read_file"),
-        denied_by_itself,
+        os_denies_named_path,
         certainty="likely",
     ),
     Rule(
         "answer.unauthorized",
-        OPEN,
+        Outcome.INCONCLUSIVE,
         "Credentials are missing, wrong or not enough.",
         Example('{"status": 401, "message": "Bad credentials"}'),
         unauthorized,
@@ -152,35 +170,35 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "answer.network",
-        OPEN,
+        Outcome.INCONCLUSIVE,
         "A host could not be resolved or reached.",
         Example("Error: getaddrinfo ENOTFOUND api.example.org"),
-        network_down,
+        network_is_down,
         Reason.NETWORK,
     ),
     Rule(
         "answer.timeout",
-        OPEN,
+        Outcome.INCONCLUSIVE,
         "The server, or something behind it, waited in vain.",
         Example("TimeoutError: locator.click: Timeout 5000ms exceeded."),
-        either(code_in(-32001), status_in(408, 504), says(phrases.TIMEOUT)),
+        one_of(code_in(-32001), status_in(408, 504), error_matches(error_phrases.TIMEOUT)),
         Reason.TIMEOUT,
     ),
     Rule(
         "program.not-found",
-        LOST,
+        Outcome.NOT_FOUND,
         "A program that the call ran ended with an error and says that what the arguments name is not there.",
         Example(
             "cat: nope.txt: No such file or directory\n\nCommand completed with return code: 1",
             {"command": "cat nope.txt"},
             "run_command",
         ),
-        program_misses,
+        program_reports_missing,
         certainty="likely",
     ),
     Rule(
         "program.failed",
-        BAD,
+        Outcome.INVALID_ARGUMENTS,
         "A program that the call ran ended with an error.",
         Example(
             "Traceback (most recent call last):\nKeyError: 'name'\n\nCommand completed with return code: 1",
@@ -192,108 +210,108 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "answer.environment",
-        OPEN,
+        Outcome.INCONCLUSIVE,
         "Something that the server needs is not installed, full or broken where it runs.",
         Example("browserType.launch: Executable doesn't exist at /opt/chrome. Run: npx playwright install"),
-        says(phrases.ENVIRONMENT),
+        error_matches(error_phrases.ENVIRONMENT),
         Reason.SERVER_FAULT,
     ),
     Rule(
         "answer.outage",
-        OPEN,
+        Outcome.INCONCLUSIVE,
         "The backend answered with a fault of its own (5xx).",
         Example("Request failed: 503 Service Unavailable"),
-        either(status_in(*range(500, 600)), says(phrases.OUTAGE)),
+        one_of(status_in(*range(500, 600)), error_matches(error_phrases.OUTAGE)),
         Reason.SERVER_FAULT,
     ),
     Rule(
         "answer.gone",
-        LOST,
+        Outcome.NOT_FOUND,
         "The backend answered 404 or 410.",
         Example("failed to get file: GET https://api.example.org/contents/a.md: 404 Not Found []"),
-        either(status_in(404, 410), code_in(-32002)),
+        one_of(status_in(404, 410), code_in(-32002)),
     ),
     Rule(
         "answer.explained-by-schema",
-        BAD,
+        Outcome.INVALID_ARGUMENTS,
         "The call failed, and its arguments break the tool's inputSchema.",
         Example("entities.filter is not a function", {"entities": "x"}, "create_entities"),
-        explained_by_schema,
+        schema_explains,
     ),
     Rule(
         "answer.exists-already",
-        BAD,
+        Outcome.INVALID_ARGUMENTS,
         "What the call would make is there already.",
         Example("Error: Sheet Totals already exists", {"sheet": "Totals"}),
-        says(phrases.EXISTS),
+        error_matches(error_phrases.ALREADY_EXISTS),
     ),
     Rule(
         "answer.malformed-value",
-        BAD,
+        Outcome.INVALID_ARGUMENTS,
         "A value in the arguments cannot be parsed or computed: a syntax error, a division by zero, a broken file.",
         Example('Error: near "selec": syntax error', {"query": "selec 1"}, "query"),
-        value_malformed,
+        value_is_malformed,
     ),
     Rule(
         "answer.not-found",
-        LOST,
+        Outcome.NOT_FOUND,
         "The thing asked for is not there.",
         Example(
             "Document /docs/a.docx does not exist", {"filename": "/docs/a.docx"}, "get_document_text", flagged=False
         ),
-        thing_missing,
+        thing_is_missing,
     ),
     Rule(
         "answer.only-the-value",
-        LOST,
+        Outcome.NOT_FOUND,
         "The error says nothing but an argument's value: a failed look-up.",
         Example("Error executing tool git_status: /data/nope", {"repo_path": "/data/nope"}, "git_status"),
-        echoes_a_value,
+        error_is_only_a_value,
         certainty="likely",
     ),
     Rule(
         "answer.bad-request",
-        BAD,
+        Outcome.INVALID_ARGUMENTS,
         "The backend refused the request (4xx).",
         Example('{"status": 400, "object": "error", "message": "Block does not support children."}'),
-        either(status_in(*range(400, 500)), code_in(-32602)),
+        one_of(status_in(*range(400, 500)), code_in(-32602)),
     ),
     Rule(
         "answer.crash",
-        OPEN,
+        Outcome.INCONCLUSIVE,
         "The server's own code crashed, with nothing wrong in the arguments that anybody knows of.",
         Example("Cannot read properties of undefined (reading 'map')"),
-        either(says(phrases.CRASH), internal_and_no_more),
+        one_of(error_matches(error_phrases.CRASH), internal_error_only),
         Reason.SERVER_FAULT,
         "likely",
     ),
     Rule(
         "answer.refused",
-        BAD,
+        Outcome.INVALID_ARGUMENTS,
         "The server refuses the arguments and says what they should be.",
         Example("Invalid slide index: 5. Available slides: 0-0", {"slide": 5}),
-        says(phrases.REFUSAL),
+        error_matches(error_phrases.REFUSAL),
         certainty="likely",
     ),
     Rule(
         "answer.error",
-        BAD,
+        Outcome.INVALID_ARGUMENTS,
         "The answer is an error that nothing explains.",
         Example("Error: something went wrong"),
-        lambda reading: reading.failure is not None,
+        lambda parsed: parsed.error is not None,
         certainty="fallback",
     ),
     Rule(
         "answer.nothing-in-place",
-        BAD,
+        Outcome.INVALID_ARGUMENTS,
         "A required argument is missing, and the server computed with `undefined` or `NaN` in its place.",
         Example("The sum of 1 and undefined is NaN", {"a": 1}, "add", False),
-        nothing_in_place,
+        undefined_in_place,
         certainty="likely",
     ),
     Rule(
         "success.program",
-        GOOD,
+        Outcome.SUCCESS,
         "A program that the call ran ended well, whatever it printed.",
         Example(
             "Error: row 3 skipped\n\nCommand completed with return code: 0",
@@ -301,18 +319,18 @@ RULES: tuple[Rule, ...] = (
             "run_command",
             False,
         ),
-        lambda reading: reading.exit is not None,
+        lambda parsed: parsed.program_exit is not None,
     ),
     Rule(
         "success.empty",
-        GOOD,
+        Outcome.SUCCESS,
         "The tool ran and had nothing to show.",
         Example("[]", flagged=False),
-        lambda reading: reading.is_empty,
+        lambda parsed: parsed.is_empty,
     ),
     Rule(
         "success.answered",
-        GOOD,
+        Outcome.SUCCESS,
         "The tool answered.",
         Example("Error handling in Rust\n\nErrors are values.", {"path": "a.md"}, "read_file", False),
         lambda _: True,

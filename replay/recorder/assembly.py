@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from replay.filesystem import write_json
-from replay.recorder.calls import CallDraft
-from replay.recorder.introductions import Introductions
+from replay.recorder.call_draft import CallDraft
 from replay.recorder.journal import read_journal
-from replay.recorder.stepping import Stepping
+from replay.recorder.server_metadata import ServerMetadata
+from replay.recorder.step_grouper import StepGrouper
 from replay.records import Call, Source, Step, Task
 from replay.records.files import TrajectoryFile
 
@@ -33,7 +33,7 @@ def write_trajectory(partial: Path, target: Path) -> str:
 
 
 def assemble(entries: Iterable[dict[str, Any]], file: str) -> TrajectoryFile:
-    """The trajectory that a journal tells of.
+    """The trajectory that a journal records.
 
     Args:
         entries: the journal, its header first.
@@ -41,58 +41,59 @@ def assemble(entries: Iterable[dict[str, Any]], file: str) -> TrajectoryFile:
     """
     entries = iter(entries)
     header = next(entries)
-    story = _Story()
+    builder = _TrajectoryBuilder()
     for entry in entries:
-        story.tell(entry)
+        builder.apply_event(entry)
     return TrajectoryFile(
         id=str(header["id"]),
         model=str(header["model"]),
         task=Task(question=header.get("task")),
         source=Source(file=file, format=SOURCE_FORMAT),
-        steps=tuple(story.steps()),
-        final_reply=story.stepping.last_words(),
-        servers=story.introductions.servers(),
+        steps=tuple(builder.steps()),
+        final_reply=builder.grouper.trailing_text(),
+        servers=builder.metadata.servers(),
     )
 
 
-class _Story:
-    """The journal, told again from its start."""
+class _TrajectoryBuilder:
+    """Rebuilds a trajectory from the events of its journal, in their order."""
 
     def __init__(self) -> None:
-        self.stepping = Stepping()
-        self.introductions = Introductions()
+        self.grouper = StepGrouper()
+        self.metadata = ServerMetadata()
         self._drafts: dict[int, CallDraft] = {}
 
-    def tell(self, entry: dict[str, Any]) -> None:
+    def apply_event(self, entry: dict[str, Any]) -> None:
+        """Take one journal entry."""
         event, message, number = entry.get("event"), entry.get("message"), entry.get("n", 0)
         if event == "call":
             self._drafts[number] = CallDraft(message, entry["t"], entry.get("server"), entry.get("tool"))
-            self.stepping.begin(number)
+            self.grouper.call_sent(number)
         elif event == "unparsed":
             self._drafts[number] = CallDraft.unparsed(str(message), entry["t"])
             if entry.get("open"):
-                self.stepping.begin(number)
+                self.grouper.call_sent(number)
             else:
-                self.stepping.instant(number)
+                self.grouper.call_not_sent(number)
         elif event == "over":
-            self.stepping.end(number)
+            self.grouper.call_ended(number)
         elif event in {"answer", "fault"}:
             self._drafts[number].end(message, entry["t"], fault=event == "fault")
-            self.stepping.end(number)
+            self.grouper.call_ended(number)
         elif event == "note":
-            self.stepping.note(str(message))
+            self.grouper.note(str(message))
         elif event == "step":
-            self.stepping.mark(begins=bool(message))
+            self.grouper.mark_step(begins=bool(message))
         else:
-            self.introductions.hear(entry)
+            self.metadata.apply_event(entry)
 
     def steps(self) -> Iterable[Step]:
-        for index, (numbers, text) in enumerate(self.stepping.steps(), 1):
+        for index, (numbers, text) in enumerate(self.grouper.steps(), 1):
             calls = (self._call(number, f"s{index}c{place}") for place, number in enumerate(numbers, 1))
             yield Step(calls=tuple(calls), text=text)
 
     def _call(self, number: int, position: str) -> Call:
-        return self._drafts[number].call(position, self.introductions.only_name())
+        return self._drafts[number].call(position, self.metadata.only_name())
 
 
 def _count(number: int, noun: str) -> str:

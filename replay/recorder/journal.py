@@ -14,8 +14,7 @@ from replay.filesystem import lock_file
 
 JOURNAL_FORMAT: Final = "replay.recording"
 JOURNAL_VERSION: Final = 1
-PARTIAL_SUFFIX: Final = ".partial"
-_LOCK_PATIENCE: Final = 1.5
+_LOCK_TIMEOUT: Final = 1.5
 """Seconds to wait for another recorder's lock: a client that restarts its server meets the old one finishing."""
 
 
@@ -29,10 +28,10 @@ class Journal:
         InputError: it cannot be written.
     """
 
-    def __init__(self, path: Path, patience: float = _LOCK_PATIENCE) -> None:
+    def __init__(self, path: Path, timeout: float = _LOCK_TIMEOUT) -> None:
         self.path = path
-        self._file = _locked(path, patience)
-        self._one_writer = Lock()
+        self._file = _open_locked(path, timeout)
+        self._write_lock = Lock()
 
     @property
     def empty(self) -> bool:
@@ -45,7 +44,7 @@ class Journal:
         if raw is not None:
             line = b'%s,"message":%s}' % (line[:-1], raw)
         line += b"\n"
-        with self._one_writer:
+        with self._write_lock:
             _write_all(self._file, line)
 
     def clear(self) -> None:
@@ -68,7 +67,7 @@ def decode(line: bytes) -> Any:
     """What `encode` encoded, and any JSON that a peer may send.
 
     Raises:
-        ValueError: no JSON, or nested too deeply.
+        ValueError: it is not JSON, or nested too deeply.
     """
     try:
         return json.loads(line.decode("utf-8", "surrogatepass"))
@@ -80,7 +79,7 @@ def read_journal(path: Path) -> Iterator[dict[str, Any]]:
     """The entries of a `FILE.partial`, the header first. A torn last line is left out.
 
     Raises:
-        InputError: it cannot be read, or is no recording.
+        InputError: it cannot be read, or is not a recording.
     """
     try:
         with path.open("rb") as file:
@@ -111,9 +110,9 @@ def _write_all(file: int, data: bytes) -> None:
         view = view[os.write(file, view) :]
 
 
-def _locked(path: Path, patience: float) -> int:
+def _open_locked(path: Path, timeout: float) -> int:
     try:
-        return lock_file(path, wait=patience, flags=os.O_APPEND, mode=0o600)
+        return lock_file(path, wait=timeout, flags=os.O_APPEND, mode=0o600)
     except BlockingIOError:
         raise UsageError(f"{path}: another recorder is writing to it; give each its own -o FILE") from None
     except OSError as error:

@@ -7,16 +7,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar, cast
 
-from replay.recorder.output import Output
-from replay.recorder.recording import About
-from replay.recorder.stop import say
-from replay.recorder.wrapped import WrappedSession
+from replay.recorder.notices import print_notice
+from replay.recorder.recording import RecordingInfo
+from replay.recorder.recording_store import RecordingStore
+from replay.recorder.wrapped_session import WrappedSession
 from replay.redaction import Redactor
 
 SessionT = TypeVar("SessionT")
 
 
-class Mark:
+class StepContext:
     """A step that was begun by hand."""
 
     def __init__(self, mark: Callable[[bool], None]) -> None:
@@ -65,10 +65,12 @@ class Recorder:
         redact: Iterable[str] = (),
         secrets: Iterable[str] = (),
     ) -> None:
-        self._output = Output(Path(path), About(id, model, task), Redactor(secrets, redact), say)
-        self._recording = self._output.begin()
-        self._recording.worth_keeping = True
-        self._names: list[str] = []
+        self._store = RecordingStore(
+            Path(path), RecordingInfo(id, model, task), Redactor(secrets, redact), print_notice
+        )
+        self._recording = self._store.begin()
+        self._recording.has_content = True
+        self._server_names: list[str] = []
         self._path: Path | None = None
 
     @property
@@ -83,7 +85,7 @@ class Recorder:
             session: anything with an asynchronous `call_tool(name, arguments)`.
             server: the server's name in your fleet file; by default the name that it gives of itself.
         """
-        return cast("SessionT", WrappedSession(session, self._recording, server, self._names))
+        return cast("SessionT", WrappedSession(session, self._recording, server, self._server_names))
 
     def note(self, text: str, *, unparsed: bool = False) -> None:
         """Keep what the model wrote; it goes with the step that follows.
@@ -101,13 +103,13 @@ class Recorder:
         """Record a call that could not be read, and so is never sent."""
         self._recording.unparsed(text)
 
-    def step(self) -> Mark:
+    def step(self) -> StepContext:
         """Begin a step by hand: all calls up to the next mark are in it, whatever their timing.
 
-        As a context manager the step ends with it, and from there on the timing tells the steps again.
+        As a context manager the step ends with it, and from there on the timing decides again.
         """
         self._recording.step()
-        return Mark(self._recording.step)
+        return StepContext(self._recording.step)
 
     def close(self) -> Path | None:
         """Write the trajectory file.
@@ -116,8 +118,8 @@ class Recorder:
             The file that was written.
         """
         if self._path is None:
-            self._path = self._output.finish(self._recording)
-            self._output.close()
+            self._path = self._store.finish(self._recording)
+            self._store.close()
         return self._path
 
     def __enter__(self) -> Self:

@@ -11,12 +11,12 @@ from typing import Any, Final
 from replay.recorder.journal import JOURNAL_FORMAT, JOURNAL_VERSION, Journal
 from replay.redaction import Redactor
 
-NAMELESS: Final = "server"
+DEFAULT_SERVER_NAME: Final = "server"
 """The name of a server that gives none of itself."""
 
 
 @dataclass(frozen=True)
-class About:
+class RecordingInfo:
     """What a recording is of."""
 
     id: str
@@ -29,26 +29,28 @@ class Recording:
 
     Args:
         journal: where to.
-        about: id, model and task.
+        info: id, model and task.
         redactor: takes the secrets out.
-        tell: says one line to the user, where the disk is full.
+        notify: shows the user one line, where the disk is full.
     """
 
-    def __init__(self, journal: Journal, about: About, redactor: Redactor, tell: Callable[[str], None]) -> None:
-        self.journal, self._redactor, self._tell = journal, redactor, tell
-        self._began = time.monotonic()
+    def __init__(
+        self, journal: Journal, info: RecordingInfo, redactor: Redactor, notify: Callable[[str], None]
+    ) -> None:
+        self.journal, self._redactor, self._notify = journal, redactor, notify
+        self._started_at = time.monotonic()
         self._last_call = 0
-        self._counting = Lock()
-        self.worth_keeping = False
-        """A server introduced itself, or a call was made."""
+        self._count_lock = Lock()
+        self.has_content = False
+        """A server gave its identity, or a call was made."""
         self.broken = False
         """Something could not be written. The agent at work must not suffer from that: nothing is raised."""
         header = {
             "format": JOURNAL_FORMAT,
             "version": JOURNAL_VERSION,
-            "id": about.id,
-            "model": about.model,
-            "task": about.task,
+            "id": info.id,
+            "model": info.model,
+            "task": info.task,
         }
         journal.append(redactor.json(header))
 
@@ -71,64 +73,64 @@ class Recording:
         Returns:
             The call's number, for its answer.
         """
-        number = self._next()
-        self._note("call", request, raw, n=number, server=server, tool=tool)
+        number = self._next_number()
+        self._write_event("call", request, raw, n=number, server=server, tool=tool)
         return number
 
-    def unparsed(self, text: str, *, under_way: bool = False) -> int:
+    def unparsed(self, text: str, *, in_flight: bool = False) -> int:
         """Note a call that was never sent because nobody could read it.
 
         Args:
             text: the call as it was written.
-            under_way: calls that follow may be of the same step, until `over`.
+            in_flight: calls that follow may be of the same step, until `end_unparsed`.
         """
-        number = self._next()
-        self._note("unparsed", text, None, n=number, open=under_way or None)
+        number = self._next_number()
+        self._write_event("unparsed", text, None, n=number, open=in_flight or None)
         return number
 
-    def over(self, number: int) -> None:
-        """Nothing more comes of an unparsed call that was under way."""
-        self._note("over", None, None, n=number)
+    def end_unparsed(self, number: int) -> None:
+        """Nothing more comes of an unparsed call that was in flight."""
+        self._write_event("over", None, None, n=number)
 
     def answer(self, number: int, response: dict[str, Any], raw: bytes | None = None) -> None:
         """Note a call's answer, `{"result": ...}` or `{"error": ...}`, before it is passed on."""
-        self._note("answer", response, raw, n=number)
+        self._write_event("answer", response, raw, n=number)
 
     def fault(self, number: int, fault: str, message: str) -> None:
         """Note that a call got no answer."""
-        self._note("fault", {"fault": fault, "message": message}, None, n=number)
+        self._write_event("fault", {"fault": fault, "message": message}, None, n=number)
 
     def identity(self, server: str | None, response: dict[str, Any], protocol: str | None = None) -> None:
         """Note the result of `initialize` or `server/discover`."""
-        self.worth_keeping = True
-        self._note("identity", response, None, server=server, protocol=protocol)
+        self.has_content = True
+        self._write_event("identity", response, None, server=server, protocol=protocol)
 
     def tools(self, server: str | None, response: dict[str, Any], first_page: bool, raw: bytes | None = None) -> None:
         """Note one page of tools/list."""
-        self._note("tools", response, raw, server=server, first=first_page)
+        self._write_event("tools", response, raw, server=server, first=first_page)
 
     def server(self, record: dict[str, Any]) -> None:
         """Note a server that is already known as a whole: the JSON of a `Server` record."""
-        self.worth_keeping = True
-        self._note("server", record, None)
+        self.has_content = True
+        self._write_event("server", record, None)
 
     def note(self, text: str) -> None:
         """Keep the model's raw text; it goes with the step that begins next."""
-        self._note("note", text, None)
+        self._write_event("note", text, None)
 
     def step(self, begins: bool = True) -> None:
-        """Begin a step by hand; with `begins` false, leave it: from there on the timing tells the steps again."""
-        self._note("step", begins, None)
+        """Begin a step by hand; with `begins` false, leave it: from there on the timing decides again."""
+        self._write_event("step", begins, None)
 
-    def _next(self) -> int:
-        self.worth_keeping = True
-        with self._counting:
+    def _next_number(self) -> int:
+        self.has_content = True
+        with self._count_lock:
             self._last_call += 1
             return self._last_call
 
-    def _note(self, event: str, message: Any, raw: bytes | None, **more: Any) -> None:
-        known = {key: value for key, value in more.items() if value is not None}
-        entry = {"event": event, "t": round(time.monotonic() - self._began, 6), **known}
+    def _write_event(self, event: str, message: Any, raw: bytes | None, **fields: Any) -> None:
+        known = {key: value for key, value in fields.items() if value is not None}
+        entry = {"event": event, "t": round(time.monotonic() - self._started_at, 6), **known}
         clean = self._redactor.json(message)
         try:
             if raw is not None and clean is message:
@@ -137,5 +139,5 @@ class Recording:
                 self.journal.append({**entry, "message": clean})
         except OSError as error:
             if not self.broken:
-                self._tell(f"not all could be recorded: {self.journal.path}: {error.strerror}")
+                self._notify(f"not all could be recorded: {self.journal.path}: {error.strerror}")
             self.broken = True

@@ -1,11 +1,12 @@
-"""Finishing a recording that was cut off."""
+"""Finishes a recording that was interrupted."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from replay.errors import InputError
-from replay.recorder.journal import PARTIAL_SUFFIX, Journal
+from replay.recorder.journal import Journal
+from replay.recorder.trajectory_paths import free_name, target_of
 
 
 def recover(partial: Path) -> str:
@@ -15,16 +16,16 @@ def recover(partial: Path) -> str:
         What was written, in words.
 
     Raises:
-        InputError: there is no such file, or it is no recording.
+        InputError: there is no such file, or it is not a recording.
         UsageError: its recorder is still at work.
     """
     if not partial.is_file():
         raise InputError(str(partial), "there is no such file")
-    journal = Journal(partial, patience=0)
+    journal = Journal(partial, timeout=0)
     try:
         if journal.empty:
             raise InputError(str(partial), "is empty: nothing had been recorded")
-        saved = recovered(partial, _target(partial))
+        saved = write_recovered(partial, target_of(partial))
     except BaseException:
         journal.close()
         raise
@@ -32,14 +33,8 @@ def recover(partial: Path) -> str:
     return saved
 
 
-def recovered(partial: Path, target: Path) -> str:
+def write_recovered(partial: Path, target: Path) -> str:
     """Write the trajectory of a partial file whose lock the caller holds."""
     from replay.recorder.assembly import write_trajectory
-    from replay.recorder.output import free_name
 
     return str(write_trajectory(partial, free_name(target)))
-
-
-def _target(partial: Path) -> Path:
-    name = partial.name.removesuffix(PARTIAL_SUFFIX)
-    return partial.with_name(name if name != partial.name else f"{name}.trajectory.json")

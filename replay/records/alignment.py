@@ -19,7 +19,7 @@ MatchTriple: TypeAlias = tuple[int, int, float]
 
 Why: TypeAlias = Literal["no-such-tool", "below-threshold", "taken", "illegal"]
 """Why a call has no partner: its tool is not on the other side; the best candidate's similarity is below tau_weak;
-every candidate that is similar enough went to another call; or it is no call at all."""
+every candidate that is similar enough went to another call; or it is not a call at all."""
 
 
 class CallClass(StrEnum):

@@ -40,7 +40,7 @@ class TransportFault(Record):
     kind: Literal["fault"] = "fault"
     fault: Literal["timeout", "closed", "not-started", "unreadable"]
     """`timeout`: none within the limit; `closed`: the connection ended first; `not-started`: the server never ran;
-    `unreadable`: what arrived was no valid answer."""
+    `unreadable`: what arrived was not a valid answer."""
     message: str
 
 

@@ -14,7 +14,7 @@ class ModelSummary(Record):
     trajectories: int
     calls: int
     outcomes: dict[Outcome, int]
-    """All six, in the order of the ladder; inconclusive ones count in no category."""
+    """All six, in the order of the stages; inconclusive ones count in no category."""
     reasons: dict[Reason, int]
     """Why calls are inconclusive."""
 

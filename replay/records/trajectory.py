@@ -33,7 +33,7 @@ class Call(Record):
     position: str
     """`s2c1` is the first call of the second step. Unique in its trajectory."""
     name: str | None = None
-    """The tool name as written; None where there was none, or it was no string."""
+    """The tool name as written; None where there was none, or it was not a string."""
     server: str | None = None
     """The server that `name` was read as, where a reader knows it for sure; else the fleet decides."""
     tool: str | None = None

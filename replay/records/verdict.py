@@ -63,7 +63,7 @@ class SchemaViolation(Record):
 
 
 class Judgement(Record):
-    """A class and the rule that gave it: what the ladder says of one answer, or of a call before it is sent."""
+    """An outcome and the rule that gave it: what classification says of an answer, or of a call before it is sent."""
 
     outcome: Outcome
     reason: Reason | None = None
@@ -76,7 +76,7 @@ class Judgement(Record):
     """Nearest names that exist, best first (unknown tool)."""
     violations: tuple[SchemaViolation, ...] = ()
     findings: tuple[str, ...] = ()
-    """Short marks beside the outcome: `empty`, `accepted-though-invalid`, `rebound`, ..."""
+    """Short flags beside the outcome: `empty`, `accepted-though-invalid`, `rebound`, ..."""
 
 
 class Rebinding(Record):
@@ -92,9 +92,9 @@ class Verdict(Judgement):
     """A judgement of a call, with what the recording said and how the two differ."""
 
     recorded: Outcome | None = None
-    """Class of the recorded answer; None without one."""
+    """Outcome of the recorded answer; None without one."""
     replayed: Outcome | None = None
-    """Class of the answer that came when the call was re-issued, or that an earlier run stored; None without one."""
+    """Outcome of the answer that came when the call was re-issued, or that an earlier run stored; None without one."""
     recorded_rule: str | None = None
     replayed_rule: str | None = None
     drift: Drift | None = None
@@ -102,14 +102,14 @@ class Verdict(Judgement):
     difference: str | None = None
     """The first difference, in words."""
     divergence: Divergence | None = None
-    """Why the recorded and the replayed class differ; None where they agree, or there are not both."""
+    """Why the recorded and the replayed outcome differ; None where they agree, or there are not both."""
     caused_by: str | None = None
     """Position of the root cause: the call whose failure made this one fail."""
     gap: str | None = None
     """Position of the call that could not be re-issued and tainted the replay."""
     rebound: tuple[Rebinding, ...] = ()
     trials: dict[str, int] | None = None
-    """With `--trials`: how often each class came."""
+    """With `--trials`: how often each outcome came."""
     volatile: tuple[str, ...] = ()
     """With `--trials`: what moved from trial to trial, as JSON pointers in the answer."""
     seconds: float | None = None

@@ -11,7 +11,7 @@ import anyio
 
 from replay.dag import Graph, infer_edges, rebind
 from replay.drift import compare
-from replay.outcomes import Registry
+from replay.outcomes import CallTarget, Classifier, Registry
 from replay.records import (
     FAILURES,
     Answer,
@@ -29,7 +29,6 @@ from replay.records import (
     Verdict,
 )
 from replay.replayer.backend import BackendSession, Checkpoint, ToolRequest
-from replay.replayer.classifier import Classifier, Target
 from replay.replayer.gaps import Gaps
 from replay.replayer.keys import answer_key, next_state
 from replay.replayer.missing_dependency import missing_program
@@ -104,7 +103,7 @@ class TrajectoryReplayer:
     async def _judge(self, call: Call) -> CallResult:
         target = self._classifier.target(call)
         recorded = self._classifier.recorded(call, target)
-        early = self._classifier.before_sending(call)
+        early = self._classifier.before_sending(call, recorded)
         if early is not None:
             return CallResult(call, verdict_unsent(early, recorded), target.server, target.tool)
         if target.server is None or target.digest is None:
@@ -119,7 +118,7 @@ class TrajectoryReplayer:
             return _marked(self._unsent(call, target, recorded), "withheld")
         return await self._send(call, target, request, recorded, rebound)
 
-    def _request(self, call: Call, server: str, target: Target, arguments: dict[str, Any]) -> ToolRequest:
+    def _request(self, call: Call, server: str, target: CallTarget, arguments: dict[str, Any]) -> ToolRequest:
         state = None
         if self._session.stateful(server):
             state = self._state
@@ -131,7 +130,7 @@ class TrajectoryReplayer:
     async def _send(
         self,
         call: Call,
-        target: Target,
+        target: CallTarget,
         request: ToolRequest,
         recorded: Judgement | None,
         rebound: tuple[Rebinding, ...],
@@ -153,7 +152,9 @@ class TrajectoryReplayer:
             self._checkpoint.keep(result)
         return result
 
-    def _compared(self, call: Call, target: Target, answer: Answer, rebound: tuple[Rebinding, ...]) -> VerdictInputs:
+    def _compared(
+        self, call: Call, target: CallTarget, answer: Answer, rebound: tuple[Rebinding, ...]
+    ) -> VerdictInputs:
         """What the new answer says, beside what was recorded and what happened before."""
         replayed = self._classifier.answered(call, target, answer, self._session.evidence)
         if rebound:
@@ -166,8 +167,8 @@ class TrajectoryReplayer:
             rebound=rebound,
         )
 
-    def _unsent(self, call: Call, target: Target, recorded: Judgement | None) -> CallResult:
-        verdict = verdict_unsent(self._classifier.unsent(call, target), recorded)
+    def _unsent(self, call: Call, target: CallTarget, recorded: Judgement | None) -> CallResult:
+        verdict = verdict_unsent(self._classifier.not_reissued(target, recorded), recorded)
         return CallResult(call, verdict, target.server, target.tool)
 
     def _bound(self, call: Call) -> tuple[dict[str, Any], tuple[Rebinding, ...]]:

@@ -29,7 +29,7 @@ def directions() -> dict[str, np.ndarray]:
     return {'{"x":"ref"}': unit(1.0), '{"x":"near"}': unit(0.7), '{"x":"far"}': unit(0.1)}
 
 
-def aligned(outcomes: Mapping[str, Outcome] | None = None, predicted: SignedTask = PREDICTED):  # type: ignore[no-untyped-def]
+def aligned(outcomes: Mapping[str, Outcome] | None = None, predicted: SignedTask = PREDICTED):
     results = Results("f.json", "m", {"t1": predicted}, None if outcomes is None else {"t1": outcomes})
     reference = Reference("ref.json", {"t1": REFERENCE, "t2": task([[("t", {})]], "t2", "kind")}, ())
     return align(reference, results, directions(), Settings(), Judges())

@@ -68,7 +68,8 @@ def test_equal_texts_are_exactly_one() -> None:
 
 def _block(similarity: list[list[float]]) -> Block:
     grid = np.asarray(similarity, np.float32)
-    return Block("t", *(Side(tuple(range(n)), (0,) * n, tuple(range(n))) for n in grid.shape), grid)
+    rows, columns = (Side(tuple(range(n)), (0,) * n, tuple(range(n))) for n in grid.shape)
+    return Block("t", rows, columns, grid)
 
 
 def test_the_assignment_is_optimal_and_not_greedy() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -118,6 +119,7 @@ def test_the_two_sets_differ_where_they_should() -> None:
 
 
 def _task(identifier: str, total: int, predicted: int, matched: int, value: float) -> AlignedTask:
+    scores: dict[str, Any] = dict.fromkeys(Scores.model_fields, value)
     return AlignedTask(
         id=identifier,
         total_gt_calls=total,
@@ -126,7 +128,7 @@ def _task(identifier: str, total: int, predicted: int, matched: int, value: floa
         steps=2,
         matches=(),
         mcpeval=McpEvalScores(**dict.fromkeys(McpEvalScores.model_fields, 0.0)),
-        **dict.fromkeys(Scores.model_fields, value),
+        **scores,
     )
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from replay.schemas import schema_of
+from tests.scripts import schema_of
 
 from .builders import record
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from replay.cli.show import show
 from replay.errors import UsageError
-from replay.schemas import schema_of
+from tests.scripts import schema_of
 
 
 def run(*arguments: str | Path) -> Result:

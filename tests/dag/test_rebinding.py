@@ -20,9 +20,9 @@ def rebound(trajectory: Trajectory, replayed: dict[str, Answer]) -> tuple[dict[s
     return rebind(calls[-1], infer_edges(trajectory), recorded, replayed)
 
 
-def arguments(build: Build, then: Any, given: dict[str, Any], now: Any) -> dict[str, Any]:
-    answer = TextAnswer(text=then if isinstance(then, str) else json.dumps(then))
-    return rebound(build(("x/a", {}, answer), ("x/b", given, "")), {"s1c1": text(now)})[0]
+def arguments(build: Build, recorded: Any, given: dict[str, Any], replayed: Any) -> dict[str, Any]:
+    answer = TextAnswer(text=recorded if isinstance(recorded, str) else json.dumps(recorded))
+    return rebound(build(("x/a", {}, answer), ("x/b", given, "")), {"s1c1": text(replayed)})[0]
 
 
 def test_a_whole_scalar_gets_the_new_value_and_the_rebinding_says_so(build: Build) -> None:
@@ -55,15 +55,15 @@ def test_values_inside_urls_paths_and_commands_are_replaced(build: Build) -> Non
 
 
 def test_an_id_in_a_text_is_found_by_what_stands_around_it(build: Build) -> None:
-    then = "Started at 10:00:01.\nJob old111aa is queued (worker 3).\nBye."
-    now = "Started at 11:30:59.\nNotice: slow.\nJob new222bb is queued (worker 3).\nBye."
-    assert arguments(build, then, {"job": "old111aa"}, now) == {"job": "new222bb"}
+    recorded = "Started at 10:00:01.\nJob old111aa is queued (worker 3).\nBye."
+    replayed = "Started at 11:30:59.\nNotice: slow.\nJob new222bb is queued (worker 3).\nBye."
+    assert arguments(build, recorded, {"job": "old111aa"}, replayed) == {"job": "new222bb"}
 
 
 def test_an_id_in_a_line_that_changed_elsewhere_is_found(build: Build) -> None:
-    then = "10:00:01 created item old111aa for user bob in 12 ms"
-    now = "11:30:59 created item new222bb for user bob in 99 ms"
-    assert arguments(build, then, {"item": "old111aa"}, now) == {"item": "new222bb"}
+    recorded = "10:00:01 created item old111aa for user bob in 12 ms"
+    replayed = "11:30:59 created item new222bb for user bob in 99 ms"
+    assert arguments(build, recorded, {"item": "old111aa"}, replayed) == {"item": "new222bb"}
 
 
 def test_an_id_that_is_all_of_the_text_is_replaced(build: Build) -> None:
@@ -71,23 +71,23 @@ def test_an_id_that_is_all_of_the_text_is_replaced(build: Build) -> None:
 
 
 def test_several_ids_of_a_text_go_to_their_own_places(build: Build) -> None:
-    then, now = "first: aaa111x\nsecond: bbb222x", "first: ccc333x\nsecond: ddd444x"
-    assert arguments(build, then, {"ids": ["bbb222x", "aaa111x"]}, now) == {"ids": ["ddd444x", "ccc333x"]}
+    recorded, replayed = "first: aaa111x\nsecond: bbb222x", "first: ccc333x\nsecond: ddd444x"
+    assert arguments(build, recorded, {"ids": ["bbb222x", "aaa111x"]}, replayed) == {"ids": ["ddd444x", "ccc333x"]}
 
 
 def test_values_that_trade_places_are_both_replaced_at_once(build: Build) -> None:
-    then, now = {"a": "aaa111x", "b": "bbb222x"}, {"a": "ccc333x", "b": "aaa111z"}
-    assert arguments(build, then, {"u": "h://x/aaa111x/bbb222x"}, now) == {"u": "h://x/ccc333x/aaa111z"}
+    recorded, replayed = {"a": "aaa111x", "b": "bbb222x"}, {"a": "ccc333x", "b": "aaa111z"}
+    assert arguments(build, recorded, {"u": "h://x/aaa111x/bbb222x"}, replayed) == {"u": "h://x/ccc333x/aaa111z"}
 
 
 def test_the_item_of_a_reordered_list_is_found_by_its_other_members(build: Build) -> None:
-    then = [{"name": "alpha one", "id": "aaa111x"}, {"name": "beta two", "id": "bbb222x"}]
-    now = [
+    recorded = [{"name": "alpha one", "id": "aaa111x"}, {"name": "beta two", "id": "bbb222x"}]
+    replayed = [
         {"name": "beta two", "id": "ddd444x"},
         {"name": "new one", "id": "eee555x"},
         {"name": "alpha one", "id": "ccc333x"},
     ]
-    assert arguments(build, then, {"id": "aaa111x"}, now) == {"id": "ccc333x"}
+    assert arguments(build, recorded, {"id": "aaa111x"}, replayed) == {"id": "ccc333x"}
 
 
 def test_a_value_that_still_stands_in_the_new_answer_is_kept(build: Build) -> None:

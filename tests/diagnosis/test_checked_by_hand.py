@@ -32,7 +32,7 @@ def offline(directory: Path, files: list[Path], names: str | None = None) -> Run
 
 
 def primary(run: Run) -> Found:
-    """(model, trajectory, call) -> the findings of each call that is no success."""
+    """(model, trajectory, call) -> the findings of each call that is not a success."""
     found: Found = {}
     for diagnosis in diagnoses(run):
         for position, row in diagnosis.case.rows.items():

@@ -45,7 +45,7 @@ def complaint(tmp_path: Path, content: dict[str, Any]) -> str:
 
 
 def test_a_cycle_is_named_in_one_line(tmp_path: Path) -> None:
-    steps = [{"calls": [{"position": p, "name": "x", "arguments": {}} for p in ("s1c1", "s1c2")]}]
+    steps: list[dict[str, Any]] = [{"calls": [{"position": p, "name": "x", "arguments": {}} for p in ("s1c1", "s1c2")]}]
     both = [edge("s1c1", "s1c2"), edge("s1c2", "s1c1")]
     message = complaint(tmp_path, document(steps=steps, edges=both))
     assert "cycle" in message

@@ -75,7 +75,7 @@ def test_absent_arguments_are_told_apart_from_null_and_from_other_types(tmp_path
     ]
 
 
-def test_a_name_that_is_no_text_is_kept_verbatim(tmp_path: Path) -> None:
+def test_a_name_that_is_not_text_is_kept_verbatim(tmp_path: Path) -> None:
     calls = calls_of(tmp_path / "a.json", {"name": 5, "arguments": {"x": 1}}, {"arguments": {}}, "just text")
     assert [(c.name, c.unreadable, c.raw) for c in calls] == [
         (None, "name", "5"),

@@ -54,7 +54,7 @@ def test_empty_argument_text_means_no_arguments(tmp_path: Path, written: str, ar
 
 
 @pytest.mark.parametrize("written", ["[1]", "null", '"x"', '{"path": "/tmp/x"', "{'a': 1}", '{"a": 1} {"b": 2}'])
-def test_argument_text_that_is_no_object_is_kept_verbatim(tmp_path: Path, written: str) -> None:
+def test_argument_text_that_is_not_an_object_is_kept_verbatim(tmp_path: Path, written: str) -> None:
     (call,) = read(tmp_path / "a.json", [USER, assistant(("1", "s-a", written))]).calls()
     assert (call.arguments, call.unreadable, call.raw) == (None, "arguments", written)
 

@@ -4,8 +4,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from replay.outcomes import judge_answer, judge_unsent
-from replay.records import Call, RpcError, RuleSpec, SchemaViolation, TextAnswer, Tool, ToolResult, TransportFault
+from replay.outcomes import Classifier, Registry, judge_answer
+from replay.records import (
+    Call,
+    Outcome,
+    Reason,
+    RpcError,
+    RuleSpec,
+    SchemaViolation,
+    Server,
+    TextAnswer,
+    Tool,
+    ToolResult,
+    TransportFault,
+)
 
 VIOLATION = SchemaViolation(pointer="/n", keyword="type", message="'x' is not of type 'integer'")
 
@@ -56,9 +68,9 @@ def test_an_error_that_is_the_path_asked_for_but_for_its_last_slash_is_a_failed_
 def test_a_text_that_an_earlier_call_stored_is_content_when_it_comes_back():
     call, text = _call("get_item", key="last"), "Error: 404 Not Found"
     assert _judge(call, _result(text)).outcome == "not_found"
-    assert _judge(call, _result(text + "\n"), stored=(text,)).outcome == "success"
-    assert _judge(call, _result(text), stored=(f"Then it said {text}.",)).outcome == "not_found"
-    assert _judge(call, _result(text, error=True), stored=(text,)).outcome == "not_found"
+    assert _judge(call, _result(text + "\n"), stored_texts=(text,)).outcome == "success"
+    assert _judge(call, _result(text), stored_texts=(f"Then it said {text}.",)).outcome == "not_found"
+    assert _judge(call, _result(text, error=True), stored_texts=(text,)).outcome == "not_found"
 
 
 def test_an_error_word_that_the_call_chose_among_the_tools_options_is_an_answer():
@@ -124,20 +136,26 @@ def test_an_error_that_nothing_explains_falls_back():
 
 
 def test_the_users_own_rules_come_first():
-    rule = RuleSpec(id="mine", pattern=r"quota left: 0", outcome="inconclusive", reason="rate-limited")
-    broken = RuleSpec(id="broken", pattern="(", outcome="success")
+    rule = RuleSpec(id="mine", pattern=r"quota left: 0", outcome=Outcome.INCONCLUSIVE, reason=Reason.RATE_LIMITED)
+    broken = RuleSpec(id="broken", pattern="(", outcome=Outcome.SUCCESS)
     judged = _judge(_call(), _result("quota left: 0"), rules=(broken, rule))
     assert (judged.rule, judged.reason, judged.message) == ("mine", "rate-limited", "quota left: 0")
 
 
 def test_a_call_that_is_not_sent_is_judged_by_schema_then_recording():
-    tool, call = Tool(name="get_item"), _call(n="x")
-    assert judge_unsent(call, tool, (VIOLATION,), None).rule == "arguments.schema"
-    assert judge_unsent(call, tool, (VIOLATION,), TextAnswer(text="Error: hm")).evidence == "schema"
-    assert judge_unsent(call, tool, (VIOLATION,), TextAnswer(text="fine")).outcome == "success"
-    assert judge_unsent(call, tool, (), TextAnswer(text="Item x not found")).outcome == "not_found"
-    withheld = judge_unsent(call, tool, (), None)
-    assert (withheld.outcome, withheld.reason) == ("inconclusive", "withheld")
+    tool = Tool(name="get_item", input_schema={"properties": {"n": {"type": "integer"}}})
+    classifier = Classifier(Registry(servers={"srv": Server(name="srv", digest="d", tools=(tool,))}))
+
+    def judged(n, answer=None):
+        call = _call(n=n).model_copy(update={"answer": TextAnswer(text=answer) if answer else None})
+        target = classifier.target(call)
+        return classifier.not_reissued(target, classifier.recorded(call, target))
+
+    assert judged("x").rule == "arguments.schema"
+    assert judged("x", "Error: hm").evidence == "schema"
+    assert judged("x", "fine").outcome == "success"
+    assert judged(1, "Item x not found").outcome == "not_found"
+    assert (judged(1).outcome, judged(1).reason) == ("inconclusive", "withheld")
 
 
 def test_no_answer_is_never_the_models_doing():
@@ -182,7 +200,7 @@ VALUES = st.recursive(st.none() | st.booleans() | st.floats() | TEXTS, lambda in
     st.booleans(),
     st.sampled_from(["get_item", "run", ""]),
 )
-def test_no_text_and_no_arguments_can_break_the_ladder(text, arguments, error, tool):
+def test_no_text_and_no_arguments_can_break_the_classification(text, arguments, error, tool):
     call = Call(position="s1c1", name=tool, tool=tool, arguments=arguments)
     for answer in (_result(text, error=error), TextAnswer(text=text), RpcError(code=-32603, message=text)):
         judged = _judge(call, answer)

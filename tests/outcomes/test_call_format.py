@@ -48,7 +48,7 @@ def test_the_sentence_gives_the_place():
     assert "offset 0" in _arguments("<|begin_of_box|>{}").message
 
 
-def test_a_call_without_a_name_or_with_one_that_is_no_string_is_illegal():
+def test_a_call_without_a_name_or_with_one_that_is_not_a_string_is_illegal():
     assert judge_format(Call(position="s1c1", arguments={})).rule == "format.no-name"
     assert judge_format(Call(position="s1c1", name="", arguments={})).rule == "format.no-name"
     numbered = Call(position="s1c1", unreadable="name", raw="5", arguments={})

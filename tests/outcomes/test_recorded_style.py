@@ -17,14 +17,14 @@ CASES: list[dict[str, Any]] = [json.loads(line) for line in FILE.read_text("utf-
 
 
 def _parameter(number: int, case: dict[str, Any]) -> Any:
-    missed = pytest.mark.xfail(reason="known miss: a bare sentence, with no flag and no prefix", strict=False)
+    missed = pytest.mark.xfail(reason="known miss: a bare sentence, with no flag and no prefix")
     return pytest.param(case, id=f"{number}-{case['name']}", marks=[missed] if case.get("missed") else [])
 
 
 @pytest.mark.parametrize("case", [_parameter(number, case) for number, case in enumerate(CASES, 1)])
 def test_a_recorded_answer_gets_an_accepted_outcome(case):
     answer = TextAnswer(text=case["text"])
-    unreadable = {"unreadable": "arguments", "raw": "{"} if case["arguments"] is None else {}
+    unreadable: dict[str, Any] = {"unreadable": "arguments", "raw": "{"} if case["arguments"] is None else {}
     call = Call(position="s1c1", name=case["name"], arguments=case["arguments"], answer=answer, **unreadable)
 
     judged = judge_format(call) or judge_answer(call, answer, evidence="recorded")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from replay.outcomes import Registry, judge_registry
+from replay.outcomes import Classifier, Registry, judge_registry
 from replay.outcomes.registry import REGISTRY_RULES
 from replay.records import Call, Server, TextAnswer, Tool
 
@@ -20,8 +20,11 @@ REGISTRY = Registry(
 
 
 def _judge(name, answer=None, registry=REGISTRY):
-    recorded = TextAnswer(text=answer) if answer is not None else None
-    return judge_registry(Call(position="s1c1", name=name, arguments={}, answer=recorded), registry)
+    call = Call(
+        position="s1c1", name=name, arguments={}, answer=TextAnswer(text=answer) if answer is not None else None
+    )
+    classifier = Classifier(registry)
+    return judge_registry(call, registry, classifier.recorded(call, classifier.target(call)))
 
 
 def test_a_tool_that_is_listed_is_not_judged():

@@ -16,7 +16,7 @@ from mcp.shared.exceptions import MCPError
 from replay.errors import UsageError
 from replay.recorder import Recorder
 from replay.records import RpcError, ToolResult, TransportFault
-from tests.recorder.wire import LEDGER, SERVERS, recorded, shape
+from tests.recorder.raw_client import LEDGER, SERVERS, recorded, shape
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
 
-from tests.recorder.wire import recorded, shimmed
+from tests.recorder.raw_client import proxy_command, recorded
 
 INSPECTORS = ("@modelcontextprotocol/inspector@0.22.0", "@modelcontextprotocol/inspector@2.12.0")
 """The last of the lines whose command line runs on Node 20."""
@@ -102,7 +102,7 @@ async def test_the_python_client_gets_the_same_json(server: Published, mode: str
     output = tmp_path / "run.trajectory.json"
     bare = await what_a_client_gets(server.command, server, mode, tmp_path)
 
-    through = await what_a_client_gets(shimmed(output, command=server.command), server, mode, tmp_path)
+    through = await what_a_client_gets(proxy_command(output, command=server.command), server, mode, tmp_path)
 
     assert through == bare
     trajectory = recorded(output)
@@ -134,14 +134,14 @@ def config_of(command: tuple[str, ...], cwd: Path) -> tuple[str, ...]:
 @pytest.mark.parametrize("inspector", INSPECTORS)
 def test_the_inspectors_command_line_gets_the_same_json(inspector: str, server: Published, tmp_path: Path) -> None:
     output = tmp_path / "run.trajectory.json"
-    shim = shimmed(output, command=server.command)
+    proxy = proxy_command(output, command=server.command)
     if "@0." in inspector:
-        shim = tuple(part for part in shim if part != "--")  # it takes that, wherever it stands, for its own
+        proxy = tuple(part for part in proxy if part != "--")  # it takes that, wherever it stands, for its own
     name, arguments = server.calls[0]
     pairs = [part for key, value in arguments.items() for part in ("--tool-arg", f"{key}={value}")]
     for options in (("--method", "tools/list"), ("--method", "tools/call", "--tool-name", name, *pairs)):
         bare = what_the_inspector_gets(inspector, server.command, tmp_path, *options)
-        through = what_the_inspector_gets(inspector, shim, tmp_path, *options)
+        through = what_the_inspector_gets(inspector, proxy, tmp_path, *options)
         assert isinstance(bare[1], dict)
         assert through == bare
 

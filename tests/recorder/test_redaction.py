@@ -123,6 +123,6 @@ def test_the_users_patterns_are_taken_out_and_empty_matches_change_nothing() -> 
     assert redactor.text("file P-1234 ok") == f"file {REDACTED} ok"
 
 
-def test_a_pattern_that_is_no_regular_expression_is_a_usage_error() -> None:
+def test_a_pattern_that_is_not_a_regular_expression_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="not a regular expression"):
         Redactor(patterns=["("])

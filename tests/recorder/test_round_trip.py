@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from replay.records import Outcome
-from tests.recorder.wire import LEDGER, REPLAY, recorded, shimmed, wired
+from tests.recorder.raw_client import LEDGER, REPLAY, connect, proxy_command, recorded
 
 SESSIONS = 50
 
@@ -54,9 +54,11 @@ def plan(seed: int) -> list[list[Planned]]:
 
 
 def play(steps: list[list[Planned]], output: Path) -> None:
-    with wired(shimmed(output, "--name", "ledger", "--model", "generator"), stderr=subprocess.DEVNULL) as wire:
-        wire.hello()
-        wire.ask("tools/list", {})
+    with connect(
+        proxy_command(output, "--name", "ledger", "--model", "generator"), stderr=subprocess.DEVNULL
+    ) as client:
+        client.initialize()
+        client.request("tools/list", {})
         for number, step in enumerate(steps):
             lines = [
                 call.raw
@@ -66,10 +68,10 @@ def play(steps: list[list[Planned]], output: Path) -> None:
                 + b"\n"
                 for place, call in enumerate(step)
             ]
-            wire.write(b"".join(lines))
+            client.write(b"".join(lines))
             for _ in step:
-                wire.line()
-        assert wire.close() == 0
+                client.line()
+        assert client.close() == 0
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +95,7 @@ def test_the_steps_are_those_that_the_generator_made(sessions: dict[Path, list[l
 
 
 @pytest.mark.slow
-def test_recorded_and_replayed_classes_agree_on_every_call(
+def test_recorded_and_replayed_outcomes_agree_on_every_call(
     sessions: dict[Path, list[list[Planned]]], tmp_path: Path
 ) -> None:
     fleet = tmp_path / "servers.json"
@@ -121,7 +123,7 @@ def test_recorded_and_replayed_classes_agree_on_every_call(
 
 
 def agree(row: dict[str, Any]) -> bool:
-    """Both classes are there and the same; but what is no call, or no tool, is not sent again."""
+    """Both outcomes are there and the same; but what is not a call, or not a tool, is not sent again."""
     if row["outcome"] in {Outcome.ILLEGAL_FORMAT, Outcome.UNKNOWN_TOOL}:
         return row["replayed"] is None
     return row["recorded"] is not None and row["recorded"] == row["replayed"]

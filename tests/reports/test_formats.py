@@ -17,8 +17,8 @@ from replay.errors import UsageError
 from replay.reports import call_markdown, render
 from replay.reports.csv_ import COLUMNS, REPORT_COLUMNS
 from replay.runfile import Run
-from replay.schemas import schema_of
 from tests.runs import call, failed, make_run, schema, server, write_trajectory
+from tests.scripts import schema_of
 
 FILES = server("files", read=schema("path"), list=schema("path"))
 MISSING = "ENOENT: no such file or directory, open '/w/a.txt'"

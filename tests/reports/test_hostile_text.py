@@ -8,6 +8,7 @@ import json
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
@@ -93,7 +94,7 @@ class Rendered(HTMLParser):
     [{}, {"trajectory": "hostile"}, *({"call": f"hostile:s{number}c1"} for number in range(1, 6))],
     ids=str,
 )
-def test_a_markdown_parser_finds_only_our_own_elements_and_links_nothing(run: Run, selection: dict[str, str]) -> None:
+def test_a_markdown_parser_finds_only_our_own_elements_and_links_nothing(run: Run, selection: dict[str, Any]) -> None:
     page = Rendered(render(run, "markdown", **selection))
     ours = {"h1", "h2", "h3", "p", "pre", "code", "strong", "em", "ul", "li", "details", "summary"}
     assert page.tags <= ours | {"table", "thead", "tbody", "tr", "th", "td"}

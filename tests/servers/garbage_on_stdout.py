@@ -1,4 +1,4 @@
-"""Prints on stdout before every answer what is no JSON-RPC: text, other JSON, bytes that are no UTF-8."""
+"""Prints on stdout before every answer what is not JSON-RPC: text, other JSON, bytes that are not UTF-8."""
 
 import sys
 

@@ -75,7 +75,7 @@ def answer(message):
     method, identifier = message.get("method"), message.get("id")
     if method == "initialize":
         info = {"name": "ledger", "version": "1.0"}
-        capabilities = {"tools": {}}
+        capabilities: dict[str, dict[str, bool]] = {"tools": {}}
         version = message["params"]["protocolVersion"]
         return {"result": {"protocolVersion": version, "serverInfo": info, "capabilities": capabilities}}
     if method == "tools/list":

@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, chdir, 
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from textual.pilot import Pilot
 from textual.worker import WorkerCancelled
@@ -55,6 +56,14 @@ async def settle(pilot: Pilot[None]) -> None:
         with suppress(WorkerCancelled):  # what is asked anew takes the place of what was asked before
             await pilot.app.workers.wait_for_complete()
     await pilot.pause()
+
+
+async def wait_until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
+    """Wait for something that comes on its own: what was typed is looked for, or the run is looked at again."""
+    with anyio.fail_after(30):
+        while not holds():
+            await pilot.pause(0.05)
+    await settle(pilot)
 
 
 async def press(pilot: Pilot[None], *keys: str) -> None:

@@ -18,7 +18,7 @@ from replay.runfile import Run
 from replay_tui.open_run import OpenRun
 from replay_tui.screens.calls_screen import CallsScreen
 from replay_tui.screens.trajectory_screen import TrajectoryScreen
-from tests.tui.conftest import Browsing, press, screen_text, settle
+from tests.tui.conftest import Browsing, press, screen_text, settle, wait_until
 from tests.tui.sample import judged, trajectory_of, written
 
 _ACTED_ON = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -49,8 +49,7 @@ async def test_hostile_text_in_notes_palette_and_copies(browse: Browsing, hostil
         assert not _ACTED_ON.search(screen_text(pilot))
         await pilot.press("ctrl+p")
         await pilot.press(*"evil")
-        await pilot.pause(0.5)
-        assert "[bold]evil[/bold]" in screen_text(pilot)
+        await wait_until(pilot, lambda: "[bold]evil[/bold]" in screen_text(pilot))
         assert not _ACTED_ON.search(screen_text(pilot))
 
 
@@ -63,9 +62,7 @@ async def test_a_growing_run_is_shown_live(browse: Browsing, tmp_path: Path) -> 
         table = cast("CallsScreen", pilot.app.screen).table
         assert table.row_count() == 1
         written(path, trajectory_of([[one]], id="two"), [judged(one, Outcome.NOT_FOUND)])
-        await pilot.pause(1.3)
-        await settle(pilot)
-        assert table.row_count() == 2
+        await wait_until(pilot, lambda: table.row_count() == 2)
         assert table.selected is not None
         assert table.selected.task == "one"
 
@@ -82,9 +79,7 @@ async def test_a_trajectory_that_is_still_running(browse: Browsing, tmp_path: Pa
             assert "still running" in screen_text(pilot)
             assert "no verdict yet" in screen_text(pilot)
             run.finish(state.row, whole, [judged(one, Outcome.NOT_FOUND) for one in calls])
-            await pilot.pause(1.3)
-            await settle(pilot)
-            assert "still running" not in screen_text(pilot)
+            await wait_until(pilot, lambda: "still running" not in screen_text(pilot))
             assert cast("TrajectoryScreen", pilot.app.screen).dag.selected == "s2c1"
             assert "N not found" in screen_text(pilot).replace("\u00a0", " ")
 
@@ -96,14 +91,11 @@ async def test_a_run_that_vanishes_and_one_that_takes_its_place(browse: Browsing
     async with browse(path) as pilot:
         for part in list(tmp_path.iterdir()):  # noqa: ASYNC240
             part.unlink()
-        await pilot.pause(1.3)
-        assert "run.db is gone" in screen_text(pilot)
+        await wait_until(pilot, lambda: "run.db is gone" in screen_text(pilot))
         await press(pilot, "2", "n", "enter", "3", "y", "slash", "1")
         assert "run.db is gone" in screen_text(pilot)
         written(path, trajectory_of([[one]], id="other"), [judged(one, Outcome.NOT_FOUND)])
-        await pilot.pause(1.3)
-        await settle(pilot)
-        assert "run.db is gone" not in screen_text(pilot)
+        await wait_until(pilot, lambda: "run.db is gone" not in screen_text(pilot))
         await press(pilot, "2")
         assert "other" in screen_text(pilot)
 

@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from textual.command import CommandList
+from textual.pilot import Pilot
 from textual.widgets import Input
 
 from replay.records import Call, Outcome, Reason
@@ -20,7 +22,7 @@ from replay_tui.widgets.counts_table import CountsTable
 from replay_tui.widgets.dag_view import DagView
 from replay_tui.widgets.filter_line import FilterLine
 from replay_tui.widgets.text_page import TextPage
-from tests.tui.conftest import Browsing, press, screen_text, settle, write
+from tests.tui.conftest import Browsing, press, screen_text, settle, wait_until, write
 from tests.tui.sample import judged, long_run, trajectory_of, written
 
 pytestmark = pytest.mark.anyio
@@ -109,7 +111,8 @@ async def test_sorting_by_key_and_by_title(browse: Browsing, sample: Path) -> No
         assert table.selected is not None
         assert table.selected.outcome is Outcome.UNKNOWN_TOOL
         await press(pilot, "S")
-        assert table.selected.outcome is Outcome.SUCCESS
+        last = table.selected
+        assert last.outcome is Outcome.SUCCESS
         await pilot.click(table, offset=(2, 0))
         await settle(pilot)
         assert (table.order, table.descending) == ("outcome", False)
@@ -253,20 +256,24 @@ async def test_every_shown_key_says_what_it_does(browse: Browsing, sample: Path)
                     assert active.tooltip, active.binding
 
 
+def offered(pilot: Pilot[None], name: str) -> bool:
+    """Whether the command palette's first entry has the name."""
+    entries = pilot.app.screen.query_one(CommandList).options
+    return bool(entries) and name in str(entries[0].prompt)
+
+
 async def test_the_palette_jumps_to_a_task_and_a_tool(browse: Browsing, sample: Path) -> None:
     async with browse(sample) as pilot:
         await pilot.press("ctrl+p")
-        await pilot.pause(0.2)
         await write(pilot, "films")
-        await pilot.pause(0.5)
+        await wait_until(pilot, lambda: offered(pilot, "films"))
         await press(pilot, "enter")
         screen = cast("TrajectoryScreen", pilot.app.screen)
         assert screen.stored is not None
         assert screen.stored.record.id == "films"
         await pilot.press("ctrl+p")
-        await pilot.pause(0.2)
         await write(pilot, "sum_sh")
-        await pilot.pause(0.5)
+        await wait_until(pilot, lambda: offered(pilot, "sum_sheet"))
         await press(pilot, "enter")
         assert cast("CallsScreen", pilot.app.screen).filter.text == "tool:excel/sum_sheet"
 

@@ -18,6 +18,12 @@ TMUX = shutil.which("tmux")
 pytestmark = pytest.mark.skipif(TMUX is None, reason="tmux is not installed")
 
 
+BROWSE = (
+    "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL); "  # `nohup` lets those that it starts ignore it
+    "from replay.cli import main; main()"
+)
+
+
 class Terminal:
     """A tmux server of its own, with one window."""
 
@@ -97,7 +103,7 @@ def test_results_files_are_judged_first(terminal: Terminal, sample: Path) -> Non
 
 def test_a_terminal_that_goes_away_ends_the_browser(sample: Path) -> None:
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "replay", "browse", "--run", str(sample)]
+    command = [sys.executable, "-c", BROWSE, "browse", "--run", str(sample)]
     environment = {**os.environ, "TERM": "xterm-256color"}
     process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
     os.close(theirs)

@@ -22,7 +22,7 @@ _REASONS = {
     "no-such-tool": "its tool is not on the other side",
     "below-threshold": "the best candidate is not similar enough",
     "taken": "every candidate that is similar enough went to another call",
-    "illegal": "it is no call at all",
+    "illegal": "it is not a call at all",
 }
 _METRICS = (
     ("recall", "recall"),

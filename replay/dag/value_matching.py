@@ -1,0 +1,241 @@
+"""Values looked for in texts: where a value stands as a whole, and which of a call's arguments a text repeats.
+
+Three questions are asked of the same texts, each with its own idea of a match:
+
+- Did a value flow from an answer into an argument? `occurrences`: not a part of a longer word, number or file name.
+- Does an answer repeat what its call asked for? `ArgumentIndex`: also a word or the last path segment of a value.
+- Which one argument does an error speak of? `argument_by_value` and `argument_by_name`: the longest, or none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+from replay.dag.pointers import join, leaves, parts
+from replay.records import JsonObject
+
+__all__ = [
+    "Argument",
+    "ArgumentIndex",
+    "argument_by_name",
+    "argument_by_value",
+    "arguments_of",
+    "holds_number",
+    "holds_word",
+    "is_number",
+    "occurrences",
+]
+
+_NUMBER: Final = re.compile(r"-?\d+(\.\d+)?(e[-+]\d{1,3})?")
+MAX_COMPARED: Final = 20_000_000
+"""Characters compared to find one value: a long one that repeats itself stands everywhere in a longer one."""
+MAX_VALUES: Final = 200
+MAX_VALUE_LENGTH: Final = 2000
+MIN_WORD_LENGTH: Final = 3
+MAX_BOUNDED_LENGTH: Final = 7
+"""A longer word of an argument counts also as a part of another word."""
+MIN_NAME_LENGTH: Final = 4
+MAX_REPEATED_LENGTH: Final = 400
+_WORD_IN_VALUE: Final = re.compile(r"[^\s\"'`=,;()<>|{}\[\]]{3,200}")
+_UNSPECIFIC_WORDS: Final = frozenset(
+    """
+    true false none null error file path name get set read write list all text type title value data object string
+    number key code main master test user content query
+    """.split()  # noqa: SIM905 a list would take a line a word
+)
+"""Words that stand in any error message."""
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is the spelling of a number."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def occurrences(text: str, value: str) -> Iterable[int]:
+    """Where a value stands in a text as a whole, and not as a part of a longer word, number or file name."""
+    bounded = _number_bounded if is_number(value) else _text_bounded
+    start = text.find(value) if value else -1
+    tries = max(MAX_COMPARED // max(len(value), 1), 8)
+    while start >= 0 and tries:
+        if bounded(text, start, value):
+            yield start
+        start, tries = text.find(value, start + 1), tries - 1
+
+
+def holds_number(text: str, number: object) -> bool:
+    """Whether a text holds a number that is not a part of a longer one."""
+    return re.search(rf"(?<![\w.]){re.escape(str(number))}(?![\w.]*\d)", text) is not None
+
+
+def holds_word(text: str, word: str) -> bool:
+    """Whether a text holds a word, or several, with no letter or digit on either side."""
+    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
+
+
+def holds_quoted(text: str, word: str) -> bool:
+    """Whether a text holds a word in quotes."""
+    return re.search(rf"['\"`]{re.escape(word)}['\"`]", text) is not None
+
+
+class ArgumentIndex:
+    """The names and values of one call's arguments, ready to be looked for in its answer.
+
+    Args:
+        arguments: of the call; None where they could not be read.
+        tool_name: the tool's own name.
+        written_name: the name as the model wrote it.
+    """
+
+    def __init__(self, arguments: JsonObject | None, *, tool_name: str = "", written_name: str = "") -> None:
+        self.tool_name, self.written_name = tool_name, written_name
+        self.argument_names = tuple(arguments or {})
+        self.by_name = {name: value for name, value in (arguments or {}).items() if isinstance(value, str)}
+        values = [value for _, value in islice(leaves(arguments, enter_texts=False, id_keys=False), MAX_VALUES)]
+        strings = {value[:MAX_VALUE_LENGTH].strip() for value in values if isinstance(value, str)}
+        self.texts = tuple(sorted(strings - {""}, key=len)[::-1])
+        self._numbers = tuple(value for value in values if not isinstance(value, str))
+
+    def tool_named_in(self, text: str) -> bool:
+        """Whether the text names the tool, or the call's name as written."""
+        return any(len(name) > 1 and name in text for name in (self.tool_name, self.written_name))
+
+    def arguments_named_in(self, text: str) -> bool:
+        """Whether the text names an argument in quotes, or two of them."""
+        if any(holds_quoted(text, name) for name in self.argument_names):
+            return True
+        named = (re.search(rf"\b{re.escape(name)}\b", text) for name in self.argument_names if len(name) > 2)
+        return sum(map(bool, named)) > 1
+
+    def value_named_in(self, text: str) -> bool:
+        """Whether the text names an argument's value: a string, a word or the last path segment of one, or a number."""
+        folded = text.casefold()
+        if any(_names_word(folded, word) for word in self._words()):
+            return True
+        return self.value_quoted_in(text) or any(holds_number(text, number) for number in self._numbers)
+
+    def value_quoted_in(self, text: str) -> bool:
+        """Whether the text holds a word of an argument's value in quotes."""
+        quoted = re.findall(r"['\"`]([\w.-]{1,60})['\"`]", text[:2000])
+        return any(holds_word(value, word) for word in quoted[:20] for value in self.texts)
+
+    def without_values(self, text: str, min_length: int = 6) -> str:
+        """The text without the argument strings of at least `min_length` characters."""
+        for value in self.texts:
+            if len(value) >= min_length:
+                text = text.replace(value, " ")
+        return text
+
+    def holds_only_values(self, text: str) -> bool:
+        """Whether nothing but argument values, and marks around them, stands in the text; a last slash is one."""
+        rest = self.without_values(text, min_length=1)
+        for value in self.texts:
+            rest = rest.replace(value.rstrip("/\\") or value, " ")
+        return rest != text and not re.search(r"\w", rest)
+
+    def _words(self) -> Iterator[str]:
+        for value in self.texts:
+            folded = value.casefold()
+            yield folded
+            for word in _WORD_IN_VALUE.findall(folded)[:100]:
+                yield word
+                if "/" in word or "\\" in word:
+                    yield re.split(r"[/\\]", word.rstrip("/\\"))[-1]
+
+
+class Argument(NamedTuple):
+    """An argument, or a field inside one, by its place."""
+
+    pointer: str
+    value: Any
+
+
+def arguments_of(arguments: JsonObject) -> list[Argument]:
+    """The strings and numbers in the arguments, with their places."""
+    return [Argument(*leaf) for leaf in leaves(arguments, enter_texts=False)]
+
+
+def argument_by_value(arguments: JsonObject, text: str) -> Argument | None:
+    """The argument whose value a text repeats: the longest; None where it repeats none, or two of one length."""
+    found = [argument for argument in arguments_of(arguments) if _repeats(text, argument.value)]
+    found.sort(key=lambda argument: -len(str(argument.value)))
+    if not found or (len(found) > 1 and len(str(found[0].value)) == len(str(found[1].value))):
+        return found[0] if found and len({str(argument.value) for argument in found}) == 1 else None
+    return found[0]
+
+
+def argument_by_name(arguments: JsonObject, text: str) -> Argument | None:
+    """The one argument, or field inside one, whose name a text uses; None where it uses several."""
+    folded = _folded(text)
+    found = [
+        field
+        for field in _fields(arguments)
+        if len(name := parts(field.pointer)[-1]) >= MIN_NAME_LENGTH
+        and name.lower() not in _UNSPECIFIC_WORDS
+        and (holds_word(text, name) or ("_" in name and _folded(name) in folded))
+    ]
+    outermost = [field for field in found if not any(field.pointer.startswith(f"{outer.pointer}/") for outer in found)]
+    return outermost[0] if len(outermost) == 1 else None
+
+
+def _names_word(text: str, word: str) -> bool:
+    if len(word) < MIN_WORD_LENGTH or word not in text:
+        return False
+    return len(word) > MAX_BOUNDED_LENGTH or holds_word(text, word)
+
+
+def _repeats(text: str, value: Any) -> bool:
+    if not isinstance(value, str):
+        return holds_number(text, value)
+    value = value.strip().rstrip("/")
+    if not value or len(value) > MAX_REPEATED_LENGTH or value.lower() in _UNSPECIFIC_WORDS:
+        return False
+    return holds_word(text, value) if len(value) >= MIN_WORD_LENGTH else holds_quoted(text, value)
+
+
+def _fields(value: Any, base: str = "") -> Iterator[Argument]:
+    """Every member of every object."""
+    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, member in members:
+        pointer = join(base, key)
+        if isinstance(value, dict):
+            yield Argument(pointer, member)
+        yield from _fields(member, pointer)
+
+
+def _folded(text: str) -> str:
+    return re.sub(r"[_\s-]", "", text).lower()
+
+
+def _number_bounded(text: str, start: int, value: str) -> bool:
+    end = start + len(value)
+    before, after = text[max(start - 2, 0) : start], text[end : end + 2]
+    if _is_word(before[-1:]) or _is_word(after[:1]):
+        return False
+    return not (before[-1:] == "." and before[:1].isdigit()) and not (after[:1] == "." and after[1:].isdigit())
+
+
+def _text_bounded(text: str, start: int, value: str) -> bool:
+    end = start + len(value)
+    before, after, beyond = text[max(start - 1, 0) : start], text[end : end + 1], text[end + 1 : end + 2]
+    id_like = _is_id_like(value)
+    if (_is_word(value[0]) and _is_word(before, id_like)) or (_is_word(value[-1]) and _is_word(after, id_like)):
+        return False
+    if value[0] in "/.~" and (_is_word(before) or before in {".", "-", "~"}):
+        return False
+    if id_like or " " in value:
+        return True
+    if before == "-" or (after == "-" and _is_word(beyond)):
+        return False
+    return not (after == "." and _is_word(beyond))
+
+
+def _is_id_like(value: str) -> bool:
+    """Letters with digits: it cannot be a part of a word, so a file name may hold it: `job_8f3a2b.txt`."""
+    return len(value) >= 6 and any(map(str.isdigit, value)) and any(map(str.isalpha, value)) and value.isalnum()
+
+
+def _is_word(character: str, underscore_ends: bool = False) -> bool:
+    return character.isalnum() or (character == "_" and not underscore_ends)

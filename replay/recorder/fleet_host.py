@@ -1,0 +1,121 @@
+"""Recording a whole fleet: one MCP server with all its tools, over stdio or on loopback."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import tempfile
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.abc
+from mcp.server.context import ServerRequestContext
+from mcp.server.stdio import stdio_server
+
+from replay.errors import NoServerReachedError
+from replay.interpreter.events import ServerEvent
+from replay.interpreter.fleet import Fleet
+from replay.interpreter.interpreter import Interpreter
+from replay.recorder.fleet_server import FleetServer
+from replay.recorder.http_server import HttpSessionResolver, listen, serve
+from replay.recorder.notices import print_notice
+from replay.recorder.recording import RecordingInfo
+from replay.recorder.recording_session import RecordingSession, SessionManager
+from replay.recorder.recording_store import RecordingStore
+from replay.redaction import Redactor
+
+
+def record_fleet(
+    servers: Path, path: Path, info: RecordingInfo, patterns: Sequence[str] = (), port: int | None = None
+) -> int:
+    """Serve a fleet, and record each session: everything that `replay record -o FILE --servers FLEET` does.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        ReplayError: the fleet file is wrong, the file cannot be written, or the port is taken.
+    """
+    fleet = Fleet.load(servers)
+    fleet.require(fleet.servers)
+    store = RecordingStore(path, info, Redactor(fleet.secrets(), patterns), print_notice)
+    try:
+        if port is None:
+            return anyio.run(FleetHost(fleet, store).serve_stdio)
+        with listen(port) as listener:
+            return anyio.run(FleetHost(fleet, store).serve_http, listener)
+    finally:
+        store.close()
+
+
+class FleetHost:
+    """Runs the servers of a fleet, and the one server in front of them."""
+
+    def __init__(self, fleet: Fleet, store: RecordingStore) -> None:
+        self._fleet, self._store = fleet, store
+
+    async def serve_stdio(self) -> int:
+        """Serve one client on our standard streams."""
+        async with AsyncExitStack() as stack:
+            interpreter, tasks = await self._enter(stack)
+            sessions = SessionManager(self._store, interpreter, tasks)
+            session = sessions.begin()
+            fleet_server = FleetServer(interpreter, _SingleSession(session))
+            tasks.start_soon(self._start, interpreter, fleet_server)
+            tasks.start_soon(_stop_on_signal, tasks.cancel_scope)
+            async with stdio_server() as (read, write):
+                await fleet_server.server.run(read, write, fleet_server.server.create_initialization_options())
+            sessions.end(session)
+            tasks.cancel_scope.cancel()
+        return 0
+
+    async def serve_http(self, listener: socket.socket) -> int:
+        """Serve any number of clients on a listening socket."""
+        async with AsyncExitStack() as stack:
+            interpreter, tasks = await self._enter(stack)
+            resolver = HttpSessionResolver(SessionManager(self._store, interpreter, tasks))
+            fleet_server = FleetServer(interpreter, resolver)
+            await self._start(interpreter, fleet_server)
+            print_notice(f"serving on http://127.0.0.1:{listener.getsockname()[1]}/mcp")
+            await serve(fleet_server.server, resolver, listener)
+            resolver.close()
+            tasks.cancel_scope.cancel()
+        return 0
+
+    async def _enter(self, stack: AsyncExitStack) -> tuple[Interpreter, anyio.abc.TaskGroup]:
+        logs = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="replay-record-")))
+        interpreter = Interpreter(self._fleet, names=self._fleet.servers, logs=logs, on_event=_print_event)
+        await stack.enter_async_context(interpreter)
+        return interpreter, await stack.enter_async_context(anyio.create_task_group())
+
+    async def _start(self, interpreter: Interpreter, fleet_server: FleetServer) -> None:
+        await interpreter.start()
+        count = fleet_server.expose_tools()
+        reached = [name for name, server in interpreter.servers.items() if server.error is None]
+        print_notice(f"offering {count} tools of {len(reached)} of {len(self._fleet.servers)} servers")
+        if not reached:
+            raise NoServerReachedError("none of the fleet's servers could be started")
+
+
+class _SingleSession:
+    """Over stdio there is one client."""
+
+    def __init__(self, session: RecordingSession) -> None:
+        self._session = session
+
+    def session_of(self, ctx: ServerRequestContext[Any, Any]) -> RecordingSession | None:
+        return self._session
+
+
+async def _stop_on_signal(scope: anyio.CancelScope) -> None:
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
+        async for _ in signals:
+            scope.cancel()
+
+
+def _print_event(event: ServerEvent) -> None:
+    if event.kind in {"failed", "restarted"}:
+        print_notice(f"server {event.server} {event.kind}: {event.message}")

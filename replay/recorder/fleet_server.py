@@ -1,0 +1,147 @@
+"""The MCP server that offers a whole fleet. Schemas and results pass as they came, past the SDK's models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Protocol
+
+import anyio
+import mcp_types as types
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.lowlevel import Server as McpServer
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from replay import __version__
+from replay.interpreter.interpreter import Interpreter
+from replay.recorder.recording_session import RecordingSession, to_result
+from replay.recorder.tool_names import ServerTool, exposed_names
+from replay.records import RpcError, Tool, ToolResult
+
+_INVALID_PARAMS: Final = -32602
+_CONNECTION_CLOSED: Final = -32000
+
+
+class SessionResolver(Protocol):
+    """Finds the session of a request."""
+
+    def session_of(self, ctx: ServerRequestContext[Any, Any]) -> RecordingSession | None:
+        """The session that a request belongs to; None for a request that begins none."""
+
+
+class FleetServer:
+    """All tools of a fleet as one MCP server.
+
+    Args:
+        interpreter: holds the servers.
+        resolver: finds the session of a request.
+    """
+
+    def __init__(self, interpreter: Interpreter, resolver: SessionResolver) -> None:
+        self._interpreter, self._resolver = interpreter, resolver
+        self._tools_ready = anyio.Event()
+        self._tools: list[dict[str, Any]] = []
+        self._targets: Mapping[str, ServerTool] = {}
+        self._recorded_sessions: set[int] = set()
+        self.server: McpServer[Any] = McpServer(
+            "replay-recorder",
+            version=__version__,
+            on_list_tools=_not_reached,
+            on_call_tool=_not_reached,
+            get_tool_input_schema=self._schema,
+        )
+        self.server.middleware.append(self._handle)
+
+    def expose_tools(self) -> int:
+        """The servers have started: list their tools from now on.
+
+        Returns:
+            How many there are.
+        """
+        found = {
+            ServerTool(server.name, tool.name): tool
+            for server in self._interpreter.servers.values()
+            for tool in server.tools
+        }
+        self._targets = exposed_names(found)
+        self._tools = [_tool_entry(name, found[target]) for name, target in self._targets.items()]
+        self._tools_ready.set()
+        return len(self._tools)
+
+    async def _handle(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        """Before the SDK validates, and instead of its own answer for tools."""
+        session = self._resolver.session_of(ctx)
+        if ctx.request_id is None or ctx.method not in {"tools/list", "tools/call"}:
+            return await call_next(ctx)
+        await self._tools_ready.wait()
+        if session is not None and id(session) not in self._recorded_sessions:
+            self._recorded_sessions.add(id(session))
+            session.record_servers(self._interpreter.servers)
+        if ctx.method == "tools/list":
+            return _envelope(ctx, {"tools": self._tools})
+        return await self._call(ctx, session, call_next)
+
+    async def _call(
+        self, ctx: ServerRequestContext[Any, Any], session: RecordingSession | None, call_next: CallNext
+    ) -> HandlerResult:
+        params = {key: value for key, value in (ctx.params or {}).items() if key != "_meta"}
+        request = {"id": ctx.request_id, "params": params}
+        name, arguments = params.get("name"), params.get("arguments")
+        target = (self._targets.get(name) or self._tool_of_failed_server(name)) if isinstance(name, str) else None
+        if session is None:
+            return await call_next(ctx)
+        if not isinstance(name, str) or not isinstance(arguments, dict | None):
+            session.record_rejected(request, _INVALID_PARAMS, "Invalid request parameters")
+            return await call_next(ctx)
+        if target is None:
+            message = f"Unknown tool: {name}"
+            session.record_rejected(request, _INVALID_PARAMS, message)
+            raise MCPError(code=_INVALID_PARAMS, message=message)
+        answer = await session.call(request, target, arguments or {})
+        if isinstance(answer, ToolResult):
+            return _envelope(ctx, to_result(answer))
+        if isinstance(answer, RpcError):
+            raise MCPError(code=answer.code, message=answer.message, data=answer.data)
+        fault = getattr(answer, "message", "no answer")
+        raise MCPError(code=_CONNECTION_CLOSED, message=f"{target.server}: {fault}")
+
+    def _tool_of_failed_server(self, name: str) -> ServerTool | None:
+        """A tool of a server that did not start: the client may know it from earlier, and should get the reason."""
+        failed = (server.name for server in self._interpreter.servers.values() if server.error is not None)
+        return next(
+            (ServerTool(server, name[len(server) + 2 :]) for server in failed if name.startswith(f"{server}__")), None
+        )
+
+    def _schema(self, name: str) -> Mapping[str, Any] | None:
+        schema = next((tool["inputSchema"] for tool in self._tools if tool["name"] == name), None)
+        return schema if isinstance(schema, dict) else None
+
+
+def _tool_entry(name: str, tool: Tool) -> dict[str, Any]:
+    optional = {
+        "description": tool.description,
+        "outputSchema": tool.output_schema if isinstance(tool.output_schema, dict) else None,
+        "annotations": tool.annotations,
+    }
+    known = {key: value for key, value in optional.items() if value is not None}
+    return {"name": name, "inputSchema": _valid_schema(tool.input_schema), **known}
+
+
+def _valid_schema(schema: Any) -> dict[str, Any]:
+    """The schema as it came, unless it breaks the specification: clients would refuse the whole fleet for that."""
+    if not isinstance(schema, dict):
+        return {"type": "object"}
+    return schema if schema.get("type") == "object" else {**schema, "type": "object"}
+
+
+def _envelope(ctx: ServerRequestContext[Any, Any], result: dict[str, Any]) -> dict[str, Any]:
+    """What the protocol from 2026-07-28 on wants on each result."""
+    if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        return result
+    caching = {"ttlMs": 0, "cacheScope": "private"} if ctx.method == "tools/list" else {}
+    return {"resultType": "complete", **caching, **result}
+
+
+async def _not_reached(ctx: Any, params: Any) -> Any:
+    """Stands for the capability; the middleware answers first."""
+    raise MCPError(code=types.INTERNAL_ERROR, message="not reached")

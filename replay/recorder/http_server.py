@@ -1,0 +1,156 @@
+"""The fleet on loopback: streamable HTTP, each session a trajectory of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import socket
+from collections.abc import Iterator
+from typing import Any, Final
+
+import anyio
+import uvicorn
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server as McpServer
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from replay.errors import UsageError
+from replay.recorder.recording_session import RecordingSession, SessionManager
+
+LOOPBACK: Final = "127.0.0.1"
+_SESSION_HEADER: Final = "mcp-session-id"
+_MAX_BODY_BYTES: Final = 256 << 20
+_ALLOWED_HOSTS: Final = [f"{name}:*" for name in (LOOPBACK, "localhost")]
+
+
+class HttpSessionResolver:
+    """Finds the session of an HTTP request.
+
+    Up to 2025-11-25 by the `Mcp-Session-Id` that the server gives. From 2026-07-28 on there are no sessions: one
+    begins where a client discovers the server, and its later requests are known by their connection, else by the
+    client's name. A client that asks at `/mcp/LABEL` is known by that label, which is the trajectory's id.
+    """
+
+    def __init__(self, sessions: SessionManager) -> None:
+        self._sessions = sessions
+        self._sessions_by_key: dict[object, RecordingSession] = {}
+
+    def session_of(self, ctx: ServerRequestContext[Any, Any]) -> RecordingSession | None:
+        """The session that a request belongs to; the first request of one begins it."""
+        request = ctx.request
+        if not isinstance(request, Request) or ctx.request_id is None:
+            return None
+        label = request.path_params.get("label")
+        if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            key = request.headers.get(_SESSION_HEADER)
+            return None if key is None else self._session((key,), label)
+        return self._sessionless(ctx, request, label)
+
+    def end(self, session_id: str) -> None:
+        """A client ended its session."""
+        session = self._sessions_by_key.pop((session_id,), None)
+        if session is not None:
+            self._sessions.end(session)
+
+    def close(self) -> None:
+        """No more requests will come."""
+        for session in dict.fromkeys(self._sessions_by_key.values()):
+            self._sessions.end(session)
+        self._sessions_by_key.clear()
+
+    def _sessionless(
+        self, ctx: ServerRequestContext[Any, Any], request: Request, label: str | None
+    ) -> RecordingSession:
+        if label is not None:
+            return self._session(("label", label), label)
+        client_key, address_key = ("client", str(_client_info(ctx))), ("address", request.client)
+        if ctx.method == "server/discover":
+            known = self._sessions_by_key.get(address_key)
+            if known is None or known.recording.calls:
+                self._sessions_by_key[address_key] = self._sessions_by_key[client_key] = self._sessions.begin()
+        elif address_key not in self._sessions_by_key:
+            self._sessions_by_key[address_key] = self._session(client_key, None)
+        return self._sessions_by_key[address_key]
+
+    def _session(self, key: object, label: str | None) -> RecordingSession:
+        if key not in self._sessions_by_key:
+            self._sessions_by_key[key] = self._sessions.begin(label)
+        return self._sessions_by_key[key]
+
+
+@contextlib.contextmanager
+def listen(port: int) -> Iterator[socket.socket]:
+    """A socket that listens on loopback.
+
+    Raises:
+        UsageError: the port is taken.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((LOOPBACK, port))
+            listener.listen()  # before the address is printed: an early client waits instead of being refused
+        except OSError as error:
+            raise UsageError(f"--http {port}: {error.strerror}; choose another port") from error
+        yield listener
+
+
+async def serve(server: McpServer[Any], resolver: HttpSessionResolver, listener: socket.socket) -> None:
+    """Serve until a signal to stop arrives."""
+    security = TransportSecuritySettings(
+        enable_dns_rebinding_protection=True,
+        allowed_hosts=_ALLOWED_HOSTS,
+        allowed_origins=[f"http://{name}" for name in _ALLOWED_HOSTS],
+    )
+    manager = StreamableHTTPSessionManager(
+        server, security_settings=security, max_request_body_size=_MAX_BODY_BYTES, session_idle_timeout=None
+    )
+    endpoint = SessionEndMiddleware(StreamableHTTPASGIApp(manager), resolver)
+    routes = [Route("/mcp", endpoint=endpoint), Route("/mcp/{label}", endpoint=endpoint)]
+    app = Starlette(routes=routes, lifespan=lambda app: manager.run())
+    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2, access_log=False)
+    uvicorn_server = _UvicornWithoutSignals(config)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_stop_on_signal, uvicorn_server)
+        await uvicorn_server.serve(sockets=[listener])
+        tasks.cancel_scope.cancel()
+
+
+class SessionEndMiddleware:
+    """Passes requests on, and ends a session when its client deletes it."""
+
+    def __init__(self, app: ASGIApp, resolver: HttpSessionResolver) -> None:
+        self._app, self._resolver = app, resolver
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one ASGI request."""
+        await self._app(scope, receive, send)
+        request = Request(scope)
+        session_id = request.headers.get(_SESSION_HEADER)
+        if request.method == "DELETE" and session_id is not None:
+            self._resolver.end(session_id)
+
+
+class _UvicornWithoutSignals(uvicorn.Server):
+    """Leaves the signals to us: re-raised ones would end the process before the recordings are finished."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+async def _stop_on_signal(uvicorn_server: uvicorn.Server) -> None:
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
+        async for _ in signals:
+            uvicorn_server.should_exit = True
+
+
+def _client_info(ctx: ServerRequestContext[Any, Any]) -> object:
+    params = ctx.session.client_params
+    return None if params is None else (params.client_info.name, params.client_info.version)

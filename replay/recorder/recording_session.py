@@ -1,0 +1,108 @@
+"""One client's session with the whole fleet: its recording, and the servers that are its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import anyio
+import anyio.abc
+
+from replay.interpreter.interpreter import Interpreter
+from replay.recorder.recording import Recording
+from replay.recorder.recording_store import RecordingStore
+from replay.recorder.tool_names import ServerTool
+from replay.records import Answer, JsonObject, RpcError, Server, ToolResult, TransportFault
+
+
+class ToolCaller(Protocol):
+    """What calls a tool: a sandbox of the interpreter."""
+
+    async def call(self, server: str, tool: str, arguments: JsonObject) -> Answer:
+        """Call a tool; whatever happens is an answer."""
+
+
+class RecordingSession:
+    """Records the calls of one client, and sends them on."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self._caller: ToolCaller | None = None
+        self._servers_ready, self._ended = anyio.Event(), anyio.Event()
+
+    async def hold_servers(self, interpreter: Interpreter, trajectory: str) -> None:
+        """Hold the session's own servers until `end`: a sandbox must be left by the task that entered it."""
+        async with interpreter.sandbox(trajectory) as sandbox:
+            self._caller = sandbox
+            self._servers_ready.set()
+            await self._ended.wait()
+
+    def end(self) -> None:
+        """The client has disconnected."""
+        self._ended.set()
+
+    def record_servers(self, servers: Mapping[str, Server]) -> None:
+        """Record the servers as they are known by now."""
+        for server in servers.values():
+            self.recording.server(server.model_dump(mode="json"))
+
+    async def call(self, request: dict[str, Any], target: ServerTool, arguments: JsonObject) -> Answer:
+        """Record a call, make it, and record its answer before giving it."""
+        number = self.recording.call(request, server=target.server, tool=target.tool)
+        try:
+            await self._servers_ready.wait()
+            assert self._caller is not None
+            answer = await self._caller.call(target.server, target.tool, arguments)
+        except anyio.get_cancelled_exc_class():
+            self.recording.fault(number, "closed", "the client cancelled the call")
+            raise
+        if isinstance(answer, TransportFault):
+            self.recording.fault(number, answer.fault, answer.message)
+        else:
+            self.recording.answer(number, to_response(answer))
+        return answer
+
+    def record_rejected(self, request: dict[str, Any], code: int, message: str) -> None:
+        """Record a call that goes to no server, and the error that the client gets."""
+        number = self.recording.call(request)
+        self.recording.answer(number, {"error": {"code": code, "message": message}})
+
+
+class SessionManager:
+    """All sessions: begins and ends them."""
+
+    def __init__(self, store: RecordingStore, interpreter: Interpreter, tasks: anyio.abc.TaskGroup) -> None:
+        self._store, self._interpreter, self._tasks = store, interpreter, tasks
+        self._count = 0
+
+    def begin(self, identifier: str | None = None) -> RecordingSession:
+        """A client has connected.
+
+        Args:
+            identifier: the trajectory's id, where the client chose one.
+        """
+        self._count += 1
+        session = RecordingSession(self._store.begin(identifier))
+        self._tasks.start_soon(session.hold_servers, self._interpreter, identifier or f"session-{self._count}")
+        return session
+
+    def end(self, session: RecordingSession) -> None:
+        """The client has disconnected: write its trajectory."""
+        session.end()
+        self._store.finish(session.recording)
+
+
+def to_response(answer: Answer) -> dict[str, Any]:
+    """A JSON-RPC response with that answer."""
+    if isinstance(answer, ToolResult):
+        return {"result": to_result(answer)}
+    if isinstance(answer, RpcError):
+        data = {} if answer.data is None else {"data": answer.data}
+        return {"error": {"code": answer.code, "message": answer.message, **data}}
+    raise TypeError(f"no response can carry {answer!r}")
+
+
+def to_result(answer: ToolResult) -> dict[str, Any]:
+    """A tool result as it goes over the wire."""
+    structured = {} if answer.structured is None else {"structuredContent": answer.structured}
+    return {"content": list(answer.content), **structured, "isError": answer.is_error}
