@@ -16,7 +16,7 @@ from replay.classification import Options, Progress, classify_stored
 from replay.formats import ResultsFile, open_file
 from replay.runfile import Run
 from replay_tui.app import BrowseApp
-from replay_tui.session import Session
+from replay_tui.open_run import OpenRun
 
 ROOT = Path(__file__).parents[1]
 OUTPUT = ROOT / "docs" / "screenshots"
@@ -45,8 +45,8 @@ async def sample(path: Path) -> None:
 
 async def draw(path: Path, name: str, keys: tuple[str, ...]) -> None:
     """One picture, from a browser of its own."""
-    session = Session(path, label="replay-run.db")
-    app = BrowseApp(session)
+    open_run = OpenRun(path, label="replay-run.db")
+    app = BrowseApp(open_run)
     async with app.run_test(size=SIZE) as pilot:
         for key in ("", *keys):
             if key:
@@ -55,7 +55,7 @@ async def draw(path: Path, name: str, keys: tuple[str, ...]) -> None:
                 await pilot.pause(0.1)
                 await app.workers.wait_for_complete()
         (OUTPUT / f"{name}.svg").write_text(app.export_screenshot(title="replay browse"), "utf-8")
-    session.close()
+    open_run.close()
 
 
 async def main() -> None:

@@ -275,7 +275,7 @@ def _print(run: Run, paths: list[str], options: Options, *, as_json: bool, as_cs
 
         write_csv(run, sys.stdout, files)
     else:
-        from replay.reports.text import summary_text
+        from replay.reports.summary_table import summary_text
 
         click.echo(summary_text(summary))
         click.echo(

@@ -42,7 +42,7 @@ def diff(
     """
     from replay.comparison import compare_models, compare_runs
     from replay.errors import UsageError
-    from replay.reports.difference import difference_text
+    from replay.reports.comparison_text import difference_text
     from replay.runfile import Run
 
     conditions = _fail_conditions(fail_on)
@@ -56,7 +56,7 @@ def diff(
             with Run.read(other_path) as other:
                 comparison = compare_runs(run, other)
     if as_json:
-        from replay.reports.documents import DIFF_FORMAT, DIFF_VERSION
+        from replay.reports.json_documents import DIFF_FORMAT, DIFF_VERSION
 
         document = {"format": DIFF_FORMAT, "version": DIFF_VERSION, **comparison.model_dump(mode="json", by_alias=True)}
         click.echo(json.dumps(_redacted(document), ensure_ascii=True, indent=1))

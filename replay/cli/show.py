@@ -67,7 +67,7 @@ def _render(trajectory: Trajectory, form: str | None, as_json: bool) -> str:
 
 def _as_json(trajectory: Trajectory, graph: Graph) -> dict[str, Any]:
     from replay.records.files import TrajectoryFile, dump
-    from replay.reports.documents import SHOW_FORMAT, SHOW_VERSION
+    from replay.reports.json_documents import SHOW_FORMAT, SHOW_VERSION
 
     fields = {name: getattr(trajectory, name) for name in type(trajectory).model_fields}
     trajectory_file = dump(TrajectoryFile(**{**fields, "edges": graph.edges}))
@@ -100,7 +100,7 @@ def _list(results: ResultsFile, as_json: bool) -> None:
         else:
             click.echo(f"{one_line(trajectory.id):{width}}  {summary_of(graph)}")
     if as_json:
-        from replay.reports.documents import SHOW_FORMAT, SHOW_VERSION
+        from replay.reports.json_documents import SHOW_FORMAT, SHOW_VERSION
 
         document = {"format": SHOW_FORMAT, "version": SHOW_VERSION, "trajectories": rows}
         click.echo(json.dumps(document, ensure_ascii=True, indent=1))

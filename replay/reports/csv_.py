@@ -9,7 +9,7 @@ from typing import Final, TextIO
 
 from replay.records.files import CallRow
 from replay.reports import Selection
-from replay.reports.scope import scope_of
+from replay.reports.report_scope import scope_of
 from replay.runfile import Run, call_rows
 from replay.text import printable
 
@@ -67,7 +67,9 @@ def render(run: Run, selection: Selection) -> str:
     writer.writerow(REPORT_COLUMNS)
     for diagnosis in scope.diagnoses():
         for row in scope.rows(diagnosis):
-            found = next(iter(diagnosis.calls.get(row.call, ())), None)
-            told = (found.kind, found.sentence, found.suggestion, found.certainty) if found else ("", "", "", "")
-            writer.writerow([*(_cell(row, column) for column in COLUMNS), *map(_safe, told)])
+            finding = next(iter(diagnosis.calls.get(row.call, ())), None)
+            finding_values = (
+                (finding.kind, finding.sentence, finding.suggestion, finding.certainty) if finding else ("", "", "", "")
+            )
+            writer.writerow([*(_cell(row, column) for column in COLUMNS), *map(_safe, finding_values)])
     return out.getvalue()

@@ -18,12 +18,16 @@ from replay.records import Outcome
 from replay.redaction import Redactor
 from replay.reports import Selection
 from replay.reports.html_data import alignment_data, call_data, finding_data, trajectory_data
-from replay.reports.scope import Scope, scope_of
+from replay.reports.report_scope import ReportScope, scope_of
 from replay.reports.svg import STYLE, figure
 from replay.runfile import Run
+from replay.runfile.filters import Vocabulary
 from replay.text import printable
 
 _ESCAPES: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+_CHOICE_KEYS: Final = ("outcome", "reason", "evidence", "certainty", "drift", "caused")
+"""Keys of the filter of which the values are known whatever the run holds."""
 
 
 def render(run: Run, selection: Selection) -> str:
@@ -50,7 +54,7 @@ def render(run: Run, selection: Selection) -> str:
     )
 
 
-def _data(scope: Scope) -> dict[str, Any]:
+def _data(scope: ReportScope) -> dict[str, Any]:
     trajectories: list[Any] = []
     calls: list[Any] = []
     diagnosed: list[Diagnosed] = []
@@ -64,6 +68,7 @@ def _data(scope: Scope) -> dict[str, Any]:
         "title": _title(scope),
         "totals": _totals(models),
         "outcomes": {str(outcome): outcome.label for outcome in Outcome},
+        "choices": {key: Vocabulary().values(key) for key in _CHOICE_KEYS},
         "models": [_model(model) for model in models],
         "trajectories": trajectories,
         "calls": calls,
@@ -75,7 +80,7 @@ def _data(scope: Scope) -> dict[str, Any]:
     return cleaned
 
 
-def _title(scope: Scope) -> str:
+def _title(scope: ReportScope) -> str:
     if scope.whole:
         return "Tool calls, replayed"
     names = list(dict.fromkeys(place.trajectory for place in scope.places))
@@ -86,9 +91,9 @@ def _title(scope: Scope) -> str:
 
 def _totals(models: Any) -> dict[str, int]:
     calls = sum(model.calls for model in models)
-    good = sum(model.outcomes[Outcome.SUCCESS] for model in models)
+    succeeded = sum(model.outcomes[Outcome.SUCCESS] for model in models)
     unjudged = sum(model.outcomes[Outcome.INCONCLUSIVE] for model in models)
-    return {"calls": calls, "failed": calls - good - unjudged, "success": good, "inconclusive": unjudged}
+    return {"calls": calls, "failed": calls - succeeded - unjudged, "success": succeeded, "inconclusive": unjudged}
 
 
 def _model(model: Any) -> dict[str, Any]:
@@ -106,7 +111,7 @@ def _model(model: Any) -> dict[str, Any]:
     }
 
 
-def _servers(scope: Scope) -> Iterator[dict[str, Any]]:
+def _servers(scope: ReportScope) -> Iterator[dict[str, Any]]:
     for server in scope.run.servers().values():
         yield {
             "name": server.name,

@@ -10,20 +10,21 @@ from replay.records import Outcome
 from replay.records.alignment import AlignedCall, AlignedModel, AlignedTask
 from replay.records.files import CallRow
 from replay.records.finding import Finding
-from replay.reports.scope import Scope
-from replay.reports.shared import EVIDENCE, answer_text, call_text
+from replay.reports.call_text import EVIDENCE, answer_text, call_text
+from replay.reports.report_scope import ReportScope
 from replay.runfile.alignment_queries import aligned_models, aligned_tasks
+from replay.runfile.rows import preview
 
-_LONG: Final = 4000
-_SHORT: Final = 240
+_MAX_ANSWER: Final = 4000
+_MAX_GOOD_ANSWER: Final = 240
 """Characters of an answer that are kept: of a call that failed, and of one that succeeded."""
-_MOST_EDGES: Final = 400
+_MAX_EDGES: Final = 400
 
 
 def call_data(diagnosis: Diagnosis, row: CallRow, trajectory: int) -> dict[str, Any]:
     """One call."""
-    case = diagnosis.case
-    limit = _SHORT if row.outcome is Outcome.SUCCESS and not diagnosis.calls.get(row.call) else _LONG
+    context = diagnosis.case
+    limit = _MAX_GOOD_ANSWER if row.outcome is Outcome.SUCCESS and not diagnosis.calls.get(row.call) else _MAX_ANSWER
     data = {
         "t": trajectory,
         "p": row.call,
@@ -34,18 +35,22 @@ def call_data(diagnosis: Diagnosis, row: CallRow, trajectory: int) -> dict[str, 
         "rule": row.rule,
         "ev": row.evidence,
         "cert": row.certainty,
-        "then": row.recorded,
-        "now": row.replayed,
+        "recorded": row.recorded,
+        "replayed": row.replayed,
         "drift": row.drift,
         "diff": row.difference,
         "cause": row.caused_by,
         "gap": row.gap,
         "msg": row.message,
-        "call": _cut(call_text(case, row.call), limit),
-        "a": _cut(answer_text(case.calls[row.call].answer), limit),
-        "b": _cut(answer_text(case.answers.get(row.call)), limit),
+        "args": preview(context.calls[row.call]),
+        "call": _cut(call_text(context, row.call), limit),
+        "a": _cut(answer_text(context.calls[row.call].answer), limit),
+        "b": _cut(answer_text(context.answers.get(row.call)), limit),
         "f": [finding_data(finding) for finding in diagnosis.calls.get(row.call, ())],
-        "v": [[one.pointer or "(the arguments)", one.keyword, one.message] for one in row.violations],
+        "v": [
+            [violation.pointer or "(the arguments)", violation.keyword, violation.message]
+            for violation in row.violations
+        ],
         "by": EVIDENCE[row.evidence],
     }
     if data["a"] == data["b"]:
@@ -55,19 +60,19 @@ def call_data(diagnosis: Diagnosis, row: CallRow, trajectory: int) -> dict[str, 
 
 def trajectory_data(diagnosis: Diagnosis) -> dict[str, Any]:
     """One trajectory with its graph."""
-    case = diagnosis.case
+    context = diagnosis.case
     pairs: dict[tuple[str, str], str] = {}
-    for edge in case.graph.edges:
+    for edge in context.graph.edges:
         pairs.setdefault((edge.producer, edge.consumer), f"{edge.consumer_pointer}: {str(edge.value)[:80]}")
     return {
-        "id": case.trajectory.id,
-        "model": case.trajectory.model,
-        "file": case.file,
-        "type": case.trajectory.task.type or "",
-        "question": _cut(case.trajectory.task.question or "", _LONG),
-        "reply": _cut(case.trajectory.final_reply or "", _LONG),
-        "steps": [[call.position for call in step.calls] for step in case.trajectory.steps],
-        "edges": [[producer, consumer, words] for (producer, consumer), words in list(pairs.items())[:_MOST_EDGES]],
+        "id": context.trajectory.id,
+        "model": context.trajectory.model,
+        "file": context.file,
+        "type": context.trajectory.task.type or "",
+        "question": _cut(context.trajectory.task.question or "", _MAX_ANSWER),
+        "reply": _cut(context.trajectory.final_reply or "", _MAX_ANSWER),
+        "steps": [[call.position for call in step.calls] for step in context.trajectory.steps],
+        "edges": [[producer, consumer, words] for (producer, consumer), words in list(pairs.items())[:_MAX_EDGES]],
         "f": [finding_data(finding) for finding in diagnosis.together],
     }
 
@@ -79,19 +84,19 @@ def finding_data(finding: Finding) -> dict[str, Any]:
         "says": finding.sentence,
         "fix": finding.suggestion or "",
         "sure": finding.certainty,
-        "calls": [[one.model, one.trajectory, one.call] for one in finding.calls[:12]],
+        "calls": [[call.model, call.trajectory, call.call] for call in finding.calls[:12]],
     }
     return data if finding.scope == "run" else {key: value for key, value in data.items() if key != "calls"}
 
 
-def alignment_data(scope: Scope) -> list[dict[str, Any]]:
+def alignment_data(scope: ReportScope) -> list[dict[str, Any]]:
     """What `replay align` left in the run: metrics a model, and the pairs of each task."""
     found = aligned_models(scope.run.connection)
     models = {place.model for place in scope.places}
     return [_aligned(scope, file, model) for file, model in found.items() if model.model in models]
 
 
-def _aligned(scope: Scope, file: int, model: AlignedModel) -> dict[str, Any]:
+def _aligned(scope: ReportScope, file: int, model: AlignedModel) -> dict[str, Any]:
     scores = model.aggregate
     columns = {
         "recall": scores.recall,
@@ -122,8 +127,12 @@ def _task(task: AlignedTask, reference: SignedTask | None, place: int | None) ->
     matched = {predicted: (number, similarity) for number, predicted, similarity in task.matches}
     pairs = [_pair(call, matched.get(call.index) if call.index is not None else None, reference) for call in task.calls]
     pairs += [
-        {"ref": _reference_call(reference, one.index, one.name), "why": one.why.replace("-", " "), "class": "missed"}
-        for one in task.missed
+        {
+            "ref": _reference_call(reference, missed.index, missed.name),
+            "why": missed.why.replace("-", " "),
+            "class": "missed",
+        }
+        for missed in task.missed
     ]
     return {
         "id": task.id,

@@ -15,7 +15,7 @@ from replay.records.files import REPORT_FORMAT, REPORT_VERSION, RUN_FORMAT, RUN_
 from replay.records.finding import Finding
 from replay.redaction import Redactor
 from replay.reports import Selection
-from replay.reports.scope import scope_of
+from replay.reports.report_scope import scope_of
 from replay.runfile import Run, call_rows, summarize, trajectory_rows
 
 
@@ -47,17 +47,17 @@ def render(run: Run, selection: Selection) -> str:
     calls: list[Any] = []
     diagnosed: list[Diagnosed] = []
     for diagnosis in scope.diagnoses():
-        case = diagnosis.case
+        context = diagnosis.case
         diagnosed += diagnosis.compact()
         trajectories.append(
             {
-                "file": case.file,
-                "model": case.trajectory.model,
-                "trajectory": case.trajectory.id,
-                "task_type": case.trajectory.task.type,
-                "question": case.trajectory.task.question,
-                "calls": len(case.calls),
-                "steps": len(case.trajectory.steps),
+                "file": context.file,
+                "model": context.trajectory.model,
+                "trajectory": context.trajectory.id,
+                "task_type": context.trajectory.task.type,
+                "question": context.trajectory.task.question,
+                "calls": len(context.calls),
+                "steps": len(context.trajectory.steps),
                 "findings": [] if scope.call else _plain(diagnosis.together),
             }
         )

@@ -11,14 +11,14 @@ from replay.records import Outcome
 from replay.records.files import CallRow
 from replay.redaction import Redactor
 from replay.reports import Selection
-from replay.reports.scope import Scope, scope_of
-from replay.reports.shared import answer_text, call_text, outcome_words
+from replay.reports.call_text import answer_text, call_text, outcome_label
+from replay.reports.report_scope import ReportScope, scope_of
 from replay.runfile import Run
 from replay.text import one_line, printable
 
 _FORBIDDEN: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold, not even escaped."""
-_LONGEST: Final = 4000
+_MAX_ANSWER: Final = 4000
 
 
 def render(run: Run, selection: Selection) -> str:
@@ -34,10 +34,10 @@ def render(run: Run, selection: Selection) -> str:
     return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(root, encoding="unicode") + "\n"
 
 
-def _suite(root: Element, scope: Scope, diagnosis: Diagnosis) -> dict[str, int]:
-    case, rows = diagnosis.case, scope.rows(diagnosis)
-    name = _text(one_line(f"{case.trajectory.model}: {case.trajectory.id}"))
-    suite = SubElement(root, "testsuite", name=name, file=_text(one_line(case.file)))
+def _suite(root: Element, scope: ReportScope, diagnosis: Diagnosis) -> dict[str, int]:
+    context, rows = diagnosis.case, scope.rows(diagnosis)
+    name = _text(one_line(f"{context.trajectory.model}: {context.trajectory.id}"))
+    suite = SubElement(root, "testsuite", name=name, file=_text(one_line(context.file)))
     for row in rows:
         _case(suite, diagnosis, row, name)
     counts = {
@@ -57,19 +57,19 @@ def _case(suite: Element, diagnosis: Diagnosis, row: CallRow, suite_name: str) -
     if row.outcome is Outcome.SUCCESS:
         return
     kind = "skipped" if row.outcome is Outcome.INCONCLUSIVE else "failure"
-    shown = SubElement(case, kind, message=_text(one_line(f"{outcome_words(row)}: {row.message}", 400)))
+    shown = SubElement(case, kind, message=_text(one_line(f"{outcome_label(row)}: {row.message}", 400)))
     if kind == "failure":
         shown.set("type", row.rule)
     shown.text = _text(_body(diagnosis, row))
 
 
 def _body(diagnosis: Diagnosis, row: CallRow) -> str:
-    case = diagnosis.case
-    parts = [f"{one.sentence} {one.suggestion or ''}".rstrip() for one in diagnosis.calls.get(row.call, ())]
-    parts += ["", f"rule: {row.rule} ({row.evidence}, {row.certainty})", "", "call:", call_text(case, row.call)]
-    then, now = answer_text(case.calls[row.call].answer), answer_text(case.answers.get(row.call))
-    parts += ["", "then:", then[:_LONGEST]] if then else []
-    parts += ["", "now:", now[:_LONGEST]] if now else []
+    context = diagnosis.case
+    parts = [f"{finding.sentence} {finding.suggestion or ''}".rstrip() for finding in diagnosis.calls.get(row.call, ())]
+    parts += ["", f"rule: {row.rule} ({row.evidence}, {row.certainty})", "", "call:", call_text(context, row.call)]
+    recorded, replayed = answer_text(context.calls[row.call].answer), answer_text(context.answers.get(row.call))
+    parts += ["", "recorded:", recorded[:_MAX_ANSWER]] if recorded else []
+    parts += ["", "replayed:", replayed[:_MAX_ANSWER]] if replayed else []
     return "\n".join(parts)
 
 

@@ -6,7 +6,7 @@ from replay.reports import Selection
 from replay.reports.markdown_call import call_report
 from replay.reports.markdown_run import run_report
 from replay.reports.markdown_trajectory import trajectory_report
-from replay.reports.scope import scope_of
+from replay.reports.report_scope import scope_of
 from replay.runfile import Run
 
 

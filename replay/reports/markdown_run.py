@@ -9,14 +9,14 @@ from replay.diagnosis.phrasing import counted
 from replay.records import Outcome, qualified_name
 from replay.records.summary import ModelSummary, RootCause
 from replay.reports.markdown_call import finding_lines
-from replay.reports.md import code, prose, table
-from replay.reports.scope import Scope
+from replay.reports.markdown_syntax import code, prose, table
+from replay.reports.report_scope import ReportScope
 from replay.runfile import summarize
 
-_MOST_CAUSES = 10
+_MAX_CAUSES = 10
 
 
-def run_report(scope: Scope) -> str:
+def run_report(scope: ReportScope) -> str:
     """The table of the models, what was found, what went wrong most, root causes, servers."""
     models = scope.models()
     sections = [
@@ -59,18 +59,18 @@ def _share(count: int, of: int) -> str:
     return f"{count} ({100 * count / of:.1f} %)" if of else str(count)
 
 
-def _findings(scope: Scope) -> Iterator[str]:
+def _findings(scope: ReportScope) -> Iterator[str]:
     findings = scope.findings(_diagnosed(scope))
     if findings:
         yield f"## What it shows\n\n{finding_lines(findings)}"
 
 
-def _diagnosed(scope: Scope) -> Iterable[Diagnosed]:
+def _diagnosed(scope: ReportScope) -> Iterable[Diagnosed]:
     for diagnosis in scope.diagnoses():
         yield from diagnosis.compact()
 
 
-def _failures(scope: Scope) -> Iterator[str]:
+def _failures(scope: ReportScope) -> Iterator[str]:
     if not scope.whole:
         return
     groups = summarize(scope.run).failures
@@ -89,8 +89,8 @@ def _failures(scope: Scope) -> Iterator[str]:
         yield f"## What went wrong most\n\n{table(header, lines, frozenset({0}))}"
 
 
-def _causes(scope: Scope) -> Iterator[str]:
-    causes: tuple[RootCause, ...] = summarize(scope.run, most=_MOST_CAUSES).root_causes if scope.whole else ()
+def _causes(scope: ReportScope) -> Iterator[str]:
+    causes: tuple[RootCause, ...] = summarize(scope.run, most=_MAX_CAUSES).root_causes if scope.whole else ()
     if causes:
         lines = [
             [
@@ -104,7 +104,7 @@ def _causes(scope: Scope) -> Iterator[str]:
         yield f"## Root causes\n\n{table(['call', 'tool', 'outcome', 'what followed'], lines)}"
 
 
-def _servers(scope: Scope) -> Iterator[str]:
+def _servers(scope: ReportScope) -> Iterator[str]:
     servers = scope.run.servers().values()
     if servers:
         lines = [

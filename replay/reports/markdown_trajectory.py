@@ -7,28 +7,28 @@ from collections.abc import Iterator
 from replay.diagnosis import Diagnosis, TrajectoryContext
 from replay.records import Outcome
 from replay.records.files import CallRow
+from replay.reports.call_text import call_text, outcome_label
 from replay.reports.markdown_call import finding_lines, shell, versions
-from replay.reports.md import block, code, details, prose, table
-from replay.reports.scope import Scope, short_id
-from replay.reports.shared import call_text, outcome_words
+from replay.reports.markdown_syntax import block, code, details, prose, table
+from replay.reports.report_scope import ReportScope, short_id
 
-_MOST_CALLS = 400
-_MOST_FAILURES = 20
+_MAX_CALLS = 400
+_MAX_FAILURES = 20
 
 
-def trajectory_report(scope: Scope) -> str:
+def trajectory_report(scope: ReportScope) -> str:
     """Title, what happened, the findings, every call in a table, the failures, versions, how to reproduce it."""
     diagnosis = next(scope.diagnoses())
-    case, rows = diagnosis.case, scope.rows(diagnosis)
+    context, rows = diagnosis.case, scope.rows(diagnosis)
     failed = [row for row in rows if row.outcome not in (Outcome.SUCCESS, Outcome.INCONCLUSIVE)]
     sections = [
-        f"# Trajectory {code(case.trajectory.id, 100)} of {code(case.trajectory.model, 60)}: {_headline(rows)}",
-        *_question(case),
+        f"# Trajectory {code(context.trajectory.id, 100)} of {code(context.trajectory.model, 60)}: {_headline(rows)}",
+        *_question(context),
         *([f"## What it shows\n\n{finding_lines(diagnosis.together)}"] if diagnosis.together else []),
         f"## The calls\n\n{_calls(rows)}",
         *([f"## The failures\n\n{_failures(diagnosis, failed)}"] if failed else []),
-        f"## Versions\n\n{versions(case, rows)}",
-        f"## How to reproduce it\n\n{_reproduce(scope, case, failed)}",
+        f"## Versions\n\n{versions(context, rows)}",
+        f"## How to reproduce it\n\n{_reproduce(scope, context, failed)}",
     ]
     return "\n\n".join(sections) + "\n"
 
@@ -38,12 +38,12 @@ def _headline(rows: list[CallRow]) -> str:
     return ", ".join(f"{count} {outcome.label}" for outcome, count in counts.items() if count)
 
 
-def _question(case: TrajectoryContext) -> Iterator[str]:
+def _question(context: TrajectoryContext) -> Iterator[str]:
     parts = []
-    if case.trajectory.task.question:
-        parts.append(details("The question", block(case.trajectory.task.question, "text")))
-    if case.trajectory.final_reply:
-        parts.append(details("The final reply", block(case.trajectory.final_reply, "text")))
+    if context.trajectory.task.question:
+        parts.append(details("The question", block(context.trajectory.task.question, "text")))
+    if context.trajectory.final_reply:
+        parts.append(details("The final reply", block(context.trajectory.final_reply, "text")))
     if parts:
         yield "\n\n".join(parts)
 
@@ -53,34 +53,34 @@ def _calls(rows: list[CallRow]) -> str:
         [
             code(row.call),
             code(row.tool or "?", 80),
-            prose(outcome_words(row)) if row.outcome is Outcome.SUCCESS else f"**{prose(outcome_words(row))}**",
+            prose(outcome_label(row)) if row.outcome is Outcome.SUCCESS else f"**{prose(outcome_label(row))}**",
             prose(row.drift or ""),
             "" if row.outcome is Outcome.SUCCESS else prose(row.message, 160),
         ]
-        for row in rows[:_MOST_CALLS]
+        for row in rows[:_MAX_CALLS]
     ]
-    more = f"\n\n*And {len(rows) - _MOST_CALLS} more.*" if len(rows) > _MOST_CALLS else ""
+    more = f"\n\n*And {len(rows) - _MAX_CALLS} more.*" if len(rows) > _MAX_CALLS else ""
     return table(["call", "tool", "outcome", "drift", "why"], lines) + more
 
 
 def _failures(diagnosis: Diagnosis, failed: list[CallRow]) -> str:
     parts = []
-    for row in failed[:_MOST_FAILURES]:
+    for row in failed[:_MAX_FAILURES]:
         findings = diagnosis.calls.get(row.call, ())
         call = details("The call", block(call_text(diagnosis.case, row.call), "text", 2000))
-        said = finding_lines(findings) if findings else f"- {prose(row.message, 400)}"
+        explanation = finding_lines(findings) if findings else f"- {prose(row.message, 400)}"
         parts.append(
-            f"### {code(row.call)} {code(row.tool or '?', 80)}: {prose(outcome_words(row))}\n\n{said}\n\n{call}"
+            f"### {code(row.call)} {code(row.tool or '?', 80)}: {prose(outcome_label(row))}\n\n{explanation}\n\n{call}"
         )
-    if len(failed) > _MOST_FAILURES:
-        parts.append(f"*And {len(failed) - _MOST_FAILURES} more.*")
+    if len(failed) > _MAX_FAILURES:
+        parts.append(f"*And {len(failed) - _MAX_FAILURES} more.*")
     return "\n\n".join(parts)
 
 
-def _reproduce(scope: Scope, case: TrajectoryContext, failed: list[CallRow]) -> str:
+def _reproduce(scope: ReportScope, context: TrajectoryContext, failed: list[CallRow]) -> str:
     run = shell(str(scope.run.path))
-    again = f"replay classify {shell(case.file)} --servers servers.yaml --run again.db"
+    again = f"replay classify {shell(context.file)} --servers servers.yaml --run again.db"
     if not failed:
         return block(again, "sh")
-    call = shell(short_id(case, failed[0].call, scope.run))
+    call = shell(short_id(context, failed[0].call, scope.run))
     return block(f"{again}\nreplay shrink {run} --call {call} --servers servers.yaml -o repro", "sh")

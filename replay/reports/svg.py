@@ -11,7 +11,7 @@ from replay.diagnosis.phrasing import counted
 from replay.records import Outcome
 from replay.records.summary import ModelSummary
 from replay.reports import Selection
-from replay.reports.scope import scope_of
+from replay.reports.report_scope import scope_of
 from replay.runfile import Run
 from replay.text import one_line
 

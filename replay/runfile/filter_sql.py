@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Iterable
 from typing import Final, TypeAlias
 
 from replay.runfile.conditions import placeholders
-from replay.runfile.filters import CALL_KEYS, Filter, Term, Vocabulary
+from replay.runfile.filters import CALL_KEYS, WORD, Filter, Term, Vocabulary
 
 Condition: TypeAlias = tuple[str, tuple[object, ...]]
 """SQL, and the values for its question marks."""
 
-_WORD: Final = re.compile(r"\w+")
+_TRAJECTORIES: Final = (
+    "SELECT id FROM trajectories WHERE lower(name) GLOB ? OR instr(lower(name), ?) "
+    "AND NOT EXISTS (SELECT 1 FROM trajectories WHERE lower(name) GLOB ?)"
+)
+"""Those whose id is written exactly so, or as the pattern says; else those that hold it anywhere."""
+_BEGINS_A_WORD: Final = (
+    "lower(' ' || ifnull(server, '') || ' ' || ifnull(tool, '') || ' ' || ifnull(arguments, '') || ' ' || message) "
+    "GLOB '*[^a-z0-9\u0080-\U0010ffff]' || ? || '*'"
+)
+"""What the full-text search finds, in a run file that was made without it."""
 _COLUMNS: Final = {"model": "file"}
 """The columns of `call_groups` that are not called like the filter's key."""
 
@@ -61,16 +69,15 @@ def _of_call(term: Term, *, full_text: bool) -> Condition:
         inner = f"SELECT id FROM trajectories WHERE ifnull(task_type, '') IN ({placeholders(term.values)})"  # noqa: S608
         return f"m.trajectory {negation}IN ({inner})", term.values
     if term.key == "trajectory":
-        inner = "SELECT id FROM trajectories WHERE lower(name) GLOB ?"
-        return f"m.trajectory {negation}IN ({inner})", (_glob(term.written),)
+        inner = " UNION ".join([_TRAJECTORIES] * len(term.values))
+        values = tuple(part for value in term.values for part in (_glob(value), value, _glob(value)))
+        return f"m.trajectory {negation}IN ({inner})", values
     if full_text:
-        query = " AND ".join(f'"{word}"*' for word in _WORD.findall(term.written))
+        query = " AND ".join(f'"{word}"*' for word in WORD.findall(term.written))
         return f"m.call {negation}IN (SELECT rowid FROM words WHERE words MATCH ?)", (query,)  # noqa: S608
-    inner = (
-        "SELECT id FROM calls WHERE instr(lower(ifnull(server, '') || ' ' || ifnull(tool, '') || ' ' || "
-        "ifnull(arguments, '') || ' ' || message), ?)"
-    )
-    return f"m.call {negation}IN ({inner})", (term.written.lower(),)
+    words = tuple(word.lower() for word in WORD.findall(term.written))
+    inner = f"SELECT id FROM calls WHERE {' AND '.join([_BEGINS_A_WORD] * len(words))}"  # noqa: S608
+    return f"m.call {negation}IN ({inner})", words
 
 
 def _all(conditions: Iterable[Condition]) -> Condition:
@@ -80,6 +87,5 @@ def _all(conditions: Iterable[Condition]) -> Condition:
     return " AND ".join(f"({part})" for part, _ in parts), tuple(value for _, values in parts for value in values)
 
 
-def _glob(written: str) -> str:
-    pattern = written.lower().replace("[", "[[]")
-    return pattern if "*" in pattern or "?" in pattern else f"*{pattern}*"
+def _glob(value: object) -> str:
+    return str(value).replace("[", "[[]")

@@ -48,7 +48,8 @@ _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
 CALL_KEYS: Final = frozenset({"", "task", "trajectory"})
 """Keys that tell apart calls of one group; no key is for words."""
 _TOKEN: Final = re.compile(r'(?P<not>-)?(?:(?P<key>[a-zA-Z_]+):)?(?P<value>(?:"[^"]*"?|[^\s"])*)')
-_WORD: Final = re.compile(r"\w+")
+WORD: Final = re.compile(r"(?:[^\W_]|[\u0300-\u036f])+")
+"""A word as the full-text search parts them: letters and digits, with the accents on them; `_` ends one."""
 
 
 @dataclass(frozen=True)
@@ -163,14 +164,14 @@ def _term(part: re.Match[str], vocabulary: Vocabulary) -> Term | None:
     written = part["value"]
     if not key:
         words = written.replace('"', " ").strip()
-        return Term("", words, negated) if _WORD.search(words) else None
+        return Term("", words, negated) if WORD.search(words) else None
     if key not in KEYS:
         raise UsageError(_unknown("filter key", key, KEYS) + '; to search for the text itself, put it in "quotes"')
     values = [value.strip('"') for value in re.findall(r'"[^"]*"?|[^,]+', written)]
     if not values:
         raise UsageError(f"{key}: needs a value{_such_as(vocabulary.values(key))}")
     if key == "trajectory":
-        return Term(key, written.strip('"'), negated)
+        return Term(key, written, negated, tuple(value.lower() for value in values))
     found = dict.fromkeys(stored for value in values for stored in _resolve(key, value, vocabulary))
     return Term(key, written, negated, tuple(found))
 
@@ -207,19 +208,16 @@ def _resolve_choice(key: str, value: str) -> list[object]:
     wanted = value.lower().replace("-", "_") if key == "outcome" else value.lower()
     if key == "outcome" and wanted == "failed":
         return [str(outcome) for outcome in FAILURES]
-    if key == "caused":
-        if wanted in {"yes", "no"}:
-            return [int(wanted == "yes")]
-    elif wanted == NONE and NONE in _CHOICES[key]:
+    if wanted == NONE and NONE in _CHOICES[key]:
         return [""]
-    found: list[object] = [name for name in _CHOICES[key] if fnmatchcase(name, wanted) and name not in {NONE, "failed"}]
+    found: list[object] = [name for name in _CHOICES[key] if _fits(name, wanted) and name not in {NONE, "failed"}]
     if not found:
         raise UsageError(_unknown(key, value, _CHOICES[key]))
-    return found
+    return [int(name == "yes") for name in found] if key == "caused" else found
 
 
 def _fits(name: str, wanted: str) -> bool:
-    return name == wanted or fnmatchcase(name, wanted)
+    return name == wanted or fnmatchcase(name, wanted.replace("[", "[[]"))
 
 
 def _unknown(what: str, value: str, known: Iterable[str]) -> str:

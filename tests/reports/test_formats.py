@@ -47,7 +47,7 @@ def run(run_path: Path) -> Run:
 def test_the_markdown_of_a_call_has_all_that_a_bug_report_needs(run: Run) -> None:
     text = call_markdown(run, "task-1:s3c1")
     assert text.startswith("# `files/read`: invalid arguments (`task-1:s3c1`)\n")
-    for part in ("## The call", "## Then and now", "## Why it is invalid arguments", "## Schema violations"):
+    for part in ("## The call", "## Recorded and replayed", "## Why it is invalid arguments", "## Schema violations"):
         assert part in text
     assert 'The required field "path" is missing' in text
     assert '**Add "path" (string); s4c1 has "/w/b.txt" there.**' in text

@@ -14,7 +14,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from replay.reports import FORMATS, render
-from replay.reports.md import block, code, prose, table
+from replay.reports.markdown_syntax import block, code, prose, table
 from replay.runfile import Run
 from tests.runs import call, failed, make_run, schema, server, write_trajectory
 

@@ -14,6 +14,7 @@ from replay.records.alignment import AlignedModel, AlignedTask, McpEvalScores, S
 from replay.reports import render
 from replay.runfile import Run
 from replay.runfile.json_blob import pack
+from tests.filter_vectors import VECTORS, vectors_run
 from tests.reports.test_hostile_text import HOSTILE
 from tests.runs import call, failed, make_run, schema, server, write_trajectory
 
@@ -144,6 +145,22 @@ def test_it_can_be_used_with_the_keyboard_alone(tmp_path: Path, open_page: Open)
     page.wait_for_function("document.activeElement.closest('#rows tr') !== null")
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.id") == "filter"
+
+
+def test_its_filter_matches_what_the_vectors_say(tmp_path: Path, open_page: Open) -> None:
+    with Run.read(vectors_run(tmp_path)) as run:
+        (tmp_path / "report.html").write_text(render(run, "html"), "utf-8")
+    page = open_page(tmp_path / "report.html")
+    matching = """text => {
+        try { return CALLS.filter(makeTest(parseFilter(text), CALLS)).map(call => `${call.trajectory.id}:${call.p}`); }
+        catch (error) { return error.message; }
+    }"""
+    for vector in VECTORS:
+        found = page.evaluate(matching, vector["filter"])
+        if "error" in vector:
+            assert vector["error"] in found, vector
+        else:
+            assert found == vector["calls"], vector
 
 
 def test_the_graph_of_a_trajectory_is_drawn_with_a_box_a_call(tmp_path: Path, open_page: Open) -> None:

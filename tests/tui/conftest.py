@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from textual.worker import WorkerCancelled
 
 from replay_tui.app import BrowseApp
-from replay_tui.session import Session
+from replay_tui.open_run import OpenRun
 from tests.tui.sample import hostile_run, sample_run
 
 Browsing = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
@@ -37,14 +37,14 @@ def browse() -> Browsing:
     @asynccontextmanager
     async def open_run(path: Path, size: tuple[int, int] = (120, 40), **more: Any) -> AsyncIterator[Pilot[None]]:
         against = more.pop("against", None)
-        session = Session(path, against=against)
-        app = BrowseApp(session, **more)
+        open_run = OpenRun(path, against=against)
+        app = BrowseApp(open_run, **more)
         try:
             async with app.run_test(size=size) as pilot:
                 await settle(pilot)
                 yield pilot
         finally:
-            session.close()
+            open_run.close()
 
     return open_run
 

@@ -15,9 +15,9 @@ import pytest
 from replay.errors import RunFileError
 from replay.records import Call, Outcome
 from replay.runfile import Run
-from replay_tui.screens.calls import CallsScreen
-from replay_tui.screens.trajectory import TrajectoryScreen
-from replay_tui.session import Session
+from replay_tui.open_run import OpenRun
+from replay_tui.screens.calls_screen import CallsScreen
+from replay_tui.screens.trajectory_screen import TrajectoryScreen
 from tests.tui.conftest import Browsing, press, screen_text, settle, wait_until
 from tests.tui.sample import judged, trajectory_of, written
 
@@ -124,20 +124,20 @@ async def test_without_colour_the_letters_remain(
 
 def test_no_run_says_what_to_type(tmp_path: Path) -> None:
     with pytest.raises(RunFileError, match=r"no run yet; make one with: replay classify"):
-        Session(tmp_path / "replay-run.db")
+        OpenRun(tmp_path / "replay-run.db")
 
 
 def test_a_run_of_a_newer_version(tmp_path: Path) -> None:
     with Run.open(tmp_path / "run.db") as run:
         run.connection.execute("UPDATE meta SET value = '99' WHERE key = 'version'")
     with pytest.raises(RunFileError, match="newer than this replay reads"):
-        Session(tmp_path / "run.db")
+        OpenRun(tmp_path / "run.db")
 
 
 def test_a_second_run_that_is_none(sample: Path, tmp_path: Path) -> None:
     (tmp_path / "other.db").write_text("no run")
     with pytest.raises(RunFileError, match="cannot be opened as a run file"):
-        Session(sample, against=tmp_path / "other.db")
+        OpenRun(sample, against=tmp_path / "other.db")
 
 
 def test_a_pipe_is_told_where_to_go(replay: Callable[..., subprocess.CompletedProcess[str]], sample: Path) -> None:

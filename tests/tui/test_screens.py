@@ -11,13 +11,13 @@ from textual.widgets import Input
 from replay.records import Call, Outcome, Reason
 from replay.runfile import Run
 from replay_tui.app import BrowseApp
-from replay_tui.screens.calls import CallsScreen
-from replay_tui.screens.compare import CompareScreen
-from replay_tui.screens.export import ExportScreen
-from replay_tui.screens.help import HelpScreen
-from replay_tui.screens.overview import OverviewScreen
-from replay_tui.screens.trajectory import TrajectoryScreen
-from replay_tui.screens.whole_text import WholeTextScreen
+from replay_tui.screens.calls_screen import CallsScreen
+from replay_tui.screens.compare_screen import CompareScreen
+from replay_tui.screens.export_screen import ExportScreen
+from replay_tui.screens.help_screen import HelpScreen
+from replay_tui.screens.overview_screen import OverviewScreen
+from replay_tui.screens.trajectory_screen import TrajectoryScreen
+from replay_tui.screens.whole_text_screen import WholeTextScreen
 from replay_tui.widgets.counts_table import CountsTable
 from replay_tui.widgets.dag_view import DagView
 from replay_tui.widgets.filter_line import FilterLine
@@ -307,7 +307,7 @@ async def test_two_runs_are_compared(browse: Browsing, tmp_path: Path) -> None:
         await press(pilot, "5")
         shown = screen_text(pilot)
         assert "(before.db)" in shown
-        assert "1 calls of another class" in shown
+        assert "1 calls of another outcome" in shown
         assert "≠" in shown
         screen = cast("CompareScreen", pilot.app.screen)
         assert screen.pair is not None

@@ -10,7 +10,7 @@ import pytest
 from textual.pilot import Pilot
 
 from replay_tui.app import BrowseApp
-from replay_tui.session import Session
+from replay_tui.open_run import OpenRun
 from tests.tui.conftest import press, settle
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
@@ -33,17 +33,17 @@ async def walk(keys: tuple[str, ...], pilot: Pilot[None]) -> None:
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 @pytest.mark.parametrize("screen", SCREENS)
 def test_screen(screen: str, size: tuple[int, int], sample: Path, snap_compare: Callable[..., bool]) -> None:
-    session = Session(sample)
+    open_run = OpenRun(sample)
     try:
-        assert snap_compare(BrowseApp(session), terminal_size=size, run_before=partial(walk, SCREENS[screen]))
+        assert snap_compare(BrowseApp(open_run), terminal_size=size, run_before=partial(walk, SCREENS[screen]))
     finally:
-        session.close()
+        open_run.close()
 
 
 def test_light(sample: Path, snap_compare: Callable[..., bool]) -> None:
-    session = Session(sample)
+    open_run = OpenRun(sample)
     try:
-        app = BrowseApp(session, theme="replay-light")
+        app = BrowseApp(open_run, theme="replay-light")
         assert snap_compare(app, terminal_size=(120, 40), run_before=partial(walk, ("2", "n", "enter")))
     finally:
-        session.close()
+        open_run.close()

@@ -29,16 +29,16 @@ def browse_run(
         UsageError: the filter has an unknown key or value.
     """
     from replay_tui.app import BrowseApp
-    from replay_tui.session import Session
+    from replay_tui.open_run import OpenRun
     from replay_tui.terminal_watch import end_with_terminal
     from replay_tui.theme import DARK, LIGHT
 
     end_with_terminal()
-    session = Session(path, label, against)
+    open_run = OpenRun(path, label, against)
     try:
         if filter_text:
-            session.parse(filter_text)
+            open_run.parse(filter_text)
         theme = LIGHT.name if light else DARK.name
-        BrowseApp(session, clipboard_file=clipboard_file, theme=theme, start=filter_text).run()
+        BrowseApp(open_run, clipboard_file=clipboard_file, theme=theme, start=filter_text).run()
     finally:
-        session.close()
+        open_run.close()

@@ -18,34 +18,37 @@ from replay.runfile.filter_sql import read_vocabulary
 from replay.runfile.filters import Filter
 from replay.runfile.trajectory_queries import StoredTrajectory
 from replay.text import printable
-from replay_tui import clipboard
-from replay_tui.messages import ShowCalls, ShowTrajectory
+from replay_tui import clipboard, editor
+from replay_tui.export_request import ExportRequest, write_whole
+from replay_tui.messages import ShowCalls, ShowPreviousScreen, ShowScreen, ShowTrajectory
+from replay_tui.open_run import OpenRun
 from replay_tui.palette import ActionProvider, NameProvider
-from replay_tui.screens.base import RunScreen
-from replay_tui.screens.calls import CallsScreen
-from replay_tui.screens.compare import CompareScreen
-from replay_tui.screens.help import HelpScreen
-from replay_tui.screens.overview import OverviewScreen
-from replay_tui.session import Session
+from replay_tui.screens.calls_screen import CallsScreen
+from replay_tui.screens.compare_screen import CompareScreen
+from replay_tui.screens.help_screen import HelpScreen
+from replay_tui.screens.overview_screen import OverviewScreen
+from replay_tui.screens.run_screen import RunScreen
 from replay_tui.theme import DARK, LIGHT
 
 if TYPE_CHECKING:
-    from replay_tui.screens.export import Export
-    from replay_tui.screens.trajectory import TrajectoryScreen
+    from replay_tui.browser import Browser
+    from replay_tui.screens.trajectory_screen import TrajectoryScreen
 
-_POLL = 1.0
-_IDLE = 0.15
+_POLL_SECONDS = 1.0
+_IDLE_SECONDS = 0.15
 """Seconds between one screen that is made ready and the next."""
 
 
 def _trajectory() -> Screen[None]:
-    from replay_tui.screens.trajectory import TrajectoryScreen  # brings the diagnosis, which the first screen can spare
+    from replay_tui.screens.trajectory_screen import (
+        TrajectoryScreen,
+    )  # brings the diagnosis, which the first screen can spare
 
     return TrajectoryScreen()
 
 
 def _alignment() -> Screen[None]:
-    from replay_tui.screens.alignment import AlignmentScreen  # brings numpy and scipy
+    from replay_tui.screens.alignment_screen import AlignmentScreen  # brings numpy and scipy
 
     return AlignmentScreen()
 
@@ -54,7 +57,7 @@ class BrowseApp(App[None]):
     """`replay browse`.
 
     Args:
-        session: the open run; the caller closes it.
+        open_run: the run file; the caller closes it.
         clipboard_file: copied text is also written there.
         theme: `replay-dark`, `replay-light` or any theme of Textual's.
         start: a filter; begin with the calls that match it.
@@ -88,17 +91,15 @@ class BrowseApp(App[None]):
     CSS_PATH = "screens.tcss"
 
     def __init__(
-        self, session: Session, *, clipboard_file: Path | None = None, theme: str = DARK.name, start: str | None = None
+        self, open_run: OpenRun, *, clipboard_file: Path | None = None, theme: str = DARK.name, start: str | None = None
     ) -> None:
         super().__init__()
         self._start = start
-        self.session = session
+        self.open_run = open_run
         self.clipboard_file = clipboard_file
         self.filter = Filter()
-        """What the list of calls shows; the next failure is looked for in it."""
         self.notice = ""
         self.changes = 0
-        """How often the run was seen to have changed."""
         self._history: list[str] = []
         self._leaving = False
         self.register_theme(DARK)
@@ -108,52 +109,52 @@ class BrowseApp(App[None]):
     @property
     def run_note(self) -> str:
         """The run's name."""
-        return self.session.label
+        return self.open_run.label
 
     async def on_mount(self) -> None:
         """Begin with the overview, and look at the file from time to time."""
         await self.switch_mode("overview")
-        self._warm_names()
+        self._read_vocabulary()
         if self._start:
             self.post_message(ShowCalls(self._start))
-        self.set_interval(_POLL, self.look)
-        self.set_timer(_IDLE, self._ready_a_screen)
+        self.set_interval(_POLL_SECONDS, self.check_run)
+        self.set_timer(_IDLE_SECONDS, self._prepare_screen)
 
-    async def _ready_a_screen(self) -> None:
+    async def _prepare_screen(self) -> None:
         """Make the other screens while nobody waits, so that they open at once."""
         if self._leaving:
             return
         name = next((name for name in self.MODES if not self._screen_stacks.get(name)), None)
         if name is not None:
             await self._init_mode(name)
-            self.set_timer(_IDLE, self._ready_a_screen)
+            self.set_timer(_IDLE_SECONDS, self._prepare_screen)
 
     async def _close_all(self) -> None:
         self._leaving = True  # a screen that is made now would be made while they are all closed
         await super()._close_all()
 
     @work(thread=True, exclusive=True, group="names")
-    def _warm_names(self) -> None:
+    def _read_vocabulary(self) -> None:
         """Read the names for completion before they are needed: in a big run it takes a moment."""
-        with self.session.aside() as run:
+        with self.open_run.thread_connection() as run:
             if run is None:
                 return
             names = read_vocabulary(run.connection)
-        self.call_from_thread(self.session.learn, names)
+        self.call_from_thread(self.open_run.set_vocabulary, names)
 
-    def look(self) -> None:
+    def check_run(self) -> None:
         """See whether the run grew, was replaced or vanished."""
-        changed = self.session.change()
-        if changed == "none":
+        change = self.open_run.check_file()
+        if change == "none":
             return
         self.notice = ""
-        if changed == "gone":
-            name = self.session.path.name
+        if change == "gone":
+            name = self.open_run.path.name
             self.notice = f"{name} is gone; what was read is still shown. q leaves"
         for screen in self._run_screens():
-            screen.tell_state()
-        if changed != "gone":
-            self._warm_names()
+            screen.show_run_state()
+        if change != "gone":
+            self._read_vocabulary()
             self.changes += 1
             self._current().reload_if_changed()
 
@@ -173,12 +174,18 @@ class BrowseApp(App[None]):
 
     async def action_back(self) -> None:
         """Go back to the screen before."""
-        self.go_back()
+        await self.show_previous_screen()
 
-    def go_back(self) -> None:
+    @on(ShowScreen)
+    async def show_screen(self, message: ShowScreen) -> None:
+        """Go to a screen."""
+        await self.action_go(message.name)
+
+    @on(ShowPreviousScreen)
+    async def show_previous_screen(self) -> None:
         """Go back to the screen before."""
         if self._history:
-            self.switch_mode(self._history.pop())
+            await self.switch_mode(self._history.pop())
 
     @on(ShowCalls)
     async def show_calls(self, message: ShowCalls) -> None:
@@ -209,7 +216,7 @@ class BrowseApp(App[None]):
         """The selected call; says so where there is none."""
         screen = self.screen
         selected = screen.selected_call() if isinstance(screen, RunScreen) else None
-        stored = trajectory_queries.stored_trajectory(self.session.connection, selected[0]) if selected else None
+        stored = trajectory_queries.stored_trajectory(self.open_run.connection, selected[0]) if selected else None
         if selected is None or stored is None:
             self.notify("select a call first: in the list of calls, or in a trajectory", timeout=3)
             return None
@@ -225,9 +232,9 @@ class BrowseApp(App[None]):
         from replay_tui import diagnoses
 
         try:
-            with self.session.aside() as run:
+            with self.open_run.thread_connection() as run:
                 if run is None:
-                    raise RunFileError(self.session.path.name, "the run is gone")
+                    raise RunFileError(self.open_run.path.name, "the run is gone")
                 text = diagnoses.markdown(run, stored, position)
         except ReplayError as error:
             self.call_from_thread(self.notify, printable(str(error)), severity="error", markup=False)
@@ -238,7 +245,7 @@ class BrowseApp(App[None]):
         self.copy_to_clipboard(clipboard.encodable(text))
         path = self.clipboard_file or clipboard.default_clipboard_file()
         try:
-            clipboard.keep(text, path)
+            write_whole(text, path)
             where = f"\nalso in {path}"
         except OSError as error:
             where = f"\n{path} cannot be written: {error.strerror}"
@@ -247,41 +254,45 @@ class BrowseApp(App[None]):
     def action_export(self) -> None:
         """Ask which report, and where to."""
         from replay_tui import diagnoses
-        from replay_tui.screens.export import ExportScreen
+        from replay_tui.screens.export_screen import ExportScreen
 
         screen = self.screen
         selected = screen.selected_call() if isinstance(screen, RunScreen) else None
-        stored = trajectory_queries.stored_trajectory(self.session.connection, selected[0]) if selected else None
+        stored = trajectory_queries.stored_trajectory(self.open_run.connection, selected[0]) if selected else None
         call = diagnoses.reference(stored, selected[1]) if selected and stored else None
 
-        def wanted(export: Export | None) -> None:
-            if export is not None:
-                self._export(export, None if export.whole else call)
+        def on_closed(request: ExportRequest | None) -> None:
+            if request is not None:
+                self._export(request, None if request.whole_run else call)
 
-        self.push_screen(ExportScreen(call), wanted)
+        self.push_screen(ExportScreen(call), on_closed)
 
     @work(thread=True, group="export")
-    def _export(self, export: Export, call: str | None) -> None:
+    def _export(self, request: ExportRequest, call: str | None) -> None:
         from replay_tui import diagnoses
 
         try:
-            with self.session.aside() as run:
+            with self.open_run.thread_connection() as run:
                 if run is None:
-                    raise RunFileError(self.session.path.name, "the run is gone")
-                clipboard.keep(diagnoses.export(run, export.format, call), export.path)
+                    raise RunFileError(self.open_run.path.name, "the run is gone")
+                write_whole(diagnoses.render_report(run, request.format, call), request.path)
         except (ReplayError, OSError, ImportError) as error:
             self.call_from_thread(self.notify, printable(f"not exported: {error}"), severity="error", markup=False)
             return
-        self.call_from_thread(self.notify, printable(f"wrote {export.path}"), title="Exported", markup=False)
+        self.call_from_thread(self.notify, printable(f"wrote {request.path}"), title="Exported", markup=False)
 
     def action_open_source(self) -> None:
         """Open the results file in the editor, or say where to look."""
         if (selected := self._selected()) is None:
             return
-        path, line, position = clipboard.source_place(selected[0])
+        path, line, position = editor.source_location(selected[0])
         problem: str | None = "this terminal cannot be left for an editor"
         with suppress(SuspendNotSupported), self.suspend():
-            problem = clipboard.open_in_editor(path, line)
+            problem = editor.open_in_editor(path, line)
         place = f"{path}:{line}" if line else f"{path} {position}"
-        said = printable(f"{place} {position}" if line else place)
-        self.notify(f"{said}\n{problem}" if problem else said, title="Source", timeout=8, markup=False)
+        location = printable(f"{place} {position}" if line else place)
+        self.notify(f"{location}\n{problem}" if problem else location, title="Source", timeout=8, markup=False)
+
+
+if TYPE_CHECKING:
+    _browser: type[Browser] = BrowseApp  # the screens rely on it

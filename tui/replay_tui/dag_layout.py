@@ -27,7 +27,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Run:
+class EdgeSegment:
     """A straight piece of an edge, from `start` up to and including `end`."""
 
     start: int
@@ -43,9 +43,9 @@ class Layout:
     box_width: int
     boxes: dict[str, Box] = field(default_factory=dict)
     edges: tuple[tuple[str, str], ...] = ()
-    across: dict[int, list[Run]] = field(default_factory=lambda: defaultdict(list))
+    across: dict[int, list[EdgeSegment]] = field(default_factory=lambda: defaultdict(list))
     """By line."""
-    down: dict[int, list[Run]] = field(default_factory=lambda: defaultdict(list))
+    down: dict[int, list[EdgeSegment]] = field(default_factory=lambda: defaultdict(list))
     """By cell of the line."""
     arrows: dict[int, list[tuple[int, int]]] = field(default_factory=lambda: defaultdict(list))
     """By line: cell and edge."""
@@ -80,18 +80,18 @@ class Layout:
     def masks(self, y: int, start: int, width: int, chosen: frozenset[int]) -> tuple[list[int], list[int]]:
         """For each cell of a line the directions in which edges leave it: of all edges, and of the chosen ones."""
         every, marked = [0] * width, [0] * width
-        for run in self.across.get(y, ()):
-            for x in range(max(run.start, start), min(run.end, start + width - 1) + 1):
-                mask = (RIGHT if x < run.end else 0) | (LEFT if x > run.start else 0)
+        for segment in self.across.get(y, ()):
+            for x in range(max(segment.start, start), min(segment.end, start + width - 1) + 1):
+                mask = (RIGHT if x < segment.end else 0) | (LEFT if x > segment.start else 0)
                 every[x - start] |= mask
-                if run.edge in chosen:
+                if segment.edge in chosen:
                     marked[x - start] |= mask
         for x in range(start, start + width):
-            for run in self.down.get(x, ()):
-                if run.start <= y <= run.end:
-                    mask = (DOWN if y < run.end else 0) | (UP if y > run.start else 0)
+            for segment in self.down.get(x, ()):
+                if segment.start <= y <= segment.end:
+                    mask = (DOWN if y < segment.end else 0) | (UP if y > segment.start else 0)
                     every[x - start] |= mask
-                    if run.edge in chosen:
+                    if segment.edge in chosen:
                         marked[x - start] |= mask
         return every, marked
 
@@ -122,19 +122,19 @@ def _run_edge(layout: Layout, producer: Box, consumer: Box, number: int) -> None
     leaving = start_x + 1
     layout.arrows[end_y].append((end_x, number))
     if consumer.column == producer.column + 1:
-        layout.across[start_y].append(Run(start_x, leaving, number))
+        layout.across[start_y].append(EdgeSegment(start_x, leaving, number))
         _down(layout, leaving, start_y, end_y, number)
-        layout.across[end_y].append(Run(leaving, end_x, number))
+        layout.across[end_y].append(EdgeSegment(leaving, end_x, number))
         return
     channel = min(producer.row, consumer.row) * PITCH + BOX_HEIGHT
     arriving = end_x - 1
-    layout.across[start_y].append(Run(start_x, leaving, number))
+    layout.across[start_y].append(EdgeSegment(start_x, leaving, number))
     _down(layout, leaving, start_y, channel, number)
-    layout.across[channel].append(Run(leaving, arriving, number))
+    layout.across[channel].append(EdgeSegment(leaving, arriving, number))
     _down(layout, arriving, channel, end_y, number)
-    layout.across[end_y].append(Run(arriving, end_x, number))
+    layout.across[end_y].append(EdgeSegment(arriving, end_x, number))
 
 
-def _down(layout: Layout, x: int, one: int, other: int, number: int) -> None:
-    if one != other:
-        layout.down[x].append(Run(min(one, other), max(one, other), number))
+def _down(layout: Layout, x: int, start_y: int, end_y: int, number: int) -> None:
+    if start_y != end_y:
+        layout.down[x].append(EdgeSegment(min(start_y, end_y), max(start_y, end_y), number))

@@ -9,17 +9,17 @@ from replay.runfile import Run
 from replay.runfile.lookup import TrajectoryPlace
 from replay.runfile.trajectory_queries import StoredTrajectory
 
-__all__ = ["FORMATS", "export", "findings", "load_case", "markdown", "reference"]
+__all__ = ["FORMATS", "findings", "load_context", "markdown", "reference", "render_report"]
 
 
-def load_case(run: Run, stored: StoredTrajectory) -> TrajectoryContext:
+def load_context(run: Run, stored: StoredTrajectory) -> TrajectoryContext:
     """All that findings are drawn from, for one trajectory."""
     return TrajectoryContext.load(run, TrajectoryPlace(stored.row, stored.path, stored.model, stored.record.id))
 
 
-def findings(case: TrajectoryContext, position: str) -> tuple[Finding, ...]:
+def findings(context: TrajectoryContext, position: str) -> tuple[Finding, ...]:
     """What is wrong with a call, and what would have been right."""
-    return findings_of_call(case, position)
+    return findings_of_call(context, position)
 
 
 def reference(stored: StoredTrajectory, position: str) -> str:
@@ -32,6 +32,6 @@ def markdown(run: Run, stored: StoredTrajectory, position: str) -> str:
     return call_markdown(run, reference(stored, position))
 
 
-def export(run: Run, format_: str, call: str | None = None) -> str:
+def render_report(run: Run, format_: str, call: str | None = None) -> str:
     """A report: of one call, or of the whole run."""
     return render(run, format_, call=call)

@@ -1,10 +1,22 @@
-"""What the parts of the browser say to each other."""
+"""What screens and widgets ask the app for."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from textual.message import Message
+
+
+@dataclass
+class ShowScreen(Message):
+    """Another screen is wanted."""
+
+    name: str
+
+
+@dataclass
+class ShowPreviousScreen(Message):
+    """The screen before is wanted."""
 
 
 @dataclass

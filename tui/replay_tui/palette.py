@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, cast
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
@@ -13,19 +12,17 @@ from replay.records import qualified_name
 from replay.runfile import trajectory_queries
 from replay.runfile.filters import quoted
 from replay.text import one_line
+from replay_tui.browser import Browser, browser_of
 from replay_tui.messages import ShowCalls, ShowTrajectory
 
-if TYPE_CHECKING:
-    from replay_tui.app import BrowseApp
-
-_MOST = 12
+_MAX_FOUND = 12
 
 
 class _RunProvider(Provider):
     @property
-    def browser(self) -> BrowseApp:
+    def browser(self) -> Browser:
         """The app."""
-        return cast("BrowseApp", self.app)
+        return browser_of(self.app)
 
 
 class ActionProvider(_RunProvider):
@@ -65,16 +62,16 @@ class NameProvider(_RunProvider):
         wanted = query.strip().lower()
         if not wanted:
             return
-        vocabulary = self.browser.session.vocabulary
+        vocabulary = self.browser.open_run.vocabulary
         models = [(model, "model", f"model:{quoted(path)}") for _, model, path in vocabulary.models]
         tools = [(qualified_name(*tool), "tool", f"tool:{quoted(qualified_name(*tool))}") for tool in vocabulary.tools]
         servers = [(server, "server", f"server:{quoted(server)}") for server in vocabulary.servers]
         found = [entry for entry in (*models, *servers, *tools) if wanted in entry[0].lower()]
-        for name, what, text in found[:_MOST]:
+        for name, what, text in found[:_MAX_FOUND]:
             yield self._hit(
                 f"{what} {name}", _rank(name, wanted), partial(self.app.post_message, ShowCalls(text)), "its calls"
             )
-        for task in trajectory_queries.find_tasks(self.browser.session.connection, query.strip(), _MOST):
+        for task in trajectory_queries.find_tasks(self.browser.open_run.connection, query.strip(), _MAX_FOUND):
             go = partial(self.app.post_message, ShowTrajectory(task.row))
             label = f"task {task.name} · {task.model} · {task.task_type}"
             yield self._hit(label, _rank(task.name, wanted), go, "its trajectory")

@@ -21,9 +21,9 @@ class Column:
     """A column of a table."""
 
     title: str
-    least: int
+    min_width: int
     share: int = 0
-    """Of the width that is left over; 0 keeps it as narrow as `least`."""
+    """Of the width that is left over; 0 keeps it as narrow as `min_width`."""
     right: bool = False
     key: str = ""
 
@@ -45,9 +45,9 @@ def plain(text: str) -> Content:
 
 def column_widths(columns: Sequence[Column], width: int) -> list[int]:
     """How wide each column is, with one space between them."""
-    left = max(0, width - sum(column.least for column in columns) - max(0, len(columns) - 1))
+    left = max(0, width - sum(column.min_width for column in columns) - max(0, len(columns) - 1))
     shares = sum(column.share for column in columns) or 1
-    return [column.least + left * column.share // shares for column in columns]
+    return [column.min_width + left * column.share // shares for column in columns]
 
 
 def row_segments(cells: Iterable[Cell], columns: Sequence[Column], widths: Sequence[int]) -> list[Segment]:
@@ -78,7 +78,9 @@ def bar(outcomes: dict[Outcome, int], width: int, styles: Palette, total: int = 
         total: what the whole width stands for, where bars are to be compared; else the bar is full.
     """
     apart = not total  # a full bar shows shares, in which an inconclusive call does not count
-    counted = [(one, outcomes.get(one, 0)) for one in SHOWN if not (apart and one is Outcome.INCONCLUSIVE)]
+    counted = [
+        (outcome, outcomes.get(outcome, 0)) for outcome in SHOWN if not (apart and outcome is Outcome.INCONCLUSIVE)
+    ]
     there = [(outcome, number) for outcome, number in counted if number]
     whole = sum(number for _, number in there)
     if not whole or width <= 0:

@@ -9,7 +9,7 @@ import termios
 import threading
 import time
 
-_PAUSE = 1.0
+_PAUSE_SECONDS = 1.0
 
 
 def end_with_terminal() -> None:
@@ -18,12 +18,12 @@ def end_with_terminal() -> None:
     The kernel says so to the foreground of a session only; and a program that writes to a terminal that is gone waits
     for ever. So this neither relies on the signal nor on the screens.
     """
-    threading.Thread(target=_watch, name="hangup", daemon=True).start()
+    threading.Thread(target=_watch, name="terminal-watch", daemon=True).start()
 
 
 def _watch() -> None:
     while not _is_gone():
-        time.sleep(_PAUSE)
+        time.sleep(_PAUSE_SECONDS)
     os.kill(os.getpid(), signal.SIGHUP)
 
 

@@ -20,7 +20,6 @@ LETTERS: Final[dict[Outcome, str]] = {
     Outcome.INCONCLUSIVE: "?",
 }
 """In the order in which they are shown: from well to badly, inconclusive apart."""
-WORDS: Final = {outcome: outcome.label for outcome in LETTERS}
 SHOWN: Final = tuple(LETTERS)
 UNJUDGED: Final = "·"
 """The letter of a call that has no verdict yet."""

@@ -1,56 +1,82 @@
 "use strict";
 // The filter language of the terminal browser: key:value, -key:value, a,b, "with spaces", * and ?, and plain words.
+// tests/filter_vectors.json says what both must match.
 const FAILED = ["illegal_format", "unknown_tool", "invalid_arguments", "not_found"];
 const KEYS = {
   outcome: (call) => [call.o],
-  reason: (call) => [call.r || "none"],
-  server: (call) => [call.s || "none"],
-  tool: (call) => [call.n || "", (call.n || "").split("/").slice(1).join("/")],
+  reason: (call) => [call.r || ""],
+  server: (call) => [call.s || ""],
+  tool: (call) => [call.n || "", toolOf(call)],
   model: (call) => [call.trajectory.model, call.trajectory.file],
-  task: (call) => [call.trajectory.type || "none"],
+  task: (call) => [call.trajectory.type || ""],
   trajectory: (call) => [call.trajectory.id],
   rule: (call) => [call.rule],
   evidence: (call) => [call.ev],
   certainty: (call) => [call.cert],
-  drift: (call) => [call.drift || "none"],
+  drift: (call) => [call.drift || ""],
   caused: (call) => [call.cause ? "yes" : "no"],
 };
-const CLOSED = { outcome: true, reason: true, evidence: true, certainty: true, drift: true, caused: true };
+const STANDINS = ["none", "failed"];
+const HAS_NONE = ["reason", "server", "task", "drift"];
+
+function toolOf(call) {
+  return call.s ? (call.n || "").slice(call.s.length + 1) : call.n || "";
+}
+
+// Words as SQLite's full-text search parts them: `_` ends one, and an accent on a Latin letter makes no other letter.
+function wordsOf(text) {
+  const folded = text.toLowerCase().normalize("NFD").replace(/([a-z])[\u0300-\u036f]+/g, "$1").normalize("NFC");
+  return folded.match(/[\p{L}\p{N}\u0300-\u036f]+/gu) || [];
+}
+
+// " a b c": a word begins behind a space.
+function searchable(call) {
+  return ` ${wordsOf([call.n, call.args, call.msg].join(" ")).join(" ")}`;
+}
 
 function parseFilter(text) {
   const terms = [];
-  for (const [part, minus, key, value] of text.matchAll(/(-)?(?:([a-zA-Z_]+):)?((?:"[^"]*"?|[^\s"])+)/g)) {
+  for (const [, minus, key, value] of text.matchAll(/(-)?(?:([a-zA-Z_]+):)?((?:"[^"]*"?|[^\s"])*)/g)) {
     const name = (key || "").toLowerCase();
-    if (key && !(name in KEYS)) throw new Error(`no filter key "${key}"; there are ${Object.keys(KEYS).join(", ")}`);
-    const values = (value.match(/"[^"]*"?|[^,]+/g) || []).map((one) => one.replaceAll('"', "").toLowerCase());
-    if (!key) terms.push({ not: Boolean(minus), words: value.replaceAll('"', " ").toLowerCase().split(/\W+/).filter(Boolean) });
-    else if (values.length) terms.push({ not: Boolean(minus), key: name, values: values.flatMap((one) => expand(name, one)) });
+    if (key && !Object.hasOwn(KEYS, name)) throw new Error(`no filter key "${key}"; there are ${Object.keys(KEYS).join(", ")}`);
+    const values = (value.match(/"[^"]*"?|[^,]+/g) || []).map((one) => one.replace(/^"+|"+$/g, "").toLowerCase());
+    const words = key ? [] : wordsOf(value);
+    if (key && !values.length) throw new Error(`${name}: needs a value`);
+    if (key) terms.push({ not: Boolean(minus), key: name, values });
+    else if (words.length) terms.push({ not: Boolean(minus), words });
   }
   return terms;
 }
 
-function expand(key, value) {
-  if (key !== "outcome") return [value];
-  return value === "failed" ? FAILED : [value.replaceAll("-", "_")];
-}
-
 function globbed(pattern) {
   const escaped = pattern.replace(/[.+^${}()|[\]\\]/g, "\\$&").replaceAll("*", ".*").replaceAll("?", ".");
-  return new RegExp(`^${escaped}$`, "s");
+  const whole = new RegExp(`^${escaped}$`, "su");
+  return (names) => names.some((name) => whole.test(name.toLowerCase()));
+}
+
+// The names of one call that a value stands for: exactly so or as a pattern; where no name is, those that hold it.
+function valueTest(key, value, calls) {
+  if (value === "none" && HAS_NONE.includes(key)) return ([name]) => name === "";
+  if (key === "outcome" && value === "failed") return ([name]) => FAILED.includes(name);
+  const wanted = key === "outcome" ? value.replaceAll("-", "_") : value;
+  const written = globbed(wanted);
+  const exact = HAS_NONE.includes(key) ? (names) => names[0] !== "" && written(names) : written;
+  const choices = DATA.choices[key];
+  if (choices) {
+    if (!choices.some((name) => !STANDINS.includes(name) && written([name]))) throw new Error(`no ${key} "${value}"; there are ${choices.join(", ")}`);
+    return exact;
+  }
+  if (calls.some((call) => exact(KEYS[key](call)))) return exact;
+  const held = (names) => names.some((name) => name !== "" && name.toLowerCase().includes(wanted));
+  if (key !== "trajectory" && !calls.some((call) => held(KEYS[key](call)))) throw new Error(`no ${key} "${value}"`);
+  return held;
 }
 
 function makeTest(terms, calls) {
   const tests = terms.map((term) => {
-    if (term.words) return (call) => term.words.every((word) => call.words.includes(word)) !== term.not;
-    const read = KEYS[term.key];
-    const chosen = term.values.map((value) => {
-      const whole = globbed(value);
-      const exact = (names) => names.some((name) => whole.test(name.toLowerCase()));
-      if (calls.some((call) => exact(read(call)))) return exact;
-      if (CLOSED[term.key]) return () => false;
-      return (names) => names.some((name) => name.toLowerCase().includes(value));
-    });
-    return (call) => chosen.some((test) => test(read(call))) !== term.not;
+    if (term.words) return (call) => term.words.every((word) => call.words.includes(` ${word}`)) !== term.not;
+    const chosen = term.values.map((value) => valueTest(term.key, value, calls));
+    return (call) => chosen.some((test) => test(KEYS[term.key](call))) !== term.not;
   });
   return (call) => tests.every((test) => test(call));
 }

@@ -9,10 +9,10 @@ for (const [index, call] of CALLS.entries()) {
   call.trajectory = DATA.trajectories[call.t];
   byPlace.set(`${call.t} ${call.p}`, call);
 }
-// Lower-case words are made once a call, when it is first searched.
+// Its words are made once a call, when it is first searched.
 for (const call of CALLS) {
   Object.defineProperty(call, "words", { configurable: true, get() {
-    const words = [call.n, call.msg, call.call, call.p, call.trajectory.id, ...(call.f || []).map((one) => one.says)].join(" ").toLowerCase();
+    const words = searchable(call);
     Object.defineProperty(call, "words", { value: words });
     return words;
   } });
@@ -111,10 +111,10 @@ function factsOf(pairs) {
 
 function answersOf(call) {
   if (!call.a && !call.b) return "";
-  if (call.b === "=") return make("div", "", make("h3", "", "Then and now: the same answer"), make("pre", "", call.a));
+  if (call.b === "=") return make("div", "", make("h3", "", "Recorded and replayed: the same answer"), make("pre", "", call.a));
   const words = (outcome) => (outcome ? ` (${DATA.outcomes[outcome]})` : "");
-  return make("div", "pair", make("div", "", make("h3", "", `Then${words(call.then)}`), make("pre", "", call.a || "(not recorded)")),
-    make("div", "", make("h3", "", `Now${words(call.now)}`), make("pre", "", call.b || "(not re-issued)")));
+  return make("div", "pair", make("div", "", make("h3", "", `Recorded${words(call.recorded)}`), make("pre", "", call.a || "(not recorded)")),
+    make("div", "", make("h3", "", `Replayed${words(call.replayed)}`), make("pre", "", call.b || "(not re-issued)")));
 }
 
 function openCall(call) {

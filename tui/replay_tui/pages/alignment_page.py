@@ -17,7 +17,8 @@ from replay_tui.pages.writer import Row, Writer
 from replay_tui.rendering import fitted
 from replay_tui.theme import LETTERS, Palette
 
-_WHY = {
+_MAX_INVERSIONS = 50
+_REASONS = {
     "no-such-tool": "its tool is not on the other side",
     "below-threshold": "the best candidate is not similar enough",
     "taken": "every candidate that is similar enough went to another call",
@@ -52,20 +53,20 @@ def pairs_page(facts: TaskFacts, width: int, styles: Palette) -> list[Row]:
     half = max(10, (writer.width - 17) // 2)
     titles = fitted("reference", half), fitted("similarity", 15), "prediction"
     writer.rows.append([Segment(f"{titles[0]} {titles[1]} {titles[2]}", styles.dim)])
-    matches = {mine: (theirs, similarity) for mine, theirs, similarity in facts.task.matches}
+    matches = {reference: (predicted, similarity) for reference, predicted, similarity in facts.task.matches}
     missed = {call.index: call for call in facts.task.missed}
     for call in facts.reference:
         left = f"R{call.index} {call.position} {call.name}"
         if call.index in matches:
-            theirs, similarity = matches[call.index]
-            _pair(writer, facts, call, theirs, similarity, half)
+            predicted, similarity = matches[call.index]
+            _pair(writer, facts, call, predicted, similarity, half)
         else:
             row = [Segment(fitted(left, half)), Segment(" "), Segment(fitted("── missing", 15), styles.removed)]
             writer.rows.append(row)
             _reason(writer, missed.get(call.index), "P")
     extra = [call for call in facts.task.calls if call.why is not None]
-    for one in extra:
-        _extra(writer, one, half)
+    for aligned in extra:
+        _extra(writer, aligned, half)
     return writer.rows
 
 
@@ -87,12 +88,12 @@ def _metrics(writer: Writer, facts: TaskFacts) -> None:
     writer.spans(*spans)
 
 
-def _pair(writer: Writer, facts: TaskFacts, call: ReferenceCall, theirs: int, similarity: float, half: int) -> None:
+def _pair(writer: Writer, facts: TaskFacts, call: ReferenceCall, index: int, similarity: float, half: int) -> None:
     styles = writer.styles
     strong = similarity >= facts.model.tau_strong
-    aligned = next((one for one in facts.task.calls if one.index == theirs), None)
+    aligned = next((call for call in facts.task.calls if call.index == index), None)
     letter = f"{LETTERS[aligned.outcome]} " if aligned and aligned.outcome else ""
-    right = f"P{theirs} {aligned.position if aligned else ''} {letter}{aligned.name if aligned else ''}"
+    right = f"P{index} {aligned.position if aligned else ''} {letter}{aligned.name if aligned else ''}"
     line = "══" if strong else "──"
     mark = f"{line}{similarity:.3f} {'strong' if strong else 'weak'}"
     style = styles.added if strong else styles.cursor_away
@@ -105,7 +106,7 @@ def _pair(writer: Writer, facts: TaskFacts, call: ReferenceCall, theirs: int, si
             Segment(fitted(right, half)),
         ]
     )
-    predicted = _signature(facts.predicted, theirs)
+    predicted = _signature(facts.predicted, index)
     if predicted is not None and predicted != call.signature:
         writer.difference(_pretty(call.signature), _pretty(predicted), ("reference", "prediction"))
 
@@ -120,36 +121,36 @@ def _extra(writer: Writer, call: AlignedCall, half: int) -> None:
     _reason(writer, call, "R")
 
 
-def _reason(writer: Writer, call: AlignedCall | MissedCall | None, other: str) -> None:
+def _reason(writer: Writer, call: AlignedCall | MissedCall | None, candidate_side: str) -> None:
     if call is None or call.why is None:
         return
     best = call.best
     candidate = ""
     if best is not None:
-        candidate = f"; best candidate {other}{best.call} at {best.similarity:.3f}"
-        own = "R" if other == "P" else "P"
-        candidate += f", which went to {own}{best.taken_by}" if best.taken_by is not None else ""
-    writer.spans((_WHY[call.why] + candidate, writer.styles.dim), indent=4)
+        candidate = f"; best candidate {candidate_side}{best.call} at {best.similarity:.3f}"
+        own_side = "R" if candidate_side == "P" else "P"
+        candidate += f", which went to {own_side}{best.taken_by}" if best.taken_by is not None else ""
+    writer.spans((_REASONS[call.why] + candidate, writer.styles.dim), indent=4)
 
 
 def metrics_page(facts: TaskFacts, width: int, styles: Palette) -> list[Row]:
     """The step matrix and the inversions."""
     writer = Writer(width, styles)
     _metrics(writer, facts)
-    placed = list(_placed(facts))
+    step_pairs = list(_step_pairs(facts))
     writer.heading("Step matrix", "how many calls of a reference step landed in a predicted one")
-    columns = sorted({theirs for _, theirs, _ in placed})
+    columns = sorted({step for _, step, _ in step_pairs})
     rows = sorted({call.step for call in facts.reference})
     writer.rows.append([Segment("      " + "".join(f"{f'p{column + 1}':>5}" for column in columns), styles.dim)])
     for row in rows:
         calls = sum(call.step == row for call in facts.reference)
-        cells = [sum(1 for mine, theirs, _ in placed if (mine, theirs) == (row, column)) for column in columns]
+        cells = [sum((step, landed_in) == (row, column) for step, landed_in, _ in step_pairs) for column in columns]
         drawn = [Segment(f"{cell or '·':>5}", styles.strong if cell else styles.faint) for cell in cells]
         landed = sum(1 for cell in cells if cell)
         split = f"   in {landed} steps: 1/{landed}" if landed > 1 else ""
         note = f"   {sum(cells)} of {calls}{split}"
         writer.rows.append([Segment(f"{f'r{row + 1}':>6}", styles.dim), *drawn, Segment(note, styles.dim)])
-    _order(writer, facts, placed)
+    _order(writer, facts, step_pairs)
     writer.heading(
         "Definitions",
         f"{facts.model.definitions}; strong from {facts.model.tau_strong:g}, weak from {facts.model.tau_weak:g}",
@@ -157,21 +158,21 @@ def metrics_page(facts: TaskFacts, width: int, styles: Palette) -> list[Row]:
     return writer.rows
 
 
-def _order(writer: Writer, facts: TaskFacts, placed: Sequence[tuple[int, int, str]]) -> None:
-    pairs = [(one, other) for one, other in combinations(placed, 2) if one[0] != other[0] and one[1] != other[1]]
-    inverted = [(one, other) for one, other in pairs if (one[0] - other[0]) * (one[1] - other[1]) < 0]
+def _order(writer: Writer, facts: TaskFacts, step_pairs: Sequence[tuple[int, int, str]]) -> None:
+    pairs = [(a, b) for a, b in combinations(step_pairs, 2) if a[0] != b[0] and a[1] != b[1]]
+    inverted = [(a, b) for a, b in pairs if (a[0] - b[0]) * (a[1] - b[1]) < 0]
     writer.heading("Order", f"{len(inverted)} of {len(pairs)} comparable pairs stand the other way round")
-    for one, other in inverted[:50]:
-        writer.prose(f"{one[2]} before {other[2]} in the reference, after it in the prediction", indent=2)
+    for first, second in inverted[:_MAX_INVERSIONS]:
+        writer.prose(f"{first[2]} before {second[2]} in the reference, after it in the prediction", indent=2)
 
 
-def _placed(facts: TaskFacts) -> Iterator[tuple[int, int, str]]:
+def _step_pairs(facts: TaskFacts) -> Iterator[tuple[int, int, str]]:
     """Of each matched pair the steps on both sides, and its name."""
     steps = {call.index: call.step for call in facts.predicted.calls} if facts.predicted else {}
     reference = {call.index: call for call in facts.reference}
-    for mine, theirs, _ in sorted(facts.task.matches):
-        if mine in reference and theirs in steps:
-            yield reference[mine].step, steps[theirs], f"R{mine} {reference[mine].name}"
+    for number, predicted, _ in sorted(facts.task.matches):
+        if number in reference and predicted in steps:
+            yield reference[number].step, steps[predicted], f"R{number} {reference[number].name}"
 
 
 def _signature(task: SignedTask | None, index: int) -> str | None:

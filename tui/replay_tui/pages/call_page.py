@@ -10,10 +10,15 @@ from replay.records import Answer, Call, DataEdge, Outcome, SchemaViolation, Ver
 from replay.records.finding import Finding
 from replay.runfile.trajectory_queries import StoredCall
 from replay.text import one_line
-from replay_tui.pages.answers import answer_kind, answer_lines
+from replay_tui.pages.answer_lines import answer_kind, answer_lines
 from replay_tui.pages.json_lines import json_lines
 from replay_tui.pages.writer import Row, Writer
-from replay_tui.theme import LETTERS, WORDS, Palette
+from replay_tui.theme import LETTERS, Palette
+
+_MAX_LINES = 400
+_MAX_LINE_LENGTH = 4000
+"""Of the arguments; all of them stand on a page of their own."""
+_MAX_EDGES = 20
 
 
 @dataclass(frozen=True)
@@ -38,8 +43,8 @@ def call_page(facts: CallFacts, width: int, styles: Palette) -> list[Row]:
     verdict = facts.stored.verdict if facts.stored else None
     _headline(writer, facts, verdict)
     if verdict is not None:
-        _grounds(writer, verdict, facts)
-    _suggestions(writer, facts.findings)
+        _verdict_facts(writer, verdict, facts)
+    _findings(writer, facts.findings)
     _arguments(writer, facts.call, verdict)
     _answers(writer, facts.call.answer, facts.answer, verdict)
     _flow(writer, facts)
@@ -54,7 +59,7 @@ def _headline(writer: Writer, facts: CallFacts, verdict: Verdict | None) -> None
         writer.spans((f"{facts.call.position} ", styles.strong), (name or "(no name)", styles.strong))
         writer.prose("no verdict yet", styles.dim)
         return
-    chip = f" {LETTERS[verdict.outcome]} {WORDS[verdict.outcome]} "
+    chip = f" {LETTERS[verdict.outcome]} {verdict.outcome.label} "
     writer.spans(
         (f"{facts.call.position} ", styles.strong),
         (f"{name or '(no name)'}  ", styles.strong),
@@ -64,16 +69,16 @@ def _headline(writer: Writer, facts: CallFacts, verdict: Verdict | None) -> None
     writer.prose(verdict.message)
 
 
-def _grounds(writer: Writer, verdict: Verdict, facts: CallFacts) -> None:
+def _verdict_facts(writer: Writer, verdict: Verdict, facts: CallFacts) -> None:
     styles = writer.styles
     seconds = f"{verdict.seconds:.2f} s" if verdict.seconds is not None else ""
-    classes = ""
+    outcomes = ""
     if verdict.recorded and verdict.replayed:
-        classes = f"{WORDS[verdict.recorded]} then, {WORDS[verdict.replayed]} now"
-    sure = styles.accent if verdict.certainty == "fallback" else styles.text
+        outcomes = f"{verdict.recorded.label} recorded, {verdict.replayed.label} replayed"
+    certainty_style = styles.accent if verdict.certainty == "fallback" else styles.text
     _fact(writer, "rule", verdict.rule)
-    _fact(writer, "evidence", f"{verdict.evidence}, {verdict.certainty}", sure)
-    _fact(writer, "class", classes)
+    _fact(writer, "evidence", f"{verdict.evidence}, {verdict.certainty}", certainty_style)
+    _fact(writer, "outcomes", outcomes)
     _fact(
         writer,
         "drift",
@@ -98,7 +103,7 @@ def _fact(writer: Writer, name: str, value: str, style: object = None) -> None:
     writer.rows[before][0] = lead._replace(text=f"{name:<11}"[:11].ljust(11), style=writer.styles.dim)
 
 
-def _suggestions(writer: Writer, findings: Sequence[Finding] | None) -> None:
+def _findings(writer: Writer, findings: Sequence[Finding] | None) -> None:
     if not findings:
         return
     writer.heading("Diagnosis")
@@ -111,7 +116,7 @@ def _suggestions(writer: Writer, findings: Sequence[Finding] | None) -> None:
 
 def _arguments(writer: Writer, call: Call, verdict: Verdict | None) -> None:
     violations = verdict.violations if verdict else ()
-    rebound = {one.pointer: one for one in verdict.rebound} if verdict else {}
+    rebound = {rebinding.pointer: rebinding for rebinding in verdict.rebound} if verdict else {}
     count = len(violations)
     note = f"{count} {'violation' if count == 1 else 'violations'} of the schema" if count else ""
     writer.heading("Arguments", note)
@@ -121,19 +126,21 @@ def _arguments(writer: Writer, call: Call, verdict: Verdict | None) -> None:
         return
     lines = json_lines(call.arguments)
     pointers = {line.pointer for line in lines}
-    at = _by_line(violations, pointers)
+    violations_at = _by_line(violations, pointers)
     wrong = writer.styles.outcome(Outcome.INVALID_ARGUMENTS)
-    for line in lines[:400]:
-        here = at.get(line.pointer, ()) if line.opens else ()
+    for line in lines[:_MAX_LINES]:
+        here = violations_at.get(line.pointer, ()) if line.opens else ()
         style = writer.styles.violation if here and line.pointer else None
-        writer.code(line.text[:4000], style, "✗ " if here else "  ")
+        writer.code(line.text[:_MAX_LINE_LENGTH], style, "✗ " if here else "  ")
         for violation in here:
             writer.spans((f"✗ {violation.keyword}: {violation.message}", wrong), indent=4)
         if line.opens and line.pointer in rebound:
-            one = rebound[line.pointer]
-            text = f"sent as {one_line(repr(one.replayed), 200)}, from the new answer of {one.producer}"
+            rebinding = rebound[line.pointer]
+            text = (
+                f"sent as {one_line(repr(rebinding.replayed), 200)}, from the replayed answer of {rebinding.producer}"
+            )
             writer.spans((text, writer.styles.accent), indent=4)
-    if len(lines) > 400 or any(len(line.text) > 4000 for line in lines):
+    if len(lines) > _MAX_LINES or any(len(line.text) > _MAX_LINE_LENGTH for line in lines):
         writer.spans(("… more: v shows all", writer.styles.accent), indent=2)
 
 
@@ -148,15 +155,15 @@ def _by_line(violations: Sequence[SchemaViolation], pointers: set[str]) -> dict[
     return found
 
 
-def _answers(writer: Writer, then: Answer | None, now: Answer | None, verdict: Verdict | None) -> None:
-    if then is not None and now is not None:
+def _answers(writer: Writer, recorded: Answer | None, replayed: Answer | None, verdict: Verdict | None) -> None:
+    if recorded is not None and replayed is not None:
         drift = verdict.drift if verdict and verdict.drift else "not compared"
-        writer.heading("Answer then and now", f"{answer_kind(then)}, {answer_kind(now)} · {drift}")
-        writer.difference(answer_lines(then), answer_lines(now))
-    elif then is not None or now is not None:
-        answer = then or now
+        writer.heading("Recorded and replayed answer", f"{answer_kind(recorded)}, {answer_kind(replayed)} · {drift}")
+        writer.difference(answer_lines(recorded), answer_lines(replayed))
+    elif recorded is not None or replayed is not None:
+        answer = recorded or replayed
         assert answer is not None
-        writer.heading("Answer", f"{'recorded' if then else 'replayed'} {answer_kind(answer)}")
+        writer.heading("Answer", f"{'recorded' if recorded else 'replayed'} {answer_kind(answer)}")
         writer.lines(answer_lines(answer))
     else:
         writer.heading("Answer")
@@ -170,9 +177,9 @@ def _flow(writer: Writer, facts: CallFacts) -> None:
     if not into and not out:
         return
     writer.heading("Data")
-    for edge in into[:20]:
+    for edge in into[:_MAX_EDGES]:
         _edge(writer, f"▲ {edge.consumer_pointer} from {edge.producer}{_of(edge)}", edge)
-    for edge in out[:20]:
+    for edge in out[:_MAX_EDGES]:
         _edge(writer, f"▼ {edge.consumer} {edge.consumer_pointer} takes{_of(edge)}", edge)
 
 

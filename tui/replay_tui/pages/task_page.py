@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from replay.records import Answer, Call
 from replay.runfile.trajectory_queries import StoredTrajectory
-from replay_tui.pages.answers import answer_lines, text_lines
+from replay_tui.pages.answer_lines import answer_lines, text_lines
 from replay_tui.pages.json_lines import json_lines
 from replay_tui.pages.writer import Row, Writer
 from replay_tui.theme import Palette
@@ -25,10 +25,10 @@ def task_page(stored: StoredTrajectory, width: int, styles: Palette) -> list[Row
         writer.prose(f"[image {_image(image)}]", styles.accent)
     writer.heading("Final reply")
     writer.prose((record.final_reply or "none recorded")[:20_000])
-    said = [(number, step.text) for number, step in enumerate(record.steps, 1) if step.text]
-    if said:
+    step_texts = [(number, step.text) for number, step in enumerate(record.steps, 1) if step.text]
+    if step_texts:
         writer.heading("Said beside the calls")
-        for number, text in said[:200]:
+        for number, text in step_texts[:200]:
             writer.spans((f"step {number} ", styles.accent), (text[:4000], styles.text))
     return writer.rows
 
@@ -54,17 +54,17 @@ def whole_call(call: Call, answer: Answer | None) -> str:
         parts += ["", "as written:", call.raw]
     if call.arguments is not None:
         parts += ["", "arguments:", "\n".join(line.text for line in json_lines(call.arguments))]
-    for title, one in (("answer then:", call.answer), ("answer now:", answer)):
-        if one is not None:
-            parts += ["", title, "\n".join(answer_lines(one))]
+    for title, shown in (("recorded answer:", call.answer), ("replayed answer:", answer)):
+        if shown is not None:
+            parts += ["", title, "\n".join(answer_lines(shown))]
     return "\n".join(parts)
 
 
 def whole_task(stored: StoredTrajectory) -> str:
     """Everything that was asked and said."""
     record = stored.record
-    said = [f"step {number}: {step.text}" for number, step in enumerate(record.steps, 1) if step.text]
-    parts = ["question:", record.task.question or "", "", "final reply:", record.final_reply or "", "", *said]
+    step_texts = [f"step {number}: {step.text}" for number, step in enumerate(record.steps, 1) if step.text]
+    parts = ["question:", record.task.question or "", "", "final reply:", record.final_reply or "", "", *step_texts]
     return "\n".join(parts)
 
 

@@ -14,8 +14,8 @@ from replay.text import printable
 from replay_tui.theme import Palette
 
 Row: TypeAlias = list[Segment]
-MOST_LINES: Final = 300
-MOST_CHARACTERS: Final = 20_000
+MAX_LINES: Final = 300
+MAX_CHARACTERS: Final = 20_000
 
 
 class Writer:
@@ -73,15 +73,17 @@ class Writer:
         if more:
             self.spans((more, self.styles.accent), indent=2)
 
-    def difference(self, then: Sequence[str], now: Sequence[str], names: tuple[str, str] = ("then", "now")) -> None:
+    def difference(
+        self, recorded: Sequence[str], replayed: Sequence[str], names: tuple[str, str] = ("recorded", "replayed")
+    ) -> None:
         """Two texts side by side where there is room, else one under the other; what differs is marked."""
-        old, new = cut(then), cut(now)
-        pairs = list(_paired(old[0], new[0]))
+        left, right = cut(recorded), cut(replayed)
+        pairs = list(_paired(left[0], right[0]))
         if self.width >= 72:
             self._beside(pairs, names)
         else:
             self._beneath(pairs, names)
-        for more in (old[1], new[1]):
+        for more in (left[1], right[1]):
             if more:
                 self.spans((more, self.styles.accent), indent=2)
 
@@ -89,9 +91,9 @@ class Writer:
         half = (self.width - 3) // 2
         self.rows.append([Segment(names[0].ljust(half), self.styles.dim), Segment(" │ ", self.styles.faint)])
         self.rows[-1].append(Segment(names[1], self.styles.dim))
-        for then, now, same in pairs:
-            left = folded(printable(then), half - 2) if then is not None else []
-            right = folded(printable(now), half - 2) if now is not None else []
+        for old, new, same in pairs:
+            left = folded(printable(old), half - 2) if old is not None else []
+            right = folded(printable(new), half - 2) if new is not None else []
             for number in range(max(len(left), len(right))):
                 row = _half(left, number, half, "  " if same else "- ", None if same else self.styles.removed)
                 row.append(Segment(" │ ", self.styles.faint))
@@ -100,14 +102,14 @@ class Writer:
 
     def _beneath(self, pairs: Sequence[tuple[str | None, str | None, bool]], names: tuple[str, str]) -> None:
         self.rows.append([Segment(f"- {names[0]}  + {names[1]}", self.styles.dim)])
-        for then, now, same in pairs:
+        for old, new, same in pairs:
             if same:
-                self.code(then or "")
+                self.code(old or "")
                 continue
-            if then is not None:
-                self.code(then, self.styles.removed, "- ")
-            if now is not None:
-                self.code(now, self.styles.added, "+ ")
+            if old is not None:
+                self.code(old, self.styles.removed, "- ")
+            if new is not None:
+                self.code(new, self.styles.added, "+ ")
 
 
 def folded(text: str, width: int) -> list[str]:
@@ -121,8 +123,8 @@ def folded(text: str, width: int) -> list[str]:
 def cut(lines: Sequence[str]) -> tuple[list[str], str]:
     """As much as a panel shows, and how much more there is."""
     shown: list[str] = []
-    room = MOST_CHARACTERS
-    for line in lines[:MOST_LINES]:
+    room = MAX_CHARACTERS
+    for line in lines[:MAX_LINES]:
         if room <= 0:
             break
         shown.append(line[:room])
@@ -144,14 +146,14 @@ def _words(text: str) -> Iterator[str]:
         start = end
 
 
-def _paired(then: Sequence[str], now: Sequence[str]) -> Iterator[tuple[str | None, str | None, bool]]:
-    matcher = difflib.SequenceMatcher(None, then, now, autojunk=False)
+def _paired(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[str | None, str | None, bool]]:
+    matcher = difflib.SequenceMatcher(None, left, right, autojunk=False)
     for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes():
-        old, new = then[old_start:old_end], now[new_start:new_end]
+        old, new = left[old_start:old_end], right[new_start:new_end]
         for number in range(max(len(old), len(new))):
-            one = old[number] if number < len(old) else None
-            other = new[number] if number < len(new) else None
-            yield one, other, tag == "equal"
+            old_line = old[number] if number < len(old) else None
+            new_line = new[number] if number < len(new) else None
+            yield old_line, new_line, tag == "equal"
 
 
 def _half(pieces: Sequence[str], number: int, width: int, mark: str, style: Style | None) -> Row:

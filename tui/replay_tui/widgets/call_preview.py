@@ -10,7 +10,7 @@ from textual.widget import Widget
 from replay.runfile.call_queries import CallLine
 from replay.text import one_line
 from replay_tui.rendering import strip_of
-from replay_tui.theme import LETTERS, WORDS, Palette, palette
+from replay_tui.theme import LETTERS, Palette, palette
 
 
 class CallPreview(Widget):
@@ -41,7 +41,7 @@ class CallPreview(Widget):
         line = self._line
         assert line is not None
         if y == 0:
-            outcome = f"{LETTERS[line.outcome]} {WORDS[line.outcome]}" + (f" ({line.reason})" if line.reason else "")
+            outcome = f"{LETTERS[line.outcome]} {line.outcome.label}" + (f" ({line.reason})" if line.reason else "")
             return [(outcome, styles.outcome(line.outcome)), (line.message, styles.text)]
         if y == 1:
             cause = f"caused by {line.caused_by}" if line.caused_by else ""

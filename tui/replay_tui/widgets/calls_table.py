@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar
 
 from textual import events, work
 from textual.binding import Binding, BindingType
@@ -19,15 +19,13 @@ from replay.records import qualified_name
 from replay.runfile import call_queries
 from replay.runfile.call_queries import ORDERS, CallLine, Order
 from replay.runfile.filters import Filter
+from replay_tui.browser import Browser, browser_of
 from replay_tui.rendering import Cell, Column
-from replay_tui.theme import LETTERS, WORDS
+from replay_tui.theme import LETTERS
 from replay_tui.widgets.row_list import RowList
 
-if TYPE_CHECKING:
-    from replay_tui.app import BrowseApp
-
-_KEPT_LINES = 2000
-_PAUSE = 0.2
+_MAX_LINES_KEPT = 2000
+_PAUSE_SECONDS = 0.2
 """Seconds between two looks at a list that is still being read."""
 
 
@@ -64,9 +62,9 @@ class CallsTable(RowList):
         """How long the last walk over the marks took."""
 
     @property
-    def browser(self) -> BrowseApp:
+    def browser(self) -> Browser:
         """The app."""
-        return cast("BrowseApp", self.app)
+        return browser_of(self.app)
 
     # --- what to show
 
@@ -100,14 +98,14 @@ class CallsTable(RowList):
         if self._asking is not None:
             with suppress(sqlite3.Error):
                 self._asking.interrupt()
-        self._failing = call_queries.failing_groups(self.browser.session.connection)
+        self._failing = call_queries.failing_groups(self.browser.open_run.connection)
         self._read(self._filter, self.order, self.descending, refresh)
 
     @work(thread=True, exclusive=True, group="calls")
     def _read(self, wanted: Filter, order: Order, descending: bool, refresh: bool) -> None:
         worker, began, due = get_current_worker(), time.perf_counter(), 0.0
         ids, kinds = array("I"), array("I")
-        with self.browser.session.aside() as run:
+        with self.browser.open_run.thread_connection() as run:
             if run is None:
                 return
             self._asking = run.connection
@@ -118,7 +116,7 @@ class CallsTable(RowList):
                     if worker.is_cancelled:
                         return
                     if not refresh and time.perf_counter() >= due:
-                        due = time.perf_counter() + _PAUSE
+                        due = time.perf_counter() + _PAUSE_SECONDS
                         self.app.call_from_thread(self._arrived, ids, kinds, began, complete=False)
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
@@ -154,11 +152,11 @@ class CallsTable(RowList):
         """Read the rows that are about to be drawn and are not known yet."""
         wanted = [call for call in self._ids[first:last] if call not in self._lines]
         if wanted:
-            if len(self._lines) > _KEPT_LINES:
+            if len(self._lines) > _MAX_LINES_KEPT:
                 self._lines.clear()
                 wanted = list(self._ids[first:last])
             with suppress(sqlite3.Error):
-                self._lines |= call_queries.lines(self.browser.session.connection, wanted)
+                self._lines |= call_queries.lines(self.browser.open_run.connection, wanted)
 
     def columns(self, width: int) -> Sequence[Column]:
         """More of them the wider it is."""
@@ -188,7 +186,7 @@ class CallsTable(RowList):
         if line is None:
             return [Cell("…", styles.dim), *(Cell("") for _ in widths[1:])]
         letter, colour = LETTERS[line.outcome], styles.outcome(line.outcome)
-        outcome = letter if widths[0] < 10 else f"{letter} {line.reason or WORDS[line.outcome]}"
+        outcome = letter if widths[0] < 10 else f"{letter} {line.reason or line.outcome.label}"
         cause = f"after {line.caused_by}: " if line.caused_by else ""
         cells = [
             Cell(outcome, colour),
@@ -242,6 +240,6 @@ class CallsTable(RowList):
         if offset is not None and offset.y == 0 and place is not None:
             key = self.columns(self.scrollable_content_region.width)[place].key
             if key in ORDERS:
-                order = next(one for one in ORDERS if one == key)
+                order = next(order for order in ORDERS if order == key)
                 self.sort_by(order, descending=order == self.order and not self.descending)
             event.prevent_default()

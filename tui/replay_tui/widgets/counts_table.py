@@ -101,30 +101,30 @@ class CountsTable(RowList):
 
     def cells(self, row: int, widths: Sequence[int]) -> Sequence[Cell]:
         """Name, bar and numbers."""
-        styles, one = self.styles_of_theme, self._rows[row]
+        styles, counts = self.styles_of_theme, self._rows[row]
         if len(widths) <= 3:
-            return self._narrow_cells(one, widths[1] if len(widths) == 3 else 0)
-        numbers = [self._number(row, one, outcome, widths[3]) for outcome in SHOWN]
-        drawn = bar(one.outcomes, widths[2], styles)
-        return (Cell(one.name), Cell(_short(one.total), styles.dim), Cell("", segments=drawn), *numbers)
+            return self._narrow_cells(counts, widths[1] if len(widths) == 3 else 0)
+        numbers = [self._number(row, counts, outcome, widths[3]) for outcome in SHOWN]
+        drawn = bar(counts.outcomes, widths[2], styles)
+        return (Cell(counts.name), Cell(_short(counts.total), styles.dim), Cell("", segments=drawn), *numbers)
 
-    def _narrow_cells(self, one: CountsRow, width: int) -> Sequence[Cell]:
+    def _narrow_cells(self, counts: CountsRow, width: int) -> Sequence[Cell]:
         styles = self.styles_of_theme
-        scale = max((self._measured(other).total for other in self._rows), default=0)
-        counted = self._measured(one)
+        scale = max((self._measured(shown).total for shown in self._rows), default=0)
+        counted = self._measured(counts)
         drawn = bar(counted.outcomes, width, styles, scale) if counted.total else (Segment(" " * width),)
         number = Cell(f"{counted.total:,}", styles.strong if counted.total else styles.faint)
-        return (Cell(one.name), Cell("", segments=drawn), number) if width else (Cell(one.name), number)
+        return (Cell(counts.name), Cell("", segments=drawn), number) if width else (Cell(counts.name), number)
 
-    def _measured(self, one: CountsRow) -> CountsRow:
+    def _measured(self, counts: CountsRow) -> CountsRow:
         if self._measure == "failed":
-            return replace(one, outcomes={name: n for name, n in one.outcomes.items() if name in FAILURES})
-        return one
+            return replace(counts, outcomes={name: n for name, n in counts.outcomes.items() if name in FAILURES})
+        return counts
 
-    def _number(self, row: int, one: CountsRow, outcome: Outcome, width: int) -> Cell:
-        styles, number = self.styles_of_theme, one.outcomes.get(outcome, 0)
-        conclusive = one.total - one.outcomes.get(Outcome.INCONCLUSIVE, 0)
-        whole = one.total if outcome is Outcome.INCONCLUSIVE else conclusive
+    def _number(self, row: int, counts: CountsRow, outcome: Outcome, width: int) -> Cell:
+        styles, number = self.styles_of_theme, counts.outcomes.get(outcome, 0)
+        conclusive = counts.total - counts.outcomes.get(Outcome.INCONCLUSIVE, 0)
+        whole = counts.total if outcome is Outcome.INCONCLUSIVE else conclusive
         text = (f"{number / whole:.1%}" if whole else "–") if self._percent else _short(number)
         style = styles.outcome(outcome) if number else styles.faint
         if row == self.cursor and self.has_focus and self.column == SHOWN.index(outcome) + 1:
@@ -138,10 +138,10 @@ class CountsTable(RowList):
 
     def action_choose(self) -> None:
         """Open the calls that the cell under the cursor counts."""
-        if (one := self.selected) is None:
+        if (counts := self.selected) is None:
             return
         outcome = f"outcome:{SHOWN[self.column - 1]}" if self.column else ""
-        self.post_message(self.Drilled(f"{one.filter} {outcome}".strip()))
+        self.post_message(self.Drilled(f"{counts.filter} {outcome}".strip()))
 
     def click_column(self, event: events.MouseEvent) -> None:
         """A click on a number selects it."""

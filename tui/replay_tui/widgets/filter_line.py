@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar, cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -16,13 +16,11 @@ from textual.widgets import Input, Static
 
 from replay.errors import UsageError
 from replay.runfile.filters import KEYS, Candidate, Filter, complete
+from replay_tui.browser import browser_of
 from replay_tui.rendering import Cell, Column
 from replay_tui.widgets.row_list import RowList
 
-if TYPE_CHECKING:
-    from replay_tui.app import BrowseApp
-
-_PAUSE = 0.15
+_PAUSE_SECONDS = 0.15
 """Seconds without a key before a filter is applied while one types."""
 
 
@@ -60,8 +58,8 @@ class Completions(RowList, can_focus=False):
 
     def cells(self, row: int, widths: Sequence[int]) -> Sequence[Cell]:
         """One of them."""
-        one = self._candidates[row]
-        return (Cell(f"  {one.label}"), Cell(one.hint, self.styles_of_theme.dim))
+        candidate = self._candidates[row]
+        return (Cell(f"  {candidate.label}"), Cell(candidate.hint, self.styles_of_theme.dim))
 
 
 class FilterInput(Input):
@@ -174,7 +172,7 @@ class FilterLine(Vertical):
         self._offer()
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_timer(_PAUSE, self._apply_typed)
+        self._timer = self.set_timer(_PAUSE_SECONDS, self._apply_typed)
 
     @on(Input.Submitted)
     def submitted(self) -> None:
@@ -194,7 +192,7 @@ class FilterLine(Vertical):
         mistake = self.query_one("#mistake", Static)
         text = (self.field.value if finished else self._finished_part()).strip()
         try:
-            parsed = cast("BrowseApp", self.app).session.parse(text)
+            parsed = browser_of(self.app).open_run.parse(text)
         except UsageError as error:
             mistake.display = finished or not self.query_one(Completions).display
             mistake.update(str(error))
@@ -212,7 +210,7 @@ class FilterLine(Vertical):
         return head if begun else f"{head}{space}{last}"
 
     def _offer(self, *, typing: bool = False) -> None:
-        vocabulary = cast("BrowseApp", self.app).session.vocabulary
+        vocabulary = browser_of(self.app).open_run.vocabulary
         candidates = complete(self.field.value, vocabulary, limit=8) if typing or self.field.has_focus else []
         self.query_one(Completions).show(candidates)
 

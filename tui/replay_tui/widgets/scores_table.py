@@ -46,5 +46,5 @@ class ScoresTable(RowList):
             whole.order_consistency,
             whole.merge_purity,
         )
-        shown = [Cell(f"{one:.3f}", styles.dim if number else styles.strong) for number, one in enumerate(scores)]
+        shown = [Cell(f"{score:.3f}", styles.dim if number else styles.strong) for number, score in enumerate(scores)]
         return (Cell(model.model), *shown[: len(widths) - 1])

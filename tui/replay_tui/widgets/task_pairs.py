@@ -40,7 +40,7 @@ class TaskPairs(RowList):
             Column("task", 14, 1),
             Column("failed a", 9, right=True),
             Column("failed b", 9, right=True),
-            Column("other class", 11, right=True),
+            Column("changed", 11, right=True),
         )
 
     def cells(self, row: int, widths: Sequence[int]) -> Sequence[Cell]:

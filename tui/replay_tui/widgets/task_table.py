@@ -5,15 +5,12 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, cast
 
 from replay.records.alignment import AlignedTask
 from replay.runfile.alignment_queries import aligned_task
+from replay_tui.browser import browser_of
 from replay_tui.rendering import Cell, Column
 from replay_tui.widgets.row_list import RowList
-
-if TYPE_CHECKING:
-    from replay_tui.app import BrowseApp
 
 
 class TaskTable(RowList):
@@ -64,14 +61,16 @@ class TaskTable(RowList):
             task.merge_purity,
         )
         styles = self.styles_of_theme
-        cells = [Cell(f"{one:.3f}", styles.dim if one == 1 else styles.strong) for one in scores[: len(widths) - 2]]
+        cells = [
+            Cell(f"{score:.3f}", styles.dim if score == 1 else styles.strong) for score in scores[: len(widths) - 2]
+        ]
         return [Cell(task.id), Cell(task.type or "–", styles.dim), *cells]
 
     def _known(self, row: int) -> AlignedTask | None:
         name = self._names[row]
         if name not in self._tasks:
             with suppress(sqlite3.Error):
-                found = aligned_task(cast("BrowseApp", self.app).session.connection, self._file, name)
+                found = aligned_task(browser_of(self.app).open_run.connection, self._file, name)
                 if found is not None:
                     self._tasks[name] = found
         return self._tasks.get(name)

@@ -14,9 +14,9 @@ from replay.records import qualified_name
 from replay.runfile import Run, alignment_queries, count_queries
 from replay.runfile.count_queries import Breakdown, Group, RootGroup
 from replay.runfile.filters import quoted
-from replay_tui.messages import ShowCalls
+from replay_tui.messages import ShowCalls, ShowScreen
 from replay_tui.rendering import plain
-from replay_tui.screens.base import RunScreen
+from replay_tui.screens.run_screen import RunScreen
 from replay_tui.widgets.counts_table import CountsRow, CountsTable, Measure
 from replay_tui.widgets.panel_tabs import PanelTabs
 from replay_tui.widgets.row_list import RowList
@@ -81,7 +81,7 @@ class OverviewScreen(RunScreen):
 
     def reload(self) -> None:
         """The models at once, the breakdowns when they are there."""
-        counts = count_queries.model_counts(self.session.connection)
+        counts = count_queries.model_counts(self.open_run.connection)
         self._files = [count.files for count in counts]
         rows = [CountsRow(count.model, count.outcomes, f"model:{quoted(count.model)}") for count in counts]
         self.models.EMPTY = "no calls yet; replay classify results/*.json adds them"
@@ -89,16 +89,16 @@ class OverviewScreen(RunScreen):
         self.models.show(rows)
         total, trajectories = sum(row.total for row in rows), sum(count.trajectories for count in counts)
         self.models.border_subtitle = plain(f"{total:,} calls · {trajectories:,} trajectories")
-        models = alignment_queries.aligned_models(self.session.connection)
+        models = alignment_queries.aligned_models(self.open_run.connection)
         self.set_class(bool(models), "-aligned")
         self.query_one(ScoresTable).show(list(models.values()))
         self._load_breakdowns()
 
     def _load_breakdowns(self) -> None:
-        one = not self._all and bool(self._files)
-        files = list(self._files[self.models.cursor]) if one else []
-        prefix = self.models.selected.filter if one and self.models.selected else ""
-        whose = f" · {self.models.selected.name}" if one and self.models.selected else ""
+        one_model = not self._all and bool(self._files)
+        files = list(self._files[self.models.cursor]) if one_model else []
+        prefix = self.models.selected.filter if one_model and self.models.selected else ""
+        whose = f" · {self.models.selected.name}" if one_model and self.models.selected else ""
         for name, title, _, _ in _PANELS:
             self.query_one(f"#{name}").border_title = plain(f"{title}{whose}")
         self._read_breakdowns(files, prefix)
@@ -106,7 +106,7 @@ class OverviewScreen(RunScreen):
     @work(thread=True, exclusive=True, group="breakdowns")
     def _read_breakdowns(self, files: list[int], prefix: str) -> None:
         worker = get_current_worker()
-        with self.session.aside() as run:
+        with self.open_run.thread_connection() as run:
             for name, _, _, by in _PANELS:
                 if run is None or worker.is_cancelled:
                     return
@@ -125,9 +125,9 @@ class OverviewScreen(RunScreen):
         self.app.post_message(ShowCalls(message.filter))
 
     @on(RowList.Chosen, f"#{_SCORES}")
-    async def scores_chosen(self) -> None:
+    def scores_chosen(self) -> None:
         """Open the alignment."""
-        await self.browser.action_go("alignment")
+        self.app.post_message(ShowScreen("alignment"))
 
     @on(PanelTabs.Picked)
     def picked(self, message: PanelTabs.Picked) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from replay.records import Answer, JsonObject, RpcError, TransportFault, blocks_of
 from replay_tui.pages.json_lines import json_lines
 
-_MOST_PARSED: Final = 200_000
+_MAX_PARSED: Final = 200_000
 """Characters of a text that are tried as JSON; what is longer is shown as it is."""
 
 
@@ -55,7 +55,7 @@ def _block_lines(block: JsonObject) -> Iterator[str]:
 def text_lines(text: str) -> list[str]:
     """A text line by line; JSON is indented."""
     stripped = text.strip()
-    if stripped.startswith(("{", "[")) and len(stripped) <= _MOST_PARSED:
+    if stripped.startswith(("{", "[")) and len(stripped) <= _MAX_PARSED:
         try:
             return [line.text for line in json_lines(json.loads(stripped))]
         except (ValueError, RecursionError):

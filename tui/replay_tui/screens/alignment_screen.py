@@ -18,7 +18,7 @@ from replay_tui.messages import ShowTrajectory
 from replay_tui.pages.alignment_page import TaskFacts, metrics_page, pairs_page
 from replay_tui.pages.writer import Row, Writer
 from replay_tui.rendering import plain
-from replay_tui.screens.base import RunScreen
+from replay_tui.screens.run_screen import RunScreen
 from replay_tui.theme import Palette
 from replay_tui.widgets.panel_tabs import PanelTabs
 from replay_tui.widgets.row_list import RowList
@@ -64,7 +64,7 @@ class AlignmentScreen(RunScreen):
 
     def reload(self) -> None:
         """Read what alignments there are."""
-        self._models = alignment_queries.aligned_models(self.session.connection)
+        self._models = alignment_queries.aligned_models(self.open_run.connection)
         self._place = min(self._place, max(0, len(self._models) - 1))
         self._show_model()
 
@@ -75,7 +75,7 @@ class AlignmentScreen(RunScreen):
             self.query_one(TextPage).show(_nothing)
             return
         file, model = list(self._models.items())[self._place]
-        self.table.show(file, alignment_queries.task_names(self.session.connection, file))
+        self.table.show(file, alignment_queries.task_names(self.open_run.connection, file))
         self.table.border_title = plain(f"{one_line(model.model, 40)} · file {self._place + 1} of {len(self._models)}")
         self.table.border_subtitle = plain(f"average {model.average_score:.3f} · recall {model.aggregate.recall:.3f}")
         self._show_task()
@@ -85,7 +85,7 @@ class AlignmentScreen(RunScreen):
         if task is None or not self._models:
             return
         file, model = list(self._models.items())[self._place]
-        connection = self.session.connection
+        connection = self.open_run.connection
         row = trajectory_queries.trajectory_row(connection, file, task.id)
         stored = trajectory_queries.stored_trajectory(connection, row) if row is not None else None
         facts = TaskFacts(
@@ -105,7 +105,7 @@ class AlignmentScreen(RunScreen):
         task = self.table.selected
         if task is not None:
             file = list(self._models)[self._place]
-            row = trajectory_queries.trajectory_row(self.session.connection, file, task.id)
+            row = trajectory_queries.trajectory_row(self.open_run.connection, file, task.id)
             if row is not None:
                 self.app.post_message(ShowTrajectory(row))
 

@@ -9,8 +9,8 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from replay.runfile.filters import Filter
-from replay_tui.messages import ShowTrajectory
-from replay_tui.screens.base import RunScreen
+from replay_tui.messages import ShowPreviousScreen, ShowTrajectory
+from replay_tui.screens.run_screen import RunScreen
 from replay_tui.widgets.call_preview import CallPreview
 from replay_tui.widgets.calls_table import CallsTable
 from replay_tui.widgets.filter_line import FilterLine
@@ -106,7 +106,7 @@ class CallsScreen(RunScreen):
         if self.filter.text:
             self.show("")
         else:
-            self.browser.go_back()
+            self.app.post_message(ShowPreviousScreen())
 
     def selected_call(self) -> tuple[int, str] | None:
         """Trajectory row and position of the call under the cursor."""

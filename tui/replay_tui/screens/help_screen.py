@@ -10,8 +10,8 @@ from textual.screen import ModalScreen
 
 from replay_tui.pages.writer import Row, Writer
 from replay_tui.rendering import plain
-from replay_tui.screens.base import RunScreen
-from replay_tui.theme import LETTERS, WORDS, Palette
+from replay_tui.screens.run_screen import RunScreen
+from replay_tui.theme import LETTERS, SHOWN, Palette
 from replay_tui.widgets.text_page import TextPage
 
 
@@ -59,7 +59,7 @@ class HelpScreen(ModalScreen[None]):
                 writer.heading(title)
                 _keys(writer, keys)
         writer.heading("Letters")
-        writer.spans(*((f"{LETTERS[outcome]} {words}   ", styles.outcome(outcome)) for outcome, words in WORDS.items()))
+        writer.spans(*((f"{LETTERS[outcome]} {outcome.label}   ", styles.outcome(outcome)) for outcome in SHOWN))
         return writer.rows
 
     def action_dismiss(self, result: None = None) -> None:  # type: ignore[override]

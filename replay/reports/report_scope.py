@@ -22,7 +22,7 @@ from replay.text import one_line
 
 
 @dataclass(frozen=True)
-class Scope:
+class ReportScope:
     """The trajectories that a report is about, and the one call where it is about one."""
 
     run: Run
@@ -60,7 +60,7 @@ class Scope:
         return tuple(model for model in summarize(self.run).models if model.model in models)
 
 
-def scope_of(run: Run, selection: Selection) -> Scope:
+def scope_of(run: Run, selection: Selection) -> ReportScope:
     """What a selection stands for.
 
     Raises:
@@ -71,21 +71,21 @@ def scope_of(run: Run, selection: Selection) -> Scope:
         raise UsageError(f"{run.path}: this run has no verdicts yet; make some with: replay classify results/*.json")
     if selection.call is not None:
         place = find_call(run, selection.call)
-        return Scope(run, [TrajectoryPlace(*place[:4])], place.call, whole=False)
+        return ReportScope(run, [TrajectoryPlace(*place[:4])], place.call, whole=False)
     if selection.trajectory is not None:
-        return Scope(run, [find_trajectory(run, selection.trajectory)], whole=False)
+        return ReportScope(run, [find_trajectory(run, selection.trajectory)], whole=False)
     if selection.model is not None:
-        return Scope(run, _of_model(places, selection.model), whole=False, reference=selection.reference)
-    return Scope(run, places, reference=selection.reference)
+        return ReportScope(run, _of_model(places, selection.model), whole=False, reference=selection.reference)
+    return ReportScope(run, places, reference=selection.reference)
 
 
-def short_id(case: TrajectoryContext, position: str, run: Run) -> str:
+def short_id(context: TrajectoryContext, position: str, run: Run) -> str:
     """The shortest id that finds a call again."""
-    same = [place for place in trajectory_places(run) if place.trajectory == case.trajectory.id]
+    same = [place for place in trajectory_places(run) if place.trajectory == context.trajectory.id]
     if len(same) == 1:
-        return f"{case.trajectory.id}:{position}"
-    owner = case.trajectory.model if len({place.model for place in same}) == len(same) else case.file
-    return f"{owner}:{case.trajectory.id}:{position}"
+        return f"{context.trajectory.id}:{position}"
+    owner = context.trajectory.model if len({place.model for place in same}) == len(same) else context.file
+    return f"{owner}:{context.trajectory.id}:{position}"
 
 
 def _of_model(places: list[TrajectoryPlace], wanted: str) -> list[TrajectoryPlace]:

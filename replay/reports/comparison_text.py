@@ -10,7 +10,7 @@ from replay.records import Outcome
 from replay.records.comparison import Change, Comparison
 from replay.text import one_line
 
-_MOST: Final = 25
+_MAX_LISTED: Final = 25
 
 
 def difference_text(comparison: Comparison) -> str:
@@ -37,18 +37,18 @@ def _section(title: str, changes: Sequence[Change]) -> Iterator[str]:
     if not changes:
         return
     yield f"\n{title} ({len(changes)})"
-    for one in changes[:_MOST]:
-        moved = f"{_words(one.before)} -> {_words(one.after)}"
-        where = f"{one.model}:{one.trajectory}:{one.call}"
-        yield f"  {one_line(where, 90)}  {one_line(one.tool or '?', 60)}  {moved}  {one_line(one.message, 100)}"
-    if len(changes) > _MOST:
-        yield f"  ... and {len(changes) - _MOST} more; --json has them all"
+    for change in changes[:_MAX_LISTED]:
+        moved = f"{_label(change.before)} -> {_label(change.after)}"
+        where = f"{change.model}:{change.trajectory}:{change.call}"
+        yield f"  {one_line(where, 90)}  {one_line(change.tool or '?', 60)}  {moved}  {one_line(change.message, 100)}"
+    if len(changes) > _MAX_LISTED:
+        yield f"  ... and {len(changes) - _MAX_LISTED} more; --json has them all"
 
 
 def _tools(comparison: Comparison) -> Iterator[str]:
     if comparison.tools:
         yield "\nFailures by tool"
-    for tool in comparison.tools[:_MOST]:
+    for tool in comparison.tools[:_MAX_LISTED]:
         yield (
             f"  {one_line(tool.tool, 60)}: {tool.before} of {tool.calls_before} before, "
             f"{tool.after} of {tool.calls_after} after"
@@ -58,11 +58,11 @@ def _tools(comparison: Comparison) -> Iterator[str]:
 def _metrics(comparison: Comparison) -> Iterator[str]:
     if comparison.metrics:
         yield "\nAlignment"
-    for one in comparison.metrics:
-        name = one.metric.replace("_", " ")
-        moved = f"{one.before:.3f} -> {one.after:.3f} ({one.after - one.before:+.3f})"
-        yield f"  {one_line(one.model, 40)}  {name}: {moved}"
+    for metric in comparison.metrics:
+        name = metric.metric.replace("_", " ")
+        moved = f"{metric.before:.3f} -> {metric.after:.3f} ({metric.after - metric.before:+.3f})"
+        yield f"  {one_line(metric.model, 40)}  {name}: {moved}"
 
 
-def _words(outcome: Outcome | None) -> str:
+def _label(outcome: Outcome | None) -> str:
     return str(outcome).replace("_", " ") if outcome else "none"

@@ -17,7 +17,7 @@ from replay.text import one_line
 from replay_tui.messages import ShowTrajectory
 from replay_tui.pages.compare_page import calls_page
 from replay_tui.rendering import plain
-from replay_tui.screens.base import RunScreen
+from replay_tui.screens.run_screen import RunScreen
 from replay_tui.widgets.row_list import RowList
 from replay_tui.widgets.task_pairs import TaskPairs
 from replay_tui.widgets.text_page import TextPage
@@ -27,7 +27,7 @@ class CompareScreen(RunScreen):
     """What changed?"""
 
     NAME = "compare"
-    PURPOSE = "Two models, or two runs, on the same tasks: which got better or worse, and which calls changed class."
+    PURPOSE = "Two models, or two runs, on the same tasks: which got better or worse, and which calls changed outcome."
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "side(0)", "Other a", tooltip="Another model or run on the left"),
         Binding("b", "side(1)", "Other b", tooltip="Another model or run on the right"),
@@ -64,10 +64,10 @@ class CompareScreen(RunScreen):
     def reload(self) -> None:
         """Read again what there is to compare."""
         known = self._sides
-        self._sides = compare_queries.models_to_compare(self.session.connection)
+        self._sides = compare_queries.models_to_compare(self.open_run.connection)
         if not known:
-            other = next((at for at, side in enumerate(self._sides) if side.schema == compare_queries.OTHER), 1)
-            self._chosen = [0, other]
+            second = next((place for place, side in enumerate(self._sides) if side.schema == compare_queries.OTHER), 1)
+            self._chosen = [0, second]
         self._compare()
 
     def _compare(self) -> None:
@@ -83,14 +83,14 @@ class CompareScreen(RunScreen):
 
     def _side_name(self, side: RunModel) -> str:
         where = (
-            f" ({self.session.against.name})" if side.schema == compare_queries.OTHER and self.session.against else ""
+            f" ({self.open_run.against.name})" if side.schema == compare_queries.OTHER and self.open_run.against else ""
         )
         return one_line(f"{side.model}{where}", 40)
 
     @work(thread=True, exclusive=True, group="compare")
     def _read(self, first: RunModel, second: RunModel) -> None:
         worker = get_current_worker()
-        with self.session.aside() as run:
+        with self.open_run.thread_connection() as run:
             if run is None:
                 return
             pairs = compare_queries.task_pairs(run.connection, first, second)
@@ -100,8 +100,8 @@ class CompareScreen(RunScreen):
     def _compared(self, pairs: list[TaskPair]) -> None:
         better, worse = sum(pair.gain > 0 for pair in pairs), sum(pair.gain < 0 for pair in pairs)
         changed = sum(pair.changed for pair in pairs)
-        told = f"{len(pairs):,} tasks: {better:,} better, {worse:,} worse · {changed:,} calls of another class"
-        self.table.border_subtitle = plain(told)
+        changes = f"{len(pairs):,} tasks: {better:,} better, {worse:,} worse · {changed:,} calls of another outcome"
+        self.table.border_subtitle = plain(changes)
         self.table.show(pairs)
         self._show_calls()
 
@@ -111,7 +111,7 @@ class CompareScreen(RunScreen):
         if pair is None or task is None:
             page.show(lambda _width, _styles: [])
             return
-        calls = compare_queries.call_pairs(self.session.connection, *pair, task)
+        calls = compare_queries.call_pairs(self.open_run.connection, *pair, task)
         page.border_title = plain(one_line(task.name, 60))
         page.show(partial(calls_page, (self._side_name(pair[0]), self._side_name(pair[1])), calls))
 

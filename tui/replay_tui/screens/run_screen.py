@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Static
 
-from replay_tui.session import Session
+from replay_tui.browser import Browser, browser_of
+from replay_tui.open_run import OpenRun
 from replay_tui.widgets.key_bar import KeyBar
 from replay_tui.widgets.top_bar import TopBar
 
-if TYPE_CHECKING:
-    from replay_tui.app import BrowseApp
-
-SMALLEST = (60, 16)
+MIN_SIZE = (60, 16)
 """Columns and lines that the screens need."""
 
 
@@ -51,14 +49,14 @@ class RunScreen(Screen[None]):
         raise NotImplementedError
 
     @property
-    def browser(self) -> BrowseApp:
+    def browser(self) -> Browser:
         """The app."""
-        return cast("BrowseApp", self.app)
+        return browser_of(self.app)
 
     @property
-    def session(self) -> Session:
+    def open_run(self) -> OpenRun:
         """The run."""
-        return self.browser.session
+        return self.browser.open_run
 
     def reload(self) -> None:
         """The run changed, or is another one: read again what is shown."""
@@ -70,16 +68,16 @@ class RunScreen(Screen[None]):
     def on_resize(self) -> None:
         """Say so where there is not enough room."""
         columns, lines = self.size.width, self.size.height
-        small = columns < SMALLEST[0] or lines < SMALLEST[1]
+        small = columns < MIN_SIZE[0] or lines < MIN_SIZE[1]
         notice = self.query_one("#too-small", Static)
         self.set_class(small, "-small")
         if small:
-            notice.update(f"{columns}x{lines} is too small: {SMALLEST[0]}x{SMALLEST[1]} at least")
+            notice.update(f"{columns}x{lines} is too small: {MIN_SIZE[0]}x{MIN_SIZE[1]} at least")
 
     def on_screen_resume(self) -> None:
         """What was missed while another screen was shown."""
         if self.is_current:  # Textual also says so to a screen that is only being made ready
-            self.tell_state()
+            self.show_run_state()
             self.reload_if_changed()
 
     def reload_if_changed(self) -> None:
@@ -88,7 +86,7 @@ class RunScreen(Screen[None]):
             self._seen = self.browser.changes
             self.reload()
 
-    def tell_state(self) -> None:
+    def show_run_state(self) -> None:
         """Show the run's name and what became of it."""
         self.query_one(TopBar).note = self.browser.run_note
         notice = self.query_one("#notice", Static)

@@ -14,10 +14,10 @@ from replay.runfile import Run, compare_queries, count_queries
 from replay.runfile.filter_sql import read_vocabulary
 from replay.runfile.filters import Filter, Vocabulary, parse
 
-Change: TypeAlias = Literal["none", "grown", "replaced", "gone"]
+FileChange: TypeAlias = Literal["none", "grown", "replaced", "gone"]
 
 
-class Session:
+class OpenRun:
     """A run file, read by the screens; everything they ask goes through here.
 
     Args:
@@ -51,7 +51,7 @@ class Session:
             self._vocabulary = read_vocabulary(self.connection)
         return self._vocabulary
 
-    def learn(self, vocabulary: Vocabulary) -> None:
+    def set_vocabulary(self, vocabulary: Vocabulary) -> None:
         """Take names that another thread read."""
         self._vocabulary = vocabulary
 
@@ -64,7 +64,7 @@ class Session:
         return parse(text, self.vocabulary)
 
     @contextmanager
-    def aside(self) -> Iterator[Run | None]:
+    def thread_connection(self) -> Iterator[Run | None]:
         """The same run for a thread of its own; None where the file vanished meanwhile."""
         try:
             run = self._open()
@@ -80,7 +80,7 @@ class Session:
             compare_queries.attach(run.connection, self.against)
         return run
 
-    def change(self) -> Change:
+    def check_file(self) -> FileChange:
         """What happened to the file since this was asked last."""
         inode = _inode(self.path)
         if inode is None:
@@ -99,13 +99,13 @@ class Session:
         """Let go of the file."""
         self.run.close()
 
-    def _reopen(self, inode: int) -> Change:
+    def _reopen(self, inode: int) -> FileChange:
         try:
-            fresh = self._open()
+            reopened = self._open()
         except RunFileError:  # half made; the next look tells
             return "none"
         self.run.close()
-        self.run, self._inode, self._gone = fresh, inode, False
+        self.run, self._inode, self._gone = reopened, inode, False
         self._seen = count_queries.data_version(self.connection)
         self._vocabulary = None
         return "replaced"

@@ -26,7 +26,7 @@ def clean(text: str) -> str:
     return _REDACTOR.text(text)
 
 
-def outcome_words(row: CallRow) -> str:
+def outcome_label(row: CallRow) -> str:
     """`not found`, `inconclusive (timeout)`."""
     return (
         f"{row.outcome.label} ({row.reason})"
@@ -49,9 +49,9 @@ def answer_text(answer: Answer | None) -> str:
             return _result_text(answer)
 
 
-def call_text(case: TrajectoryContext, position: str) -> str:
+def call_text(context: TrajectoryContext, position: str) -> str:
     """The call as JSON, or as the model wrote it where it was no call."""
-    call = case.calls[position]
+    call = context.calls[position]
     if call.arguments is None and call.raw is not None:
         return call.raw if call.name is None else f"{call.name}\n{call.raw}"
     return dumped({"name": call.name, "arguments": call.arguments})

@@ -23,8 +23,8 @@ from replay_tui.pages.call_page import CallFacts, call_page
 from replay_tui.pages.task_page import raw_page, task_page, whole_call, whole_task
 from replay_tui.pages.writer import Row
 from replay_tui.rendering import plain
-from replay_tui.screens.base import RunScreen
-from replay_tui.screens.whole_text import WholeTextScreen
+from replay_tui.screens.run_screen import RunScreen
+from replay_tui.screens.whole_text_screen import WholeTextScreen
 from replay_tui.theme import Palette
 from replay_tui.widgets.dag_view import DagView, box_of
 from replay_tui.widgets.panel_tabs import PanelTabs
@@ -57,7 +57,7 @@ class TrajectoryScreen(RunScreen):
         self._graph: Graph | None = None
         self._calls: dict[str, Call] = {}
         self._verdicts: dict[str, StoredCall] = {}
-        self._case: TrajectoryContext | None = None
+        self._trajectory_context: TrajectoryContext | None = None
         self._findings: dict[str, tuple[Finding, ...]] = {}
 
     def compose_body(self) -> ComposeResult:
@@ -88,7 +88,7 @@ class TrajectoryScreen(RunScreen):
 
     def show(self, row: int, position: str | None = None, ordinal: int | None = None) -> None:
         """Show a trajectory, with a call selected: by its position, or by its place in the order of the steps."""
-        stored = trajectory_queries.stored_trajectory(self.session.connection, row)
+        stored = trajectory_queries.stored_trajectory(self.open_run.connection, row)
         if stored is None:
             self.app.notify("this trajectory is no longer in the run", severity="warning")
             return
@@ -101,14 +101,14 @@ class TrajectoryScreen(RunScreen):
     def reload(self) -> None:
         """The run grew: the same trajectory, with the verdicts that there are now."""
         if self.stored is None:
-            first = call_queries.next_failure(self.session.connection, self.browser.filter, (0, -1))
-            row = first[0] if first else trajectory_queries.next_trajectory(self.session.connection, 0)
+            first = call_queries.next_failure(self.open_run.connection, self.browser.filter, (0, -1))
+            row = first[0] if first else trajectory_queries.next_trajectory(self.open_run.connection, 0)
             if row is not None:
                 self.show(row, ordinal=first[1] if first else None)
             else:
                 self.dag.border_title = plain("no trajectory yet")
             return
-        stored = trajectory_queries.stored_trajectory(self.session.connection, self.stored.row)
+        stored = trajectory_queries.stored_trajectory(self.open_run.connection, self.stored.row)
         if stored is not None and stored != self.stored:
             self._take(stored)
             self._draw(self.dag.selected)
@@ -118,17 +118,17 @@ class TrajectoryScreen(RunScreen):
         self._graph = Graph(stored.record)
         self._calls = {call.position: call for call in stored.record.calls()}
         self._verdicts = {call.position: call for call in stored.calls}
-        self._case, self._findings = None, {}
+        self._trajectory_context, self._findings = None, {}
 
     def _draw(self, position: str | None) -> None:
         assert self.stored is not None
         assert self._graph is not None
         boxes = {}
         for name, call in self._calls.items():
-            known = self._verdicts.get(name)
+            stored = self._verdicts.get(name)
             boxes[name] = (
-                box_of(known.server, known.tool, known.verdict.outcome)
-                if known
+                box_of(stored.server, stored.tool, stored.verdict.outcome)
+                if stored
                 else box_of(call.server or "", call.tool or call.name or "", None)
             )
         self.dag.show(self._graph, boxes, position)
@@ -139,10 +139,10 @@ class TrajectoryScreen(RunScreen):
         self._show_panel(stay=False)
 
     def _first_failure(self) -> str | None:
-        kinds = (
+        failed = (
             {call.position for call in self.stored.calls if call.verdict.outcome in FAILURES} if self.stored else set()
         )
-        return next((position for position in self._calls if position in kinds), None)
+        return next((position for position in self._calls if position in failed), None)
 
     @on(DagView.Selected)
     def selected(self) -> None:
@@ -166,29 +166,31 @@ class TrajectoryScreen(RunScreen):
 
     def _facts(self, position: str) -> CallFacts:
         assert self._graph is not None
-        known = self._verdicts.get(position)
-        answer = self.session.run.stored_answer(known.answer_key) if known and known.answer_key else None
-        caused = [other.position for other in self._verdicts.values() if other.verdict.caused_by == position]
+        stored_call = self._verdicts.get(position)
+        answer = (
+            self.open_run.run.stored_answer(stored_call.answer_key) if stored_call and stored_call.answer_key else None
+        )
+        caused = [stored.position for stored in self._verdicts.values() if stored.verdict.caused_by == position]
         found = self._findings.get(position)
-        return CallFacts(self._calls[position], self._graph, known, answer, found, caused)
+        return CallFacts(self._calls[position], self._graph, stored_call, answer, found, caused)
 
     @work(thread=True, exclusive=True, group="findings")
     def _look_for_findings(self, stored: StoredTrajectory, position: str) -> None:
         worker = get_current_worker()
-        with self.session.aside() as run:
+        with self.open_run.thread_connection() as run:
             if run is None:
                 return
-            case = self._case or diagnoses.load_case(run, stored)
-            found = diagnoses.findings(case, position)
+            context = self._trajectory_context or diagnoses.load_context(run, stored)
+            found = diagnoses.findings(context, position)
         if not worker.is_cancelled:
-            self.app.call_from_thread(self._found, stored, case, position, found)
+            self.app.call_from_thread(self._found, stored, context, position, found)
 
     def _found(
-        self, stored: StoredTrajectory, case: TrajectoryContext, position: str, found: tuple[Finding, ...]
+        self, stored: StoredTrajectory, context: TrajectoryContext, position: str, found: tuple[Finding, ...]
     ) -> None:
         if stored is not self.stored:
             return
-        self._case = case
+        self._trajectory_context = context
         self._findings[position] = found
         if position == self.dag.selected and self._tab == 0:
             self.page.show(partial(call_page, self._facts(position)), stay=True)
@@ -197,9 +199,9 @@ class TrajectoryScreen(RunScreen):
 
     def action_failure(self, by: int) -> None:
         """The next failure that the filter matches, in this trajectory or another."""
-        known = self._verdicts.get(self.dag.selected or "")
-        place = (self.stored.row if self.stored else 0, known.ordinal if known else -1)
-        found = call_queries.next_failure(self.session.connection, self.browser.filter, place, back=by < 0)
+        stored_call = self._verdicts.get(self.dag.selected or "")
+        place = (self.stored.row if self.stored else 0, stored_call.ordinal if stored_call else -1)
+        found = call_queries.next_failure(self.open_run.connection, self.browser.filter, place, back=by < 0)
         if found is None:
             self.app.notify("no further failure that the filter matches", timeout=2)
         elif self.stored is not None and found[0] == self.stored.row:
@@ -211,15 +213,15 @@ class TrajectoryScreen(RunScreen):
     def action_neighbour(self, by: int) -> None:
         """Another trajectory."""
         if self.stored is not None:
-            row = trajectory_queries.next_trajectory(self.session.connection, self.stored.row, back=by < 0)
+            row = trajectory_queries.next_trajectory(self.open_run.connection, self.stored.row, back=by < 0)
             if row is not None:
                 self.show(row)
 
     def action_cause(self) -> None:
         """The call that made this one fail."""
-        known = self._verdicts.get(self.dag.selected or "")
-        if known is not None and known.verdict.caused_by in self._calls:
-            self.dag.select(known.verdict.caused_by)
+        stored_call = self._verdicts.get(self.dag.selected or "")
+        if stored_call is not None and stored_call.verdict.caused_by in self._calls:
+            self.dag.select(stored_call.verdict.caused_by)
         else:
             self.app.notify("nothing earlier made this call fail", timeout=2)
 
@@ -242,8 +244,10 @@ class TrajectoryScreen(RunScreen):
         if self._tab == 1:
             self.app.push_screen(WholeTextScreen(f"Task {one_line(stored.record.id, 40)}", whole_task(stored)))
             return
-        known = self._verdicts.get(position)
-        answer = self.session.run.stored_answer(known.answer_key) if known and known.answer_key else None
+        stored_call = self._verdicts.get(position)
+        answer = (
+            self.open_run.run.stored_answer(stored_call.answer_key) if stored_call and stored_call.answer_key else None
+        )
         text = whole_call(self._calls[position], answer)
         self.app.push_screen(WholeTextScreen(f"{position} of {one_line(stored.record.id, 40)}", text))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,21 +14,12 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from replay_tui.diagnoses import FORMATS
+from replay_tui.export_request import ExportRequest
 
 _ENDINGS = {"markdown": "md", "html": "html", "json": "json", "csv": "csv", "junit": "xml", "svg": "svg"}
 
 
-@dataclass(frozen=True)
-class Export:
-    """What was asked for."""
-
-    format: str
-    whole: bool
-    """The whole run, not the one call."""
-    path: Path
-
-
-class ExportScreen(ModalScreen[Export | None]):
+class ExportScreen(ModalScreen[ExportRequest | None]):
     """A list of reports, and the file to write.
 
     Args:
@@ -79,7 +69,7 @@ class ExportScreen(ModalScreen[Export | None]):
         """Done."""
         name, whole = self._choices[self.query_one(OptionList).highlighted or 0]
         if path := self.query_one(Input).value.strip():
-            self.dismiss(Export(name, whole, Path(path).expanduser()))
+            self.dismiss(ExportRequest(name, whole, Path(path).expanduser()))
 
     def action_dismiss(self, result: None = None) -> None:  # type: ignore[override]
         """Cancel."""
