@@ -1,4 +1,4 @@
-"""One verdict out of what the rungs of the ladder said."""
+"""One verdict out of what the stages of the classification said."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class VerdictInputs:
 
 
 def verdict_unsent(judgement: Judgement, recorded: Judgement | None) -> Verdict:
-    """The verdict of a call that was not sent: an earlier rung decided it, or it was kept back."""
+    """The verdict of a call that was not sent: an earlier stage decided it, or it was kept back."""
     return _verdict(judgement, VerdictInputs(recorded=recorded))
 
 
