@@ -8,8 +8,8 @@ from itertools import zip_longest
 from typing import Any, Final, TypeAlias
 
 from replay.dag.documents import answer_tree
-from replay.dag.pointers import join, opened
-from replay.dag.truncation import split_cut, uncut_text
+from replay.dag.pointers import as_json, join
+from replay.dag.truncation import split_truncation_marker, truncated_block_text
 from replay.records import Answer, Drift, TextAnswer, ToolResult, TransportFault, texts_of
 from replay.text import one_line
 from replay.volatile import is_noise, masked, same_but_volatile
@@ -33,8 +33,8 @@ class AnswerComparison:
 Differences: TypeAlias = Iterator[tuple[Drift, str]]
 
 SAME: Final = AnswerComparison("same")
-_SHOWN: Final = 60
-_LEAST_CUT: Final = 200
+_MAX_SHOWN_LENGTH: Final = 60
+_MIN_CUT_LENGTH: Final = 200
 """A recording that is shorter was hardly cut for length."""
 _KINDS: Final = {"result": "a result", "error": "a JSON-RPC error", "fault": "no answer", "text": "a text"}
 
@@ -50,12 +50,12 @@ def compare(recorded: Answer, replayed: Answer) -> AnswerComparison:
     if recorded.kind != replayed.kind:
         return AnswerComparison("different", f"{_kind(recorded)} then, {_kind(replayed)} now")
     for name in ("is_error", "code", "fault"):
-        then, now = getattr(recorded, name, None), getattr(replayed, name, None)
-        if then != now:
-            return AnswerComparison("different", f"{'isError' if name == 'is_error' else name}: {then} then, {now} now")
+        old, new = getattr(recorded, name, None), getattr(replayed, name, None)
+        if old != new:
+            return AnswerComparison("different", f"{'isError' if name == 'is_error' else name}: {old} then, {new} now")
     if isinstance(recorded, TransportFault):
         return SAME
-    return _first(_differences(_compared(recorded), _compared(replayed), ""))
+    return _first(_differences(_comparable(recorded), _comparable(replayed), ""))
 
 
 def volatile_pointers(answers: Sequence[Answer]) -> tuple[str, ...]:
@@ -63,12 +63,12 @@ def volatile_pointers(answers: Sequence[Answer]) -> tuple[str, ...]:
     trees = [answer_tree(answer) for answer in answers]
     found: dict[str, None] = {}
     for tree in trees[1:]:
-        for pointer, _, _ in _moved(trees[0], tree, ""):
+        for pointer, _, _ in _changed_places(trees[0], tree, ""):
             found.setdefault(pointer)
     return tuple(found)
 
 
-def _compared(answer: Answer) -> Any:
+def _comparable(answer: Answer) -> Any:
     """What of an answer is compared: of a result with structured content, not the text that only repeats it."""
     if isinstance(answer, ToolResult):
         blocks = [{key: part for key, part in block.items() if key != "annotations"} for block in answer.content]
@@ -94,69 +94,78 @@ def _compare_texts(recorded: Answer, replayed: Answer) -> AnswerComparison:
         return AnswerComparison("different", f"{_kind(recorded)} then, {_kind(replayed)} now")
     old, new = texts_of(recorded), texts_of(replayed)
     if len(old) == len(new) and len(old) > 1:
-        pairs = ((_text_differences(then.strip(), now.strip(), f"/content/{n}/text"))
-                 for n, (then, now) in enumerate(zip(old, new, strict=True)))  # fmt: skip
+        pairs = ((_text_differences(old_text.strip(), new_text.strip(), f"/content/{n}/text"))
+                 for n, (old_text, new_text) in enumerate(zip(old, new, strict=True)))  # fmt: skip
         return _first(difference for pair in pairs for difference in pair)
-    then, now = "\n".join(old).strip(), "\n".join(new).strip()
-    if then == now:
+    recorded_text, replayed_text = "\n".join(old).strip(), "\n".join(new).strip()
+    if recorded_text == replayed_text:
         return SAME
-    return _compare_cut(then, now) or _first(_text_differences(then, now, ""))
+    return _compare_cut(recorded_text, replayed_text) or _first(_text_differences(recorded_text, replayed_text, ""))
 
 
-def _compare_cut(then: str, now: str) -> AnswerComparison | None:
+def _compare_cut(recorded: str, replayed: str) -> AnswerComparison | None:
     """A recording that was cut, against as much of the replayed text; None where it was not cut."""
-    kept, marker = uncut_text(then)
+    kept, marker = truncated_block_text(recorded)
     if not marker:
-        kept, marker = split_cut(kept)
+        kept, marker = split_truncation_marker(kept)
     kept = kept.strip()
-    if not marker and not (len(kept) >= _LEAST_CUT and now.startswith(kept)):
+    if not marker and not (len(kept) >= _MIN_CUT_LENGTH and replayed.startswith(kept)):
         return None
-    if marker and masked(now[-len(marker) :]) == masked(marker):
+    if marker and masked(replayed[-len(marker) :]) == masked(marker):
         return None
     note = AnswerComparison("same", f"the recording was cut after {len(kept)} characters; the same so far")
-    if now.startswith(kept):
+    if replayed.startswith(kept):
         return note
     whole = kept.split("\n")[:-1]
     if not whole:
         return None
-    found = _first(_lines(whole, now.split("\n")[: len(whole)], ""))
+    found = _first(_lines(whole, replayed.split("\n")[: len(whole)], ""))
     return note if found.drift == "same" else found
 
 
-def _text_differences(then: str, now: str, place: str) -> Differences:
-    old, new = opened(then), opened(now)
+def _text_differences(recorded: str, replayed: str, place: str) -> Differences:
+    old, new = as_json(recorded), as_json(replayed)
     if old is not None and new is not None:
         return _differences(old, new, place)
-    return _lines(then.split("\n"), now.split("\n"), place)
+    return _lines(recorded.split("\n"), replayed.split("\n"), place)
 
 
 def _differences(old: Any, new: Any, base: str) -> Differences:
-    for place, then, now in _moved(old, new, base):
-        if isinstance(then, str) and isinstance(now, str) and ("\n" in then.strip() or "\n" in now.strip()):
-            yield from _lines(then.strip().split("\n"), now.strip().split("\n"), place)
+    for place, recorded, replayed in _changed_places(old, new, base):
+        if (
+            isinstance(recorded, str)
+            and isinstance(replayed, str)
+            and ("\n" in recorded.strip() or "\n" in replayed.strip())
+        ):
+            yield from _lines(recorded.strip().split("\n"), replayed.strip().split("\n"), place)
         else:
-            volatile = _is_volatile(place, then, now)
-            words = f"{place or 'the answer'}: {_shown(then)} then, {_shown(now)} now"
+            volatile = _is_volatile(place, recorded, replayed)
+            words = f"{place or 'the answer'}: {_shown(recorded)} then, {_shown(replayed)} now"
             yield "volatile" if volatile else "different", words
 
 
-def _moved(old: Any, new: Any, base: str) -> Iterator[tuple[str, Any, Any]]:
+def _changed_places(old: Any, new: Any, base: str) -> Iterator[tuple[str, Any, Any]]:
     """The places where two values are not the same, with what stands there."""
     stack = [(base, old, new)]
     while stack:
-        place, then, now = stack.pop()
-        if isinstance(then, str) and isinstance(now, str) and then != now:
-            inner_then, inner_now = opened(then), opened(now)
-            if inner_then is not None and inner_now is not None:
-                then, now = inner_then, inner_now
-        if isinstance(then, dict) and isinstance(now, dict):
-            keys = [*then, *(key for key in now if key not in then)]
-            stack += [(join(place, key), then.get(key, MISSING), now.get(key, MISSING)) for key in reversed(keys)]
-        elif isinstance(then, list) and isinstance(now, list):
-            pairs = list(enumerate(zip_longest(then, now, fillvalue=MISSING)))
-            stack += [(join(place, number), one, other) for number, (one, other) in reversed(pairs)]
-        elif not _equal(then, now):
-            yield place, then, now
+        place, recorded, replayed = stack.pop()
+        if isinstance(recorded, str) and isinstance(replayed, str) and recorded != replayed:
+            inner_recorded, inner_replayed = as_json(recorded), as_json(replayed)
+            if inner_recorded is not None and inner_replayed is not None:
+                recorded, replayed = inner_recorded, inner_replayed
+        if isinstance(recorded, dict) and isinstance(replayed, dict):
+            keys = [*recorded, *(key for key in replayed if key not in recorded)]
+            stack += [
+                (join(place, key), recorded.get(key, MISSING), replayed.get(key, MISSING)) for key in reversed(keys)
+            ]
+        elif isinstance(recorded, list) and isinstance(replayed, list):
+            pairs = list(enumerate(zip_longest(recorded, replayed, fillvalue=MISSING)))
+            stack += [
+                (join(place, number), recorded_item, replayed_item)
+                for number, (recorded_item, replayed_item) in reversed(pairs)
+            ]
+        elif not _equal(recorded, replayed):
+            yield place, recorded, replayed
 
 
 class _Missing:
@@ -166,30 +175,32 @@ class _Missing:
 MISSING: Final = _Missing()
 
 
-def _equal(then: Any, now: Any) -> bool:
-    if isinstance(then, bool) or isinstance(now, bool):
-        return then is now
-    if isinstance(then, str) and isinstance(now, str):
-        return then == now or then.strip() == now.strip()
-    return bool(then == now)
+def _equal(recorded: Any, replayed: Any) -> bool:
+    if isinstance(recorded, bool) or isinstance(replayed, bool):
+        return recorded is replayed
+    if isinstance(recorded, str) and isinstance(replayed, str):
+        return recorded == replayed or recorded.strip() == replayed.strip()
+    return bool(recorded == replayed)
 
 
-def _is_volatile(place: str, then: Any, now: Any) -> bool:
-    if isinstance(then, str) and isinstance(now, str):
-        return same_but_volatile(then.strip(), now.strip())
-    return is_noise(place.rpartition("/")[2], then, now)
+def _is_volatile(place: str, recorded: Any, replayed: Any) -> bool:
+    if isinstance(recorded, str) and isinstance(replayed, str):
+        return same_but_volatile(recorded.strip(), replayed.strip())
+    return is_noise(place.rpartition("/")[2], recorded, replayed)
 
 
-def _lines(then: Sequence[str], now: Sequence[str], place: str) -> Differences:
-    for number, (one, other) in enumerate(zip_longest(then, now), 1):
-        if one is not None and other is not None:
-            if one.rstrip() == other.rstrip():
+def _lines(recorded: Sequence[str], replayed: Sequence[str], place: str) -> Differences:
+    for number, (recorded_line, replayed_line) in enumerate(zip_longest(recorded, replayed), 1):
+        if recorded_line is not None and replayed_line is not None:
+            if recorded_line.rstrip() == replayed_line.rstrip():
                 continue
-            drift: Drift = "volatile" if same_but_volatile(one.rstrip(), other.rstrip()) else "different"
+            drift: Drift = (
+                "volatile" if same_but_volatile(recorded_line.rstrip(), replayed_line.rstrip()) else "different"
+            )
         else:
             drift = "different"
         where = f"{place}: line {number}" if place else f"line {number}"
-        yield drift, f"{where}: {_line(one)} then, {_line(other)} now"
+        yield drift, f"{where}: {_line(recorded_line)} then, {_line(replayed_line)} now"
 
 
 def _line(text: str | None) -> str:
@@ -199,4 +210,8 @@ def _line(text: str | None) -> str:
 def _shown(value: Any) -> str:
     if value is MISSING:
         return "nothing"
-    return f"'{one_line(value, _SHOWN)}'" if isinstance(value, str) else one_line(repr(value), _SHOWN)
+    return (
+        f"'{one_line(value, _MAX_SHOWN_LENGTH)}'"
+        if isinstance(value, str)
+        else one_line(repr(value), _MAX_SHOWN_LENGTH)
+    )

@@ -8,9 +8,9 @@ from typing import Any, Final
 __all__ = ["is_noise", "masked", "same_but_volatile"]
 
 _TOLERANCE: Final = 1e-9
-_REACH: Final = 200
+_MAX_VALUE_LENGTH: Final = 200
 """No volatile value is longer."""
-_LONGEST: Final = 300_000
+_MAX_DIFFERENCE_LENGTH: Final = 300_000
 """Characters between the first and the last difference beyond which two texts are simply different."""
 _MONTH: Final = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
 _WEEKDAY: Final = r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,?[ ]+)?"
@@ -38,7 +38,7 @@ _VOLATILE: Final = re.compile(
     """,
     re.VERBOSE,
 )
-_CLOCK_NAMES: Final = re.compile(
+_VOLATILE_NAMES: Final = re.compile(
     r"(^|_|[a-z])(time|timestamp|at|date|modified|created|updated|accessed|mtime|ctime|atime|duration|elapsed|took|ms"
     r"|seconds|latency|uptime|pid|port|expires|Time|Timestamp|At|Date|Modified|Created|Duration|Elapsed|Ms|Seconds)$"
 )
@@ -49,37 +49,37 @@ def masked(text: str) -> str:
     return _VOLATILE.sub(_mask, text)
 
 
-def same_but_volatile(then: str, now: str) -> bool:
+def same_but_volatile(recorded: str, replayed: str) -> bool:
     """Whether two texts are the same when their volatile values are masked.
 
     Only the part between the first and the last difference is looked at, with what a value there could reach into.
     """
-    start = max(_shared(then, now) - _REACH, 0)
-    start = max(then.rfind(" ", 0, start) + 1, start - _REACH) if start else 0
-    tail = max(_shared(then[start:][::-1], now[start:][::-1]) - _REACH, 0)
-    old, new = then[start : len(then) - tail], now[start : len(now) - tail]
-    return max(len(old), len(new)) <= _LONGEST and masked(old) == masked(new)
+    start = max(_common_prefix_length(recorded, replayed) - _MAX_VALUE_LENGTH, 0)
+    start = max(recorded.rfind(" ", 0, start) + 1, start - _MAX_VALUE_LENGTH) if start else 0
+    tail = max(_common_prefix_length(recorded[start:][::-1], replayed[start:][::-1]) - _MAX_VALUE_LENGTH, 0)
+    old, new = recorded[start : len(recorded) - tail], replayed[start : len(replayed) - tail]
+    return max(len(old), len(new)) <= _MAX_DIFFERENCE_LENGTH and masked(old) == masked(new)
 
 
-def _shared(one: str, other: str) -> int:
+def _common_prefix_length(first: str, second: str) -> int:
     """Length of the common beginning, by halving: slices compare at the speed of memory."""
-    low, high = 0, min(len(one), len(other))
+    low, high = 0, min(len(first), len(second))
     while low < high:
         middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
+        if first[low:middle] == second[low:middle]:
             low = middle
         else:
             high = middle - 1
     return low
 
 
-def is_noise(name: str, then: Any, now: Any) -> bool:
+def is_noise(name: str, recorded: Any, replayed: Any) -> bool:
     """Whether two numbers differ by the noise of floating point, or stand under a name like `elapsed_ms` or `pid`."""
-    if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in (then, now)):
+    if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in (recorded, replayed)):
         return False
-    if _CLOCK_NAMES.search(name):
+    if _VOLATILE_NAMES.search(name):
         return True
-    return bool(abs(then - now) <= _TOLERANCE * max(abs(then), abs(now), 1.0))
+    return bool(abs(recorded - replayed) <= _TOLERANCE * max(abs(recorded), abs(replayed), 1.0))
 
 
 def _mask(match: re.Match[str]) -> str:

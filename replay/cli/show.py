@@ -76,7 +76,7 @@ def _as_json(trajectory: Trajectory, graph: Graph) -> dict[str, Any]:
 
 def _shape(graph: Graph) -> dict[str, Any]:
     return {
-        "calls": sum(map(len, graph.waves)),
+        "calls": sum(map(len, graph.steps)),
         "steps": graph.depth,
         "edges": len(graph.edges),
         "multi_hop": graph.is_multi_hop,

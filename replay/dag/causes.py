@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from replay.dag.mentions import is_path
+from replay.dag.candidate_values import is_path
 from replay.dag.outputs import is_maker, makes_part, outputs_of, words_of_tool
 from replay.dag.pointers import leaves, parts
 from replay.dag.workspace_roots import ancestors
@@ -19,7 +19,7 @@ from replay.records import Call, DataEdge, Outcome, Trajectory, texts_of
 
 __all__ = ["cause_links", "passes_failure_on"]
 
-_MAKERS: Final = frozenset(
+_CREATION_VERBS: Final = frozenset(
     [
         "create",
         "new",
@@ -36,15 +36,15 @@ _MAKERS: Final = frozenset(
         "mkdir",
     ]
 )
-_STARTERS: Final = frozenset(["create", "new", "make", "init", "clone", "download", "mkdir"])
+_STANDALONE_VERBS: Final = frozenset(["create", "new", "make", "init", "clone", "download", "mkdir"])
 """Words of tools that need nothing to be there."""
-_HOLDERS: Final = frozenset(["add", "open", "start", "load"])
+_OPENING_VERBS: Final = frozenset(["add", "open", "start", "load"])
 """Words of tools that take up what is there; they make it for later calls only under the very same parameter."""
 _PATH_KEY: Final = re.compile(r"(path|file|filename|uri)$", re.IGNORECASE)
 _NAME_KEY: Final = re.compile(r"(?P<noun>\w*?)_?(?:id|name)", re.IGNORECASE)
-_THERE_ALREADY: Final = re.compile(r"already exist|file exists|EEXIST", re.IGNORECASE)
-_LOOKED_AT: Final = 4000
-_CALLED_IN_VAIN: Final = frozenset([Outcome.UNKNOWN_TOOL, Outcome.ILLEGAL_FORMAT])
+_ALREADY_EXISTS: Final = re.compile(r"already exist|file exists|EEXIST", re.IGNORECASE)
+_MAX_TEXT_LENGTH: Final = 4000
+_NEVER_RAN: Final = frozenset([Outcome.UNKNOWN_TOOL, Outcome.ILLEGAL_FORMAT])
 
 
 def passes_failure_on(producer: Call, outcome: Outcome, edges: Iterable[DataEdge]) -> bool:
@@ -58,11 +58,11 @@ def passes_failure_on(producer: Call, outcome: Outcome, edges: Iterable[DataEdge
         outcome: of the later call.
         edges: the data edges between the two.
     """
-    if outcome in _CALLED_IN_VAIN:
+    if outcome in _NEVER_RAN:
         return False
     if any(edge.producer_place == "answer" for edge in edges):
         return True
-    return outcome is Outcome.NOT_FOUND and not _was_there_already(producer)
+    return outcome is Outcome.NOT_FOUND and not _already_existed(producer)
 
 
 def cause_links(trajectory: Trajectory) -> dict[str, tuple[str, ...]]:
@@ -75,23 +75,30 @@ def cause_links(trajectory: Trajectory) -> dict[str, tuple[str, ...]]:
     links: dict[str, tuple[str, ...]] = {}
     for step in trajectory.steps:
         for call in step.calls:
-            found = [position for name in _names(call) for place in _with_above(name) for position in makers[place]]
-            if not found and not (is_maker(call) and words_of_tool(call) & _STARTERS):
-                found = [maker.position for maker in nameless[_family(call)] if _names_what_was_lost(call, maker)]
+            found = [
+                position
+                for name in _named_things(call)
+                for place in _with_parent_directories(name)
+                for position in makers[place]
+            ]
+            if not found and not (is_maker(call) and words_of_tool(call) & _STANDALONE_VERBS):
+                found = [
+                    maker.position for maker in nameless[_server_of(call)] if _names_what_was_to_be_made(call, maker)
+                ]
             if found:
                 links[call.position] = tuple(dict.fromkeys(found))
         for call in step.calls:
             for _, value in outputs_of(call):
                 makers[value].append(call.position)
-            if words_of_tool(call) & (_MAKERS | _HOLDERS) and not _names(call):
-                nameless[_family(call)].append(call)
+            if words_of_tool(call) & (_CREATION_VERBS | _OPENING_VERBS) and not _named_things(call):
+                nameless[_server_of(call)].append(call)
     return links
 
 
-def _names_what_was_lost(call: Call, maker: Call) -> bool:
+def _names_what_was_to_be_made(call: Call, maker: Call) -> bool:
     """Whether an argument of a call is what a maker, which named nothing, was to be given."""
-    if not words_of_tool(maker) & _MAKERS:
-        return any(is_path(value) and _asks_for(maker, key) for key, value in _named_values(call))
+    if not words_of_tool(maker) & _CREATION_VERBS:
+        return any(is_path(value) and _takes_parameter(maker, key) for key, value in _named_values(call))
     return any(
         (is_path(value) and _PATH_KEY.search(key) is not None and not makes_part(maker))
         or _is_name_of(key, call, maker)
@@ -104,19 +111,23 @@ def _is_name_of(key: str, call: Call, maker: Call) -> bool:
     match = _NAME_KEY.fullmatch(key)
     if match is None:
         return False
-    things = words_of_tool(maker) - _MAKERS
+    things = words_of_tool(maker) - _CREATION_VERBS
     noun = match["noun"].lower()
     return noun in things if noun else bool(things & words_of_tool(call) - {(maker.server or "").lower()})
 
 
-def _asks_for(maker: Call, key: str) -> bool:
+def _takes_parameter(maker: Call, key: str) -> bool:
     """Whether a call was given a parameter of this name, or was told that it lacks it."""
-    told = " ".join(text[:_LOOKED_AT] for text in texts_of(maker.answer)) if maker.answer is not None else ""
-    return key in (maker.arguments or {}) or re.search(rf"\b{re.escape(key)}\b", told) is not None
+    answer_text = (
+        " ".join(text[:_MAX_TEXT_LENGTH] for text in texts_of(maker.answer)) if maker.answer is not None else ""
+    )
+    return key in (maker.arguments or {}) or re.search(rf"\b{re.escape(key)}\b", answer_text) is not None
 
 
-def _was_there_already(maker: Call) -> bool:
-    return maker.answer is not None and any(_THERE_ALREADY.search(text[:_LOOKED_AT]) for text in texts_of(maker.answer))
+def _already_existed(maker: Call) -> bool:
+    return maker.answer is not None and any(
+        _ALREADY_EXISTS.search(text[:_MAX_TEXT_LENGTH]) for text in texts_of(maker.answer)
+    )
 
 
 def _named_values(call: Call) -> Iterator[tuple[str, str]]:
@@ -127,20 +138,20 @@ def _named_values(call: Call) -> Iterator[tuple[str, str]]:
             yield key, value.strip()
 
 
-def _names(call: Call) -> tuple[str, ...]:
+def _named_things(call: Call) -> tuple[str, ...]:
     """The paths and made names in a call's arguments."""
     values = (value.strip() for _, value in leaves(call.arguments or {}, enter_texts=False) if isinstance(value, str))
     made = [value for _, value in outputs_of(call)]
     return tuple(dict.fromkeys([*(value.rstrip("/") for value in values if is_path(value) or len(value) < 100), *made]))
 
 
-def _with_above(name: str) -> Iterator[str]:
+def _with_parent_directories(name: str) -> Iterator[str]:
     """A path, and the directories that must be there before it."""
     yield name
     yield from ancestors(name)
 
 
-def _family(call: Call) -> str:
+def _server_of(call: Call) -> str:
     """The server, or what stands for it in the name."""
     if call.server:
         return call.server

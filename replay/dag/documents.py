@@ -8,19 +8,19 @@ from functools import cached_property
 from typing import Any, Final
 
 from replay.dag.pointers import Leaf, leaves
-from replay.dag.truncation import uncut_text
+from replay.dag.truncation import truncated_block_text
 from replay.dag.value_matching import occurrences
 from replay.records import Answer, Call, RpcError, TextAnswer, ToolResult, TransportFault, blocks_of
 
-__all__ = ["Document", "answer_tree", "arguments_document", "document_of", "spelled"]
+__all__ = ["Document", "answer_tree", "arguments_document", "as_text", "document_of"]
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _SEPARATOR: Final = "\n\x00\n"
-_LABELS: Final = frozenset({"type", "mimeType", "data", "annotations", "_meta"})
+_BLOCK_METADATA: Final = frozenset({"type", "mimeType", "data", "annotations", "_meta"})
 """Members of a content block that name its kind or carry bytes, not something to pass on."""
 
 
-def spelled(value: Any) -> str:
+def as_text(value: Any) -> str:
     """A scalar as it stands in a text: `5.0` and `5` are the same number."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
@@ -37,7 +37,7 @@ def answer_tree(answer: Answer | None) -> Any:
     if isinstance(answer, ToolResult | TextAnswer):
         blocks = [_without_bytes(block) for block in blocks_of(answer)]
         if isinstance(answer, TextAnswer) and len(blocks) == 1 and blocks[0].get("text") == answer.text:
-            blocks = [{"text": text} for text in uncut_text(answer.text) if text]
+            blocks = [{"text": text} for text in truncated_block_text(answer.text) if text]
         tree: dict[str, Any] = {"content": blocks}
         if isinstance(answer, ToolResult) and answer.structured is not None:
             tree["structured"] = answer.structured
@@ -49,7 +49,7 @@ def answer_tree(answer: Answer | None) -> Any:
 
 def _without_bytes(block: dict[str, Any]) -> dict[str, Any]:
     resource = block.get("resource")
-    kept = {key: part for key, part in block.items() if key not in _LABELS}
+    kept = {key: part for key, part in block.items() if key not in _BLOCK_METADATA}
     if isinstance(resource, dict):
         kept["resource"] = {key: part for key, part in resource.items() if key not in {"blob", "mimeType"}}
     return kept
@@ -73,7 +73,7 @@ class Document:
 
     def __init__(self, content: Callable[[], Iterable[Leaf]]) -> None:
         self._content = content
-        texts = [spelled(value).strip() for _, value in content()]
+        texts = [as_text(value).strip() for _, value in content()]
         self.text = _SEPARATOR.join(["", *texts, ""])
 
     def words(self) -> frozenset[str]:

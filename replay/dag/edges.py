@@ -7,18 +7,18 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final, Literal
 
+from replay.dag.candidate_values import CandidateValue
 from replay.dag.history import Entry, History, Output
-from replay.dag.mentions import Mention
 from replay.dag.outputs import is_maker
-from replay.dag.uninformative_values import is_constant, is_id, is_plain_word, is_random, is_weak
+from replay.dag.uninformative_values import is_common_number, is_id, is_plain_word, is_random, is_uninformative
 from replay.dag.workspace_roots import ancestors, roots_of
 from replay.records import Call, DataEdge, Trajectory
 
 __all__ = ["infer_edges"]
 
-_CROWDED: Final = 5000
+_MAX_LENGTH_FOR_COMMON_NUMBERS: Final = 5000
 """Characters of an answer beyond which a number of few digits stands in it by chance."""
-_LISTED: Final = r"(?m)(?:^|[\]\s>│├└─|/'\"]){}/?['\"]?\s*$"
+_LISTING_LINE: Final = r"(?m)(?:^|[\]\s>│├└─|/'\"]){}/?['\"]?\s*$"
 
 
 def infer_edges(
@@ -37,9 +37,12 @@ def infer_edges(
     if place == "arguments":
         trajectory = _without_answers(trajectory)
     history = History(trajectory)
-    finder = _Finder(history)
+    finder = _EdgeFinder(history)
     return tuple(
-        edge for number, step in enumerate(trajectory.steps) for call in step.calls for edge in finder.of(call, number)
+        edge
+        for number, step in enumerate(trajectory.steps)
+        for call in step.calls
+        for edge in finder.edges_into(call, number)
     )
 
 
@@ -51,133 +54,148 @@ def _without_answers(trajectory: Trajectory) -> Trajectory:
     return trajectory.model_copy(update={"steps": steps})
 
 
-class _Finder:
+class _EdgeFinder:
     """Finds the producers of one call's values after another's."""
 
     def __init__(self, history: History) -> None:
         self._history = history
         self._roots = roots_of(history)
 
-    def of(self, call: Call, step: int) -> Iterator[DataEdge]:
+    def edges_into(self, call: Call, step: int) -> Iterator[DataEdge]:
         """The edges into a call, each once."""
-        mentions = [
-            mention
-            for mention in self._history.mentions[call.position]
-            if mention.text not in self._roots and not self._history.asked(mention.text)
+        candidates = [
+            candidate
+            for candidate in self._history.candidates[call.position]
+            if candidate.text not in self._roots and not self._history.is_in_question(candidate.text)
         ]
-        favourite = self._votes(mentions, step)
+        source_scores = self._source_scores(candidates, step)
         edges: list[DataEdge] = []
-        for mention in mentions:
-            found = self._path(call, mention, step) if mention.path else self._value(call, mention, step, favourite)
-            edges.extend(edge for edge in found if not _covered(edge, edges))
+        for candidate in candidates:
+            found = (
+                self._path(call, candidate, step)
+                if candidate.path
+                else self._value(call, candidate, step, source_scores)
+            )
+            edges.extend(edge for edge in found if not _is_covered(edge, edges))
         yield from edges
 
-    def _path(self, call: Call, mention: Mention, step: int) -> Iterator[DataEdge]:
-        path, history = mention.text, self._history
+    def _path(self, call: Call, candidate: CandidateValue, step: int) -> Iterator[DataEdge]:
+        path, history = candidate.text, self._history
         maker = self._maker(path, step)
-        anew = maker is not None and history.makes_anew(call, path, maker.call)
-        if maker is not None and not anew:
-            yield _made(call, mention, maker, path)
+        recreated = maker is not None and history.recreates(call, path, maker.call)
+        if maker is not None and not recreated:
+            yield _edge_from_output(call, candidate, maker, path)
             return
         first = history.first(path, step)
         if first is not None and first.place == "answer":
-            if not self._is_given(path):
-                yield _held(call, mention, first, path, "certain")
+            if not self._is_given_by_question(path):
+                yield _edge_from_answer(call, candidate, first, path, "certain")
             return
-        yield from self._directory(call, mention, step)
-        if not anew:
-            yield from self._file_name(call, mention, step)
+        yield from self._directory(call, candidate, step)
+        if not recreated:
+            yield from self._file_name(call, candidate, step)
 
-    def _is_given(self, path: str) -> bool:
+    def _is_given_by_question(self, path: str) -> bool:
         """A directory of the workspace that the question names."""
         directory, _, name = path.rpartition("/")
-        return directory in self._roots and "." not in name and self._history.asked(name)
+        return directory in self._roots and "." not in name and self._history.is_in_question(name)
 
     def _maker(self, path: str, step: int) -> Output | None:
         """Who made a path, unless its place was known before and the maker only changed it, or was a program."""
         maker = self._history.maker(path, step)
-        if maker is None or (_runs(maker) and self._is_given(path)):
+        if maker is None or (_is_inside_a_program(maker) and self._is_given_by_question(path)):
             return None
         if is_maker(maker.call):
             return maker
         for value in (path, path.rpartition("/")[2]):
-            first = None if self._history.asked(value) else self._history.first(value, maker.step)
-            if first is not None and (first.place == "answer" or (_runs(maker) and first.call.name != maker.call.name)):
+            first = None if self._history.is_in_question(value) else self._history.first(value, maker.step)
+            if first is not None and (
+                first.place == "answer" or (_is_inside_a_program(maker) and first.call.name != maker.call.name)
+            ):
                 return None
         return maker
 
-    def _directory(self, call: Call, mention: Mention, step: int) -> Iterator[DataEdge]:
-        for above in ancestors(mention.text):
-            if above in self._roots or self._history.asked(above) or is_constant(above) or above.endswith(":/"):
+    def _directory(self, call: Call, candidate: CandidateValue, step: int) -> Iterator[DataEdge]:
+        for above in ancestors(candidate.text):
+            if (
+                above in self._roots
+                or self._history.is_in_question(above)
+                or is_uninformative(above)
+                or above.endswith(":/")
+            ):
                 return
             maker = self._maker(above, step)
             if maker is not None:
-                yield _made(call, mention, maker, above)
+                yield _edge_from_output(call, candidate, maker, above)
                 return
             first = self._history.first(above, step)
-            if self._is_given(above):
+            if self._is_given_by_question(above):
                 return
             if first is not None and first.place == "answer" and above.startswith(("/", "~", "http")):
-                yield _held(call, mention, first, above, "certain")
+                yield _edge_from_answer(call, candidate, first, above, "certain")
                 return
 
-    def _file_name(self, call: Call, mention: Mention, step: int) -> Iterator[DataEdge]:
+    def _file_name(self, call: Call, candidate: CandidateValue, step: int) -> Iterator[DataEdge]:
         """A listing gives names, or paths that start further down."""
-        names = mention.text.strip("/").split("/")
-        for start in range(1 if mention.text.startswith(("/", "~", ".")) else 0, len(names)):
+        names = candidate.text.strip("/").split("/")
+        for start in range(1 if candidate.text.startswith(("/", "~", ".")) else 0, len(names)):
             tail = "/".join(names[start:])
-            if tail == mention.text or is_constant(tail) or self._history.asked(tail):
+            if tail == candidate.text or is_uninformative(tail) or self._history.is_in_question(tail):
                 continue
             first = self._history.first(tail, step)
             if first is not None and first.place == "answer":
                 if _is_listed(first, tail):
-                    yield _held(call, mention, first, tail, "likely")
+                    yield _edge_from_answer(call, candidate, first, tail, "likely")
                 return
 
-    def _value(self, call: Call, mention: Mention, step: int, favourite: Counter[str]) -> Iterator[DataEdge]:
-        text = mention.text
+    def _value(
+        self, call: Call, candidate: CandidateValue, step: int, source_scores: Counter[str]
+    ) -> Iterator[DataEdge]:
+        text = candidate.text
         first = self._history.first(text, step)
         if first is None:
             return
         if first.place == "arguments":
             maker = self._history.maker(text, step)
-            if maker is not None and not self._history.makes_anew(call, text, maker.call):
-                yield _made(call, mention, maker, mention.value)
+            if maker is not None and not self._history.recreates(call, text, maker.call):
+                yield _edge_from_output(call, candidate, maker, candidate.value)
             return
-        if text.isalpha() and self._history.was_written(text, first.step):
+        if text.isalpha() and self._history.was_in_arguments(text, first.step):
             return
-        source = self._favoured(text, step, favourite) if is_weak(text) else self._source(mention, step)
-        if source is not None and _believable(mention, source):
-            sure = source.document.is_scalar(text) or is_random(text) or (mention.whole and is_id(text))
-            certainty: Literal["certain", "likely"] = "certain" if sure and not is_weak(text) else "likely"
-            yield _held(call, mention, source, mention.value, certainty)
+        source = (
+            self._best_source(text, step, source_scores) if is_common_number(text) else self._source(candidate, step)
+        )
+        if source is not None and _is_plausible(candidate, source):
+            sure = source.document.is_scalar(text) or is_random(text) or (candidate.whole and is_id(text))
+            certainty: Literal["certain", "likely"] = "certain" if sure and not is_common_number(text) else "likely"
+            yield _edge_from_answer(call, candidate, source, candidate.value, certainty)
 
-    def _source(self, mention: Mention, step: int) -> Entry | None:
+    def _source(self, candidate: CandidateValue, step: int) -> Entry | None:
         """The first answer that holds the value in a way that can be believed, before any arguments do."""
-        for entry in self._history.holders(mention.text, step):
+        for entry in self._history.holders(candidate.text, step):
             if entry.place == "arguments":
                 return None
-            if _believable(mention, entry):
+            if _is_plausible(candidate, entry):
                 return entry
         return None
 
-    def _votes(self, mentions: list[Mention], step: int) -> Counter[str]:
+    def _source_scores(self, candidates: list[CandidateValue], step: int) -> Counter[str]:
         """For how many of a call's values each earlier answer could be the source."""
-        weak = {mention.text for mention in mentions if not mention.path and is_weak(mention.text)}
-        votes: Counter[str] = Counter()
+        weak = {candidate.text for candidate in candidates if not candidate.path and is_common_number(candidate.text)}
+        scores: Counter[str] = Counter()
         for text in weak:
-            votes.update(entry.call.position for entry in self._history.holders(text, step) if entry.place == "answer")
-        return votes
+            scores.update(entry.call.position for entry in self._history.holders(text, step) if entry.place == "answer")
+        return scores
 
-    def _favoured(self, text: str, step: int, votes: Counter[str]) -> Entry | None:
+    def _best_source(self, text: str, step: int, scores: Counter[str]) -> Entry | None:
         holders = [entry for entry in self._history.holders(text, step) if entry.place == "answer"]
-        best = max(holders, key=lambda entry: votes[entry.call.position], default=None)
-        if best is None or best.document.is_scalar(text) or votes[best.call.position] > 1:
-            return best
-        return best if len(best.document.text) <= _CROWDED else None
+        best_source = max(holders, key=lambda entry: scores[entry.call.position], default=None)
+        if best_source is None or best_source.document.is_scalar(text) or scores[best_source.call.position] > 1:
+            return best_source
+        return best_source if len(best_source.document.text) <= _MAX_LENGTH_FOR_COMMON_NUMBERS else None
 
 
-def _runs(output: Output) -> bool:
+def _is_inside_a_program(output: Output) -> bool:
     """Whether the path was found inside a program, which may as well read it."""
     text = output.call.arguments or {}
     return any(
@@ -185,11 +203,11 @@ def _runs(output: Output) -> bool:
     )
 
 
-def _believable(mention: Mention, entry: Entry) -> bool:
-    text, document = mention.text, entry.document
+def _is_plausible(candidate: CandidateValue, entry: Entry) -> bool:
+    text, document = candidate.text, entry.document
     if document.is_scalar(text):
-        return mention.whole or not is_plain_word(text)
-    if mention.whole:
+        return candidate.whole or not is_plain_word(text)
+    if candidate.whole:
         return not is_plain_word(text)
     return is_id(text)
 
@@ -198,38 +216,40 @@ def _is_listed(entry: Entry, name: str) -> bool:
     """A name like any other word counts only where it stands as a listing would have it."""
     if re.search(r"[\d_.-]|/", name) or entry.document.is_scalar(name):
         return True
-    return re.search(_LISTED.format(re.escape(name)), entry.document.text) is not None
+    return re.search(_LISTING_LINE.format(re.escape(name)), entry.document.text) is not None
 
 
-def _covered(edge: DataEdge, edges: list[DataEdge]) -> bool:
+def _is_covered(edge: DataEdge, edges: list[DataEdge]) -> bool:
     """A part of a value that the same answer already gave as a whole."""
     return any(
-        other.producer_place == "answer"
-        and other.consumer_pointer == edge.consumer_pointer
-        and str(edge.value) in str(other.value)
-        for other in edges
+        earlier.producer_place == "answer"
+        and earlier.consumer_pointer == edge.consumer_pointer
+        and str(edge.value) in str(earlier.value)
+        for earlier in edges
     )
 
 
-def _made(call: Call, mention: Mention, maker: Output, value: Any) -> DataEdge:
-    whole = maker.call.arguments is not None and mention.path
+def _edge_from_output(call: Call, candidate: CandidateValue, maker: Output, value: Any) -> DataEdge:
+    whole = maker.call.arguments is not None and candidate.path
     return DataEdge(
         producer=maker.call.position,
         producer_place="arguments",
         producer_pointer=maker.pointer,
         consumer=call.position,
-        consumer_pointer=mention.pointer,
+        consumer_pointer=candidate.pointer,
         value=value,
-        certainty="certain" if whole and not _runs(maker) else "likely",
+        certainty="certain" if whole and not _is_inside_a_program(maker) else "likely",
     )
 
 
-def _held(call: Call, mention: Mention, entry: Entry, value: Any, certainty: Literal["certain", "likely"]) -> DataEdge:
+def _edge_from_answer(
+    call: Call, candidate: CandidateValue, entry: Entry, value: Any, certainty: Literal["certain", "likely"]
+) -> DataEdge:
     return DataEdge(
         producer=entry.call.position,
         producer_pointer=entry.document.find(str(value).strip()) or "",
         consumer=call.position,
-        consumer_pointer=mention.pointer,
+        consumer_pointer=candidate.pointer,
         value=value,
         certainty=certainty,
     )

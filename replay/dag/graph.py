@@ -27,14 +27,16 @@ class Graph:
         self.trajectory = trajectory
         known = trajectory.edges if edges is None else edges
         self.edges = infer_edges(trajectory) if known is None else known
-        self.waves: tuple[tuple[str, ...], ...] = tuple(
+        self.steps: tuple[tuple[str, ...], ...] = tuple(
             tuple(call.position for call in step.calls) for step in trajectory.steps
         )
         """The positions of each step's calls."""
-        self._order = {position: number for number, position in enumerate(p for wave in self.waves for p in wave)}
-        self._wave = {position: number for number, wave in enumerate(self.waves) for position in wave}
+        self._order = {
+            position: number for number, position in enumerate(p for positions in self.steps for p in positions)
+        }
+        self._step_of = {position: number for number, positions in enumerate(self.steps) for position in positions}
         self.digraph: nx.DiGraph[str] = nx.DiGraph()
-        self.digraph.add_nodes_from((position, {"step": number}) for position, number in self._wave.items())
+        self.digraph.add_nodes_from((position, {"step": number}) for position, number in self._step_of.items())
         for edge in self.edges:
             if not self.digraph.has_edge(edge.producer, edge.consumer):
                 self.digraph.add_edge(edge.producer, edge.consumer, edges=[])
@@ -55,26 +57,26 @@ class Graph:
     @property
     def is_multi_hop(self) -> bool:
         """Two or more steps, and an edge across them."""
-        return any(self._wave[edge.producer] != self._wave[edge.consumer] for edge in self.edges)
+        return any(self._step_of[edge.producer] != self._step_of[edge.consumer] for edge in self.edges)
 
     @property
     def is_multi_threaded(self) -> bool:
         """Two calls in a step with no edge between them."""
         return any(
-            not self.digraph.has_edge(one, other) and not self.digraph.has_edge(other, one)
-            for wave in self.waves
-            for one, other in combinations(wave, 2)
+            not self.digraph.has_edge(first, second) and not self.digraph.has_edge(second, first)
+            for positions in self.steps
+            for first, second in combinations(positions, 2)
         )
 
     @property
     def depth(self) -> int:
         """Number of steps."""
-        return len(self.waves)
+        return len(self.steps)
 
     @property
     def width(self) -> int:
         """Most calls in one step."""
-        return max(map(len, self.waves), default=0)
+        return max(map(len, self.steps), default=0)
 
     @property
     def longest_chain(self) -> int:
@@ -90,22 +92,22 @@ class Graph:
             position: of the failed call.
             failed: the outcomes of all failed calls.
         """
-        seen, open_ = {position}, [position]
-        while open_:
-            current = open_.pop()
-            for before in (*self.digraph.predecessors(current), *self._causes.get(current, ())):
+        seen, pending = {position}, [position]
+        while pending:
+            current = pending.pop()
+            for earlier in (*self.digraph.predecessors(current), *self._causes.get(current, ())):
                 if (
-                    before in failed
-                    and before not in seen
-                    and self._explains(before, current, failed.get(current, Outcome.NOT_FOUND))
+                    earlier in failed
+                    and earlier not in seen
+                    and self._explains(earlier, current, failed.get(current, Outcome.NOT_FOUND))
                 ):
-                    seen.add(before)
-                    open_.append(before)
+                    seen.add(earlier)
+                    pending.append(earlier)
         return min(seen - {position}, key=self._order.__getitem__, default=None)
 
-    def _explains(self, before: str, current: str, outcome: Outcome) -> bool:
-        edges = (edge for edge in self.into(current) if edge.producer == before)
-        return passes_failure_on(self._calls[before], outcome, edges)
+    def _explains(self, earlier: str, current: str, outcome: Outcome) -> bool:
+        edges = (edge for edge in self.into(current) if edge.producer == earlier)
+        return passes_failure_on(self._calls[earlier], outcome, edges)
 
     @cached_property
     def _calls(self) -> dict[str, Call]:

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from replay.dag.candidate_values import CandidateValue, candidate_values_of
 from replay.dag.documents import Document, arguments_document, document_of, words_of
-from replay.dag.mentions import Mention, mentions_of
 from replay.dag.outputs import failed_visibly, outputs_of, rewrites
 from replay.dag.value_matching import occurrences
 from replay.records import Call, Task, Trajectory
 
 __all__ = ["Entry", "History", "Output"]
 
-_MOST_CANDIDATES: Final = 600
+_MAX_ENTRIES: Final = 600
 
 
 @dataclass(frozen=True)
@@ -45,56 +45,59 @@ class History:
     """
 
     def __init__(self, trajectory: Trajectory) -> None:
-        self.mentions: dict[str, tuple[Mention, ...]] = {
-            call.position: tuple(mentions_of(call)) for call in trajectory.calls()
+        self.candidates: dict[str, tuple[CandidateValue, ...]] = {
+            call.position: tuple(candidate_values_of(call)) for call in trajectory.calls()
         }
         self._question = _question_text(trajectory.task)
         self._years = sorted(_YEAR.findall(self._question))
         self._entries: list[Entry] = []
-        self._written: dict[str, int] = {}
+        self._first_step_of_word: dict[str, int] = {}
         self._with_word: dict[str, list[int]] = defaultdict(list)
         self._outputs: dict[str, list[Output]] = defaultdict(list)
-        wanted = frozenset(
-            word for mentions in self.mentions.values() for mention in mentions for word in words_of(mention.text)
+        indexed_words = frozenset(
+            word
+            for candidates in self.candidates.values()
+            for candidate in candidates
+            for word in words_of(candidate.text)
         )
         for number, step in enumerate(trajectory.steps):
             for call in step.calls:
-                self._add(Entry(number, call, "arguments", arguments_document(call)), wanted)
+                self._add(Entry(number, call, "arguments", arguments_document(call)), indexed_words)
                 for pointer, value in outputs_of(call):
                     self._outputs[value].append(Output(number, call, pointer))
             for call in step.calls:
                 if call.answer is not None:
-                    self._add(Entry(number, call, "answer", document_of(call.answer)), wanted)
+                    self._add(Entry(number, call, "answer", document_of(call.answer)), indexed_words)
 
-    def _add(self, entry: Entry, wanted: frozenset[str]) -> None:
+    def _add(self, entry: Entry, indexed_words: frozenset[str]) -> None:
         words = entry.document.words()
-        for word in words & wanted:
+        for word in words & indexed_words:
             self._with_word[word].append(len(self._entries))
         if entry.place == "arguments":
             for word in words:
-                self._written.setdefault(word.lower(), entry.step)
+                self._first_step_of_word.setdefault(word.lower(), entry.step)
         self._entries.append(entry)
 
     def entries(self) -> Iterator[Entry]:
         """All of them, in order of time."""
         return iter(self._entries)
 
-    def asked(self, value: str) -> bool:
+    def is_in_question(self, value: str) -> bool:
         """Whether the question holds the value, in whatever case."""
-        folded = _squeezed(value)
+        folded = _normalized(value)
         return (
             any(True for _ in occurrences(self._question, folded))
-            or _asked_date(self._question, folded)
-            or self._asked_year(folded)
+            or _is_date_in_question(self._question, folded)
+            or self._is_year_in_question(folded)
         )
 
-    def _asked_year(self, value: str) -> bool:
+    def _is_year_in_question(self, value: str) -> bool:
         """A year of a span that the question names by its ends."""
         return _YEAR.fullmatch(value) is not None and bool(self._years) and self._years[0] < value < self._years[-1]
 
     def holders(self, value: str, before: int) -> Iterator[Entry]:
         """The arguments and answers of earlier steps that hold the value, in order of time."""
-        for number in self._candidates(value):
+        for number in self._entries_with_words(value):
             entry = self._entries[number]
             if entry.step >= before:
                 return
@@ -108,33 +111,33 @@ class History:
     def maker(self, value: str, before: int) -> Output | None:
         """The earlier call that made what the value names: the first that did not visibly fail, else the first."""
         earlier = [output for output in self._outputs.get(value, ()) if output.step < before]
-        good = (output for output in earlier if not failed_visibly(output.call.answer))
-        return next(good, None) or next(iter(earlier), None)
+        successful = (output for output in earlier if not failed_visibly(output.call.answer))
+        return next(successful, None) or next(iter(earlier), None)
 
-    def makes_anew(self, call: Call, value: str, maker: Call) -> bool:
+    def recreates(self, call: Call, value: str, maker: Call) -> bool:
         """Whether a call needs nothing of what the maker left in this place, because it makes it itself."""
         return rewrites(call, maker) and any(output.call is call for output in self._outputs.get(value, ()))
 
-    def was_written(self, word: str, step: int) -> bool:
+    def was_in_arguments(self, word: str, step: int) -> bool:
         """Whether the arguments of a step, or of one before it, hold a word in whatever case."""
-        return self._written.get(word.lower(), step + 1) <= step
+        return self._first_step_of_word.get(word.lower(), step + 1) <= step
 
-    def _candidates(self, value: str) -> list[int]:
+    def _entries_with_words(self, value: str) -> list[int]:
         postings = sorted((self._with_word.get(word, []) for word in words_of(value)), key=len)
         if not postings:
             return []
-        common = postings[0]
+        shared = postings[0]
         for posting in postings[1:]:
-            held = set(posting)
-            common = [number for number in common if number in held]
-        return common[:_MOST_CANDIDATES]
+            in_posting = set(posting)
+            shared = [number for number in shared if number in in_posting]
+        return shared[:_MAX_ENTRIES]
 
 
 def _question_text(task: Task) -> str:
-    return _squeezed("\n".join([task.question or "", *task.images]))
+    return _normalized("\n".join([task.question or "", *task.images]))
 
 
-def _squeezed(text: str) -> str:
+def _normalized(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip().lower()
 
 
@@ -156,7 +159,7 @@ _MONTHS: Final = [
 ]
 
 
-def _asked_date(question: str, value: str) -> bool:
+def _is_date_in_question(question: str, value: str) -> bool:
     """An ISO date whose year, month and day the question spells in another way."""
     match = _ISO_DATE.fullmatch(value)
     if match is None or match[1] not in question or not 1 <= int(match[2]) <= 12:

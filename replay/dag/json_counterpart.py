@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from replay.dag.pointers import leaves, opened, parts
+from replay.dag.pointers import as_json, leaves, parts
 
 __all__ = ["counterpart"]
 
-_MOST_ITEMS: Final = 2000
-_MOST_LEAVES: Final = 60
+_MAX_ITEMS: Final = 2000
+_MAX_LEAVES: Final = 60
 
 
 def counterpart(pointer: str, old: Any, new: Any) -> Any:
@@ -18,7 +18,7 @@ def counterpart(pointer: str, old: Any, new: Any) -> Any:
     A list may come in another order, or longer: the item whose other members agree best is the same item.
     """
     for number, part in enumerate(path := parts(pointer)):
-        old, new = _entered(old), _entered(new)
+        old, new = _parsed(old), _parsed(new)
         if isinstance(old, dict) and isinstance(new, dict) and part in old and part in new:
             old, new = old[part], new[part]
         elif isinstance(old, list) and isinstance(new, list) and part.isdecimal() and int(part) < len(old):
@@ -31,8 +31,8 @@ def counterpart(pointer: str, old: Any, new: Any) -> Any:
     return new
 
 
-def _entered(value: Any) -> Any:
-    inner = opened(value) if isinstance(value, str) else None
+def _parsed(value: Any) -> Any:
+    inner = as_json(value) if isinstance(value, str) else None
     return value if inner is None else inner
 
 
@@ -40,7 +40,7 @@ def _same_item(old: list[Any], new: list[Any], index: int, below: list[str]) -> 
     wanted = _identity(old[index], below)
     if not wanted:
         return index if len(old) == len(new) else None
-    scores = [len(wanted & _identity(item, below)) for item in new[:_MOST_ITEMS]]
+    scores = [len(wanted & _identity(item, below)) for item in new[:_MAX_ITEMS]]
     best = max(scores, default=0)
     if best == 0:
         return index if len(old) == len(new) else None
@@ -56,6 +56,6 @@ def _identity(item: Any, below: list[str]) -> frozenset[tuple[str, Any]]:
     for pointer, value in leaves(item):
         if pointer != own and isinstance(value, str | int | float):
             found.append((pointer, value))
-        if len(found) >= _MOST_LEAVES:
+        if len(found) >= _MAX_LEAVES:
             break
     return frozenset(found) if isinstance(item, dict | list) else frozenset()

@@ -6,31 +6,31 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from replay.dag.mentions import is_path, paths_in
+from replay.dag.candidate_values import is_path, paths_in
 from replay.dag.pointers import leaves, parts
 from replay.records import Answer, Call, RpcError, ToolResult, TransportFault, texts_of
 
 __all__ = ["failed_visibly", "is_maker", "makes_part", "outputs_of", "rewrites", "words_of_tool"]
 
-_MAKERS: Final = frozenset(
+_CREATION_VERBS: Final = frozenset(
     """
     create write save make mkdir new download export generate render copy move rename put upload store init clone
     capture screenshot touch build compile dump record
     """.split()  # noqa: SIM905 a list would take a line a word
 )
-_PARTS: Final = frozenset(
+_PART_NOUNS: Final = frozenset(
     """
     worksheet sheet chart table pivot row rows column columns cell cells range formula formatting slide shape textbox
     branch commit tag issue comment review label milestone event page block paragraph heading
     """.split()  # noqa: SIM905
 )
 """What is made inside a file, a repository or another thing that must be there before."""
-_TAKES_OUT: Final = frozenset(["save", "export", "download", "render", "capture", "screenshot", "generate"])
+_EXPORT_VERBS: Final = frozenset(["save", "export", "download", "render", "capture", "screenshot", "generate"])
 """A part becomes a file of its own by these."""
-_NAMERS: Final = frozenset(["create", "add", "new", "init", "make", "register", "define", "insert", "upsert"])
-_WHOLE: Final = frozenset(["save", "export", "download", "mkdir", "clone", "generate", "render"])
-_CREATES: Final = frozenset(["create", "write", "new", "make", "init"])
-_CONTAINERS: Final = frozenset(
+_NAMING_VERBS: Final = frozenset(["create", "add", "new", "init", "make", "register", "define", "insert", "upsert"])
+_WHOLE_FILE_VERBS: Final = frozenset(["save", "export", "download", "mkdir", "clone", "generate", "render"])
+_CREATE_VERBS: Final = frozenset(["create", "write", "new", "make", "init"])
+_CONTAINER_NOUNS: Final = frozenset(
     ["file", "workbook", "document", "presentation", "directory", "folder", "database", "repository", "project"]
 )
 _INPUT_KEYS: Final = re.compile(r"(^|_)(in|input|source|src|from|template|image_source|old)(_|$)|^input|^source", re.I)
@@ -42,13 +42,15 @@ _PLACE_KEYS: Final = re.compile(r"(^|_)(workspace|root|cwd|base|working|work|par
 _DIRECTORY_WORDS: Final = frozenset(["directory", "directories", "folder", "dir", "mkdir"])
 _REPOSITORY_WORDS: Final = frozenset(["init", "clone", "repository", "repo", "project"])
 _NAME_KEY: Final = re.compile(r"(?P<noun>\w*?)_?(?:id|key|name|slug)", re.IGNORECASE)
-_RUNNERS: Final = re.compile(r"execute|run|command|shell|bash|terminal|python|script|eval", re.I)
-_WRITES: Final = re.compile(
+_PROGRAM_TOOL: Final = re.compile(r"execute|run|command|shell|bash|terminal|python|script|eval", re.I)
+_WRITING_CODE: Final = re.compile(
     r"""(?:>>?|\btee\b|\bmkdir\b|\btouch\b|\bcp\b|\bmv\b|makedirs|\bto_\w+\(|\.save\w*\(
     |open\([^)]{0,300}?["'][wax]b?\+?["']|\.write\w*\(|copy\w{0,20}\(|rename\(|\bcurl\b.{0,300}?-o\b|\bwget\b|dump\(|Workbook\()""",
     re.VERBOSE,
 )
-_FAILURE: Final = re.compile(r"error|security violation|fail(?:ed|ure)|validation error|\{?\W*error\W*:", re.IGNORECASE)
+_FAILURE_START: Final = re.compile(
+    r"error|security violation|fail(?:ed|ure)|validation error|\{?\W*error\W*:", re.IGNORECASE
+)
 _TRACEBACK: Final = "Traceback (most recent call last)"
 
 
@@ -62,7 +64,11 @@ def words_of_tool(call: Call) -> frozenset[str]:
 def is_maker(call: Call) -> bool:
     """Whether a tool makes a whole file or directory, rather than changes one."""
     words = words_of_tool(call)
-    return bool(words & _WHOLE or words & {"copy", "move", "rename"} or (words & _CREATES and words & _CONTAINERS))
+    return bool(
+        words & _WHOLE_FILE_VERBS
+        or words & {"copy", "move", "rename"}
+        or (words & _CREATE_VERBS and words & _CONTAINER_NOUNS)
+    )
 
 
 def rewrites(call: Call, maker: Call) -> bool:
@@ -72,7 +78,7 @@ def rewrites(call: Call, maker: Call) -> bool:
 
 def outputs_of(call: Call) -> Iterator[tuple[str, str]]:
     """Pointer and value of each output path or name in a call's arguments."""
-    words, runs = words_of_tool(call), _RUNNERS.search(call.name or "")
+    words, runs_programs = words_of_tool(call), _PROGRAM_TOOL.search(call.name or "")
     for pointer, value in leaves(call.arguments or {}, enter_texts=False):
         key = next((part for part in reversed(parts(pointer)) if not part.isdecimal()), "")
         if not isinstance(value, str):
@@ -81,24 +87,24 @@ def outputs_of(call: Call) -> Iterator[tuple[str, str]]:
         if is_path(text):
             if _is_made_path(key, words):
                 yield pointer, text.rstrip("/")
-        elif words & _NAMERS and _names_what_is_made(key, words) and len(text) >= 4:
+        elif words & _NAMING_VERBS and _names_what_is_made(key, words) and len(text) >= 4:
             yield pointer, text
-        elif runs and _WRITES.search(value):
+        elif runs_programs and _WRITING_CODE.search(value):
             yield from ((pointer, path.rstrip("/")) for path in dict.fromkeys(paths_in(value)))
 
 
 def makes_part(call: Call) -> bool:
     """Whether a tool makes something inside a file or another thing that must be there before."""
-    return bool(words_of_tool(call) & _PARTS)
+    return bool(words_of_tool(call) & _PART_NOUNS)
 
 
 def _is_made_path(key: str, words: frozenset[str]) -> bool:
     """Whether a tool makes what a path argument names, rather than works on it or in it."""
     if _OUTPUT_KEYS.search(key):
         return True
-    if not words & _MAKERS or _INPUT_KEYS.search(key) or _PLACE_KEYS.search(key):
+    if not words & _CREATION_VERBS or _INPUT_KEYS.search(key) or _PLACE_KEYS.search(key):
         return False
-    if words & _PARTS and not words & _TAKES_OUT:
+    if words & _PART_NOUNS and not words & _EXPORT_VERBS:
         return False
     if _DIRECTORY_KEYS.search(key):
         return bool(words & _DIRECTORY_WORDS)
@@ -123,4 +129,4 @@ def failed_visibly(answer: Answer | None) -> bool:
     if isinstance(answer, ToolResult) and answer.is_error:
         return True
     text = next(iter(texts_of(answer)), "").strip()
-    return _FAILURE.match(text[:80]) is not None or _TRACEBACK in text[-6000:]
+    return _FAILURE_START.match(text[:80]) is not None or _TRACEBACK in text[-6000:]

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Final
 
-__all__ = ["Leaf", "join", "leaves", "opened", "parts", "resolve"]
+__all__ = ["Leaf", "as_json", "join", "leaves", "parts", "resolve"]
 
 Leaf = tuple[str, Any]
 """A pointer, and the string or number that stands there."""
 
-_MAY_OPEN: Final = frozenset("{[ \t\r\n")
-_DEEPEST: Final = 64
-_NESTED_DOCUMENTS: Final = 3
+_JSON_STARTS: Final = frozenset("{[ \t\r\n")
+_MAX_DEPTH: Final = 64
+_MAX_NESTED_DOCUMENTS: Final = 3
 _MISSING: Final = object()
 
 
@@ -42,9 +42,9 @@ def parts(pointer: str) -> list[str]:
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
 
-def opened(text: str) -> Any:
+def as_json(text: str) -> Any:
     """The JSON object or array that a text is, else None."""
-    if text[:1] not in _MAY_OPEN:
+    if text[:1] not in _JSON_STARTS:
         return None
     stripped = text.strip()
     if not stripped or stripped[0] + stripped[-1] not in {"{}", "[]"}:
@@ -68,14 +68,14 @@ def leaves(value: Any, base: str = "", *, enter_texts: bool = True, id_keys: boo
     while stack:
         pointer, item, depth, documents = stack.pop()
         if isinstance(item, str):
-            inner = opened(item) if enter_texts and documents < _NESTED_DOCUMENTS else None
+            inner = as_json(item) if enter_texts and documents < _MAX_NESTED_DOCUMENTS else None
             if inner is None:
                 yield pointer, item
             else:
                 stack.append((pointer, inner, depth + 1, documents + 1))
         elif isinstance(item, int | float) and not isinstance(item, bool):
             yield pointer, item
-        elif isinstance(item, dict | list) and depth < _DEEPEST:
+        elif isinstance(item, dict | list) and depth < _MAX_DEPTH:
             members = list(item.items()) if isinstance(item, dict) else list(enumerate(item))
             for key, member in reversed(members):
                 stack.append((join(pointer, key), member, depth + 1, documents))
@@ -91,7 +91,7 @@ def resolve(value: Any, pointer: str) -> Any:
     """
     for part in parts(pointer):
         if isinstance(value, str):
-            value = opened(value)
+            value = as_json(value)
         if isinstance(value, dict) and part in value:
             value = value[part]
         elif isinstance(value, list | tuple) and part.isdecimal() and int(part) < len(value):

@@ -12,9 +12,9 @@ from replay.text import one_line
 
 __all__ = ["render_text", "summary_of", "to_dot", "to_mermaid"]
 
-_WIDTH: Final = 110
-_SHORT: Final = 40
-_MOST_EDGES: Final = 6
+_MAX_LINE_LENGTH: Final = 110
+_MAX_LABEL_LENGTH: Final = 40
+_MAX_EDGES: Final = 6
 """Edges shown for one pair of calls."""
 
 
@@ -23,9 +23,9 @@ def render_text(trajectory: Trajectory, graph: Graph | None = None) -> str:
     graph = graph or Graph(trajectory)
     lines = [f"{one_line(trajectory.id)}  model {one_line(trajectory.model)}", summary_of(graph)]
     if trajectory.task.question:
-        lines.append(f"asked: {one_line(trajectory.task.question, _WIDTH)}")
+        lines.append(f"asked: {one_line(trajectory.task.question, _MAX_LINE_LENGTH)}")
     for number, step in enumerate(trajectory.steps, 1):
-        lines += ["", f"step {number}" + (f": {one_line(step.text, _WIDTH)}" if step.text else "")]
+        lines += ["", f"step {number}" + (f": {one_line(step.text, _MAX_LINE_LENGTH)}" if step.text else "")]
         for call in step.calls:
             lines.append(f"  {call.position}  {_name(call)} {_arguments(call)}")
             if call.answer is not None:
@@ -36,7 +36,7 @@ def render_text(trajectory: Trajectory, graph: Graph | None = None) -> str:
 
 def summary_of(graph: Graph) -> str:
     """Its shape in a line."""
-    calls = sum(map(len, graph.waves))
+    calls = sum(map(len, graph.steps))
     kinds = [
         "multi-hop" if graph.is_multi_hop else "single-hop",
         "multi-threaded" if graph.is_multi_threaded else "single-threaded",
@@ -81,21 +81,21 @@ def _count(number: int, noun: str) -> str:
 
 
 def _name(call: Call) -> str:
-    return one_line(call.name, _WIDTH) if call.name is not None else "(no name)"
+    return one_line(call.name, _MAX_LINE_LENGTH) if call.name is not None else "(no name)"
 
 
 def _arguments(call: Call) -> str:
     if call.arguments is None:
-        return f"(unreadable: {one_line(call.raw or 'absent', _WIDTH)})"
-    return one_line(json.dumps(call.arguments, ensure_ascii=False), _WIDTH)
+        return f"(unreadable: {one_line(call.raw or 'absent', _MAX_LINE_LENGTH)})"
+    return one_line(json.dumps(call.arguments, ensure_ascii=False), _MAX_LINE_LENGTH)
 
 
 def _answer(answer: Answer) -> str:
     if isinstance(answer, RpcError):
-        return f"error {answer.code}: {one_line(answer.message, _WIDTH)}"
+        return f"error {answer.code}: {one_line(answer.message, _MAX_LINE_LENGTH)}"
     if isinstance(answer, TransportFault):
-        return f"no answer ({answer.fault}): {one_line(answer.message, _WIDTH)}"
-    text = one_line(" ".join(part[: 4 * _WIDTH] for part in texts_of(answer)[:4]), _WIDTH)
+        return f"no answer ({answer.fault}): {one_line(answer.message, _MAX_LINE_LENGTH)}"
+    text = one_line(" ".join(part[: 4 * _MAX_LINE_LENGTH] for part in texts_of(answer)[:4]), _MAX_LINE_LENGTH)
     mark = "isError: " if isinstance(answer, ToolResult) and answer.is_error else ""
     return f"{mark}{text}" if text else f"{mark}(no text)"
 
@@ -105,17 +105,19 @@ def _edge_lines(edges: tuple[DataEdge, ...]) -> list[str]:
     lines = []
     for edge in edges:
         shown[edge.producer] += 1
-        if shown[edge.producer] <= _MOST_EDGES:
+        if shown[edge.producer] <= _MAX_EDGES:
             sure = "" if edge.certainty == "certain" else "  (likely)"
-            where = f"{edge.producer_place} {one_line(edge.producer_pointer, _SHORT)}"
-            value = one_line(json.dumps(edge.value, ensure_ascii=False), _SHORT)
-            lines.append(f"{edge.producer} {where} -> {one_line(edge.consumer_pointer, _SHORT)}: {value}{sure}")
-    more = ((producer, count - _MOST_EDGES) for producer, count in shown.items() if count > _MOST_EDGES)
+            where = f"{edge.producer_place} {one_line(edge.producer_pointer, _MAX_LABEL_LENGTH)}"
+            value = one_line(json.dumps(edge.value, ensure_ascii=False), _MAX_LABEL_LENGTH)
+            lines.append(
+                f"{edge.producer} {where} -> {one_line(edge.consumer_pointer, _MAX_LABEL_LENGTH)}: {value}{sure}"
+            )
+    more = ((producer, count - _MAX_EDGES) for producer, count in shown.items() if count > _MAX_EDGES)
     return lines + [f"{producer} and {count} more values" for producer, count in more]
 
 
 def _label(call: Call) -> str:
-    return f"{call.position} {_name(call)[:_SHORT]}"
+    return f"{call.position} {_name(call)[:_MAX_LABEL_LENGTH]}"
 
 
 def _arrows(graph: Graph) -> dict[tuple[str, str], tuple[str, bool]]:
@@ -125,7 +127,7 @@ def _arrows(graph: Graph) -> dict[tuple[str, str], tuple[str, bool]]:
         pairs.setdefault((edge.producer, edge.consumer), []).append(edge)
     return {
         pair: (
-            one_line(str(edges[0].value), _SHORT) + (f" +{len(edges) - 1}" if len(edges) > 1 else ""),
+            one_line(str(edges[0].value), _MAX_LABEL_LENGTH) + (f" +{len(edges) - 1}" if len(edges) > 1 else ""),
             all(edge.certainty == "likely" for edge in edges),
         )
         for pair, edges in pairs.items()

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Final
 
-__all__ = ["split_cut", "uncut_text"]
+__all__ = ["split_truncation_marker", "truncated_block_text"]
 
 _MARKER: Final = re.compile(
     r"""\s*+(?:\.{3}|…)?+\s*+[(\[<*-]*+\s*+[^\n]{0,120}?
@@ -15,25 +15,25 @@ _MARKER: Final = re.compile(
     [\s\S]{0,700}\Z""",
     re.IGNORECASE | re.VERBOSE,
 )
-_DOTS: Final = re.compile(r"\s*+(?:\.{3}|…)\s*\Z")
-_BLOCK: Final = re.compile(r'\s*+\[?+\s*+\{\s*+"type"\s*+:\s*+"text"\s*+,\s*+"text"\s*+:\s*+"')
-_LAST: Final = 900
+_ELLIPSIS: Final = re.compile(r"\s*+(?:\.{3}|…)\s*\Z")
+_BLOCK_START: Final = re.compile(r'\s*+\[?+\s*+\{\s*+"type"\s*+:\s*+"text"\s*+,\s*+"text"\s*+:\s*+"')
+_MAX_MARKER_LENGTH: Final = 900
 """A marker stands at the very end."""
 
 
-def split_cut(text: str) -> tuple[str, str]:
+def split_truncation_marker(text: str) -> tuple[str, str]:
     """What a recording kept, and the marker that says it was cut; no marker where it was not."""
-    tail = max(len(text) - _LAST, 0)
-    match = _MARKER.search(text, tail) or _DOTS.search(text, tail)
+    tail = max(len(text) - _MAX_MARKER_LENGTH, 0)
+    match = _MARKER.search(text, tail) or _ELLIPSIS.search(text, tail)
     return (text, "") if match is None else (text[: match.start()], text[match.start() :].strip())
 
 
-def uncut_text(text: str) -> tuple[str, str]:
+def truncated_block_text(text: str) -> tuple[str, str]:
     """The text of a content block whose JSON was cut, and the marker; any other text as it is, without one."""
-    start = _BLOCK.match(text)
+    start = _BLOCK_START.match(text)
     if start is None:
         return text, ""
-    kept, marker = split_cut(text)
+    kept, marker = split_truncation_marker(text)
     body = kept[start.end() :]
     for shorter in range(8):
         try:

@@ -7,12 +7,12 @@ from typing import Final
 
 from replay.dag.value_matching import is_number
 
-__all__ = ["is_constant", "is_id", "is_plain_word", "is_random", "is_weak", "significant_digits"]
+__all__ = ["is_common_number", "is_id", "is_plain_word", "is_random", "is_uninformative", "significant_digits"]
 
-_SHORTEST: Final = 4
-_DIGITS: Final = 3
+_MIN_TEXT_LENGTH: Final = 4
+_MIN_SIGNIFICANT_DIGITS: Final = 3
 
-_WORDS: Final = frozenset(
+_COMMON_WORDS: Final = frozenset(
     """
     active admin advanced append array asc ascending ascii audio auto average base64 bash basic bicycle
     bicycling black blue body bold boolean bottom celsius center centre chinese close code column columns
@@ -32,7 +32,7 @@ _WORDS: Final = frozenset(
     yesterday
     """.split()  # noqa: SIM905 a list would take a line a word
 )
-_PATTERNS: Final = re.compile(
+_COMMON_PATTERNS: Final = re.compile(
     r"""
     (?:text|image|application|audio|video|font|multipart|message|model)/[\w.+*-]+   # MIME types
     | [A-Za-z]{2,3}[-_][A-Za-z]{2,4}                                               # locales
@@ -56,15 +56,15 @@ def significant_digits(number: str) -> int:
     return len(mantissa.replace(".", "").strip("0"))
 
 
-def is_constant(value: str) -> bool:
+def is_uninformative(value: str) -> bool:
     """Too short, too round or too common to tell where it came from."""
     stripped = value.strip()
     if is_number(stripped):
         digits = significant_digits(stripped)
-        return digits < _DIGITS and not (digits >= 2 and len(stripped) >= 6)
-    if len(stripped) < _SHORTEST or not any(map(str.isalnum, stripped)):
+        return digits < _MIN_SIGNIFICANT_DIGITS and not (digits >= 2 and len(stripped) >= 6)
+    if len(stripped) < _MIN_TEXT_LENGTH or not any(map(str.isalnum, stripped)):
         return True
-    return stripped.lower() in _WORDS or _PATTERNS.fullmatch(stripped) is not None
+    return stripped.lower() in _COMMON_WORDS or _COMMON_PATTERNS.fullmatch(stripped) is not None
 
 
 def is_plain_word(value: str) -> bool:
@@ -95,6 +95,6 @@ def is_random(value: str) -> bool:
     return " " not in value and len(value) >= 6 and len(re.findall(r"[A-Za-z]\d|\d[A-Za-z]", value)) >= 1
 
 
-def is_weak(value: str) -> bool:
+def is_common_number(value: str) -> bool:
     """Likely to stand in a large answer by chance: a number of few digits, a year."""
     return is_number(value) and (significant_digits(value) < 5 or _YEAR.fullmatch(value) is not None)

@@ -12,24 +12,28 @@ from replay.dag.uninformative_values import is_random
 
 __all__ = ["roots_of"]
 
-_ALLOWED: Final = re.compile(r"(?:allowed director|working director|workspace|cwd)[^/\n]{0,20}\s*(/[^\s'\"\\]+)", re.I)
-_COMMON: Final = frozenset({"/", "/tmp", "/home", "/root", "/workspace", "/data", "/mnt", "/var", "/usr", ".", "./"})  # noqa: S108
-_SHARE: Final = 0.8
-_FEWEST: Final = 3
+_ANNOUNCED_ROOT: Final = re.compile(
+    r"(?:allowed director|working director|workspace|cwd)[^/\n]{0,20}\s*(/[^\s'\"\\]+)", re.I
+)
+_COMMON_ROOTS: Final = frozenset(
+    {"/", "/tmp", "/home", "/root", "/workspace", "/data", "/mnt", "/var", "/usr", ".", "./"}  # noqa: S108
+)
+_MIN_SHARE: Final = 0.8
+_MIN_PATHS: Final = 3
 
 
 def roots_of(history: History) -> frozenset[str]:
     """The workspace roots, with every directory above them."""
-    roots = set(_COMMON)
+    roots = set(_COMMON_ROOTS)
     for entry in history.entries():
         if entry.place == "answer":
             head = entry.document.text[:4000]
-            roots.update(match[1].rstrip("/.,;:)") for match in _ALLOWED.finditer(head))
+            roots.update(match[1].rstrip("/.,;:)") for match in _ANNOUNCED_ROOT.finditer(head))
     paths = {
-        mention.text
-        for mentions in history.mentions.values()
-        for mention in mentions
-        if mention.path and mention.text.startswith(("/", "./"))
+        candidate.text
+        for candidates in history.candidates.values()
+        for candidate in candidates
+        if candidate.path and candidate.text.startswith(("/", "./"))
     }
     roots.update(_shared_directory(paths))
     return frozenset(above for root in roots for above in (root, *ancestors(root)))
@@ -45,10 +49,10 @@ def ancestors(path: str) -> Iterator[str]:
 
 def _shared_directory(paths: Collection[str]) -> Iterator[str]:
     """The deepest directory that most paths lie in, unless its name is one that a tool made up."""
-    if len(paths) < _FEWEST:
+    if len(paths) < _MIN_PATHS:
         return
     counts = Counter(above for path in paths for above in (path, *ancestors(path)))
-    shared = [path for path, count in counts.items() if count >= _SHARE * len(paths) and count >= _FEWEST]
+    shared = [path for path, count in counts.items() if count >= _MIN_SHARE * len(paths) and count >= _MIN_PATHS]
     children: Counter[str] = Counter()
     for path in set(counts):
         children[path.rpartition("/")[0]] += 1

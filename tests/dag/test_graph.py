@@ -26,7 +26,7 @@ def diamond(build: Build) -> Graph:
 
 
 def test_waves_are_the_steps(build: Build) -> None:
-    assert diamond(build).waves == (("s1c1",), ("s2c1", "s2c2"), ("s3c1",))
+    assert diamond(build).steps == (("s1c1",), ("s2c1", "s2c2"), ("s3c1",))
 
 
 def test_ancestors_and_dependents_are_near_and_far_and_in_order(build: Build) -> None:

@@ -78,7 +78,7 @@ class DagView(ScrollView, can_focus=True):
             return
         pairs = [(edge.producer, edge.consumer) for edge in self._graph.edges]
         width = 16 if self.size.width < 60 else 20 if self.size.width < 110 else 24
-        self._layout = lay_out([wave for wave in self._graph.waves if wave], pairs, width)
+        self._layout = lay_out([step for step in self._graph.steps if step], pairs, width)
         self.virtual_size = Size(self._layout.width + 1, self._layout.height + 1)
 
     def select(self, position: str | None, *, tell: bool = True) -> None:

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import unquote
 
-from replay.dag.documents import spelled
+from replay.dag.documents import as_text
 from replay.dag.pointers import leaves
-from replay.dag.uninformative_values import is_constant, is_id, is_random, significant_digits
+from replay.dag.uninformative_values import is_id, is_random, is_uninformative, significant_digits
 from replay.dag.value_matching import is_number
 from replay.records import Call
 
-__all__ = ["Mention", "is_path", "mentions_of", "paths_in"]
+__all__ = ["CandidateValue", "candidate_values_of", "is_path", "paths_in"]
 
-_LONG: Final = 400
-_MOST: Final = 400
+_MAX_SHORT_TEXT: Final = 400
+_MAX_CANDIDATES: Final = 400
 """Distinct mentions that are looked for inside one text."""
 
-_LONGEST_PATH: Final = 4096
+_MAX_PATH_LENGTH: Final = 4096
 """What is longer is no path, and no URL that anyone passes on."""
 
 _URL: Final = re.compile(r"(?<![a-zA-Z])[a-zA-Z][a-zA-Z0-9+.-]{0,30}://[^\s\"'<>`|\\^{}]+")
@@ -35,7 +35,7 @@ _RELATIVE: Final = re.compile(r"[\w.@+-]+(?:/[\w.@+-]+)*\.[A-Za-z]\w{0,5}|[\w.@+
 
 
 @dataclass(frozen=True)
-class Mention:
+class CandidateValue:
     """A value that a call's arguments hold.
 
     Args:
@@ -53,25 +53,25 @@ class Mention:
     @property
     def text(self) -> str:
         """As it stands in a text, a directory without the slash at its end."""
-        text = spelled(self.value).strip()
+        text = as_text(self.value).strip()
         return (text.rstrip("/") or text) if self.path else text
 
 
-def mentions_of(call: Call) -> Iterator[Mention]:
+def candidate_values_of(call: Call) -> Iterator[CandidateValue]:
     """Every value in a call's arguments that could have come from elsewhere, each once a place."""
     for pointer, value in leaves(call.arguments or {}, enter_texts=False):
         seen: set[str] = set()
-        for mention in _in_leaf(pointer, value):
-            if len(seen) == _MOST:
+        for candidate in _values_in_leaf(pointer, value):
+            if len(seen) == _MAX_CANDIDATES:
                 break
-            if mention.text not in seen and not is_constant(mention.text):
-                seen.add(mention.text)
-                yield mention
+            if candidate.text not in seen and not is_uninformative(candidate.text):
+                seen.add(candidate.text)
+                yield candidate
 
 
 def is_path(text: str) -> bool:
     """Whether a whole text is a path or a URL."""
-    if len(text) > _LONGEST_PATH or is_number(text):
+    if len(text) > _MAX_PATH_LENGTH or is_number(text):
         return False
     return any(pattern.fullmatch(text) for pattern in (_WHOLE_PATH, _URL, _RELATIVE))
 
@@ -80,11 +80,11 @@ def paths_in(text: str) -> Iterator[str]:
     """The paths and URLs inside a text."""
     urls = list(_URL.finditer(text))
     found = [match[0].rstrip(".,;:)") for match in urls]
-    found += [match[0].rstrip(".,;:") for match in _outside(urls, _PATH.finditer(text))]
-    yield from (path for path in found if len(path) <= _LONGEST_PATH)
+    found += [match[0].rstrip(".,;:") for match in _outside_urls(urls, _PATH.finditer(text))]
+    yield from (path for path in found if len(path) <= _MAX_PATH_LENGTH)
 
 
-def _outside(urls: list[re.Match[str]], paths: Iterator[re.Match[str]]) -> Iterator[re.Match[str]]:
+def _outside_urls(urls: list[re.Match[str]], paths: Iterator[re.Match[str]]) -> Iterator[re.Match[str]]:
     """The matches that do not start within one of the URLs; both come in the order of the text."""
     following = 0
     for path in paths:
@@ -94,23 +94,23 @@ def _outside(urls: list[re.Match[str]], paths: Iterator[re.Match[str]]) -> Itera
             yield path
 
 
-def _in_leaf(pointer: str, value: Any) -> Iterator[Mention]:
+def _values_in_leaf(pointer: str, value: Any) -> Iterator[CandidateValue]:
     if not isinstance(value, str):
-        yield Mention(pointer, value, whole=True)
+        yield CandidateValue(pointer, value, whole=True)
         return
     text = value.strip()
     whole_path = is_path(text)
-    yield Mention(pointer, text, whole=True, path=whole_path)
+    yield CandidateValue(pointer, text, whole=True, path=whole_path)
     if whole_path:
-        yield from (Mention(pointer, part, whole=False) for part in _parts_of_path(text) if part != text)
+        yield from (CandidateValue(pointer, part, whole=False) for part in _parts_of_path(text) if part != text)
         return
     prose = _is_long(text)
     for path in paths_in(text):
-        if prose and not _surely_path(path):
+        if prose and not _is_surely_path(path):
             continue
-        yield Mention(pointer, path, whole=False, path=True)
-        yield from (Mention(pointer, part, whole=False) for part in _parts_of_path(path))
-    yield from (Mention(pointer, part, whole=False) for part in _parts_of_text(text) if part != text)
+        yield CandidateValue(pointer, path, whole=False, path=True)
+        yield from (CandidateValue(pointer, part, whole=False) for part in _parts_of_path(path))
+    yield from (CandidateValue(pointer, part, whole=False) for part in _parts_of_text(text) if part != text)
 
 
 def _parts_of_path(path: str) -> Iterator[str]:
@@ -130,7 +130,7 @@ def _parts_of_text(text: str) -> Iterator[str]:
         if not long or " " in quoted or _FILE.fullmatch(quoted):
             yield quoted
     for token in dict.fromkeys(_TOKEN.findall(text)):
-        if not long and _tells(token):
+        if not long and _is_informative_token(token):
             yield token
         yield from _ids_in(token)
 
@@ -144,15 +144,15 @@ def _ids_in(text: str) -> Iterator[str]:
 
 
 def _is_long(text: str) -> bool:
-    return len(text) > _LONG or "\n" in text
+    return len(text) > _MAX_SHORT_TEXT or "\n" in text
 
 
-def _surely_path(path: str) -> bool:
+def _is_surely_path(path: str) -> bool:
     """In prose and programs `either/or` is no path."""
     return path.startswith(("/", "~", ".")) or "://" in path or "." in path.rpartition("/")[2]
 
 
-def _tells(token: str) -> bool:
+def _is_informative_token(token: str) -> bool:
     if is_number(token):
         return significant_digits(token) >= 4
     return is_id(token) and (is_random(token) or re.search(r"[_:.@]", token) is not None)
