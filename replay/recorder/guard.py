@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-import select
 import signal
 import subprocess
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
+
+from replay.processes import end_process_group, signal_process_group
 
 _POLITE: Final = 1.0
 """Seconds that a server has to leave by itself once its standard input has ended."""
 _FIRM: Final = 0.5
 """Seconds from SIGTERM to SIGKILL."""
-_TICK: Final = 0.01
 
 
 class Guard:
@@ -58,10 +57,10 @@ def end(process: subprocess.Popen[bytes], patience: float) -> None:
     with suppress(subprocess.TimeoutExpired):
         process.wait(max(patience, 0))
     if process.poll() is None:
-        _signal(process.pid, signal.SIGTERM)
+        signal_process_group(process.pid, signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):
             process.wait(_FIRM)
-    _end_group(process.pid, patience=0)
+    end_process_group(process.pid, grace=0, term_grace=_FIRM)
     process.wait()
 
 
@@ -88,32 +87,6 @@ def _keep_watch(line: int) -> None:
             heard += chunk
         group = int(heard.split()[-1]) if heard.split() else 0
         if group:
-            _end_group(group, _POLITE)
+            end_process_group(group, grace=_POLITE, term_grace=_FIRM)
     finally:
         os._exit(0)
-
-
-def _end_group(group: int, patience: float) -> None:
-    if _left(group, patience):
-        return
-    _signal(group, signal.SIGTERM)
-    if _left(group, _FIRM):
-        return
-    _signal(group, signal.SIGKILL)
-
-
-def _left(group: int, patience: float) -> bool:
-    deadline = time.monotonic() + patience
-    while _signal(group, 0):
-        if time.monotonic() >= deadline:
-            return False
-        select.select([], [], [], _TICK)
-    return True
-
-
-def _signal(group: int, number: int) -> bool:
-    try:
-        os.killpg(group, number)
-    except (ProcessLookupError, PermissionError):
-        return False
-    return True

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -12,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from replay.errors import ReplayError
+from replay.processes import find_command
 from replay.recorder.guard import Guard, end, exit_in_words, start
 from replay.recorder.lane import Lane, is_writable, turn
 from replay.recorder.output import Output
@@ -52,7 +51,7 @@ class Shim:
         guard = Guard()
         self._stop.listen()
         try:
-            process = start((find(self._command[0]), *self._command[1:]))
+            process = start((find_command(self._command[0], path_first=True) or self._command[0], *self._command[1:]))
         except OSError as error:
             guard.dismiss()
             return self._without_server("not-started", f"{self._command[0]}: {error.strerror or error}")
@@ -135,11 +134,6 @@ class Shim:
             self._output.close()
         except (ReplayError, OSError) as error:
             say(f"the recording could not be finished: {error}; free some space, then: replay record --recover")
-
-
-def find(command: str) -> str:
-    """The program's path: on PATH, else beside the running Python, so that `uvx` of the `uv` package works."""
-    return shutil.which(command) or shutil.which(command, path=str(Path(sys.executable).parent)) or command
 
 
 def record_server(

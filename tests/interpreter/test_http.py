@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import anyio
 import pytest
 
-from replay.interpreter.sse import events_of
+from replay.interpreter.session.sse import events_of
 from tests.interpreter.conftest import answer_text
 
 pytestmark = pytest.mark.anyio

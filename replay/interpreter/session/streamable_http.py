@@ -1,6 +1,6 @@
 """JSON-RPC over streamable HTTP: every request is a POST, and its answer comes in that POST's response.
 
-The SDK's transport tells no HTTP status from another and parses answers into its models; see `peer`.
+The SDK's transport tells no HTTP status from another and parses answers into its models; see `client`.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ import httpx2
 from anyio.abc import TaskGroup
 from mcp.shared.inbound import encode_header_value
 
-from replay.interpreter.channel import ANSWER_LIMIT, ChannelClosedError, Incoming, Unreadable
-from replay.interpreter.launch import CannotStartError
-from replay.interpreter.sse import events_of
+from replay.interpreter.session.channel import MAX_ANSWER_BYTES, ChannelClosedError, Incoming, Unreadable
+from replay.interpreter.session.launch import CannotStartError
+from replay.interpreter.session.sse import events_of
 from replay.interpreter.tasks import task_group
 from replay.records import JsonObject
 from replay.text import one_line
 
-_CONNECT_PATIENCE: Final = 10.0
-_GOODBYE_PATIENCE: Final = 2.0
+_CONNECT_TIMEOUT: Final = 10.0
+_CLOSE_TIMEOUT: Final = 2.0
 _SESSION: Final = "mcp-session-id"
 _ACCEPT: Final = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
-_MOST_REDIRECTS: Final = 3
+_MAX_REDIRECTS: Final = 3
 _WAITING: Final = 256
 
 
@@ -65,12 +65,12 @@ class HttpChannel:
         except (anyio.EndOfStream, anyio.ClosedResourceError):
             raise ChannelClosedError("the server ended the session") from None
 
-    async def say_goodbye(self) -> None:
+    async def close_session(self) -> None:
         """End the session, and what is under way."""
         for scope in self._posts.values():
             scope.cancel()
         if self._session:
-            with anyio.move_on_after(_GOODBYE_PATIENCE, shield=True), suppress(httpx2.HTTPError, httpx2.StreamError):
+            with anyio.move_on_after(_CLOSE_TIMEOUT, shield=True), suppress(httpx2.HTTPError, httpx2.StreamError):
                 await self._client.delete(self._url, headers=self._headers({}))
         self._put.close()
         self._take.close()
@@ -104,7 +104,7 @@ class HttpChannel:
                 del self._posts[request_id]
 
     async def _post(self, message: JsonObject, headers: dict[str, str]) -> None:
-        for _ in range(_MOST_REDIRECTS + 1):
+        for _ in range(_MAX_REDIRECTS + 1):
             request = self._client.stream("POST", self._url, json=message, headers=self._headers(headers))
             async with request as response:
                 moved = _new_place(self._url, response)
@@ -135,7 +135,7 @@ class HttpChannel:
         body = bytearray()
         async for chunk in response.aiter_bytes():
             body += chunk
-            if len(body) > ANSWER_LIMIT:
+            if len(body) > MAX_ANSWER_BYTES:
                 await self._unusable(request_id, _too_long())
                 return
         message = _json_of(bytes(body))
@@ -146,16 +146,18 @@ class HttpChannel:
             for part in message:
                 await self._put.send(part if isinstance(part, dict) else Unreadable("a batch with a non-message"))
         else:
-            await self._unusable(request_id, _status_of(response) if failed else "the response is no JSON-RPC message")
+            await self._unusable(
+                request_id, _status_of(response) if failed else "the response is not a JSON-RPC message"
+            )
 
     async def _take_events(self, request_id: Any, response: httpx2.Response) -> None:
-        async for data in events_of(response.aiter_bytes(), ANSWER_LIMIT):
+        async for data in events_of(response.aiter_bytes(), MAX_ANSWER_BYTES):
             if data is None:
                 await self._unusable(request_id, _too_long())
                 return
             message = _json_of(data)
             if not isinstance(message, dict):
-                await self._put.send(Unreadable("an event that is no JSON-RPC message"))
+                await self._put.send(Unreadable("an event that is not a JSON-RPC message"))
                 continue
             await self._put.send(message)
             if "method" not in message and message.get("id") in (request_id, str(request_id)):
@@ -182,9 +184,9 @@ async def http_channel(url: str, headers: Mapping[str, str]) -> AsyncIterator[Ht
     """
     if urlsplit(url).scheme not in {"http", "https"}:
         raise CannotStartError("its url must begin with http:// or https://")
-    patience = httpx2.Timeout(None, connect=_CONNECT_PATIENCE)
+    timeout = httpx2.Timeout(None, connect=_CONNECT_TIMEOUT)
     try:
-        client = httpx2.AsyncClient(headers=dict(headers), timeout=patience)
+        client = httpx2.AsyncClient(headers=dict(headers), timeout=timeout)
     except (ValueError, UnicodeError):
         raise CannotStartError("its headers hold characters that a header cannot") from None
     async with client, task_group() as tasks:
@@ -192,7 +194,7 @@ async def http_channel(url: str, headers: Mapping[str, str]) -> AsyncIterator[Ht
         try:
             yield channel
         finally:
-            await channel.say_goodbye()
+            await channel.close_session()
 
 
 def _new_place(url: str, response: httpx2.Response) -> str | None:
@@ -212,7 +214,7 @@ def _status_of(response: httpx2.Response) -> str:
 
 
 def _too_long() -> str:
-    return f"the answer is longer than the limit of {ANSWER_LIMIT // 2**20} MB"
+    return f"the answer is longer than the limit of {MAX_ANSWER_BYTES // 2**20} MB"
 
 
 def _json_of(data: bytes) -> Any:
