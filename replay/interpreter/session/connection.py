@@ -70,7 +70,10 @@ class Connection:
         """Start, serve calls, and leave nothing behind."""
         try:
             with self._cancel_scope:
-                async with _channel(self._launch, self._log, self._redactor) as channel, task_group() as tasks:
+                async with (
+                    _channel(self._launch, self._log, self._redactor, self._history) as channel,
+                    task_group() as tasks,
+                ):
                     client = JsonRpcClient(channel, self._history.note)
                     client.on_notification = self._notified
                     tasks.start_soon(self._listen, client)
@@ -167,12 +170,14 @@ class Connection:
 
 
 @asynccontextmanager
-async def _channel(launch: Launch, log: Path, redactor: Redactor) -> AsyncIterator[Channel]:
+async def _channel(launch: Launch, log: Path, redactor: Redactor, history: ServerHistory) -> AsyncIterator[Channel]:
     if launch.url is None:
         async with running(launch, log, redactor) as process:
             yield StdioChannel(process)
     else:
-        from replay.interpreter.session.streamable_http import http_channel
+        from replay.interpreter.session.transports import login_of, remote_channel
 
-        async with http_channel(launch.url, launch.headers) as channel:
+        if launch.transport == "sse":
+            history.wants_initialize = True  # the transport is older than the question for versions
+        async with remote_channel(launch, login_of(launch, history)) as channel:
             yield channel

@@ -136,6 +136,8 @@ async def _initialized(client: JsonRpcClient, answer: RpcReply, note: Callable[[
     if isinstance(answer, Failed):
         raise CannotStartError(f"it refused to initialize: {one_line(_message(answer.error), _MAX_MESSAGE_LENGTH)}")
     if isinstance(answer, Unreadable):
+        if answer.lost:
+            raise CannotStartError(answer.why)
         raise CannotStartError(f"its answer to initialize cannot be used: {answer.why}")
     if not isinstance(answer.result, dict):
         raise CannotStartError("its answer to initialize cannot be used: the result is not a JSON object")

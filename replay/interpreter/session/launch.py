@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from replay.interpreter.config.specs import AuthSpec, TransportType
 from replay.interpreter.config.variables import ResolvedServer
 from replay.processes import find_command
 
@@ -30,6 +31,8 @@ class Launch:
     cwd: Path | None = None
     url: str | None = None
     headers: dict[str, str] = field(default_factory=dict)
+    auth: AuthSpec | None = None
+    transport: TransportType = "stdio"
 
 
 class CannotStartError(Exception):
@@ -49,7 +52,8 @@ def launch_of(name: str, resolved: ResolvedServer, directory: Path, cwd: Path) -
         CannotStartError: the command or the working directory is not there.
     """
     if resolved.url is not None:
-        return Launch(name, url=resolved.url, headers=dict(resolved.headers))
+        headers = dict(resolved.headers)
+        return Launch(name, url=resolved.url, headers=headers, auth=resolved.auth, transport=resolved.transport)
     workdir = resolved.cwd or cwd
     if not workdir.is_dir():
         raise CannotStartError(f"the working directory {workdir} does not exist")

@@ -12,6 +12,8 @@ class ServerHistory:
 
     def __init__(self) -> None:
         self._sentences: dict[str, None] = {}
+        self.login: object | None = None
+        """How the server is logged in to, where it wants that; see `transports.login_of`."""
         self.wants_initialize = False
         """Whether it is an older server: the next connection is initialized without asking first."""
 
