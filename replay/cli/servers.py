@@ -88,9 +88,10 @@ def tools(fleet_path: Path | None, as_json: bool, name: str | None) -> None:
 @fleet_option
 @click.argument("name")
 def login(fleet_path: Path | None, name: str) -> None:
-    """Log in, in the browser, to a server whose `auth` wants a person; later replays use the tokens.
+    """Log in to a server in the browser, once: later replays use the tokens.
 
-    They are kept in your data directory, readable by you alone.
+    For servers whose `auth` has the grant authorization_code. The tokens are kept in your data directory, readable by
+    you alone.
     """
     from replay.interpreter.session.launch import CannotStartError, launch_of
     from replay.interpreter.session.login import log_in
@@ -105,10 +106,9 @@ def login(fleet_path: Path | None, name: str) -> None:
             f'a login needs a person and a browser: run "replay servers login {name}" in a terminal of your own; '
             "where there is none, use the grant client_credentials"
         )
-    resolved = fleet.resolve(name, VariableScope())
     try:
-        launch = launch_of(name, resolved, fleet.directory, fleet.directory)
-        kept = anyio.run(log_in, launch, resolved.auth, _open_in_browser)
+        launch = launch_of(name, fleet.resolve(name, VariableScope()), fleet.directory, fleet.directory)
+        kept = anyio.run(log_in, launch, _open_in_browser)
     except CannotStartError as problem:
         raise NoServerReachedError(f"{name}: {problem}") from None
     tell(f"logged in to {name}; the tokens are kept in {kept}")

@@ -59,7 +59,7 @@ def browser(address):
 
 async def log_in_at(address, show=browser):
     auth = AuthSpec(grant="authorization_code")
-    return await log_in(Launch("web", url=f"{address}/mcp", auth=auth, transport="http"), auth, show)
+    return await log_in(Launch("web", url=f"{address}/mcp", auth=auth, transport="http"), show)
 
 
 async def test_a_secret_is_enough_for_client_credentials_and_the_token_is_used_again(host, guarded, monkeypatch):

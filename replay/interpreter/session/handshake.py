@@ -1,4 +1,8 @@
-"""Agreeing on a protocol version: servers of 2026-07-28 are discovered, older ones initialized."""
+"""Agreeing on a protocol version: servers of 2026-07-28 are discovered, older ones initialized.
+
+The policy is that of the SDK's connect-time negotiation (`Client(mode="auto")`), which refuses a server that does not
+say its version (tests/interpreter/test_sdk.py); here that is noted, and the server used.
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,6 @@ from typing import Final
 import anyio
 import httpx2
 
-from replay.interpreter.config.specs import AuthSpec
 from replay.interpreter.session.browser_callback import browser_callback
 from replay.interpreter.session.handshake import negotiate
 from replay.interpreter.session.json_rpc import JsonRpcClient
@@ -23,12 +22,11 @@ MAX_SECONDS: Final = 300.0
 """How long the user has in the browser."""
 
 
-async def log_in(launch: Launch, auth: AuthSpec, show: Callable[[str], None]) -> Path:
+async def log_in(launch: Launch, show: Callable[[str], None]) -> Path:
     """Log in to a server anew; what was kept of an earlier login is forgotten.
 
     Args:
-        launch: the server, which has a URL.
-        auth: what the fleet file says of its login.
+        launch: the server, which has a URL and a login.
         show: gets the address that the user must open in a browser on this machine.
 
     Returns:
@@ -37,7 +35,9 @@ async def log_in(launch: Launch, auth: AuthSpec, show: Callable[[str], None]) ->
     Raises:
         CannotStartError: the login failed; says why.
     """
+    auth = launch.auth
     assert launch.url is not None
+    assert auth is not None
     storage = storage_of(launch.name, launch.url, auth)
     storage.forget()
 

@@ -1,4 +1,8 @@
-"""A server's process: in a session of its own, its stderr in a log file, and gone for sure when we are done."""
+"""A server's process: in a session of its own, its stderr in a log file, and gone for sure when we are done.
+
+The SDK's `stdio_client` starts and ends processes alike, but keeps the process to itself: how a server ended, which
+belongs in the answer to the call that it died in, cannot be asked.
+"""
 
 from __future__ import annotations
 

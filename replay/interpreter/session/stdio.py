@@ -1,4 +1,8 @@
-"""JSON-RPC over a process's stdin and stdout, a message a line."""
+"""JSON-RPC over a process's stdin and stdout, a message a line.
+
+The SDK's `stdio_client` drops a line that breaks the specification, so that its caller waits for nothing
+(tests/interpreter/test_sdk.py), and has no limit on a line's length; here both become answers.
+"""
 
 from __future__ import annotations
 
