@@ -148,6 +148,15 @@ def test_secrets_are_taken_out_and_it_says_where_the_failure_needs_one(
     assert not shrunk.redaction_matters
 
 
+def test_the_secret_of_a_login_becomes_a_variable(tmp_path: Path, shrunk_from: Callable[..., Shrunk]) -> None:
+    auth = {"grant": "client_credentials", "client_id": "robot", "client_secret": "open-sesame-4711"}
+    remote = Fleet.model_validate({"servers": {"bank": {"url": "https://bank.example/mcp", "auth": auth}}})
+    shrunk = shrunk_from([("bank/deposit", {"account": "nobody"})])
+    written = write_repro(shrunk, remote, tmp_path / "out").fleet.read_text()
+    assert "open-sesame-4711" not in written
+    assert yaml.safe_load(written)["servers"]["bank"]["auth"] == {**auth, "client_secret": "${BANK_CLIENT_SECRET}"}
+
+
 def test_a_failure_that_depends_on_a_secret_is_written_without_it_and_marked(
     shrunk_from: Callable[..., Shrunk],
 ) -> None:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 import tempfile
+import threading
+import webbrowser
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -12,8 +16,9 @@ import anyio
 import click
 
 from replay.cli.options import DEFAULT_FLEET, echo_err, fleet_option, is_interactive, json_option
-from replay.errors import FleetError, NoServerReachedError
+from replay.errors import FleetError, NoServerReachedError, UsageError
 from replay.interpreter import Fleet, Interpreter, ServerEvent
+from replay.interpreter.config.variables import VariableScope
 from replay.records import JsonObject, Server, Tool
 from replay.text import one_line, printable
 
@@ -27,12 +32,13 @@ Examples:
   replay servers check
   replay servers check excel --servers mcp_servers.json
   replay servers tools excel --json
+  replay servers login tracker
 """
 
 
 @click.group(epilog=EXAMPLES)
 def servers() -> None:
-    """Check the servers of a fleet file, and list their tools."""
+    """Check the servers of a fleet file, list their tools, and log in to them."""
 
 
 @servers.command(epilog=EXAMPLES)
@@ -76,6 +82,41 @@ def tools(fleet_path: Path | None, as_json: bool, name: str | None) -> None:
             click.echo(line)
     if not reached:
         raise NoServerReachedError("no server could be reached")
+
+
+@servers.command(epilog=EXAMPLES)
+@fleet_option
+@click.argument("name")
+def login(fleet_path: Path | None, name: str) -> None:
+    """Log in to a server in the browser, once: later replays use the tokens.
+
+    For servers whose `auth` has the grant authorization_code. The tokens are kept in your data directory, readable by
+    you alone.
+    """
+    from replay.interpreter.session.launch import CannotStartError, launch_of
+    from replay.interpreter.session.login import log_in
+
+    fleet = Fleet.load(fleet_path or DEFAULT_FLEET)
+    auth = fleet.spec(name).auth
+    if auth is None or auth.grant != "authorization_code":
+        why = "it has no auth with the grant authorization_code, so there is nothing to log in to"
+        raise FleetError(str(fleet.path), why, f"servers.{name}")
+    if os.environ.get("CI") or not sys.stdin.isatty():
+        raise UsageError(
+            f'a login needs a person and a browser: run "replay servers login {name}" in a terminal of your own; '
+            "where there is none, use the grant client_credentials"
+        )
+    try:
+        launch = launch_of(name, fleet.resolve(name, VariableScope()), fleet.directory, fleet.directory)
+        kept = anyio.run(log_in, launch, _open_in_browser)
+    except CannotStartError as problem:
+        raise NoServerReachedError(f"{name}: {problem}") from None
+    echo_err(f"logged in to {name}; the tokens are kept in {kept}")
+
+
+def _open_in_browser(address: str) -> None:
+    echo_err(f"log in here: {address}")
+    threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()  # some browsers stay in the terminal
 
 
 def _start(fleet_path: Path | None, names: Iterable[str]) -> tuple[Fleet, list[Server]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from replay.interpreter.fleet import ServerSpec
+from replay.interpreter.config.specs import ServerSpec
 from replay.records import Tool
 
 

@@ -14,16 +14,16 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
+from replay.interpreter.config.fleet import Fleet
+from replay.interpreter.config.variables import VariableScope
 from replay.interpreter.effects import may_issue
 from replay.interpreter.events import OnEvent
-from replay.interpreter.fleet import Fleet
-from replay.interpreter.launch import Launch, launch_of
-from replay.interpreter.paths import PathMap
+from replay.interpreter.path_map import PathMap
 from replay.interpreter.sandbox import Sandbox
-from replay.interpreter.server_history import ServerHistory
-from replay.interpreter.supervisor import Supervisor
+from replay.interpreter.session.launch import Launch, launch_of
+from replay.interpreter.session.server_history import ServerHistory
+from replay.interpreter.session.supervisor import Supervisor
 from replay.interpreter.tasks import all_at_once, task_group
-from replay.interpreter.variables import Scope
 from replay.interpreter.workspace import Workspace, sweep, workspace_of
 from replay.records import Server, Tool
 from replay.redaction import Redactor
@@ -47,7 +47,7 @@ class Interpreter:
         self._logs = logs
         self._on_event: OnEvent = on_event or (lambda event: None)
         self._redactor = Redactor(fleet.secrets())
-        self._known = {name: ServerHistory() for name in self._names}
+        self._histories = {name: ServerHistory() for name in self._names}
         self._described: dict[str, Server] = {}
         self._shared: dict[str, tuple[Supervisor, PathMap | None]] = {}
         self._stack = AsyncExitStack()
@@ -68,7 +68,7 @@ class Interpreter:
     def servers(self) -> dict[str, Server]:
         """Each needed server as it described itself, or with the reason why it could not be had."""
         return {
-            name: server.model_copy(update={"notes": self._known[name].notes})
+            name: server.model_copy(update={"notes": self._histories[name].notes})
             for name, server in self._described.items()
         }
 
@@ -139,7 +139,7 @@ class Interpreter:
     async def _start_shared(self, name: str, workspace: Workspace | None) -> None:
         spec = self.fleet.servers[name]
         mine = workspace if spec.uses_workspace else None
-        scope = Scope(mine.path if mine else None)
+        scope = VariableScope(mine.path if mine else None)
         assert self._tasks is not None
         supervisor = self._supervisor(name, scope, self.fleet.directory, self._tasks, None)
         paths = PathMap(self.fleet.workspace.recorded_as, mine.names) if mine else None
@@ -148,7 +148,7 @@ class Interpreter:
 
     async def _probe(self, name: str) -> None:
         async with workspace_of(self.fleet.without_template(), None) as workspace, task_group() as tasks:
-            supervisor = self._supervisor(name, Scope(workspace.path, "probe"), workspace.path, tasks, None)
+            supervisor = self._supervisor(name, VariableScope(workspace.path, "probe"), workspace.path, tasks, None)
             try:
                 self._described[name] = await supervisor.start()
             finally:
@@ -156,9 +156,11 @@ class Interpreter:
                     await supervisor.stop()
 
     def _own(self, name: str, *, trajectory: str, task: str, workspace: Workspace, tasks: TaskGroup) -> Supervisor:
-        return self._supervisor(name, Scope(workspace.path, task), workspace.path, tasks, trajectory)
+        return self._supervisor(name, VariableScope(workspace.path, task), workspace.path, tasks, trajectory)
 
-    def _supervisor(self, name: str, scope: Scope, cwd: Path, tasks: TaskGroup, trajectory: str | None) -> Supervisor:
+    def _supervisor(
+        self, name: str, scope: VariableScope, cwd: Path, tasks: TaskGroup, trajectory: str | None
+    ) -> Supervisor:
         def launch() -> Launch:
             return launch_of(name, self.fleet.resolve(name, scope), self.fleet.directory, cwd)
 
@@ -170,7 +172,7 @@ class Interpreter:
             launch,
             log=self._logs / file_name,
             tasks=tasks,
-            known=self._known[name],
+            history=self._histories[name],
             on_event=self._on_event,
             redactor=self._redactor,
             trajectory=trajectory,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from replay.interpreter.paths import PathMap
-from replay.interpreter.supervisor import Supervisor
+from replay.interpreter.path_map import PathMap
+from replay.interpreter.session.supervisor import Supervisor
 from replay.interpreter.workspace import Workspace
 from replay.records import Answer, JsonObject, Server, TransportFault
 

@@ -18,11 +18,11 @@ import anyio.to_thread
 
 from replay.errors import FleetError
 from replay.filesystem import lock_file
-from replay.interpreter.fleet import Fleet
+from replay.interpreter.config.fleet import Fleet
 
 _PREFIX: Final = "replay-"
 _LOCK: Final = ".lock"
-_YOUNGEST_SWEPT: Final = 60.0
+_MIN_SWEPT_AGE: Final = 60.0
 """Seconds: a younger one may not have been locked yet."""
 
 
@@ -65,7 +65,7 @@ def sweep() -> None:
     """Remove the workspaces of programs that were killed: those whose lock nobody holds any more."""
     for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/{_LOCK}"):
         with suppress(OSError):
-            if time.time() - path.stat().st_mtime > _YOUNGEST_SWEPT and _is_abandoned(path):
+            if time.time() - path.stat().st_mtime > _MIN_SWEPT_AGE and _is_abandoned(path):
                 _remove(path.parent)
 
 
@@ -92,7 +92,7 @@ def _template_of(fleet: Fleet, task: str | None) -> tuple[Path | None, str | Non
         if not task:
             return None, "the trajectory has no task id, so its workspace is empty"
         if "/" in task or os.sep in task or task in {".", ".."} or "\0" in task:
-            return None, "the task id is no directory name, so the workspace is empty"
+            return None, "the task id is not a directory name, so the workspace is empty"
         template = template.replace("${task}", task)
     path = fleet.directory / Path(template).expanduser()
     if not path.is_dir():

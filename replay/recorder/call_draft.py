@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
 
-from replay.interpreter.answers import answer_of as read_answer
-from replay.interpreter.peer import Failed, Returned
+from replay.interpreter.session.answers import answer_of as read_answer
+from replay.interpreter.session.json_rpc import Failed, Returned
 from replay.records import Answer, Call, JsonObject, TransportFault
 
 MAX_DEPTH: Final = 100

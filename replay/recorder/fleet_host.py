@@ -16,8 +16,8 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.stdio import stdio_server
 
 from replay.errors import NoServerReachedError
+from replay.interpreter.config.fleet import Fleet
 from replay.interpreter.events import ServerEvent
-from replay.interpreter.fleet import Fleet
 from replay.interpreter.interpreter import Interpreter
 from replay.recorder.fleet_server import FleetServer
 from replay.recorder.http_server import HttpSessionResolver, listen, serve

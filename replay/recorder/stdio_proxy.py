@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -12,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from replay.errors import ReplayError
+from replay.processes import find_command
 from replay.recorder.error_responder import answer_with_errors
 from replay.recorder.line_pump import LinePump, is_writable, pump_ready
 from replay.recorder.message_inspector import MessageInspector
@@ -53,7 +52,9 @@ class StdioProxy:
         watchdog = Watchdog()
         self._stop_signal.listen()
         try:
-            process = start_server((find_program(self._command[0]), *self._command[1:]))
+            process = start_server(
+                (find_command(self._command[0], path_first=True) or self._command[0], *self._command[1:])
+            )
         except OSError as error:
             watchdog.dismiss()
             return self._report_missing_server("not-started", f"{self._command[0]}: {error.strerror or error}")
@@ -147,11 +148,6 @@ class StdioProxy:
             print_notice(
                 f"the recording could not be finished: {error}; free some space, then: replay record --recover"
             )
-
-
-def find_program(command: str) -> str:
-    """The program's path: on PATH, else beside the running Python, so that `uvx` of the `uv` package works."""
-    return shutil.which(command) or shutil.which(command, path=str(Path(sys.executable).parent)) or command
 
 
 def record_server(

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-import select
 import signal
 import subprocess
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
+
+from replay.processes import end_process_group, signal_process_group
 
 _EOF_TIMEOUT: Final = 1.0
 """Seconds that a server has to exit by itself once its standard input has ended."""
 _SIGTERM_TIMEOUT: Final = 0.5
 """Seconds from SIGTERM to SIGKILL."""
-_POLL_INTERVAL: Final = 0.01
 
 
 class Watchdog:
@@ -58,10 +57,10 @@ def end_server(process: subprocess.Popen[bytes], timeout: float) -> None:
     with suppress(subprocess.TimeoutExpired):
         process.wait(max(timeout, 0))
     if process.poll() is None:
-        _signal_group(process.pid, signal.SIGTERM)
+        signal_process_group(process.pid, signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):
             process.wait(_SIGTERM_TIMEOUT)
-    _kill_group(process.pid, timeout=0)
+    end_process_group(process.pid, grace=0, term_grace=_SIGTERM_TIMEOUT)
     process.wait()
 
 
@@ -88,32 +87,6 @@ def _run_watchdog(read_end: int) -> None:
             received += chunk
         group = int(received.split()[-1]) if received.split() else 0
         if group:
-            _kill_group(group, _EOF_TIMEOUT)
+            end_process_group(group, grace=_EOF_TIMEOUT, term_grace=_SIGTERM_TIMEOUT)
     finally:
         os._exit(0)
-
-
-def _kill_group(group: int, timeout: float) -> None:
-    if _has_exited(group, timeout):
-        return
-    _signal_group(group, signal.SIGTERM)
-    if _has_exited(group, _SIGTERM_TIMEOUT):
-        return
-    _signal_group(group, signal.SIGKILL)
-
-
-def _has_exited(group: int, timeout: float) -> bool:
-    deadline = time.monotonic() + timeout
-    while _signal_group(group, 0):
-        if time.monotonic() >= deadline:
-            return False
-        select.select([], [], [], _POLL_INTERVAL)
-    return True
-
-
-def _signal_group(group: int, signal_number: int) -> bool:
-    try:
-        os.killpg(group, signal_number)
-    except (ProcessLookupError, PermissionError):
-        return False
-    return True

@@ -76,6 +76,8 @@ def _spec(fleet: Fleet, name: str, directory: Path, redactor: Redactor) -> dict[
         cleaned = {key: _secret(key, redactor.text(value)) for key, value in spec.get(field, {}).items()}
         if cleaned:
             spec[field] = cleaned
+    if "client_secret" in spec.get("auth", {}):
+        spec["auth"]["client_secret"] = _secret(f"{name}_client_secret", redactor.text(spec["auth"]["client_secret"]))
     spec["args"] = [_moved(redactor.text(argument), fleet, directory) for argument in spec.get("args", [])]
     if os.sep in (spec.get("command") or ""):
         spec["command"] = _moved(spec["command"], fleet, directory)

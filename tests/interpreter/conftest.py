@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -50,16 +51,31 @@ def no_process_is_left() -> Iterator[None]:
     assert not left, f"left behind: {[child.cmdline() for child in left]}"
 
 
+@contextmanager
+def serving(name: str, *args: str) -> Iterator[str]:
+    """One of tests/servers that listens on a port and prints it; gives its address."""
+    with subprocess.Popen(
+        [sys.executable, str(SERVERS / f"{name}.py"), *args], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield f"http://127.0.0.1:{int(process.stdout.readline())}"
+        finally:
+            process.kill()
+
+
 @pytest.fixture
 def http_url(request: pytest.FixtureRequest) -> Iterator[str]:
     """The URL of a running `over_http` server; parametrize indirectly with its arguments."""
-    args = getattr(request, "param", ())
-    with subprocess.Popen(
-        [sys.executable, str(SERVERS / "over_http.py"), *args], stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        yield f"http://127.0.0.1:{int(process.stdout.readline())}/mcp"
-        process.kill()
+    with serving("over_http", *getattr(request, "param", ())) as address:
+        yield f"{address}/mcp"
+
+
+@pytest.fixture
+def sse_url(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The URL of a running `over_sse` server; parametrize indirectly with its arguments."""
+    with serving("over_sse", *getattr(request, "param", ())) as address:
+        yield f"{address}/sse"
 
 
 def answer_text(answer: Any) -> str:

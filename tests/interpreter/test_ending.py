@@ -67,6 +67,6 @@ def test_no_server_outlives_a_program_that_is_interrupted_or_killed(tmp_path, mo
     else:
         sweep()
         assert Path(workspace).exists()
-        monkeypatch.setattr("replay.interpreter.workspace._YOUNGEST_SWEPT", -1)
+        monkeypatch.setattr("replay.interpreter.workspace._MIN_SWEPT_AGE", -1)
         sweep()
         assert not Path(workspace).exists()

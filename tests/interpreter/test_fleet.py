@@ -9,7 +9,7 @@ import pytest
 
 from replay.errors import FleetError
 from replay.interpreter import Fleet
-from replay.interpreter.variables import Scope
+from replay.interpreter.config.variables import VariableScope
 from tests.conftest import shared
 
 FULL = """\
@@ -100,15 +100,18 @@ def test_our_own_yaml_is_read_whole(load):
             "line 4: servers.a.call_timeout: input should be a valid number, unable to parse string as a number",
         ),
         ("servers:\n  a: {command: x}\n  a: {command: y}\n", "line 3: servers.a: stands twice (first in line 2)"),
-        ("servers: [\n", "line 2, column 1: is no YAML: expected the node content, but found '<stream end>'"),
-        ("- 1\n", 'is no fleet file: expected "servers" (replay, VS Code, M3-Bench) or "mcpServers" (Claude Desktop)'),
-        ("", 'is no fleet file: expected "servers" (replay, VS Code, M3-Bench) or "mcpServers" (Claude Desktop)'),
+        ("servers: [\n", "line 2, column 1: is not YAML: expected the node content, but found '<stream end>'"),
+        (
+            "- 1\n",
+            'is not a fleet file: expected "servers" (replay, VS Code, M3-Bench) or "mcpServers" (Claude Desktop)',
+        ),
+        ("", 'is not a fleet file: expected "servers" (replay, VS Code, M3-Bench) or "mcpServers" (Claude Desktop)'),
         ("version: 2\nservers: {}\n", "line 1: version: only version 1 is known to this replay"),
         (
             "servers: {}\nworkspace: {recorded_as: [relative]}\n",
             "line 2: workspace.recorded_as: must be an absolute path other than /, got 'relative'",
         ),
-        ("servers: &a\n  b: *a\n", "is no fleet file: an anchor contains itself"),
+        ("servers: &a\n  b: *a\n", "is not a fleet file: an anchor contains itself"),
     ],
 )
 def test_a_mistake_is_reported_with_its_line_its_field_and_the_nearest_right_one(complaint, text, expected):
@@ -149,8 +152,8 @@ def test_vs_code_json_is_read_with_comments_and_inputs(load, monkeypatch):
         }""",
         "mcp.json",
     )
-    assert fleet.resolve("web", Scope()).headers == {"X-Key": "from the environment"}
-    assert fleet.resolve("local", Scope()).args == ("eu", "from the environment", "/* no */")
+    assert fleet.resolve("web", VariableScope()).headers == {"X-Key": "from the environment"}
+    assert fleet.resolve("local", VariableScope()).args == ("eu", "from the environment", "/* no */")
     assert "from the environment" in fleet.secrets()
 
 
@@ -170,8 +173,8 @@ def test_a_bare_dict_of_servers_is_read(where):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ('{"mcpServers": {\n "a": {"command" "x"}}}', "line 2, column 18: is no JSON: "),
-        ('{"results": []}', "is no fleet file: expected"),
+        ('{"mcpServers": {\n "a": {"command" "x"}}}', "line 2, column 18: is not JSON: "),
+        ('{"results": []}', "is not a fleet file: expected"),
         ('{"mcpServers": {"a": {"args": []}}}', 'servers.a: needs either "command" or "url"'),
         ('{"mcpServers": {"a": {"command": ["x"]}}}', "servers.a.command: input should be a valid string"),
     ],
@@ -189,9 +192,9 @@ def test_variables_are_filled_in_when_a_server_is_needed_and_not_before(load, mo
         '  c: {url: "https://h/${TOKEN}", headers: {A: "${TOKEN}"}}\n'
         '  d: {command: "${task}"}\n'
     )
-    resolved = fleet.resolve("a", Scope(Path("/w"), "t1"))
+    resolved = fleet.resolve("a", VariableScope(Path("/w"), "t1"))
     assert resolved.args == ("${A}", "$HOME", "d", "/w/t1")
-    assert fleet.resolve("c", Scope()).url == "https://h/t0ken-value"
+    assert fleet.resolve("c", VariableScope()).url == "https://h/t0ken-value"
     fleet.require(["a", "c"])
     with pytest.raises(FleetError, match=r"servers\.b\.env\.K: environment variable NEEDED is not set"):
         fleet.require(["b"])
@@ -200,13 +203,13 @@ def test_variables_are_filled_in_when_a_server_is_needed_and_not_before(load, mo
     with pytest.raises(FleetError, match='there is no server "e"; it has: a, b, c, d'):
         fleet.require(["e"])
     with pytest.raises(FleetError, match=r"\$\{task\} needs state: trajectory"):
-        fleet.resolve("a", Scope(Path("/w")))
+        fleet.resolve("a", VariableScope(Path("/w")))
 
 
 def test_an_empty_variable_counts_as_unset_where_there_is_a_default(load, monkeypatch):
     monkeypatch.setenv("EMPTY", "")
     fleet = load('servers:\n  a: {command: x, args: ["${EMPTY:-d}", "${EMPTY}"]}\n')
-    assert fleet.resolve("a", Scope()).args == ("d", "")
+    assert fleet.resolve("a", VariableScope()).args == ("d", "")
 
 
 def test_secrets_are_what_came_from_the_environment_from_headers_and_from_secret_named_keys(load, monkeypatch):

@@ -7,9 +7,11 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import anyio
+import httpx2
 import pytest
 
-from replay.interpreter.sse import events_of
+from replay.interpreter.session import streamable_http
+from replay.interpreter.session.streamable_http import HttpChannel
 from tests.interpreter.conftest import answer_text
 
 pytestmark = pytest.mark.anyio
@@ -155,11 +157,36 @@ async def test_a_session_that_the_server_forgot_is_opened_anew(host, scripted_ur
 
 @pytest.mark.parametrize("cut", range(1, 30))
 async def test_events_are_read_however_the_bytes_are_cut(cut):
-    raw = b'data: {"a":\r\ndata: 1}\r\n\r\nevent: other\ndata: x\n\ndata:last\n\n'
+    raw = (
+        b'data: {"jsonrpc": "2.0",\r\ndata: "id": 7, "result": 1}\r\n\r\n',
+        b"event: other\ndata: x\n\n: comment\n\n",
+        'data:{"jsonrpc": "2.0", "method": "line\u2028separator"}\n\n'.encode(),
+    )
+    body = b"".join((raw[1], raw[2], raw[0]))
 
     async def chunks():
-        for start in range(0, len(raw), cut):
+        for start in range(0, len(body), cut):
             await anyio.lowlevel.checkpoint()
-            yield raw[start : start + cut]
+            yield body[start : start + cut]
 
-    assert [event async for event in events_of(chunks(), 1000)] == [b'{"a":\n1}', b"last"]
+    def answer(request):
+        return httpx2.Response(200, headers={"content-type": "text/event-stream"}, content=chunks())
+
+    async with httpx2.AsyncClient(transport=httpx2.MockTransport(answer)) as client, anyio.create_task_group() as tasks:
+        channel = HttpChannel(client, "http://127.0.0.1/mcp", tasks)
+        await channel.send({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {}}, {})
+        received = await channel.receive()
+        assert isinstance(received, dict)
+        assert received["method"] == "line\u2028separator"
+        assert await channel.receive() == {"jsonrpc": "2.0", "id": 7, "result": 1}
+        await channel.close_session()
+
+
+async def test_an_event_beyond_the_limit_is_unreadable_and_the_session_goes_on(host, http_url, monkeypatch):
+    monkeypatch.setattr(streamable_http, "MAX_ANSWER_BYTES", 2**20)
+    async with host({"web": {"url": http_url}}) as interpreter:
+        await interpreter.start()
+        async with interpreter.sandbox("t") as sandbox:
+            answer = await sandbox.call("web", "echo", {"text": "x" * 2**20})
+            assert (answer.fault, answer.message) == ("unreadable", "the answer is longer than the limit of 64 MB")
+            assert answer_text(await sandbox.call("web", "echo", {"text": "on"})) == "on"

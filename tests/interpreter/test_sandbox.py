@@ -122,7 +122,7 @@ async def test_a_task_id_cannot_lead_out_of_the_templates(host, template, task):
     workspace = {"template": "workspaces/${task}"}
     async with host({}, workspace=workspace) as interpreter, interpreter.sandbox("t", task) as sandbox:
         assert list(sandbox.workspace.iterdir()) == []
-        assert sandbox.note == "the task id is no directory name, so the workspace is empty"
+        assert sandbox.note == "the task id is not a directory name, so the workspace is empty"
 
 
 async def test_a_template_that_cannot_be_copied_is_an_error_of_the_fleet_file(host, template):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from replay.interpreter import stdio
+from replay.interpreter.session import stdio
 from replay.records import RpcError, ToolResult, TransportFault
 from tests.interpreter.conftest import answer_text, server
 
@@ -30,7 +30,7 @@ async def test_a_call_gives_the_result_as_the_server_sent_it(host):
         ("wrong-structure", ToolResult(structured={"n": "no number"})),
         ("surrogate", ToolResult(content=({"type": "text", "text": "half \ud83d"},))),
         ("infinite", ToolResult(structured={"n": float("inf")})),
-        ("not-an-object", TransportFault(fault="unreadable", message="the result is no JSON object")),
+        ("not-an-object", TransportFault(fault="unreadable", message="the result is not a JSON object")),
         ("refuses", RpcError(code=-32000, message="Connection closed", data={"really": "no"})),
         ("odd-error", RpcError(code=-32603, message='{"text": "odd"}')),
     ],
@@ -115,8 +115,8 @@ async def test_garbage_between_the_messages_is_passed_over_and_noted_once(host):
         async with interpreter.sandbox("t") as sandbox:
             assert answer_text(await sandbox.call("s", "echo", {"text": "clear"})) == "clear"
         notes = interpreter.servers["s"].notes
-    assert notes[0] == "printed text on stdout that is no JSON-RPC message"
-    assert len(notes) == 2  # and JSON that is no JSON-RPC
+    assert notes[0] == "printed text on stdout that is not a JSON-RPC message"
+    assert len(notes) == 2  # and JSON that is not JSON-RPC
 
 
 async def test_a_banner_that_does_not_end_its_line_hides_no_answer(host):
@@ -134,7 +134,7 @@ async def test_an_answer_of_fifty_megabytes_arrives_whole(host):
 
 
 async def test_an_answer_beyond_the_limit_is_unreadable_and_the_session_goes_on(host, monkeypatch):
-    monkeypatch.setattr(stdio, "ANSWER_LIMIT", 2**20)
+    monkeypatch.setattr(stdio, "MAX_ANSWER_BYTES", 2**20)
     async with host({"s": server("big_answer")}) as interpreter:
         await interpreter.start()
         async with interpreter.sandbox("t") as sandbox:

@@ -6,7 +6,8 @@ import anyio
 import psutil
 import pytest
 
-from replay.interpreter import Interpreter, handshake
+from replay.interpreter import Interpreter
+from replay.interpreter.session import handshake
 from tests.interpreter.conftest import SERVERS, answer_text, fleet_of, parsed, server
 
 pytestmark = pytest.mark.anyio
@@ -36,7 +37,7 @@ async def test_a_server_that_knows_only_an_old_protocol_is_initialized(host):
 
 
 async def test_a_server_that_exits_at_a_question_it_does_not_know_is_initialized_instead(host, events):
-    async with host({"rusty": server("hangs_up_on_probe", max_restarts=0)}) as interpreter:
+    async with host({"rusty": server("disconnects_on_probe", max_restarts=0)}) as interpreter:
         await interpreter.start()
         assert interpreter.servers["rusty"].protocol == "2025-06-18"
         async with interpreter.sandbox("t") as sandbox:
@@ -48,7 +49,7 @@ async def test_a_server_that_exits_at_a_question_it_does_not_know_is_initialized
 async def test_a_server_that_starts_more_slowly_than_the_probe_waits_is_understood_all_the_same(
     host, monkeypatch, name, protocol
 ):
-    monkeypatch.setattr(handshake, "_PROBE_PATIENCE", 0.05)
+    monkeypatch.setattr(handshake, "_PROBE_TIMEOUT", 0.05)
     record = (await started(host, {"s": server(name, env={"START_SECONDS": "0.5"})}))["s"]
     assert (record.error, record.protocol) == (None, protocol)
 
@@ -88,7 +89,7 @@ async def test_a_schema_that_breaks_the_specification_is_kept_and_noted(host):
         'untyped: inputSchema has no type, and must be of type "object"',
         "null, absent: no inputSchema",
         'string: inputSchema is of type string, and must be of type "object"',
-        "absent: annotations are no object",
+        "absent: annotations are not an object",
     )
 
 

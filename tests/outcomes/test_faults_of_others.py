@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from replay.interpreter.peer import REFUSAL
+from replay.interpreter.session.json_rpc import REFUSAL
 from replay.outcomes import judge_answer
 from replay.records import Call, RpcError, TextAnswer, ToolResult
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-from replay.interpreter.channel import Unreadable
-from replay.interpreter.peer import Closed, Failed, Outcome
+from replay.interpreter.session.channel import Unreadable
+from replay.interpreter.session.json_rpc import Closed, Failed, RpcReply
 from replay.records import Answer, JsonObject, RpcError, ToolResult, TransportFault
 
 _INTERNAL_ERROR: Final = -32603
@@ -16,19 +16,19 @@ _OF_THE_PROTOCOL: Final = frozenset({"_meta", "resultType", "isError"})
 Note = Callable[[str], None]
 
 
-def answer_of(outcome: Outcome, note: Note) -> Answer:
+def answer_of(reply: RpcReply, note: Note) -> Answer:
     """The answer to a tools/call."""
-    if isinstance(outcome, Closed):
-        return TransportFault(fault="closed", message=f"{outcome.why} before the answer came")
-    if isinstance(outcome, Unreadable):
-        return TransportFault(fault="closed" if outcome.lost else "unreadable", message=outcome.why)
-    if isinstance(outcome, Failed):
-        return _error_of(outcome.error)
-    if not isinstance(outcome.result, dict):
-        return TransportFault(fault="unreadable", message="the result is no JSON object")
-    if outcome.result.get("resultType") == "input_required":
+    if isinstance(reply, Closed):
+        return TransportFault(fault="closed", message=f"{reply.why} before the answer came")
+    if isinstance(reply, Unreadable):
+        return TransportFault(fault="closed" if reply.lost else "unreadable", message=reply.why)
+    if isinstance(reply, Failed):
+        return _error_of(reply.error)
+    if not isinstance(reply.result, dict):
+        return TransportFault(fault="unreadable", message="the result is not a JSON object")
+    if reply.result.get("resultType") == "input_required":
         return TransportFault(fault="unreadable", message="the server asks its user for input, which a replay has not")
-    return _result_of(outcome.result, note)
+    return _result_of(reply.result, note)
 
 
 def _error_of(error: JsonObject) -> RpcError:
@@ -55,7 +55,7 @@ def _blocks_of(content: Any, note: Note) -> tuple[JsonObject, ...]:
     if content is None:
         return ()
     if not isinstance(content, list):
-        note("answers a call with content that is no list")
+        note("answers a call with content that is not a list")
         content = [content]
     return tuple(_block_of(block, note) for block in content)
 
@@ -63,5 +63,5 @@ def _blocks_of(content: Any, note: Note) -> tuple[JsonObject, ...]:
 def _block_of(block: Any, note: Note) -> JsonObject:
     if isinstance(block, dict):
         return block
-    note("answers a call with a content block that is no object")
+    note("answers a call with a content block that is not an object")
     return {"type": "text", "text": block if isinstance(block, str) else json.dumps(block)}

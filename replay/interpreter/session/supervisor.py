@@ -11,17 +11,17 @@ import anyio
 from anyio.abc import TaskGroup
 
 from replay.errors import FleetError
-from replay.interpreter.connection import Connection
+from replay.interpreter.config.specs import ServerSpec
 from replay.interpreter.events import OnEvent, ServerEvent
-from replay.interpreter.fleet import ServerSpec
-from replay.interpreter.launch import CannotStartError, Launch
-from replay.interpreter.server_history import ServerHistory
+from replay.interpreter.session.connection import Connection
+from replay.interpreter.session.launch import CannotStartError, Launch
+from replay.interpreter.session.server_history import ServerHistory
 from replay.records import Answer, JsonObject, Server, TransportFault
 from replay.redaction import Redactor
 from replay.text import one_line, printable
 
-_PING_PATIENCE: Final = 5.0
-_REASON_LENGTH: Final = 300
+_PING_TIMEOUT: Final = 5.0
+_MAX_REASON_LENGTH: Final = 300
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -36,13 +36,13 @@ class Supervisor:
         *,
         log: Path,
         tasks: TaskGroup,
-        known: ServerHistory,
+        history: ServerHistory,
         on_event: OnEvent,
         redactor: Redactor,
         trajectory: str | None = None,
     ) -> None:
         self.name, self.spec = name, spec
-        self._launch, self._log, self._tasks, self._known = launch, log, tasks, known
+        self._launch, self._log, self._tasks, self._history = launch, log, tasks, history
         self._on_event, self._redactor, self._trajectory = on_event, redactor, trajectory
         self._starting = anyio.Lock()
         self._current: Connection | None = None
@@ -62,7 +62,7 @@ class Supervisor:
             state=self.spec.state,
             error=connection.message,
             stderr_tail=printable(self._redactor.text(_COLOUR.sub("", tail))) if tail else None,
-            notes=self._known.notes,
+            notes=self._history.notes,
         )
 
     async def call(self, tool: str, arguments: JsonObject) -> Answer:
@@ -70,10 +70,11 @@ class Supervisor:
         connection = await self._alive()
         if isinstance(connection, TransportFault):
             return connection
-        heard = connection.heard
+        before = connection.messages_received
         answer = await connection.call(tool, arguments, self.spec.call_timeout)
-        if isinstance(answer, TransportFault) and answer.fault == "timeout" and connection.heard == heard:
-            self._silent_since = heard
+        timed_out = isinstance(answer, TransportFault) and answer.fault == "timeout"
+        if timed_out and connection.messages_received == before:
+            self._silent_since = before
         return answer
 
     async def stop(self) -> None:
@@ -98,9 +99,9 @@ class Supervisor:
 
     async def _fell_silent(self, connection: Connection) -> bool:
         silent_since, self._silent_since = self._silent_since, None
-        if silent_since is None or connection.heard > silent_since:
+        if silent_since is None or connection.messages_received > silent_since:
             return False
-        return not await connection.answers_ping(min(_PING_PATIENCE, self.spec.call_timeout))
+        return not await connection.answers_ping(min(_PING_TIMEOUT, self.spec.call_timeout))
 
     async def _start_again(self) -> Connection | TransportFault:
         if self._starts and self._current is not None and self._current.error is None:
@@ -113,22 +114,22 @@ class Supervisor:
             launch = self._launch()
         except (FleetError, CannotStartError) as problem:
             return self._failed(str(problem))
-        connection = await self._begin_life(launch)
-        if connection.hung_up_on_probe:
-            self._known.wants_initialize = True
-            connection = await self._begin_life(launch)
+        connection = await self._connect(launch)
+        if connection.disconnected_on_probe:
+            self._history.wants_initialize = True
+            connection = await self._connect(launch)
         if connection.error is not None:
             return self._failed(connection.error)
         self._last_error = "it ended"
         self._emit("started")
         return connection
 
-    async def _begin_life(self, launch: Launch) -> Connection:
+    async def _connect(self, launch: Launch) -> Connection:
         connection = self._current = Connection(
-            launch, self._log, self.spec.startup_timeout, self._known, self._redactor
+            launch, self._log, self.spec.startup_timeout, self._history, self._redactor
         )
         self._tasks.start_soon(connection.run)
-        await connection.settled.wait()
+        await connection.ready_or_failed.wait()
         return connection
 
     def _never_came_up(self) -> bool:
@@ -136,7 +137,7 @@ class Supervisor:
         return self._starts == 1 and (self._current is None or self._current.error is not None)
 
     def _failed(self, why: str) -> TransportFault:
-        self._last_error = one_line(self._redactor.text(why), _REASON_LENGTH)
+        self._last_error = one_line(self._redactor.text(why), _MAX_REASON_LENGTH)
         self._emit("failed", self._last_error)
         return self._fault(self._last_error)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from replay.interpreter.variables import Resolved
+from replay.interpreter.config.specs import AuthSpec, TransportType
+from replay.interpreter.config.variables import ResolvedServer
+from replay.processes import find_command
 
 _INHERITED: Final = frozenset(
     {"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TZ", "TMPDIR"}
@@ -31,13 +31,15 @@ class Launch:
     cwd: Path | None = None
     url: str | None = None
     headers: dict[str, str] = field(default_factory=dict)
+    auth: AuthSpec | None = None
+    transport: TransportType = "stdio"
 
 
 class CannotStartError(Exception):
     """A server that did not come up; the text is one line that says why."""
 
 
-def launch_of(name: str, resolved: Resolved, directory: Path, cwd: Path) -> Launch:
+def launch_of(name: str, resolved: ResolvedServer, directory: Path, cwd: Path) -> Launch:
     """What to start.
 
     Args:
@@ -50,16 +52,17 @@ def launch_of(name: str, resolved: Resolved, directory: Path, cwd: Path) -> Laun
         CannotStartError: the command or the working directory is not there.
     """
     if resolved.url is not None:
-        return Launch(name, url=resolved.url, headers=dict(resolved.headers))
+        headers = dict(resolved.headers)
+        return Launch(name, url=resolved.url, headers=headers, auth=resolved.auth, transport=resolved.transport)
     workdir = resolved.cwd or cwd
     if not workdir.is_dir():
         raise CannotStartError(f"the working directory {workdir} does not exist")
-    program = find_command(resolved.command or "", directory)
+    program = _program(resolved.command or "", directory)
     return Launch(name, (program, *resolved.args), {**_inherited(), **resolved.env}, workdir)
 
 
-def find_command(command: str, directory: Path) -> str:
-    """The program's path: beside the running Python first, so that `uvx` of the `uv` package works, then on PATH.
+def _program(command: str, directory: Path) -> str:
+    """The program's path: relative to the fleet file where it names a directory, else where programs are found.
 
     Raises:
         CannotStartError: there is no such program.
@@ -69,7 +72,7 @@ def find_command(command: str, directory: Path) -> str:
         if os.access(path, os.X_OK) and path.is_file():
             return str(path)
         raise CannotStartError(f"the command {command} does not exist or is not executable")
-    found = shutil.which(command, path=str(Path(sys.executable).parent)) or shutil.which(command)
+    found = find_command(command)
     if found:
         return found
     hint = '; put its arguments into "args"' if " " in command.strip() else "; install it, or put it on PATH"

@@ -1,10 +1,10 @@
-"""What is known of a server across all its lives."""
+"""What is known of a server across all its connections."""
 
 from __future__ import annotations
 
 from typing import Final
 
-_MOST_NOTES: Final = 50
+_MAX_NOTES: Final = 50
 
 
 class ServerHistory:
@@ -12,12 +12,14 @@ class ServerHistory:
 
     def __init__(self) -> None:
         self._sentences: dict[str, None] = {}
+        self.login: object | None = None
+        """How the server is logged in to, where it wants that; see `transports.login_of`."""
         self.wants_initialize = False
-        """Whether it is an older server: the next of its lives is initialized without asking first."""
+        """Whether it is an older server: the next connection is initialized without asking first."""
 
     def note(self, sentence: str) -> None:
         """Keep a sentence, once, unless there are too many already."""
-        if len(self._sentences) < _MOST_NOTES:
+        if len(self._sentences) < _MAX_NOTES:
             self._sentences.setdefault(sentence)
 
     @property

@@ -1,4 +1,8 @@
-"""A server's process: in a session of its own, its stderr in a log file, and gone for sure when we are done."""
+"""A server's process: in a session of its own, its stderr in a log file, and gone for sure when we are done.
+
+The SDK's `stdio_client` starts and ends processes alike, but keeps the process to itself: how a server ended, which
+belongs in the answer to the call that it died in, cannot be asked.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import os
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -13,15 +18,15 @@ import anyio
 import anyio.to_thread
 from anyio.abc import Process
 
-from replay.interpreter.launch import CannotStartError, Launch
-from replay.interpreter.stderr_log import RedactedLog
+from replay.interpreter.session.launch import CannotStartError, Launch
+from replay.interpreter.session.stderr_log import RedactedLog
+from replay.processes import end_process_group, signal_process_group
 from replay.redaction import Redactor
 
 _EXIT_GRACE: Final = 1.0
 """Seconds that a server has to leave by itself once its stdin is closed."""
 _TERM_GRACE: Final = 1.0
 _KILL_GRACE: Final = 5.0
-_POLL: Final = 0.01
 _TAIL_LINES: Final = 20
 _TAIL_BYTES: Final = 16_384
 
@@ -30,7 +35,7 @@ class ServerProcess:
     """A running server, and its stderr on the way to the log."""
 
     def __init__(self, process: Process, stderr_log: RedactedLog) -> None:
-        self._process, self._errlog = process, stderr_log
+        self._process, self._stderr_log = process, stderr_log
 
     @property
     def pid(self) -> int:
@@ -50,9 +55,9 @@ class ServerProcess:
         except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, ConnectionError):
             return b""
 
-    async def exit_status(self, patience: float) -> str | None:
-        """How it ended, in words; None while it lives."""
-        with anyio.move_on_after(patience):
+    async def exit_status(self, timeout_seconds: float) -> str | None:
+        """How it ended, in words; None while it runs."""
+        with anyio.move_on_after(timeout_seconds):
             await self._process.wait()
         code = self._process.returncode
         if code is None:
@@ -63,11 +68,6 @@ class ServerProcess:
             return f"was killed by {signal.Signals(-code).name}"
         return f"was killed by signal {-code}"
 
-    async def _group_is_gone(self) -> None:
-        """Nothing tells when the last process of a group is gone, so it is asked for."""
-        while _signal_group(self.pid, 0):  # noqa: ASYNC110
-            await anyio.sleep(_POLL)
-
     async def stop(self) -> None:
         """End it and all it started: close stdin, then SIGTERM, then SIGKILL, each after a grace."""
         assert self._process.stdin is not None
@@ -75,17 +75,14 @@ class ServerProcess:
             await self._process.stdin.aclose()
         with anyio.move_on_after(_EXIT_GRACE):
             await self._process.wait()
-        if _signal_group(self.pid, signal.SIGTERM):
-            with anyio.move_on_after(_TERM_GRACE):
-                await self._group_is_gone()
-        if _signal_group(self.pid, signal.SIGKILL):
-            with anyio.move_on_after(_TERM_GRACE):
-                await self._group_is_gone()
+        if signal_process_group(self.pid, 0):
+            end = partial(end_process_group, self.pid, grace=0, term_grace=_TERM_GRACE, kill_grace=_TERM_GRACE)
+            await anyio.to_thread.run_sync(end)
         with anyio.move_on_after(_KILL_GRACE):
             await self._process.wait()
         with suppress(OSError, ProcessLookupError):
             await self._process.aclose()
-        await anyio.to_thread.run_sync(self._errlog.drain)
+        await anyio.to_thread.run_sync(self._stderr_log.drain)
 
 
 @asynccontextmanager
@@ -129,12 +126,3 @@ def tail_of(log: Path, start: int = 0) -> str:
     except OSError:
         return ""
     return "\n".join([line.rstrip() for line in text.splitlines() if line.strip()][-_TAIL_LINES:])
-
-
-def _signal_group(group: int, number: int) -> bool:
-    """Send a signal to a process group; whether there was anyone to get it."""
-    try:
-        os.killpg(group, number)
-    except (ProcessLookupError, PermissionError):
-        return False
-    return True

@@ -10,7 +10,7 @@ from typing import Final
 from replay.redaction import Redactor
 
 _CHUNK: Final = 65_536
-_MOST_HELD: Final = 262_144
+_MAX_HELD: Final = 262_144
 """Bytes that are held back for the end of a line, or of a private key."""
 _DRAIN: Final = 0.5
 """Seconds that the end of the log is waited for, once the server is gone."""
@@ -57,7 +57,7 @@ class RedactedLog:
 
 def _split(data: bytes) -> tuple[bytes, bytes]:
     """What can be written, and what must wait: half a line, or a private key without its end."""
-    if len(data) > _MOST_HELD:
+    if len(data) > _MAX_HELD:
         return data, b""
     key = data.rfind(b"-----BEGIN ")
     if key >= 0 and b"PRIVATE KEY" in data[key:] and b"-----END " not in data[key:]:

@@ -13,7 +13,7 @@ _BEFORE: Final = r"(?:(?<![\w.~+%/\\-])|(?<=\\[nrt\"'])|(?<=://)|(?<=:\\/\\/))"
 """Where a path may begin: not inside another; but after a JSON escape or a URL's scheme it may."""
 _AFTER: Final = r"(?![\w~+%-])(?!\.\w)"
 """Where the directory's name ends: `/workspace` is no part of `/workspace2` or of `/workspace.bak`."""
-_MOST_ESCAPES: Final = 64
+_MAX_ESCAPES: Final = 64
 """Backslashes before the slashes of a path that stands in JSON in JSON."""
 
 
@@ -56,7 +56,7 @@ class _Rewriter:
         self._target = target
         hints = {re.escape(max(place.split("/"), key=len)) for place in places}
         self._hint = re.compile("|".join(hints))
-        self._reach = 2 * max(map(len, places)) + _MOST_ESCAPES
+        self._reach = 2 * max(map(len, places)) + _MAX_ESCAPES
         longest_first = sorted(set(places), key=len, reverse=True)
         forms = "|".join(re.escape(place[1:]).replace("/", r"\1/") for place in longest_first)
         self._pattern = re.compile(rf"{_BEFORE}(\\*)/(?:{forms}){_AFTER}")

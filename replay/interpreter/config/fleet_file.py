@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from replay.errors import FleetError
-from replay.interpreter.fleet import Defaults, Fleet, ServerSpec, WorkspaceSpec
+from replay.interpreter.config.specs import AuthSpec, Defaults, ServerSpec, WorkspaceSpec
 from replay.records import JsonObject, RuleSpec
 from replay.suggestions import nearest_name
 
@@ -20,17 +21,41 @@ _JSONC_NOISE: Final = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/|,(?=\s
 _BLANKED: Final = re.compile(r"[^\n]")
 _SERVER_HINTS: Final = frozenset({"command", "url", "serverUrl", "httpUrl"})
 _EXPECTED: Final = 'expected "servers" (replay, VS Code, M3-Bench) or "mcpServers" (Claude Desktop)'
-_TYPED_FIELDS: Final = frozenset({"version", "call_timeout", "startup_timeout", "max_restarts", "disabled"})
-_NOT_IN_FILES: Final = frozenset({"inputs", "path"})
+_TYPED_FIELDS: Final = frozenset(
+    {"version", "call_timeout", "startup_timeout", "max_restarts", "disabled", "redirect_port"}
+)
 
 Place = tuple[str | int, ...]
 
 
-def read_fleet(path: Path) -> Fleet:
+@dataclass(frozen=True, slots=True)
+class FleetDocument:
+    """What stands in a fleet file, in our own shape, and where."""
+
+    path: Path
+    data: JsonObject
+    lines: Mapping[Place, int]
+    """The line (from 1) of every key and list item; empty for JSON."""
+
+    def mistake(self, problem: ValidationError) -> FleetError:
+        """The first thing that is wrong, with the place where it stands."""
+        first = problem.errors()[0]
+        place = tuple(first["loc"])
+        if first["type"] in {"extra_forbidden", "literal_error"} and place == ("version",):
+            return FleetError(str(self.path), "only version 1 is known to this replay", _shown(place, self.lines))
+        message = first["msg"].removeprefix("Value error, ")
+        return FleetError(str(self.path), message[0].lower() + message[1:], _shown(place, self.lines))
+
+
+def read_fleet_file(path: Path, fields: Sequence[str]) -> FleetDocument:
     """Read a fleet file of any known shape.
 
+    Args:
+        path: the file.
+        fields: what may stand at the top of our own format.
+
     Raises:
-        FleetError: the file is missing, broken, or has a mistake in it.
+        FleetError: the file is missing or broken, or has a field that does not exist.
     """
     try:
         text = path.read_text("utf-8-sig")
@@ -39,11 +64,11 @@ def read_fleet(path: Path) -> Fleet:
     except (OSError, UnicodeDecodeError) as problem:
         raise FleetError(str(path), f"cannot be read: {problem}") from None
     if text.lstrip().startswith(("{", "/")) and path.suffix not in {".yaml", ".yml"}:
-        return _validated(path, _from_json(path, text), {})
-    return _from_yaml(path, text)
+        return FleetDocument(path, _from_json(path, text), {})
+    return _from_yaml(path, text, fields)
 
 
-def _from_yaml(path: Path, text: str) -> Fleet:
+def _from_yaml(path: Path, text: str, fields: Sequence[str]) -> FleetDocument:
     try:
         loader = yaml.SafeLoader(text)
         root = loader.get_single_node()
@@ -52,17 +77,17 @@ def _from_yaml(path: Path, text: str) -> Fleet:
     except yaml.YAMLError as problem:
         raise FleetError(str(path), _yaml_problem(problem), _mark_of(problem)) from None
     except RecursionError:
-        raise FleetError(str(path), "is no fleet file: an anchor contains itself") from None
+        raise FleetError(str(path), "is not a fleet file: an anchor contains itself") from None
     if not isinstance(data, dict):
-        raise FleetError(str(path), f"is no fleet file: {_EXPECTED}")
+        raise FleetError(str(path), f"is not a fleet file: {_EXPECTED}")
     if "servers" not in data and ("mcpServers" in data or "mcp" in data):
-        return _validated(path, _foreign(path, data), lines)
-    _reject_unknown_keys(path, data, lines)
-    return _validated(path, {key: value for key, value in data.items() if value is not None}, lines)
+        return FleetDocument(path, _foreign(path, data), lines)
+    _reject_unknown_keys(path, data, fields, lines)
+    return FleetDocument(path, {key: value for key, value in data.items() if value is not None}, lines)
 
 
 def _built(loader: yaml.SafeLoader, node: yaml.Node | None, field: str) -> Any:
-    """A node's value. Text stays as it is written: a server may be called `off`, and a version is no number."""
+    """A node's value. Text stays as it is written: a server may be called `off`, and a version is not a number."""
     if isinstance(node, yaml.MappingNode):
         loader.flatten_mapping(node)
         return {str(key.value): _built(loader, value, str(key.value)) for key, value in node.value}
@@ -71,18 +96,6 @@ def _built(loader: yaml.SafeLoader, node: yaml.Node | None, field: str) -> Any:
     if not isinstance(node, yaml.ScalarNode) or node.tag.endswith(":null"):
         return None
     return loader.construct_object(node) if field in _TYPED_FIELDS else node.value
-
-
-def _validated(path: Path, data: JsonObject, lines: Mapping[Place, int]) -> Fleet:
-    try:
-        return Fleet.model_validate({**data, "path": path})
-    except ValidationError as problem:
-        first = problem.errors()[0]
-        place = tuple(first["loc"])
-        if first["type"] in {"extra_forbidden", "literal_error"} and place == ("version",):
-            raise FleetError(str(path), "only version 1 is known to this replay", _shown(place, lines)) from None
-        message = first["msg"].removeprefix("Value error, ")
-        raise FleetError(str(path), message[0].lower() + message[1:], _shown(place, lines)) from None
 
 
 def _lines_of(path: Path, root: yaml.Node | None) -> dict[Place, int]:
@@ -109,9 +122,8 @@ def _lines_of(path: Path, root: yaml.Node | None) -> dict[Place, int]:
     return lines
 
 
-def _reject_unknown_keys(path: Path, data: JsonObject, lines: Mapping[Place, int]) -> None:
-    for place, value, model in _objects(data):
-        known = [name for name in model.model_fields if name not in _NOT_IN_FILES]
+def _reject_unknown_keys(path: Path, data: JsonObject, fields: Sequence[str], lines: Mapping[Place, int]) -> None:
+    for place, value, known in _objects(data, fields):
         for key in value:
             if key not in known:
                 nearest = nearest_name(str(key), known, min_score=60)
@@ -119,20 +131,22 @@ def _reject_unknown_keys(path: Path, data: JsonObject, lines: Mapping[Place, int
                 raise FleetError(str(path), f'there is no field "{key}"{hint}', _shown((*place, str(key)), lines))
 
 
-def _objects(data: JsonObject) -> Iterator[tuple[Place, Mapping[Any, Any], type[BaseModel]]]:
-    """Every object of our own format with the record it must fit."""
-    yield (), data, Fleet
+def _objects(data: JsonObject, fields: Sequence[str]) -> Iterator[tuple[Place, Mapping[Any, Any], Sequence[str]]]:
+    """Every object of our own format with the fields that it may have."""
+    yield (), data, fields
     for field, model in (("defaults", Defaults), ("workspace", WorkspaceSpec)):
         if isinstance(value := data.get(field), Mapping):
-            yield (field,), value, model
+            yield (field,), value, tuple(model.model_fields)
     servers = data.get("servers")
     for name, spec in servers.items() if isinstance(servers, Mapping) else ():
         if isinstance(spec, Mapping):
-            yield ("servers", str(name)), spec, ServerSpec
+            yield ("servers", str(name)), spec, tuple(ServerSpec.model_fields)
+            if isinstance(auth := spec.get("auth"), Mapping):
+                yield ("servers", str(name), "auth"), auth, tuple(AuthSpec.model_fields)
             rules = spec.get("rules")
             for index, rule in enumerate(rules if isinstance(rules, list) else ()):
                 if isinstance(rule, Mapping):
-                    yield ("servers", str(name), "rules", index), rule, RuleSpec
+                    yield ("servers", str(name), "rules", index), rule, tuple(RuleSpec.model_fields)
 
 
 def _from_json(path: Path, text: str) -> JsonObject:
@@ -141,10 +155,10 @@ def _from_json(path: Path, text: str) -> JsonObject:
         data = json.loads(plain)
     except json.JSONDecodeError as problem:
         raise FleetError(
-            str(path), f"is no JSON: {problem.msg}", f"line {problem.lineno}, column {problem.colno}"
+            str(path), f"is not JSON: {problem.msg}", f"line {problem.lineno}, column {problem.colno}"
         ) from None
     if not isinstance(data, dict):
-        raise FleetError(str(path), f"is no fleet file: {_EXPECTED}")
+        raise FleetError(str(path), f"is not a fleet file: {_EXPECTED}")
     return _foreign(path, data)
 
 
@@ -155,7 +169,7 @@ def _foreign(path: Path, data: JsonObject) -> JsonObject:
     found = next((data[key] for key in ("mcpServers", "servers") if key in data), None)
     servers = found if found is not None else {key: value for key, value in data.items() if _looks_like_server(value)}
     if not isinstance(servers, dict) or (found is None and not servers):
-        raise FleetError(str(path), f"is no fleet file: {_EXPECTED}")
+        raise FleetError(str(path), f"is not a fleet file: {_EXPECTED}")
     ours = ("version", "defaults", "local_tools", "workspace") if found is not None else ()
     known: JsonObject = {key: data[key] for key in ours if key in data}
     specs = {name: _foreign_spec(spec) for name, spec in servers.items() if isinstance(spec, dict)}
@@ -166,9 +180,14 @@ def _foreign_spec(spec: JsonObject) -> JsonObject:
     known = {key: value for key, value in spec.items() if key in ServerSpec.model_fields and value is not None}
     url = next((spec[key] for key in ("url", "serverUrl", "httpUrl") if isinstance(spec.get(key), str)), None)
     kind = spec.get("type") or spec.get("transportType")
+    auth = known.pop("auth", None)
+    if isinstance(auth, dict) and auth.get("type") == "oauth":
+        known["auth"] = {key: value for key, value in auth.items() if key in AuthSpec.model_fields}
+    known.pop("type", None)
     if url and (kind != "stdio" or not known.get("command")):
-        return {**{key: value for key, value in known.items() if key not in {"command", "args"}}, "url": url}
-    return {key: value for key, value in known.items() if key != "url"}
+        remote = {key: value for key, value in known.items() if key not in {"command", "args"}}
+        return {**remote, "url": url, "type": "sse" if kind == "sse" else None}
+    return {key: value for key, value in known.items() if key not in {"url", "auth"}}
 
 
 def _looks_like_server(value: Any) -> bool:
@@ -201,4 +220,4 @@ def _mark_of(problem: yaml.YAMLError) -> str:
 
 
 def _yaml_problem(problem: yaml.YAMLError) -> str:
-    return f"is no YAML: {getattr(problem, 'problem', None) or str(problem).splitlines()[0]}"
+    return f"is not YAML: {getattr(problem, 'problem', None) or str(problem).splitlines()[0]}"

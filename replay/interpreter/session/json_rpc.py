@@ -1,7 +1,9 @@
-"""A JSON-RPC peer: matches answers to requests, and refuses what a server asks of us.
+"""A JSON-RPC client: matches answers to requests, and refuses what a server asks of us.
 
 The SDK's session parses every answer into its models and rejects what breaks the specification; a replay must see
-what the server really sent.
+what the server really sent. Its `JSONRPCDispatcher.send_raw_request` gives raw results, but loses an error whose code
+is not a number or that comes without an id, and takes about twice as long for a call to a fast server over stdio:
+0.34 ms where this takes 0.18 ms (mean of four runs of 2000 calls each, by turns).
 """
 
 from __future__ import annotations
@@ -13,13 +15,13 @@ from typing import Any, Final
 import anyio
 from anyio.abc import TaskGroup
 
-from replay.interpreter.channel import Channel, ChannelClosedError, Unreadable
+from replay.interpreter.session.channel import Channel, ChannelClosedError, Unreadable
 from replay.records import JsonObject
 from replay.text import one_line
 
 _METHOD_NOT_FOUND: Final = -32601
-_NOTE_LENGTH: Final = 100
-_CANCEL_PATIENCE: Final = 1.0
+_MAX_NOTE_LENGTH: Final = 100
+_CANCEL_TIMEOUT: Final = 1.0
 
 REFUSAL: Final = "{method} is not available in a replay"
 """What a server hears that asks its client for anything; the rule `answer.needs-a-client` knows the sentence."""
@@ -46,22 +48,22 @@ class Returned:
     result: Any
 
 
-Outcome = Returned | Failed | Unreadable | Closed
+RpcReply = Returned | Failed | Unreadable | Closed
 
 
 class _Waiter:
-    __slots__ = ("arrived", "outcome")
+    __slots__ = ("arrived", "reply")
 
     def __init__(self) -> None:
         self.arrived = anyio.Event()
-        self.outcome: Outcome = Closed("the connection ended")
+        self.reply: RpcReply = Closed("the connection ended")
 
-    def settle(self, outcome: Outcome) -> None:
-        self.outcome = outcome
+    def resolve(self, reply: RpcReply) -> None:
+        self.reply = reply
         self.arrived.set()
 
 
-class Peer:
+class JsonRpcClient:
     """Our end of a connection."""
 
     def __init__(self, channel: Channel, note: Callable[[str], None]) -> None:
@@ -69,7 +71,7 @@ class Peer:
         self._waiting: dict[int, _Waiter] = {}
         self._last_id = 0
         self._closed: Closed | None = None
-        self.heard = 0
+        self.messages_received = 0
         """How many things have arrived: tells a slow server from a dead one."""
         self.on_notification: Callable[[str, JsonObject], None] = lambda method, params: None
 
@@ -92,7 +94,7 @@ class Peer:
         try:
             while True:
                 incoming = await self._channel.receive()
-                self.heard += 1
+                self.messages_received += 1
                 if isinstance(incoming, Unreadable):
                     self._unreadable(incoming)
                 elif isinstance(incoming.get("method"), str) and incoming.get("id") is not None:
@@ -106,12 +108,12 @@ class Peer:
         """Answer all that waits, and all that will be asked, with `Closed`; the first reason stands."""
         self._closed = self._closed or Closed(why)
         for waiter in self._waiting.values():
-            waiter.settle(self._closed)
+            waiter.resolve(self._closed)
         self._waiting.clear()
 
     async def request(
         self, method: str, params: JsonObject | None = None, headers: Mapping[str, str] | None = None
-    ) -> Outcome:
+    ) -> RpcReply:
         """Send a request and wait for what comes of it. When cancelled, tells the server so."""
         if self._closed is not None:
             return self._closed
@@ -132,7 +134,7 @@ class Peer:
             raise
         finally:
             self._waiting.pop(request_id, None)
-        return waiter.outcome
+        return waiter.reply
 
     async def notify(
         self, method: str, params: JsonObject | None = None, headers: Mapping[str, str] | None = None
@@ -147,7 +149,7 @@ class Peer:
             self.close(str(end))
 
     async def _say_cancelled(self, request_id: int, headers: Mapping[str, str]) -> None:
-        with anyio.move_on_after(_CANCEL_PATIENCE, shield=True):
+        with anyio.move_on_after(_CANCEL_TIMEOUT, shield=True):
             await self.notify("notifications/cancelled", {"requestId": request_id}, headers)
 
     def _take(self, message: JsonObject) -> None:
@@ -158,33 +160,33 @@ class Peer:
         elif "result" in message or "error" in message:
             self._answer(message)
         else:
-            self._note(f"sent JSON that is no JSON-RPC message: {one_line(str(message), _NOTE_LENGTH)}")
+            self._note(f"sent JSON that is not a JSON-RPC message: {one_line(str(message), _MAX_NOTE_LENGTH)}")
 
     def _answer(self, message: JsonObject) -> None:
         error = message.get("error")
-        outcome: Outcome
+        reply: RpcReply
         if error is not None:
-            outcome = Failed(error if isinstance(error, dict) else {"message": str(error)})
+            reply = Failed(error if isinstance(error, dict) else {"message": str(error)})
         else:
-            outcome = Returned(message.get("result"))
+            reply = Returned(message.get("result"))
         request_id = _as_number(message.get("id"))
         if request_id is None and error is not None and len(self._waiting) == 1:
             request_id = next(iter(self._waiting))
             self._note("sent an error without the id of the request")
         waiter = self._waiting.get(request_id) if request_id is not None else None
         if waiter is not None:
-            waiter.settle(outcome)
+            waiter.resolve(reply)
 
     def _unreadable(self, what: Unreadable) -> None:
         if not what.is_answer:
-            self._note("printed text on stdout that is no JSON-RPC message")
+            self._note("printed text on stdout that is not a JSON-RPC message")
             return
         if what.request_id is not None:
             meant = [what.request_id] if what.request_id in self._waiting else []
         else:
             meant = list(self._waiting)
         for request_id in meant:
-            self._waiting[request_id].settle(what)
+            self._waiting[request_id].resolve(what)
 
     async def _refuse(self, request_id: Any, method: str) -> None:
         """Answer a server's own request: a ping as it must be, all else with a refusal."""
@@ -192,7 +194,7 @@ class Peer:
         if method == "ping":
             answer["result"] = {}
         else:
-            self._note(f"asked for {one_line(method, _NOTE_LENGTH)}, which a replay refuses")
+            self._note(f"asked for {one_line(method, _MAX_NOTE_LENGTH)}, which a replay refuses")
             answer["error"] = {"code": _METHOD_NOT_FOUND, "message": REFUSAL.format(method=method)}
         try:
             await self._channel.send(answer, {})

@@ -1,4 +1,8 @@
-"""JSON-RPC over a process's stdin and stdout, a message a line."""
+"""JSON-RPC over a process's stdin and stdout, a message a line.
+
+The SDK's `stdio_client` drops a line that breaks the specification, so that its caller waits for nothing
+(tests/interpreter/test_sdk.py), and has no limit on a line's length; here both become answers.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +13,14 @@ from typing import Final
 
 import anyio
 
-from replay.interpreter.channel import ANSWER_LIMIT, ChannelClosedError, Incoming, Unreadable
-from replay.interpreter.process import ServerProcess
+from replay.interpreter.session.channel import MAX_ANSWER_BYTES, ChannelClosedError, Incoming, Unreadable
+from replay.interpreter.session.server_process import ServerProcess
 from replay.records import JsonObject
 
-_KEPT_OF_OVERLONG: Final = 512
+_KEPT_OF_OVERLONG_LINE: Final = 512
 _FIRST_ID: Final = re.compile(rb'^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*"?(\d{1,15})"?\s*,')
 _LAST_ID: Final = re.compile(rb'"id"\s*:\s*"?(\d{1,15})"?\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
-_DEATH_PATIENCE: Final = 1.0
+_EXIT_TIMEOUT: Final = 1.0
 
 
 class StdioChannel:
@@ -49,7 +53,7 @@ class StdioChannel:
                 return _message_of(line)
 
     async def _how_it_ended(self) -> str:
-        status = await self._process.exit_status(_DEATH_PATIENCE)
+        status = await self._process.exit_status(_EXIT_TIMEOUT)
         return f"the server {status}" if status else "the server closed its stdout"
 
 
@@ -71,19 +75,22 @@ class _LineReader:
             self._parts.append(head)
             self._size += len(head)
             if lines:
-                if self._size > ANSWER_LIMIT:
+                if self._size > MAX_ANSWER_BYTES:
                     return self._give_up(lines)
                 self._complete = [b"".join(self._parts), *lines[:-1]][::-1]
                 self._parts, self._size = [lines[-1]], len(lines[-1])
-            elif self._size > ANSWER_LIMIT:
-                self._parts = [self._parts[0][:_KEPT_OF_OVERLONG], b"".join(self._parts[-2:])[-_KEPT_OF_OVERLONG:]]
+            elif self._size > MAX_ANSWER_BYTES:
+                self._parts = [
+                    self._parts[0][:_KEPT_OF_OVERLONG_LINE],
+                    b"".join(self._parts[-2:])[-_KEPT_OF_OVERLONG_LINE:],
+                ]
         return self._complete.pop()
 
     def _give_up(self, following: list[bytes]) -> Unreadable:
         size, ends = self._size, b"".join(self._parts)
         self._complete = following[:-1][::-1]
         self._parts, self._size = [following[-1]], len(following[-1])
-        why = f"the answer of {size / 2**20:.0f} MB is longer than the limit of {ANSWER_LIMIT // 2**20} MB"
+        why = f"the answer of {size / 2**20:.0f} MB is longer than the limit of {MAX_ANSWER_BYTES // 2**20} MB"
         return Unreadable(why, _id_in(ends), is_answer=True)
 
 
@@ -95,13 +102,13 @@ def _message_of(line: bytes) -> Incoming:
         if start > 0 and not line.lstrip().startswith(b"{"):
             return _message_of(line[start:])  # something was printed before it that did not end its line
         meant = line.lstrip().startswith(b"{") and b'"jsonrpc"' in line
-        return Unreadable(f"a line that is no JSON ({problem})", _id_in(line) if meant else None, is_answer=meant)
+        return Unreadable(f"a line that is not JSON ({problem})", _id_in(line) if meant else None, is_answer=meant)
     if isinstance(message, dict):
         return message
-    return Unreadable("a line that is no JSON object")
+    return Unreadable("a line that is not a JSON object")
 
 
 def _id_in(line: bytes) -> int | None:
     """The id of a message that cannot be read, from its ends: further inside, `"id"` may mean anything."""
-    found = _FIRST_ID.search(line[:_KEPT_OF_OVERLONG]) or _LAST_ID.search(line[-_KEPT_OF_OVERLONG:])
+    found = _FIRST_ID.search(line[:_KEPT_OF_OVERLONG_LINE]) or _LAST_ID.search(line[-_KEPT_OF_OVERLONG_LINE:])
     return int(found[1]) if found else None

@@ -8,13 +8,13 @@ from typing import Final, Protocol
 
 from replay.records import JsonObject
 
-ANSWER_LIMIT: Final = 64 * 1024 * 1024
+MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
 """Bytes of the longest message that is read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Something arrived that is no message."""
+    """Something arrived that is not a message."""
 
     why: str
     request_id: int | None = None

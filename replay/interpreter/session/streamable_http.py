@@ -1,35 +1,42 @@
 """JSON-RPC over streamable HTTP: every request is a POST, and its answer comes in that POST's response.
 
-The SDK's transport tells no HTTP status from another and parses answers into its models; see `peer`.
+The SDK's `streamable_http_client` tells no HTTP status from another, ends all calls when one cannot connect, has no
+limit on an answer's size, and parses answers into its models (tests/interpreter/test_sdk.py and test_http.py show it).
+Events are read by httpx2; logging in is the SDK's, see `oauth`.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
 from typing import Any, Final
-from urllib.parse import urljoin, urlsplit
 
 import anyio
 import httpx2
 from anyio.abc import TaskGroup
 from mcp.shared.inbound import encode_header_value
 
-from replay.interpreter.channel import ANSWER_LIMIT, ChannelClosedError, Incoming, Unreadable
-from replay.interpreter.launch import CannotStartError
-from replay.interpreter.sse import events_of
+from replay.interpreter.session.channel import MAX_ANSWER_BYTES, ChannelClosedError, Incoming, Unreadable
+from replay.interpreter.session.http_client import (
+    HTTP_FAILURES,
+    MAX_REDIRECTS,
+    failure_in_words,
+    http_client,
+    media_type_of,
+    parsed_json,
+    redirect_within_origin,
+    status_in_words,
+    too_long,
+)
 from replay.interpreter.tasks import task_group
 from replay.records import JsonObject
 from replay.text import one_line
 
-_CONNECT_PATIENCE: Final = 10.0
-_GOODBYE_PATIENCE: Final = 2.0
+_CLOSE_TIMEOUT: Final = 2.0
 _SESSION: Final = "mcp-session-id"
 _ACCEPT: Final = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
-_MOST_REDIRECTS: Final = 3
-_WAITING: Final = 256
+_MAX_QUEUED: Final = 256
 
 
 class HttpChannel:
@@ -40,7 +47,7 @@ class HttpChannel:
         self._session: str | None = None
         self._protocol: str | None = None
         self._posts: dict[Any, anyio.CancelScope] = {}
-        self._put, self._take = anyio.create_memory_object_stream[Incoming](_WAITING)
+        self._put, self._take = anyio.create_memory_object_stream[Incoming](_MAX_QUEUED)
 
     async def send(self, message: JsonObject, headers: Mapping[str, str]) -> None:
         """POST a message; what it brings is received."""
@@ -65,12 +72,12 @@ class HttpChannel:
         except (anyio.EndOfStream, anyio.ClosedResourceError):
             raise ChannelClosedError("the server ended the session") from None
 
-    async def say_goodbye(self) -> None:
+    async def close_session(self) -> None:
         """End the session, and what is under way."""
         for scope in self._posts.values():
             scope.cancel()
         if self._session:
-            with anyio.move_on_after(_GOODBYE_PATIENCE, shield=True), suppress(httpx2.HTTPError, httpx2.StreamError):
+            with anyio.move_on_after(_CLOSE_TIMEOUT, shield=True), suppress(*HTTP_FAILURES):
                 await self._client.delete(self._url, headers=self._headers({}))
         self._put.close()
         self._take.close()
@@ -85,7 +92,7 @@ class HttpChannel:
 
     async def _tell(self, message: JsonObject, headers: dict[str, str]) -> None:
         """Send what has no answer; a failure will show in the next request."""
-        with suppress(httpx2.HTTPError, httpx2.StreamError):
+        with suppress(*HTTP_FAILURES):
             await self._client.post(self._url, json=message, headers=self._headers(headers))
 
     async def _ask(self, message: JsonObject, headers: dict[str, str], scope: anyio.CancelScope) -> None:
@@ -93,10 +100,11 @@ class HttpChannel:
         try:
             with scope:
                 await self._post(message, headers)
-        except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL) as problem:
-            why = one_line(f"{type(problem).__name__}: {problem}", 200)
+        except HTTP_FAILURES as problem:
+            why = failure_in_words(problem)
             with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
-                await self._put.send(Unreadable(why, request_id, is_answer=True, lost=True))
+                too_big = isinstance(problem, httpx2.SSEError)
+                await self._put.send(Unreadable(why, request_id, is_answer=True, lost=not too_big))
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
             return  # the session has ended, and with it the interest in the answer
         finally:
@@ -104,10 +112,10 @@ class HttpChannel:
                 del self._posts[request_id]
 
     async def _post(self, message: JsonObject, headers: dict[str, str]) -> None:
-        for _ in range(_MOST_REDIRECTS + 1):
+        for _ in range(MAX_REDIRECTS + 1):
             request = self._client.stream("POST", self._url, json=message, headers=self._headers(headers))
             async with request as response:
-                moved = _new_place(self._url, response)
+                moved = redirect_within_origin(self._url, response)
                 if moved is None:
                     await self._take_response(message, response)
                     return
@@ -118,27 +126,27 @@ class HttpChannel:
         request_id = message["id"]
         if message["method"] == "initialize":
             self._session = response.headers.get(_SESSION)
-        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        kind = media_type_of(response)
         if response.status_code == HTTPStatus.NOT_FOUND and self._session:
             self._put.close()
         elif kind == "application/json":
             await self._take_json(request_id, response)
         elif response.status_code >= HTTPStatus.MULTIPLE_CHOICES:
-            await self._unusable(request_id, _status_of(response))
+            await self._unusable(request_id, status_in_words(response))
         elif kind == "text/event-stream":
             await self._take_events(request_id, response)
         else:
-            what = f"{_status_of(response)}, {one_line(kind, 60) or 'no content type'}"
+            what = f"{status_in_words(response)}, {one_line(kind, 60) or 'no content type'}"
             await self._unusable(request_id, f"expected JSON or an event stream, got {what}")
 
     async def _take_json(self, request_id: Any, response: httpx2.Response) -> None:
         body = bytearray()
         async for chunk in response.aiter_bytes():
             body += chunk
-            if len(body) > ANSWER_LIMIT:
-                await self._unusable(request_id, _too_long())
+            if len(body) > MAX_ANSWER_BYTES:
+                await self._unusable(request_id, too_long())
                 return
-        message = _json_of(bytes(body))
+        message = parsed_json(bytes(body))
         failed = response.status_code >= HTTPStatus.BAD_REQUEST
         if isinstance(message, dict) and ("result" in message or "error" in message) and "jsonrpc" in message:
             await self._put.send({**message, "id": request_id})
@@ -146,16 +154,17 @@ class HttpChannel:
             for part in message:
                 await self._put.send(part if isinstance(part, dict) else Unreadable("a batch with a non-message"))
         else:
-            await self._unusable(request_id, _status_of(response) if failed else "the response is no JSON-RPC message")
+            await self._unusable(
+                request_id, status_in_words(response) if failed else "the response is not a JSON-RPC message"
+            )
 
     async def _take_events(self, request_id: Any, response: httpx2.Response) -> None:
-        async for data in events_of(response.aiter_bytes(), ANSWER_LIMIT):
-            if data is None:
-                await self._unusable(request_id, _too_long())
-                return
-            message = _json_of(data)
+        async for event in httpx2.EventSource(response, max_event_size=MAX_ANSWER_BYTES):
+            if event.event != "message" or not event.data:
+                continue
+            message = parsed_json(event.data)
             if not isinstance(message, dict):
-                await self._put.send(Unreadable("an event that is no JSON-RPC message"))
+                await self._put.send(Unreadable("an event that is not a JSON-RPC message"))
                 continue
             await self._put.send(message)
             if "method" not in message and message.get("id") in (request_id, str(request_id)):
@@ -174,49 +183,15 @@ class HttpChannel:
 
 
 @asynccontextmanager
-async def http_channel(url: str, headers: Mapping[str, str]) -> AsyncIterator[HttpChannel]:
+async def http_channel(url: str, headers: Mapping[str, str], auth: httpx2.Auth | None) -> AsyncIterator[HttpChannel]:
     """Connect to a URL; end the session at the end.
 
     Raises:
-        CannotStartError: the URL or a header is none.
+        CannotStartError: the URL or a header is not one.
     """
-    if urlsplit(url).scheme not in {"http", "https"}:
-        raise CannotStartError("its url must begin with http:// or https://")
-    patience = httpx2.Timeout(None, connect=_CONNECT_PATIENCE)
-    try:
-        client = httpx2.AsyncClient(headers=dict(headers), timeout=patience)
-    except (ValueError, UnicodeError):
-        raise CannotStartError("its headers hold characters that a header cannot") from None
-    async with client, task_group() as tasks:
+    async with http_client(url, headers, auth) as client, task_group() as tasks:
         channel = HttpChannel(client, url, tasks)
         try:
             yield channel
         finally:
-            await channel.say_goodbye()
-
-
-def _new_place(url: str, response: httpx2.Response) -> str | None:
-    """Where a redirect leads that keeps the method and stays on the same origin, so that no secret goes elsewhere."""
-    if response.status_code not in {HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT}:
-        return None
-    place = urljoin(url, response.headers.get("location", ""))
-    here, there = urlsplit(url), urlsplit(place)
-    return place if (here.scheme, here.netloc) == (there.scheme, there.netloc) and place != url else None
-
-
-def _status_of(response: httpx2.Response) -> str:
-    location = response.headers.get("location")
-    return f"HTTP {response.status_code} {response.reason_phrase}" + (
-        f" to {one_line(location, 100)}" if location else ""
-    )
-
-
-def _too_long() -> str:
-    return f"the answer is longer than the limit of {ANSWER_LIMIT // 2**20} MB"
-
-
-def _json_of(data: bytes) -> Any:
-    try:
-        return json.loads(data.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        return None
+            await channel.close_session()

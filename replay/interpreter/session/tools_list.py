@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from replay.interpreter.channel import Unreadable
-from replay.interpreter.handshake import Identity
-from replay.interpreter.launch import CannotStartError
-from replay.interpreter.peer import Closed, Failed, Peer, Returned
+from replay.interpreter.session.channel import Unreadable
+from replay.interpreter.session.handshake import ServerIdentity
+from replay.interpreter.session.json_rpc import Closed, Failed, JsonRpcClient, Returned
+from replay.interpreter.session.launch import CannotStartError
 from replay.records import JsonObject, Tool
 from replay.text import one_line
 
-_MOST_PAGES: Final = 1000
+_MAX_PAGES: Final = 1000
 _METHOD_NOT_FOUND: Final = -32601
-_NAME_LENGTH: Final = 60
-_MOST_NAMES: Final = 3
+_MAX_NAME_LENGTH: Final = 60
+_MAX_NAMES: Final = 3
 
 Note = Callable[[str], None]
 
 
-async def list_tools(peer: Peer, identity: Identity, note: Note) -> tuple[Tool, ...]:
+async def list_tools(client: JsonRpcClient, identity: ServerIdentity, note: Note) -> tuple[Tool, ...]:
     """All pages of tools/list.
 
     Raises:
@@ -29,8 +29,8 @@ async def list_tools(peer: Peer, identity: Identity, note: Note) -> tuple[Tool, 
     entries: list[Any] = []
     cursor: str | None = None
     seen: set[str] = set()
-    for _ in range(_MOST_PAGES):
-        page = await _page(peer, identity, cursor)
+    for _ in range(_MAX_PAGES):
+        page = await _page(client, identity, cursor)
         if page is None:
             return ()
         entries += _entries_of(page, note)
@@ -42,24 +42,24 @@ async def list_tools(peer: Peer, identity: Identity, note: Note) -> tuple[Tool, 
             break
         seen.add(cursor)
     else:
-        note(f"tools/list has more than {_MOST_PAGES} pages; the rest was not read")
+        note(f"tools/list has more than {_MAX_PAGES} pages; the rest was not read")
     return _tools_of(entries, note)
 
 
-async def _page(peer: Peer, identity: Identity, cursor: str | None) -> JsonObject | None:
+async def _page(client: JsonRpcClient, identity: ServerIdentity, cursor: str | None) -> JsonObject | None:
     params, headers = identity.stamp("tools/list", {} if cursor is None else {"cursor": cursor})
-    outcome = await peer.request("tools/list", params or None, headers)
-    if isinstance(outcome, Returned) and isinstance(outcome.result, dict):
-        return outcome.result
-    if isinstance(outcome, Failed):
-        if outcome.error.get("code") == _METHOD_NOT_FOUND and "tools" not in identity.capabilities:
+    reply = await client.request("tools/list", params or None, headers)
+    if isinstance(reply, Returned) and isinstance(reply.result, dict):
+        return reply.result
+    if isinstance(reply, Failed):
+        if reply.error.get("code") == _METHOD_NOT_FOUND and "tools" not in identity.capabilities:
             return None
-        raise CannotStartError(f"tools/list failed: {one_line(str(outcome.error.get('message')), 200)}")
-    if isinstance(outcome, Unreadable):
-        raise CannotStartError(f"its answer to tools/list cannot be used: {outcome.why}")
-    if isinstance(outcome, Closed):
-        raise CannotStartError(f"{outcome.why} before it answered tools/list")
-    raise CannotStartError("its answer to tools/list cannot be used: the result is no JSON object")
+        raise CannotStartError(f"tools/list failed: {one_line(str(reply.error.get('message')), 200)}")
+    if isinstance(reply, Unreadable):
+        raise CannotStartError(f"its answer to tools/list cannot be used: {reply.why}")
+    if isinstance(reply, Closed):
+        raise CannotStartError(f"{reply.why} before it answered tools/list")
+    raise CannotStartError("its answer to tools/list cannot be used: the result is not a JSON object")
 
 
 def _entries_of(page: JsonObject, note: Note) -> list[Any]:
@@ -78,7 +78,7 @@ def _tools_of(entries: list[Any], note: Note) -> tuple[Tool, ...]:
         if not isinstance(name, str) or not name:
             note("tools/list has an entry without a name")
             continue
-        shown = one_line(name, _NAME_LENGTH)
+        shown = one_line(name, _MAX_NAME_LENGTH)
         if name in tools:
             note(f"tools/list has {shown} more than once; the first was taken")
             continue
@@ -107,14 +107,14 @@ def _breaches_of(entry: JsonObject) -> Iterator[str]:
     if schema is None:
         yield "no inputSchema"
     elif not isinstance(schema, dict):
-        yield "inputSchema is no object"
+        yield "inputSchema is not an object"
     elif schema.get("type") != "object":
         wrong = "has no type" if "type" not in schema else f"is of type {one_line(str(schema['type']), 20)}"
         yield f'inputSchema {wrong}, and must be of type "object"'
     if annotations is not None and not isinstance(annotations, dict):
-        yield "annotations are no object"
+        yield "annotations are not an object"
 
 
 def _few_of(names: list[str]) -> str:
-    rest = len(names) - _MOST_NAMES
-    return ", ".join(names[:_MOST_NAMES]) + (f" and {rest} more" if rest > 0 else "")
+    rest = len(names) - _MAX_NAMES
+    return ", ".join(names[:_MAX_NAMES]) + (f" and {rest} more" if rest > 0 else "")

@@ -1,4 +1,8 @@
-"""Agreeing on a protocol version: servers of 2026-07-28 are discovered, older ones initialized."""
+"""Agreeing on a protocol version: servers of 2026-07-28 are discovered, older ones initialized.
+
+The policy is that of the SDK's connect-time negotiation (`Client(mode="auto")`), which refuses a server that does not
+say its version (tests/interpreter/test_sdk.py); here that is noted, and the server used.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +26,16 @@ from mcp_types.version import (
     MODERN_PROTOCOL_VERSIONS,
 )
 
-from replay.interpreter.channel import Unreadable
-from replay.interpreter.launch import CannotStartError
-from replay.interpreter.peer import Closed, Failed, Outcome, Peer, Returned
-from replay.interpreter.server_history import ServerHistory
+from replay.interpreter.session.channel import Unreadable
+from replay.interpreter.session.json_rpc import Closed, Failed, JsonRpcClient, Returned, RpcReply
+from replay.interpreter.session.launch import CannotStartError
+from replay.interpreter.session.server_history import ServerHistory
 from replay.records import JsonObject
 from replay.text import one_line
 
-_PROBE_PATIENCE: Final = 10.0
+_PROBE_TIMEOUT: Final = 10.0
 """Seconds for `server/discover`: an old server may never answer a method that it does not know."""
-_MESSAGE_LENGTH: Final = 200
+_MAX_MESSAGE_LENGTH: Final = 200
 
 
 def _client_info() -> JsonObject:
@@ -42,7 +46,7 @@ def _client_info() -> JsonObject:
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class ServerIdentity:
     """Who the server says it is, and how it wants to be spoken to."""
 
     title: str | None
@@ -64,23 +68,23 @@ class Identity:
         return {**params, "_meta": {**params.get("_meta", {}), **_envelope(self.protocol)}}, headers
 
 
-class HungUpOnProbeError(CannotStartError):
+class DisconnectedOnProbeError(CannotStartError):
     """The server ended the connection when it was asked for its versions: some older ones do. Try `initialize`."""
 
 
-async def negotiate(peer: Peer, known: ServerHistory) -> Identity:
+async def negotiate(client: JsonRpcClient, history: ServerHistory) -> ServerIdentity:
     """Find out which protocol the server speaks, and agree on a version. The policy is the SDK's `mode="auto"`.
 
     Raises:
         CannotStartError: the server refuses, or ends the connection.
     """
-    if known.wants_initialize:
-        answer = await _initialize(peer)
+    if history.wants_initialize:
+        answer = await _initialize(client)
         if not isinstance(answer, Failed) or _offered(answer) is None:
-            return await _initialized(peer, answer, known.note)
+            return await _initialized(client, answer, history.note)
     version = LATEST_MODERN_VERSION
     for last_attempt in (False, True):
-        probe = await _discover(peer, version)
+        probe = await _discover(client, version)
         mutual = _offered(probe)
         if isinstance(probe, Failed) and mutual is not None:
             if mutual.modern and not last_attempt:
@@ -90,13 +94,13 @@ async def negotiate(peer: Peer, known: ServerHistory) -> Identity:
                 raise CannotStartError(f"it speaks only MCP {', '.join(mutual.all)}, which this replay does not know")
         if isinstance(probe, Returned) and mutual is not None and mutual.modern:
             return _discovered(probe.result, mutual.modern)
-        answer = await _initialize(peer)
+        answer = await _initialize(client)
         offered = _offered(answer)
         if not last_attempt and isinstance(answer, Failed) and offered is not None and offered.modern:
             version = offered.modern
             continue
-        known.wants_initialize = True
-        return await _initialized(peer, answer, known.note)
+        history.wants_initialize = True
+        return await _initialized(client, answer, history.note)
     raise AssertionError("the second attempt returns or raises")
 
 
@@ -113,32 +117,34 @@ class _Versions:
         return any(version in HANDSHAKE_PROTOCOL_VERSIONS for version in self.all)
 
 
-async def _discover(peer: Peer, version: str) -> Outcome | None:
+async def _discover(client: JsonRpcClient, version: str) -> RpcReply | None:
     headers = {"mcp-protocol-version": version, "mcp-method": "server/discover"}
-    with anyio.move_on_after(_PROBE_PATIENCE):
-        outcome = await peer.request("server/discover", {"_meta": _envelope(version)}, headers)
-        if isinstance(outcome, Closed):
-            raise HungUpOnProbeError(f"{outcome.why} before it answered")
-        if isinstance(outcome, Unreadable) and outcome.lost:
-            raise CannotStartError(outcome.why)
-        return outcome
+    with anyio.move_on_after(_PROBE_TIMEOUT):
+        reply = await client.request("server/discover", {"_meta": _envelope(version)}, headers)
+        if isinstance(reply, Closed):
+            raise DisconnectedOnProbeError(f"{reply.why} before it answered")
+        if isinstance(reply, Unreadable) and reply.lost:
+            raise CannotStartError(reply.why)
+        return reply
     return None
 
 
-async def _initialize(peer: Peer) -> Outcome:
+async def _initialize(client: JsonRpcClient) -> RpcReply:
     params = {"protocolVersion": LATEST_HANDSHAKE_VERSION, "capabilities": {}, "clientInfo": _client_info()}
-    return await peer.request("initialize", params)
+    return await client.request("initialize", params)
 
 
-async def _initialized(peer: Peer, answer: Outcome, note: Callable[[str], None]) -> Identity:
+async def _initialized(client: JsonRpcClient, answer: RpcReply, note: Callable[[str], None]) -> ServerIdentity:
     if isinstance(answer, Closed):
         raise CannotStartError(f"{answer.why} before it answered")
     if isinstance(answer, Failed):
-        raise CannotStartError(f"it refused to initialize: {one_line(_message(answer.error), _MESSAGE_LENGTH)}")
+        raise CannotStartError(f"it refused to initialize: {one_line(_message(answer.error), _MAX_MESSAGE_LENGTH)}")
     if isinstance(answer, Unreadable):
+        if answer.lost:
+            raise CannotStartError(answer.why)
         raise CannotStartError(f"its answer to initialize cannot be used: {answer.why}")
     if not isinstance(answer.result, dict):
-        raise CannotStartError("its answer to initialize cannot be used: the result is no JSON object")
+        raise CannotStartError("its answer to initialize cannot be used: the result is not a JSON object")
     result = answer.result
     protocol = result.get("protocolVersion")
     if not isinstance(protocol, str):
@@ -146,21 +152,21 @@ async def _initialized(peer: Peer, answer: Outcome, note: Callable[[str], None])
         protocol = LATEST_HANDSHAKE_VERSION
     elif protocol not in HANDSHAKE_PROTOCOL_VERSIONS:
         note(f"it speaks MCP {one_line(protocol, 40)}, which the initialize handshake does not have")
-    await peer.notify("notifications/initialized", None, {"mcp-protocol-version": protocol})
+    await client.notify("notifications/initialized", None, {"mcp-protocol-version": protocol})
     return _identity(result.get("serverInfo"), protocol, result.get("capabilities"), note)
 
 
-def _discovered(result: JsonObject, version: str) -> Identity:
+def _discovered(result: JsonObject, version: str) -> ServerIdentity:
     meta = result.get("_meta")
     info = meta.get(SERVER_INFO_META_KEY) if isinstance(meta, dict) else None
     return _identity(info, version, result.get("capabilities"), lambda text: None)
 
 
-def _identity(info: Any, protocol: str, capabilities: Any, note: Callable[[str], None]) -> Identity:
+def _identity(info: Any, protocol: str, capabilities: Any, note: Callable[[str], None]) -> ServerIdentity:
     known: Mapping[str, Any] = info if isinstance(info, dict) else {}
     if not isinstance(known.get("name"), str) or not isinstance(known.get("version"), str):
         note("it does not say its name and version (serverInfo)")
-    return Identity(
+    return ServerIdentity(
         title=_text_or_none(known.get("name")),
         version=_text_or_none(known.get("version")),
         protocol=protocol,
@@ -168,13 +174,13 @@ def _identity(info: Any, protocol: str, capabilities: Any, note: Callable[[str],
     )
 
 
-def _offered(outcome: Outcome | None) -> _Versions | None:
+def _offered(reply: RpcReply | None) -> _Versions | None:
     """The versions that a server names, in its answer to discover or in the error that refuses ours."""
     named: Any = None
-    if isinstance(outcome, Returned) and isinstance(outcome.result, dict):
-        named = outcome.result.get("supportedVersions")
-    elif isinstance(outcome, Failed) and outcome.error.get("code") == UNSUPPORTED_PROTOCOL_VERSION:
-        data = outcome.error.get("data")
+    if isinstance(reply, Returned) and isinstance(reply.result, dict):
+        named = reply.result.get("supportedVersions")
+    elif isinstance(reply, Failed) and reply.error.get("code") == UNSUPPORTED_PROTOCOL_VERSION:
+        data = reply.error.get("data")
         named = data.get("supported") if isinstance(data, dict) else None
     if not isinstance(named, list):
         return None

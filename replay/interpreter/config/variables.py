@@ -7,13 +7,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
 from replay.errors import FleetError
-
-if TYPE_CHECKING:
-    from replay.interpreter.fleet import Fleet, ServerSpec
+from replay.interpreter.config.specs import AuthSpec, ServerSpec, TransportType
 
 _VARIABLE: Final = re.compile(r"\$\$|\$\{([^{}]*)\}")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -24,11 +22,11 @@ _PUBLIC_VARIABLES: Final = frozenset(
     ("HOME", "HOSTNAME", "LANG", "LOGNAME", "PATH", "PWD", "PYTHONPATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
 )
 _PLAIN_VALUE: Final = re.compile(r"(?i)\d+|true|false|yes|no|on|off|none|null|localhost|/.*|\w+://[^@?]*")
-_SHORTEST_SECRET: Final = 4
+_MIN_SECRET_LENGTH: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class VariableScope:
     """What `${workspace}` and `${task}` stand for."""
 
     workspace: Path | None = None
@@ -36,7 +34,7 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class ResolvedServer:
     """How a server starts, with every variable filled in. Holds secrets: never written anywhere."""
 
     command: str | None
@@ -45,15 +43,31 @@ class Resolved:
     cwd: Path | None
     url: str | None
     headers: Mapping[str, str]
+    auth: AuthSpec | None
+    transport: TransportType
+
+
+@dataclass(frozen=True, slots=True)
+class FleetContext:
+    """What the rest of a fleet file says that variables may stand for."""
+
+    path: Path
+    inputs: Mapping[str, str | None]
+    """VS Code's `inputs`: id -> default value."""
+
+    @property
+    def directory(self) -> Path:
+        """Where the fleet file lies."""
+        return self.path.parent.absolute()
 
 
 @dataclass(slots=True)
-class _Filler:
+class _Substitution:
     """Fills in the variables of one server, and keeps what came from outside."""
 
-    fleet: Fleet
+    fleet: FleetContext
     server: str
-    scope: Scope
+    scope: VariableScope
     lenient: bool = False
     taken: list[tuple[str, str]] = field(default_factory=list)
     """(variable, value) of everything that the environment gave."""
@@ -74,7 +88,7 @@ class _Filler:
 
     def _from_environment(self, where: str, variable: str, default: str | None) -> str:
         if not _NAME.fullmatch(variable):
-            return self._missing(where, f"${{{variable}}} is no variable")
+            return self._missing(where, f"${{{variable}}} is not a variable name")
         value = os.environ.get(variable)
         if value:
             self.taken.append((variable, value))
@@ -114,46 +128,59 @@ class _Filler:
         raise FleetError(str(self.fleet.path), why, f"servers.{self.server}.{where}")
 
 
-def resolve(fleet: Fleet, name: str, scope: Scope) -> Resolved:
+def resolve(name: str, spec: ServerSpec, scope: VariableScope, fleet: FleetContext) -> ResolvedServer:
     """A server's way to start, with every variable filled in.
 
     Raises:
         FleetError: a variable is not set; names variable, server and field.
     """
-    return _resolved(_Filler(fleet, name, scope), fleet.spec(name))
+    return _resolved(_Substitution(fleet, name, scope), spec)
 
 
-def _resolved(filler: _Filler, spec: ServerSpec) -> Resolved:
-    env = {key: filler.fill(f"env.{key}", value) for key, value in spec.env.items()}
-    return Resolved(
-        command=None if spec.command is None else _command(filler, spec.command),
-        args=tuple(filler.fill(f"args[{index}]", value) for index, value in enumerate(spec.args)),
+def _resolved(substitution: _Substitution, spec: ServerSpec) -> ResolvedServer:
+    env = {key: substitution.fill(f"env.{key}", value) for key, value in spec.env.items()}
+    return ResolvedServer(
+        command=None if spec.command is None else _command(substitution, spec.command),
+        args=tuple(substitution.fill(f"args[{index}]", value) for index, value in enumerate(spec.args)),
         env=env,
-        cwd=None if spec.cwd is None else filler.fleet.directory / filler.fill("cwd", spec.cwd),
-        url=None if spec.url is None else filler.fill("url", spec.url),
-        headers={key: filler.fill(f"headers.{key}", value) for key, value in spec.headers.items()},
+        cwd=None if spec.cwd is None else substitution.fleet.directory / substitution.fill("cwd", spec.cwd),
+        url=None if spec.url is None else substitution.fill("url", spec.url),
+        headers={key: substitution.fill(f"headers.{key}", value) for key, value in spec.headers.items()},
+        auth=None if spec.auth is None else _auth(substitution, spec.auth),
+        transport=spec.type or ("stdio" if spec.url is None else "http"),
     )
 
 
-def _command(filler: _Filler, command: str) -> str:
+def _auth(substitution: _Substitution, auth: AuthSpec) -> AuthSpec:
+    fields = {field: getattr(auth, field) for field in ("client_id", "client_secret", "issuer")}
+    filled = {
+        field: value if value is None else substitution.fill(f"auth.{field}", value) for field, value in fields.items()
+    }
+    scopes = tuple(substitution.fill(f"auth.scopes[{index}]", scope) for index, scope in enumerate(auth.scopes))
+    return auth.model_copy(update={**filled, "scopes": scopes})
+
+
+def _command(substitution: _Substitution, command: str) -> str:
     """What starts comes from the fleet file alone, so a trajectory's task id has no place in the command."""
     if "${task}" in command:
-        raise FleetError(str(filler.fleet.path), "${task} cannot be part of it", f"servers.{filler.server}.command")
-    return filler.fill("command", command)
+        raise FleetError(
+            str(substitution.fleet.path), "${task} cannot be part of it", f"servers.{substitution.server}.command"
+        )
+    return substitution.fill("command", command)
 
 
-def secrets_of(fleet: Fleet) -> set[str]:
+def secrets_of(servers: Mapping[str, ServerSpec], fleet: FleetContext) -> set[str]:
     """Values of the fleet that must appear in nothing we write; unset variables are passed over."""
     found: set[str] = set()
-    for name, spec in fleet.servers.items():
-        filler = _Filler(fleet, name, Scope(Path("/workspace"), "task"), lenient=True)
+    for name, spec in servers.items():
+        substitution = _Substitution(fleet, name, VariableScope(Path("/workspace"), "task"), lenient=True)
         try:
-            resolved = _resolved(filler, spec)
+            resolved = _resolved(substitution, spec)
         except FleetError:
             continue
         found.update(_secrets_in(resolved))
-        found.update(value for variable, value in filler.taken if _is_secret(variable, value))
-    return {secret for secret in found if len(secret) >= _SHORTEST_SECRET}
+        found.update(value for variable, value in substitution.taken if _is_secret(variable, value))
+    return {secret for secret in found if len(secret) >= _MIN_SECRET_LENGTH}
 
 
 def is_secret_name(name: str) -> bool:
@@ -167,7 +194,7 @@ def _is_secret(variable: str, value: str) -> bool:
     return is_secret_name(variable) or (len(value) >= 8 and not _PLAIN_VALUE.fullmatch(value))
 
 
-def _secrets_in(resolved: Resolved) -> Iterator[str]:
+def _secrets_in(resolved: ResolvedServer) -> Iterator[str]:
     yield from (
         value for key, value in resolved.env.items() if is_secret_name(key) and not _PLAIN_VALUE.fullmatch(value)
     )
@@ -175,6 +202,8 @@ def _secrets_in(resolved: Resolved) -> Iterator[str]:
         if key.lower() in {"authorization", "cookie", "proxy-authorization"} or is_secret_name(key):
             yield value
             yield value.rpartition(" ")[2]
+    if resolved.auth is not None and resolved.auth.client_secret:
+        yield resolved.auth.client_secret
     address = urlsplit(resolved.url or "")
     if address.password:
         yield address.password

@@ -7,88 +7,24 @@ import json
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from replay.errors import FleetError
-from replay.interpreter.variables import Resolved, Scope, is_secret_name, resolve, secrets_of
-from replay.records import Record, RuleSpec
+from replay.interpreter.config.fleet_file import read_fleet_file
+from replay.interpreter.config.specs import Defaults, ServerSpec, WorkspaceSpec
+from replay.interpreter.config.variables import (
+    FleetContext,
+    ResolvedServer,
+    VariableScope,
+    is_secret_name,
+    resolve,
+    secrets_of,
+)
+from replay.records import JsonObject, Record
 
-Effects = Literal["read-only", "sandboxed", "all"]
-State = Literal["none", "trajectory"]
-
-
-class Defaults(Record):
-    """What holds for every server that does not say otherwise."""
-
-    call_timeout: float = Field(default=30.0, gt=0)
-    startup_timeout: float = Field(default=60.0, gt=0)
-    effects: Effects = "read-only"
-    max_restarts: int = Field(default=3, ge=0)
-
-
-class WorkspaceSpec(Record):
-    """What a trajectory finds in its working directory."""
-
-    template: str | None = None
-    """Directory that is copied for each trajectory, relative to the fleet file; may hold `${task}`."""
-    recorded_as: tuple[str, ...] = ()
-    """Absolute paths that the workspace had when trajectories were recorded."""
-
-    @field_validator("recorded_as", mode="before")
-    @classmethod
-    def _one_or_many(cls, value: Any) -> Any:
-        return (value,) if isinstance(value, str) else value
-
-    @field_validator("recorded_as")
-    @classmethod
-    def _absolute(cls, paths: tuple[str, ...]) -> tuple[str, ...]:
-        trimmed = tuple(path.rstrip("/") for path in paths)
-        for path in trimmed:
-            if not path.startswith("/"):
-                raise ValueError(f"must be an absolute path other than /, got {path!r}")
-        return trimmed
-
-
-class ServerSpec(Record):
-    """How one server starts. Variables stand in it unresolved, so no secret does."""
-
-    command: str | None = None
-    args: tuple[str, ...] = ()
-    env: dict[str, str] = Field(default_factory=dict)
-    cwd: str | None = None
-    """Working directory, relative to the fleet file; by default the workspace, or the fleet file's directory."""
-    url: str | None = None
-    headers: dict[str, str] = Field(default_factory=dict)
-    state: State = "none"
-    effects: Effects = "read-only"
-    call_timeout: float = Field(default=30.0, gt=0)
-    startup_timeout: float = Field(default=60.0, gt=0)
-    max_restarts: int = Field(default=3, ge=0)
-    disabled: bool = False
-    rules: tuple[RuleSpec, ...] = ()
-
-    @field_validator("args", mode="before")
-    @classmethod
-    def _args_as_text(cls, value: Any) -> Any:
-        return [_as_text(item) for item in value] if isinstance(value, list | tuple) else value
-
-    @field_validator("env", "headers", mode="before")
-    @classmethod
-    def _values_as_text(cls, value: Any) -> Any:
-        return {key: _as_text(item) for key, item in value.items()} if isinstance(value, Mapping) else value or {}
-
-    @model_validator(mode="after")
-    def _one_way_to_start(self) -> ServerSpec:
-        if (self.command is None) == (self.url is None):
-            raise ValueError('needs either "command" or "url"')
-        return self
-
-    @property
-    def uses_workspace(self) -> bool:
-        """Whether the server is told where the workspace is."""
-        return any("${workspace}" in text for text in (*self.args, *self.env.values(), self.cwd or ""))
+_NOT_IN_FILES: Final = frozenset({"inputs", "path"})
 
 
 class Fleet(Record):
@@ -125,9 +61,11 @@ class Fleet(Record):
         Raises:
             FleetError: the file is missing, broken, or has a mistake in it.
         """
-        from replay.interpreter.fleetfile import read_fleet
-
-        return read_fleet(path)
+        document = read_fleet_file(path, tuple(name for name in cls.model_fields if name not in _NOT_IN_FILES))
+        try:
+            return cls.model_validate({**document.data, "path": path})
+        except ValidationError as problem:
+            raise document.mistake(problem) from None
 
     @property
     def directory(self) -> Path:
@@ -146,13 +84,17 @@ class Fleet(Record):
             raise FleetError(str(self.path), f'there is no server "{name}"; it has: {known}', "servers")
         return spec
 
-    def resolve(self, name: str, scope: Scope) -> Resolved:
+    def resolve(self, name: str, scope: VariableScope) -> ResolvedServer:
         """The server's way to start with all variables filled in.
 
         Raises:
             FleetError: a variable is not set; names variable, server and field.
         """
-        return resolve(self, name, scope)
+        return resolve(name, self.spec(name), scope, self._context)
+
+    @property
+    def _context(self) -> FleetContext:
+        return FleetContext(self.path, self.inputs)
 
     def require(self, names: Iterable[str]) -> None:
         """Check that all variables of these servers are set.
@@ -162,7 +104,7 @@ class Fleet(Record):
         """
         for name in names:
             if not self.spec(name).disabled:
-                self.resolve(name, Scope(workspace=self.directory, task="task"))
+                self.resolve(name, VariableScope(workspace=self.directory, task="task"))
 
     def secrets(self) -> tuple[str, ...]:
         """Every value that must not be written anywhere: from the environment, from headers, from secret-named keys."""
@@ -170,7 +112,7 @@ class Fleet(Record):
 
     @cached_property
     def _secrets(self) -> tuple[str, ...]:
-        return tuple(sorted(secrets_of(self), key=lambda secret: (-len(secret), secret)))
+        return tuple(sorted(secrets_of(self.servers, self._context), key=lambda secret: (-len(secret), secret)))
 
     def without_template(self) -> Fleet:
         """The same fleet with workspaces that are empty."""
@@ -179,7 +121,7 @@ class Fleet(Record):
     def digest(self, name: str) -> str:
         """SHA-256 (hexadecimal) of what decides how the server answers, without secrets."""
         spec = self.spec(name)
-        public = {
+        public: JsonObject = {
             "command": spec.command,
             "args": spec.args,
             "env": {key: None if is_secret_name(key) else value for key, value in spec.env.items()},
@@ -187,11 +129,8 @@ class Fleet(Record):
             "url": spec.url,
             "headers": sorted(spec.headers),
         }
+        if spec.type == "sse":
+            public["type"] = spec.type
+        if spec.auth is not None:
+            public["auth"] = {"grant": spec.auth.grant, "client_id": spec.auth.client_id, "scopes": spec.auth.scopes}
         return hashlib.sha256(json.dumps(public, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _as_text(value: Any) -> Any:
-    """YAML's numbers and booleans, where the process needs text."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value) if isinstance(value, int | float) else value

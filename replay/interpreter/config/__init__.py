@@ -1,0 +1,1 @@
+"""The fleet file: which servers there are, how each starts, and what it may do."""

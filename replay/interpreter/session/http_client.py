@@ -1,0 +1,92 @@
+"""What both transports over HTTP need: the client, redirects within an origin, and failures in words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import urljoin, urlsplit
+
+import httpx2
+from mcp.client.auth import OAuthFlowError
+
+from replay.interpreter.session.channel import MAX_ANSWER_BYTES
+from replay.interpreter.session.launch import CannotStartError
+from replay.text import one_line
+
+_CONNECT_TIMEOUT: Final = 10.0
+_KEEPS_METHOD: Final = frozenset({HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT})
+MAX_REDIRECTS: Final = 3
+HTTP_FAILURES: Final = (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, OAuthFlowError)
+"""What a request may raise because of the server, the network or the login."""
+
+
+@asynccontextmanager
+async def http_client(
+    url: str, headers: Mapping[str, str], auth: httpx2.Auth | None
+) -> AsyncIterator[httpx2.AsyncClient]:
+    """A client for one server; answers may take as long as the caller waits for them.
+
+    Raises:
+        CannotStartError: the URL or a header is not one.
+    """
+    if urlsplit(url).scheme not in {"http", "https"}:
+        raise CannotStartError("its url must begin with http:// or https://")
+    timeout = httpx2.Timeout(None, connect=_CONNECT_TIMEOUT)
+    try:
+        client = httpx2.AsyncClient(headers=dict(headers), timeout=timeout, auth=auth)
+    except (ValueError, UnicodeError):
+        raise CannotStartError("its headers hold characters that a header cannot") from None
+    async with client:
+        yield client
+
+
+def redirect_within_origin(url: str, response: httpx2.Response) -> str | None:
+    """Where a redirect leads that keeps the method and the origin, so that no secret goes elsewhere."""
+    may_follow = response.status_code in _KEEPS_METHOD or (response.request.method == "GET" and response.is_redirect)
+    if not may_follow:
+        return None
+    place = urljoin(url, response.headers.get("location", ""))
+    return place if is_same_origin(url, place) and place != url else None
+
+
+def is_same_origin(url: str, other: str) -> bool:
+    """Whether two URLs have the same scheme, host and port."""
+    one, two = urlsplit(url), urlsplit(other)
+    return (one.scheme, one.netloc) == (two.scheme, two.netloc)
+
+
+def media_type_of(response: httpx2.Response) -> str:
+    """The content type without its parameters, in lower case."""
+    return str(response.headers.get("content-type", "")).partition(";")[0].strip().lower()
+
+
+def status_in_words(response: httpx2.Response) -> str:
+    """`HTTP 503 Service Unavailable`, and where a redirect leads that was not followed."""
+    location = response.headers.get("location")
+    return f"HTTP {response.status_code} {response.reason_phrase}" + (
+        f" to {one_line(location, 100)}" if location else ""
+    )
+
+
+def failure_in_words(problem: Exception) -> str:
+    """One line on one of `HTTP_FAILURES`. The sentences of our own login stand for themselves."""
+    if isinstance(problem, httpx2.SSEError) and "exceeded" in str(problem):
+        return too_long()
+    text = str(problem)
+    return one_line(text if isinstance(problem, OAuthFlowError) else f"{type(problem).__name__}: {text}", 300)
+
+
+def too_long() -> str:
+    """What is said of an answer beyond the limit."""
+    return f"the answer is longer than the limit of {MAX_ANSWER_BYTES // 2**20} MB"
+
+
+def parsed_json(text: str | bytes) -> Any:
+    """The JSON value, however much it breaks the specification of MCP; None where it is not JSON."""
+    try:
+        return json.loads(text.decode("utf-8", "replace") if isinstance(text, bytes) else text)
+    except (ValueError, RecursionError):
+        return None

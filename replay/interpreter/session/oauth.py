@@ -1,0 +1,159 @@
+"""OAuth for remote servers. The protocol is the SDK's (`mcp.client.auth`); who may open a browser, and when, is ours.
+
+A replay never opens a browser: `replay servers login NAME` does, once; every other verb uses the tokens that it kept.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import Final
+
+import httpx2
+from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider, OAuthFlowError
+from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
+from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata
+from mcp.shared.exceptions import MCPDeprecationWarning
+from pydantic import AnyUrl
+
+from replay.interpreter.config.specs import AuthSpec
+from replay.interpreter.session.token_store import FileTokenStorage
+
+_REFUSED: Final = frozenset({401, 403})
+_NO_REDIRECT: Final = "http://127.0.0.1/callback"
+
+# a failed login is said once, as the reason why the server cannot be had
+logging.getLogger("mcp.client.auth").addHandler(logging.NullHandler())
+
+
+class LoginRequiredError(OAuthFlowError):
+    """A person has to log in first; the text says how."""
+
+
+class OAuthLogin(httpx2.Auth):
+    """Adds the token to requests, and gets one where that takes no person.
+
+    The SDK's provider lets one request through at a time; while the token is good, this one lets all of them through.
+    """
+
+    def __init__(self, provider: OAuthClientProvider, *, needs_person: str | None) -> None:
+        """Wrap a provider.
+
+        Args:
+            provider: speaks to the authorization server.
+            needs_person: what to say where only a person could go on; None where none is needed, or one is there.
+        """
+        self._provider, self._needs_person = provider, needs_person
+
+    @property
+    def has_token(self) -> bool:
+        """Whether there is a token that has not ended."""
+        return self._provider.context.is_token_valid()
+
+    async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        """The request with a token; where it is refused, what the SDK does to get one."""
+        context = self._provider.context
+        if context.is_token_valid() and context.current_tokens is not None:
+            request.headers["Authorization"] = f"Bearer {context.current_tokens.access_token}"
+            response = yield request
+            if response.status_code not in _REFUSED:
+                return
+        flow = self._provider.async_auth_flow(request)
+        refused = False
+        try:
+            outgoing = await anext(flow)
+            while True:
+                if refused and outgoing is not request and self._needs_person is not None:
+                    raise LoginRequiredError(self._needs_person)
+                response = yield outgoing
+                refused = refused or (outgoing is request and response.status_code in _REFUSED)
+                outgoing = await flow.asend(response)
+        except StopAsyncIteration:
+            return
+        finally:
+            await flow.aclose()
+
+
+def stored_login(name: str, url: str, auth: AuthSpec) -> OAuthLogin:
+    """A login that asks no person: by a secret, or by what `replay servers login` kept."""
+    storage = storage_of(name, url, auth)
+    if auth.grant == "client_credentials":
+        provider = _by_secret(url, auth, storage)
+        needs_person = None
+    else:
+        provider = _by_browser(url, auth, storage, _NO_REDIRECT, None, None)
+        needs_person = f'it needs a login in the browser; run "replay servers login {name}" once, then try again'
+    storage.restore(provider.context)
+    return OAuthLogin(provider, needs_person=needs_person)
+
+
+def interactive_login(
+    name: str,
+    url: str,
+    auth: AuthSpec,
+    *,
+    redirect_uri: str,
+    show: Callable[[str], Awaitable[None]],
+    wait: Callable[[], Awaitable[AuthorizationCodeResult]],
+) -> OAuthLogin:
+    """A login by the browser (authorization code with PKCE).
+
+    Args:
+        name: the server's name in the fleet file.
+        url: its address.
+        auth: what the fleet file says of it.
+        redirect_uri: where the browser is sent back to.
+        show: gets the address that the user must open.
+        wait: returns what the browser brought.
+    """
+    storage = storage_of(name, url, auth)
+    provider = _by_browser(url, auth, storage, redirect_uri, show, wait)
+    storage.restore(provider.context)
+    return OAuthLogin(provider, needs_person=None)
+
+
+def storage_of(name: str, url: str, auth: AuthSpec) -> FileTokenStorage:
+    """Where the tokens for a server are kept."""
+    return FileTokenStorage(name, url, auth.grant, auth.client_id)
+
+
+def _by_secret(url: str, auth: AuthSpec, storage: FileTokenStorage) -> OAuthClientProvider:
+    assert auth.client_id is not None
+    assert auth.client_secret is not None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MCPDeprecationWarning)  # docs/fleet.md says what it costs to name no issuer
+        return ClientCredentialsOAuthProvider(
+            url,
+            storage,
+            auth.client_id,
+            auth.client_secret,
+            scope=" ".join(auth.scopes) or None,
+            issuer=auth.issuer,
+        )
+
+
+def _by_browser(
+    url: str,
+    auth: AuthSpec,
+    storage: FileTokenStorage,
+    redirect_uri: str,
+    show: Callable[[str], Awaitable[None]] | None,
+    wait: Callable[[], Awaitable[AuthorizationCodeResult]] | None,
+) -> OAuthClientProvider:
+    method = "client_secret_basic" if auth.client_secret else "none"
+    metadata = OAuthClientMetadata(
+        client_name="replay",
+        redirect_uris=[AnyUrl(redirect_uri)],
+        token_endpoint_auth_method="none",  # noqa: S106
+        scope=" ".join(auth.scopes) or None,
+    )
+    if auth.client_id is not None:
+        storage.known_client = OAuthClientInformationFull(
+            client_id=auth.client_id,
+            client_secret=auth.client_secret,
+            redirect_uris=[AnyUrl(redirect_uri)],
+            token_endpoint_auth_method=method,
+            issuer=auth.issuer,
+        )
+    return OAuthClientProvider(url, metadata, storage, show, wait)
