@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from replay.alignment.averages import overall_average, task_average
 from replay.alignment.callwise import missed_calls, predicted_calls
 from replay.alignment.judges import Judges
-from replay.alignment.matching import Block, blocks_of, match, texts_to_embed
+from replay.alignment.matching import Block, blocks_of, match_blocks, matches_of, texts_to_embed
 from replay.alignment.mcpbench import mcpbench
 from replay.alignment.mcpeval import mcpeval, mean_of
 from replay.alignment.metrics import MatchSet, Pair, aggregate, score
 from replay.alignment.reference import Reference, pair_ids
 from replay.alignment.signature import SignedTask
+from replay.alignment.ties import model_ties, task_ties
 from replay.records import Outcome
 from replay.records.alignment import (
     AlignedModel,
@@ -110,8 +111,10 @@ def align_task(
     judge: JudgeScores | None = None,
 ) -> AlignedTask:
     """Align one task."""
-    matches = match(blocks, settings.tau_weak)
-    scores = score(match_set(reference, predicted, matches), settings.tau_strong, settings.definitions)
+    solved = match_blocks(blocks, settings.tau_weak)
+    matches = matches_of(solved)
+    chosen = match_set(reference, predicted, matches)
+    scores = score(chosen, settings.tau_strong, settings.definitions)
     return AlignedTask(
         id=reference.id,
         type=reference.type or predicted.type,
@@ -120,6 +123,7 @@ def align_task(
         matched=len(matches),
         steps=len(predicted.calls_per_step),
         matches=matches,
+        ties=task_ties(chosen, solved, settings.definitions),
         calls=predicted_calls(
             predicted,
             blocks,
@@ -171,6 +175,7 @@ def _model(
         average_score=overall_average(found, judge),
         aggregate_with_missing=with_missing,
         average_score_with_missing=overall_average(with_missing, judge),
+        ties=model_ties(tasks),
         missing=(),
         extra=(),
         types=_types(tasks, results.names, judges),

@@ -8,6 +8,7 @@ from replay.alignment.aligner import Alignment
 from replay.alignment.matching import Block
 from replay.alignment.signature import SignedCall, SignedTask
 from replay.alignment.tables import table
+from replay.alignment.ties import STEP_METRICS
 from replay.records.alignment import AlignedCall, AlignedTask, Candidate, MissedCall
 from replay.text import one_line
 
@@ -33,6 +34,7 @@ def explain(alignment: Alignment, reference: SignedTask, predicted: SignedTask) 
         "\n".join(_calls("R", reference)),
         "\n".join(_calls("P", predicted)),
         *(_matrix(block, task) for block in alignment.blocks[task.id]),
+        _ties(task),
         "\n".join(_unmatched(task, model.tau_weak)),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -63,6 +65,17 @@ def _matrix(block: Block, task: AlignedTask) -> str:
 
 def _cell(value: float, chosen: bool) -> str:
     return f"[{value:.4f}]" if chosen else f"{value:.4f} "
+
+
+def _ties(task: AlignedTask) -> str:
+    if task.ties is None:
+        return ""
+    more = "" if task.ties.complete else "more than "
+    ranges = (
+        f"{name.replace('_', ' ')} {values.least:.4f}-{values.greatest:.4f}"
+        for name, values in ((name, getattr(task.ties, name)) for name in STEP_METRICS)
+    )
+    return f"{more}{task.ties.assignments} assignments are equally good: {', '.join(ranges)}"
 
 
 def _unmatched(task: AlignedTask, tau_weak: float) -> Iterator[str]:
