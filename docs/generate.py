@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from replay.cli import VERBS, cli
-from replay.diagnosis.kinds import findings_markdown
+from replay.diagnosis.finding_kinds import findings_markdown
 from replay.outcomes import rules_markdown
 from replay.runfile.schema import TABLES, VERSION
 

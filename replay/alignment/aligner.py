@@ -78,9 +78,9 @@ class Alignment:
 def texts_of(reference: Reference, results: Iterable[Results]) -> set[str]:
     """Every distinct text that needs a vector, over all files."""
     needed: set[str] = set()
-    for one in results:
-        for mine, theirs in pair_ids(reference.tasks, one.tasks).items():
-            needed |= texts_to_embed(reference.tasks[mine].calls, one.tasks[theirs].calls)
+    for file in results:
+        for own_id, predicted_id in pair_ids(reference.tasks, file.tasks).items():
+            needed |= texts_to_embed(reference.tasks[own_id].calls, file.tasks[predicted_id].calls)
     return needed
 
 
@@ -88,16 +88,16 @@ def align(reference: Reference, results: Results, vectors: Vectors, settings: Se
     """Align one file's tasks with the reference's, and score them."""
     pairs = pair_ids(reference.tasks, results.tasks)
     tasks, blocks = [], {}
-    for mine, theirs in pairs.items():
-        predicted = results.tasks[theirs]
-        blocks[mine] = blocks_of(reference.tasks[mine].calls, predicted.calls, vectors)
-        outcomes = None if results.outcomes is None else results.outcomes.get(theirs)
-        judge = judges.of_task(results.names, mine)
-        tasks.append(align_task(reference.tasks[mine], predicted, blocks[mine], settings, outcomes, judge))
+    for own_id, predicted_id in pairs.items():
+        predicted = results.tasks[predicted_id]
+        blocks[own_id] = blocks_of(reference.tasks[own_id].calls, predicted.calls, vectors)
+        outcomes = None if results.outcomes is None else results.outcomes.get(predicted_id)
+        judge = judges.of_task(results.names, own_id)
+        tasks.append(align_task(reference.tasks[own_id], predicted, blocks[own_id], settings, outcomes, judge))
     found = set(pairs.values())
-    missing = tuple(sorted(one for one in reference.tasks if one not in pairs))
-    extra = tuple(sorted(one for one in results.tasks if one not in found))
-    nothing = [_nothing_found(reference.tasks[one], settings) for one in missing]
+    missing = tuple(sorted(task for task in reference.tasks if task not in pairs))
+    extra = tuple(sorted(task for task in results.tasks if task not in found))
+    nothing = [_nothing_found(reference.tasks[task], settings) for task in missing]
     model = _model(results, settings, tasks, nothing, judges)
     return Alignment(model.model_copy(update={"missing": missing, "extra": extra}), tuple(tasks), blocks)
 
@@ -145,8 +145,8 @@ def match_set(reference: SignedTask, predicted: SignedTask, matches: Iterable[Ma
         calls_per_step=reference.calls_per_step,
         predicted=len(predicted.calls),
         pairs=tuple(
-            Pair(reference.calls[mine].step, predicted.calls[theirs].step, similarity)
-            for mine, theirs, similarity in matches
+            Pair(reference.calls[reference_call].step, predicted.calls[predicted_call].step, similarity)
+            for reference_call, predicted_call, similarity in matches
         ),
     )
 

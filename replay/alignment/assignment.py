@@ -117,8 +117,8 @@ def _without_rivals(allowed: Flags) -> OptimalAssignments:
     rows, columns = allowed.shape
     edges = np.ones((rows + columns, rows + columns), bool)
     edges[:rows, :columns] = allowed
-    edges[:rows, columns:] = ~allowed.any(axis=1)[:, None]
-    edges[rows:, :columns] = ~allowed.any(axis=0)
+    edges[:rows, columns:] = ~np.any(allowed, axis=1, keepdims=True)
+    edges[rows:, :columns] = ~np.any(allowed, axis=0)
     return OptimalAssignments(rows, columns, edges, int(allowed.sum()))
 
 

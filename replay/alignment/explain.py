@@ -23,7 +23,7 @@ def explain(alignment: Alignment, reference: SignedTask, predicted: SignedTask) 
         reference: the task in the reference.
         predicted: the task in the results.
     """
-    task = next(one for one in alignment.tasks if one.id == reference.id)
+    task = next(task for task in alignment.tasks if task.id == reference.id)
     model = alignment.model
     head = (
         f"{one_line(model.model)}, task {one_line(task.id)}: {task.matched} of {task.total_gt_calls} reference calls "
@@ -60,7 +60,7 @@ def _matrix(block: Block, task: AlignedTask) -> str:
         ]
         for mine, row in zip(block.reference, block.similarity.tolist(), strict=True)
     ]
-    return f"{one_line(block.name) or '(no name)'}\n{table(['', *(f'P{one} ' for one in block.predicted)], rows)}"
+    return f"{one_line(block.name) or '(no name)'}\n{table(['', *(f'P{number} ' for number in block.predicted)], rows)}"
 
 
 def _cell(value: float, chosen: bool) -> str:
@@ -90,12 +90,12 @@ def _unmatched(task: AlignedTask, tau_weak: float) -> Iterator[str]:
         yield f"  {number or call.position}  {name}: {call.kind.value}: {reason(call, 'R', 'P', tau_weak)}"
 
 
-def reason(call: AlignedCall | MissedCall, other: str, own: str, tau_weak: float) -> str:
+def reason(call: AlignedCall | MissedCall, candidates: str, own: str, tau_weak: float) -> str:
     """Why a call has no partner, in words.
 
     Args:
         call: the call.
-        other: letter of the other side's calls.
+        candidates: letter of the other side's calls.
         own: letter of this side's calls.
         tau_weak: the threshold in use.
     """
@@ -103,8 +103,8 @@ def reason(call: AlignedCall | MissedCall, other: str, own: str, tau_weak: float
     if call.why == "illegal":
         return "not a call that could be read; it is counted nowhere"
     if best is None:
-        return "no call of this tool in the " + ("reference" if other == "R" else "prediction")
+        return "no call of this tool in the " + ("reference" if candidates == "R" else "prediction")
     if call.why == "below-threshold":
-        return f"best candidate {other}{best.call} at {best.similarity:.4f}, below tau_weak {tau_weak:g}"
+        return f"best candidate {candidates}{best.call} at {best.similarity:.4f}, below tau_weak {tau_weak:g}"
     taken = f"{own}{best.taken_by}" if best.taken_by is not None else "another call"
-    return f"best candidate {other}{best.call} at {best.similarity:.4f} was taken by {taken}"
+    return f"best candidate {candidates}{best.call} at {best.similarity:.4f} was taken by {taken}"

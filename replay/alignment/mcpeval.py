@@ -44,7 +44,9 @@ def mcpeval(reference: Sequence[SignedCall], predicted: Sequence[SignedCall]) ->
 
 def mean_of(scores: Sequence[McpEvalScores]) -> McpEvalScores:
     """The mean over tasks, each task the same weight; zeros without any."""
-    return McpEvalScores(**{name: _mean([getattr(one, name) for one in scores]) for name in McpEvalScores.model_fields})
+    return McpEvalScores(
+        **{name: _mean([getattr(task, name) for task in scores]) for name in McpEvalScores.model_fields}
+    )
 
 
 def strict_credit(reference: Mapping[str, Any], predicted: Mapping[str, Any]) -> float:
@@ -58,17 +60,17 @@ def flexible_credit(reference: Mapping[str, Any], predicted: Mapping[str, Any]) 
     return _credit(reference, predicted, counted, near_enough, 0.5)
 
 
-def same(one: Any, other: Any) -> bool:
+def same(reference: Any, predicted: Any) -> bool:
     """Equal after strip and lower case; numbers within 1e-6."""
-    left, right = _normal(one), _normal(other)
+    left, right = _normal(reference), _normal(predicted)
     if isinstance(left, float) and isinstance(right, float):
         return abs(left - right) < _SAME_NUMBER
     return bool(left == right)
 
 
-def near_enough(one: Any, other: Any) -> bool:
+def near_enough(reference: Any, predicted: Any) -> bool:
     """Numbers within 20 % of the larger (0.2 where one is below 1), strings where one is part of the other."""
-    left, right = _normal(one), _normal(other)
+    left, right = _normal(reference), _normal(predicted)
     if isinstance(left, float) and isinstance(right, float):
         largest = max(abs(left), abs(right))
         scale = 1.0 if min(abs(left), abs(right)) < 1.0 else largest
@@ -119,12 +121,12 @@ def _is_empty(value: Any) -> bool:
     return isinstance(value, list | dict | str) and not value
 
 
-def _common_length(one: Sequence[str], other: Sequence[str]) -> int:
+def _common_length(reference: Sequence[str], predicted: Sequence[str]) -> int:
     """Length of the longest common subsequence."""
-    previous = [0] * (len(other) + 1)
-    for left in one:
+    previous = [0] * (len(predicted) + 1)
+    for left in reference:
         row = [0]
-        for column, right in enumerate(other):
+        for column, right in enumerate(predicted):
             row.append(previous[column] + 1 if left == right else max(previous[column + 1], row[column]))
         previous = row
     return previous[-1]

@@ -48,10 +48,10 @@ def pair_ids(reference: Iterable[str], predicted: Iterable[str]) -> dict[str, st
     mine, theirs = list(reference), set(predicted)
     pairs = {identifier: identifier for identifier in mine if identifier in theirs}
     left = _by_number(identifier for identifier in theirs if identifier not in pairs)
-    for number, identifier in _by_number(one for one in mine if one not in pairs).items():
-        other = left.get(number)
-        if identifier and other and str(number) in {identifier, other}:
-            pairs[identifier] = other
+    for number, identifier in _by_number(own_id for own_id in mine if own_id not in pairs).items():
+        candidate = left.get(number)
+        if identifier and candidate and str(number) in {identifier, candidate}:
+            pairs[identifier] = candidate
     return {identifier: pairs[identifier] for identifier in sorted(pairs)}
 
 
@@ -112,6 +112,6 @@ def _against_fleet(call: Call, servers: Mapping[str, Server]) -> Judgement | Non
         outcome=Outcome.INVALID_ARGUMENTS,
         rule="arguments.schema",
         evidence="schema",
-        message="; ".join(f"{one.pointer or 'arguments'}: {one.message}" for one in violations),
+        message="; ".join(f"{violation.pointer or 'arguments'}: {violation.message}" for violation in violations),
         violations=violations,
     )

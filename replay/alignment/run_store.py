@@ -16,11 +16,11 @@ from replay.runfile import Run
 from replay.runfile.json_blob import pack
 
 
-class RunLink:
+class RunStore:
     """A run file, read before the alignment and written after it.
 
     Raises:
-        RunFileError: it is no run file, or it is newer than we are.
+        RunFileError: it is not a run file, or it is newer than we are.
     """
 
     def __init__(self, path: Path) -> None:
@@ -91,14 +91,14 @@ def _packed_calls(calls: Iterable[SignedCall]) -> bytes:
     return pack([[call.index, call.step, call.position, call.name, call.signature] for call in calls])
 
 
-def open_link(path: Path, *, asked: bool) -> RunLink | None:
+def open_store(path: Path, *, asked: bool) -> RunStore | None:
     """The run, where there is one.
 
     Raises:
         UsageError: it was asked for by name and is not there.
     """
     if path.exists():
-        return RunLink(path)
+        return RunStore(path)
     if asked:
         raise UsageError(f"{path}: there is no such run; make one with: replay classify")
     return None

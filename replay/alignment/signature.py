@@ -34,7 +34,7 @@ class SignedTask:
     calls: tuple[SignedCall, ...]
     calls_per_step: tuple[int, ...]
     illegal: tuple[str, ...]
-    """Positions of replies that were meant as calls and are none: they stand in no step and enter no metric."""
+    """Positions of replies that were meant as calls and are not: they stand in no step and enter no metric."""
 
 
 def sign(trajectory: Trajectory) -> SignedTask:
@@ -58,8 +58,8 @@ def sign(trajectory: Trajectory) -> SignedTask:
 def signature(call: Call) -> str:
     """The text that stands for a call's arguments: JSON with sorted keys and no spaces.
 
-    Arguments that are absent count as null, and those that are no object as what they are, as in the published
-    evaluator; text that is no JSON counts as a string.
+    Arguments that are absent count as null, and those that are not an object as what they are, as in the published
+    evaluator; text that is not JSON counts as a string.
     """
     if call.arguments is not None:
         return _canonical(call.arguments)

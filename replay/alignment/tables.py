@@ -40,7 +40,7 @@ def leaderboard(models: Sequence[AlignedModel]) -> str:
     judged = any(model.judge for model in models)
     head = ["model", "tasks", *_HEADINGS, *(["completion", "grounding"] if judged else []), "average", "steps", "calls"]
     rows: list[list[str]] = []
-    for model in sorted(models, key=lambda one: -one.average_score):
+    for model in sorted(models, key=lambda model: -model.average_score):
         name = one_line(model.model, _NAME_WIDTH)
         rows.append(_score_row(name, model.aggregate, model.judge, model.average_score, judged=judged))
         if model.missing:

@@ -1,4 +1,4 @@
-"""A case: all that a run knows of one trajectory."""
+"""All that a run knows of one trajectory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from replay.runfile.lookup import TrajectoryPlace
 _READS: Final = re.compile(
     r"(?:^|[/_.-])(?:get|list|read|search|find|query|describe|show|fetch|lookup|count|view)(?:[_-]|[A-Z]|$)"
 )
-_MOST_READ: Final = 20_000
+_MAX_CHARACTERS: Final = 20_000
 """Characters of an answer that findings look at."""
 
 
@@ -47,12 +47,12 @@ class TrajectoryContext:
 
     @classmethod
     def load(cls, run: Run, place: TrajectoryPlace, servers: Mapping[str, Server] | None = None) -> Self:
-        """Read a case from a run.
+        """Read a trajectory from a run.
 
         Args:
             run: open for reading or writing.
             place: which trajectory.
-            servers: what `run.servers()` gave, where many cases are loaded.
+            servers: what `run.servers()` gave, where many trajectories are loaded.
         """
         (record,) = run.connection.execute("SELECT record FROM trajectories WHERE id = ?", (place.row,)).fetchone()
         rows = {row.call: row for row in call_rows(run, "c.trajectory = ?", (place.row,))}
@@ -130,12 +130,12 @@ class TrajectoryContext:
         """A call's arguments; empty where they could not be read."""
         return self.calls[position].arguments or {}
 
-    def said(self, position: str) -> str:
+    def answer_text(self, position: str) -> str:
         """The text of the answer that the verdict rests on, without what only wraps it; empty without one."""
         answer = self.answer(position)
         if answer is None:
             return ""
-        text = peel("\n".join(texts_of(answer))[:_MOST_READ])
+        text = peel("\n".join(texts_of(answer))[:_MAX_CHARACTERS])
         error = error_in(parse_body(text)) if text.startswith("{") else None
         return peel(error.message) if error is not None and error.message else text
 

@@ -22,7 +22,7 @@ _MOST_EDGES: Final = 400
 
 def call_data(diagnosis: Diagnosis, row: CallRow, trajectory: int) -> dict[str, Any]:
     """One call."""
-    case = diagnosis.case
+    case = diagnosis.context
     limit = _SHORT if row.outcome is Outcome.SUCCESS and not diagnosis.calls.get(row.call) else _LONG
     data = {
         "t": trajectory,
@@ -55,7 +55,7 @@ def call_data(diagnosis: Diagnosis, row: CallRow, trajectory: int) -> dict[str, 
 
 def trajectory_data(diagnosis: Diagnosis) -> dict[str, Any]:
     """One trajectory with its graph."""
-    case = diagnosis.case
+    case = diagnosis.context
     pairs: dict[tuple[str, str], str] = {}
     for edge in case.graph.edges:
         pairs.setdefault((edge.producer, edge.consumer), f"{edge.consumer_pointer}: {str(edge.value)[:80]}")

@@ -48,7 +48,7 @@ def render(run: Run, selection: Selection) -> str:
     calls: list[Any] = []
     diagnosed: list[Diagnosed] = []
     for diagnosis in scope.diagnoses():
-        case = diagnosis.case
+        case = diagnosis.context
         diagnosed += diagnosis.compact()
         trajectories.append(
             {

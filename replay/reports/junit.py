@@ -35,7 +35,7 @@ def render(run: Run, selection: Selection) -> str:
 
 
 def _suite(root: Element, scope: Scope, diagnosis: Diagnosis) -> dict[str, int]:
-    case, rows = diagnosis.case, scope.rows(diagnosis)
+    case, rows = diagnosis.context, scope.rows(diagnosis)
     name = _text(one_line(f"{case.trajectory.model}: {case.trajectory.id}"))
     suite = SubElement(root, "testsuite", name=name, file=_text(one_line(case.file)))
     for row in rows:
@@ -64,7 +64,7 @@ def _case(suite: Element, diagnosis: Diagnosis, row: CallRow, suite_name: str) -
 
 
 def _body(diagnosis: Diagnosis, row: CallRow) -> str:
-    case = diagnosis.case
+    case = diagnosis.context
     parts = [f"{one.sentence} {one.suggestion or ''}".rstrip() for one in diagnosis.calls.get(row.call, ())]
     parts += ["", f"rule: {row.rule} ({row.evidence}, {row.certainty})", "", "call:", call_text(case, row.call)]
     then, now = answer_text(case.calls[row.call].answer), answer_text(case.answers.get(row.call))

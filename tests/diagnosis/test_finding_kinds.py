@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import replay.diagnosis
-from replay.diagnosis.kinds import KINDS, findings_markdown
+from replay.diagnosis.finding_kinds import KINDS, findings_markdown
 
 ROOT = Path(__file__).parents[2]
 SOURCE = Path(str(replay.diagnosis.__file__)).parent
