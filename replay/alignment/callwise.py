@@ -79,8 +79,8 @@ def _candidates(blocks: Sequence[Block], *, by_row: bool) -> Iterator[tuple[int,
     """Each call of one side with the calls of its tool on the other, and their similarities."""
     for block in blocks:
         grid = block.similarity.tolist()
-        mine, others = (block.reference, block.predicted) if by_row else (block.predicted, block.reference)
-        for place, number in enumerate(mine):
+        own, others = (block.reference, block.predicted) if by_row else (block.predicted, block.reference)
+        for place, number in enumerate(own):
             values = grid[place] if by_row else [row[place] for row in grid]
             yield number, list(zip(others, values, strict=True))
 

@@ -52,13 +52,16 @@ def _name(call: SignedCall) -> str:
 
 def _matrix(block: Block, task: AlignedTask) -> str:
     """A row a reference call, a column a predicted one; chosen pairs in brackets."""
-    chosen = {(mine, theirs) for mine, theirs, _ in task.matches}
+    chosen = {(row_call, column_call) for row_call, column_call, _ in task.matches}
     rows = [
         [
-            f"R{mine}",
-            *(_cell(value, (mine, theirs) in chosen) for theirs, value in zip(block.predicted, row, strict=True)),
+            f"R{row_call}",
+            *(
+                _cell(value, (row_call, column_call) in chosen)
+                for column_call, value in zip(block.predicted, row, strict=True)
+            ),
         ]
-        for mine, row in zip(block.reference, block.similarity.tolist(), strict=True)
+        for row_call, row in zip(block.reference, block.similarity.tolist(), strict=True)
     ]
     return f"{one_line(block.name) or '(no name)'}\n{table(['', *(f'P{number} ' for number in block.predicted)], rows)}"
 

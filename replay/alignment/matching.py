@@ -79,26 +79,28 @@ class MatchedBlock:
 def texts_to_embed(reference: Sequence[SignedCall], predicted: Sequence[SignedCall]) -> set[str]:
     """The signatures that need a vector: of tools on both sides, unless all of the tool's calls are equal."""
     needed: set[str] = set()
-    theirs = by_name(predicted)
+    predicted_by_name = by_name(predicted)
     for name, calls in by_name(reference).items():
-        texts = {call.signature for call in (*calls, *theirs.get(name, ()))}
-        if name in theirs and len(texts) > 1:
+        texts = {call.signature for call in (*calls, *predicted_by_name.get(name, ()))}
+        if name in predicted_by_name and len(texts) > 1:
             needed |= texts
     return needed
 
 
 def blocks_of(reference: Sequence[SignedCall], predicted: Sequence[SignedCall], vectors: Vectors) -> tuple[Block, ...]:
     """The similarities of every pair of calls that could match, tool by tool in the order of the reference."""
-    theirs = by_name(predicted)
+    predicted_by_name = by_name(predicted)
     return tuple(
         Block(
             name,
             Side(tuple(calls)),
-            Side(tuple(theirs[name])),
-            _similarities([call.signature for call in calls], [call.signature for call in theirs[name]], vectors),
+            Side(tuple(predicted_by_name[name])),
+            _similarities(
+                [call.signature for call in calls], [call.signature for call in predicted_by_name[name]], vectors
+            ),
         )
         for name, calls in by_name(reference).items()
-        if name in theirs
+        if name in predicted_by_name
     )
 
 

@@ -20,11 +20,13 @@ def mcpeval(reference: Sequence[SignedCall], predicted: Sequence[SignedCall]) ->
     """Both matches of one task. Both sides empty is 1 and success, one side empty is 0."""
     if not reference or not predicted:
         return _all(1.0 if not reference and not predicted else 0.0)
-    pairs = [(ours, theirs) for ours, theirs in zip(reference, predicted, strict=False) if ours.name == theirs.name]
+    pairs = [
+        (expected, given) for expected, given in zip(reference, predicted, strict=False) if expected.name == given.name
+    ]
     name = len(pairs) / len(reference)
     order = _common_length([call.name for call in reference], [call.name for call in predicted]) / len(reference)
-    strict = [strict_credit(_parameters(ours), _parameters(theirs)) for ours, theirs in pairs]
-    flexible = [flexible_credit(_parameters(ours), _parameters(theirs)) for ours, theirs in pairs]
+    strict = [strict_credit(_parameters(expected), _parameters(given)) for expected, given in pairs]
+    flexible = [flexible_credit(_parameters(expected), _parameters(given)) for expected, given in pairs]
     foreign = {call.name for call in predicted} - {call.name for call in reference}
     exact = sum(credit == 1.0 for credit in strict) == len(reference)
     near = len(pairs) == len(reference) and all(credit >= PARAMETER_THRESHOLD for credit in flexible)

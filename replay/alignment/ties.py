@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from itertools import accumulate, islice, product
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from replay.alignment.assignment import UNITS
@@ -21,11 +22,8 @@ StepPairs: TypeAlias = tuple[tuple[int, int, int], ...]
 _States: TypeAlias = dict[tuple[int, ...], dict[StepPairs, None]]
 """The calls left of each kind of column, with the step pairs that lead there, as a set in order."""
 
-MAX_ASSIGNMENTS = 1000
-"""So many different assignments of a task are scored at most."""
-
-_STATES_PER_ASSIGNMENT = 10
-"""Unfinished assignments that are followed at a time, for each that may be scored: many lead to the same pairs."""
+MAX_ASSIGNMENTS = 500
+"""So many different assignments of a task are scored at most, and so many beginnings of one are followed."""
 
 STEP_METRICS = ("step_coherence", "order_consistency", "merge_purity")
 """The metrics that can differ between equally good assignments."""
@@ -48,18 +46,17 @@ def task_ties(
     if all(block.optimal.only_one for block in blocks):
         return None
     found = [step_pairs(block, limit) for block in blocks]
-    combined = (tuple(pair for part in parts for pair in part) for parts in product(*(kinds for kinds, _ in found)))
-    count, complete = 1, all(whole for _, whole in found)
-    for kinds, _ in found:
-        count *= len(kinds)
+    options = [pairs for pairs, _ in found]
+    count = math.prod(map(len, options))
+    complete = count <= limit and all(whole for _, whole in found)
     if count == 1 and complete:
         return None
     values = [_step_metrics(chosen, definitions)]
-    for pairs in islice(combined, limit):
-        other = tuple(Pair(mine, theirs, units / UNITS) for mine, theirs, units in pairs)
-        values.append(_step_metrics(MatchSet(chosen.calls_per_step, chosen.predicted, other), definitions))
+    for pairs in _combined(options, count, limit):
+        steps = tuple(Pair(reference, predicted, units / UNITS) for reference, predicted, units in pairs)
+        values.append(_step_metrics(MatchSet(chosen.calls_per_step, chosen.predicted, steps), definitions))
     ranges = {name: _range(column) for name, column in zip(STEP_METRICS, zip(*values, strict=True), strict=True)}
-    return TaskTies(assignments=min(count, limit), complete=complete and count <= limit, **ranges)
+    return TaskTies(assignments=min(count, limit), complete=complete, **ranges)
 
 
 def model_ties(tasks: Sequence[AlignedTask]) -> ModelTies:
@@ -90,7 +87,7 @@ def step_pairs(matched: MatchedBlock, limit: int) -> tuple[list[StepPairs], bool
     similarity = matched.block.ordered_similarity.tolist()
     row_alone, column_alone = matched.optimal.may_stay_alone()
     copies = Counter((call.step, call.signature) for call in columns)
-    places = [0, *accumulate(copies.values())][:-1]
+    places = [0, *itertools.accumulate(copies.values())][:-1]
     states: _States = {tuple(copies.values()): {(): None}}
     complete = True
     for row, call in enumerate(rows):
@@ -109,21 +106,33 @@ def step_pairs(matched: MatchedBlock, limit: int) -> tuple[list[StepPairs], bool
     return list(dict.fromkeys([chosen, *(pairs for found in ends for pairs in found)])), complete
 
 
+def _combined(options: Sequence[Sequence[StepPairs]], count: int, limit: int) -> Iterator[StepPairs]:
+    """One option of each block, in every combination; of more than the limit, so many, spread over all of them."""
+    stride = next(stride for stride in itertools.count(count * 618 // 1000 + 1) if math.gcd(stride, count) == 1)
+    for number in range(min(count, limit)):
+        rest, pairs = number * stride % count, []
+        for block in options:
+            rest, place = divmod(rest, len(block))
+            pairs += block[place]
+        yield tuple(pairs)
+
+
 def _chosen(matched: MatchedBlock) -> StepPairs:
-    mine = {call.index: call.step for call in matched.block.rows.calls}
-    theirs = {call.index: call.step for call in matched.block.columns.calls}
-    return tuple(sorted((mine[row], theirs[column], round(value * UNITS)) for row, column, value in matched.matches))
+    reference = {call.index: call.step for call in matched.block.rows.calls}
+    predicted = {call.index: call.step for call in matched.block.columns.calls}
+    pairs = ((reference[row], predicted[column], round(value * UNITS)) for row, column, value in matched.matches)
+    return tuple(sorted(pairs))
 
 
 def _thinned(states: _States, limit: int) -> tuple[_States, bool]:
     """Evenly spread ones of the states' step pairs, about as many as the limit; and whether none was dropped."""
     count = sum(map(len, states.values()))
-    if count <= _STATES_PER_ASSIGNMENT * limit:
+    if count <= limit:
         return states, True
-    every = -(-count // (_STATES_PER_ASSIGNMENT * limit))
+    every = -(-count // limit)
     kept = ((left, pairs) for left, found in states.items() for pairs in found)
     thinned: _States = {}
-    for left, pairs in islice(kept, 0, None, every):
+    for left, pairs in itertools.islice(kept, 0, None, every):
         thinned.setdefault(left, {})[pairs] = None
     return thinned, False
 
