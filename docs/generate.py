@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from replay.cli import VERBS, cli
-from replay.diagnosis.kinds import KINDS
+from replay.diagnosis.finding_kinds import KINDS
 from replay.outcomes.call_format import FORMAT_RULES
 from replay.outcomes.classify import ARGUMENT_RULES
 from replay.outcomes.registry import REGISTRY_RULES

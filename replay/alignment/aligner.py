@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from replay.alignment.averages import overall_average, task_average
 from replay.alignment.callwise import missed_calls, predicted_calls
 from replay.alignment.judges import Judges
-from replay.alignment.matching import Block, blocks_of, match, texts_to_embed
+from replay.alignment.matching import Block, blocks_of, match_blocks, matches_of, texts_to_embed
 from replay.alignment.mcpbench import mcpbench
 from replay.alignment.mcpeval import mcpeval, mean_of
 from replay.alignment.metrics import MatchSet, Pair, aggregate, score
 from replay.alignment.reference import Reference, pair_ids
 from replay.alignment.signature import SignedTask
+from replay.alignment.ties import model_ties, task_ties
 from replay.records import Outcome
 from replay.records.alignment import (
     AlignedModel,
@@ -77,9 +78,9 @@ class Alignment:
 def texts_of(reference: Reference, results: Iterable[Results]) -> set[str]:
     """Every distinct text that needs a vector, over all files."""
     needed: set[str] = set()
-    for one in results:
-        for mine, theirs in pair_ids(reference.tasks, one.tasks).items():
-            needed |= texts_to_embed(reference.tasks[mine].calls, one.tasks[theirs].calls)
+    for file in results:
+        for own_id, predicted_id in pair_ids(reference.tasks, file.tasks).items():
+            needed |= texts_to_embed(reference.tasks[own_id].calls, file.tasks[predicted_id].calls)
     return needed
 
 
@@ -87,16 +88,16 @@ def align(reference: Reference, results: Results, vectors: Vectors, settings: Se
     """Align one file's tasks with the reference's, and score them."""
     pairs = pair_ids(reference.tasks, results.tasks)
     tasks, blocks = [], {}
-    for mine, theirs in pairs.items():
-        predicted = results.tasks[theirs]
-        blocks[mine] = blocks_of(reference.tasks[mine].calls, predicted.calls, vectors)
-        outcomes = None if results.outcomes is None else results.outcomes.get(theirs)
-        judge = judges.of_task(results.names, mine)
-        tasks.append(align_task(reference.tasks[mine], predicted, blocks[mine], settings, outcomes, judge))
+    for own_id, predicted_id in pairs.items():
+        predicted = results.tasks[predicted_id]
+        blocks[own_id] = blocks_of(reference.tasks[own_id].calls, predicted.calls, vectors)
+        outcomes = None if results.outcomes is None else results.outcomes.get(predicted_id)
+        judge = judges.of_task(results.names, own_id)
+        tasks.append(align_task(reference.tasks[own_id], predicted, blocks[own_id], settings, outcomes, judge))
     found = set(pairs.values())
-    missing = tuple(sorted(one for one in reference.tasks if one not in pairs))
-    extra = tuple(sorted(one for one in results.tasks if one not in found))
-    nothing = [_nothing_found(reference.tasks[one], settings) for one in missing]
+    missing = tuple(sorted(task for task in reference.tasks if task not in pairs))
+    extra = tuple(sorted(task for task in results.tasks if task not in found))
+    nothing = [_nothing_found(reference.tasks[task], settings) for task in missing]
     model = _model(results, settings, tasks, nothing, judges)
     return Alignment(model.model_copy(update={"missing": missing, "extra": extra}), tuple(tasks), blocks)
 
@@ -110,8 +111,10 @@ def align_task(
     judge: JudgeScores | None = None,
 ) -> AlignedTask:
     """Align one task."""
-    matches = match(blocks, settings.tau_weak)
-    scores = score(match_set(reference, predicted, matches), settings.tau_strong, settings.definitions)
+    solved = match_blocks(blocks, settings.tau_weak)
+    matches = matches_of(solved)
+    chosen = match_set(reference, predicted, matches)
+    scores = score(chosen, settings.tau_strong, settings.definitions)
     return AlignedTask(
         id=reference.id,
         type=reference.type or predicted.type,
@@ -120,6 +123,7 @@ def align_task(
         matched=len(matches),
         steps=len(predicted.calls_per_step),
         matches=matches,
+        ties=task_ties(chosen, solved, settings.definitions),
         calls=predicted_calls(
             predicted,
             blocks,
@@ -141,8 +145,8 @@ def match_set(reference: SignedTask, predicted: SignedTask, matches: Iterable[Ma
         calls_per_step=reference.calls_per_step,
         predicted=len(predicted.calls),
         pairs=tuple(
-            Pair(reference.calls[mine].step, predicted.calls[theirs].step, similarity)
-            for mine, theirs, similarity in matches
+            Pair(reference.calls[reference_call].step, predicted.calls[predicted_call].step, similarity)
+            for reference_call, predicted_call, similarity in matches
         ),
     )
 
@@ -171,6 +175,7 @@ def _model(
         average_score=overall_average(found, judge),
         aggregate_with_missing=with_missing,
         average_score_with_missing=overall_average(with_missing, judge),
+        ties=model_ties(tasks),
         missing=(),
         extra=(),
         types=_types(tasks, results.names, judges),

@@ -80,9 +80,9 @@ class EmbeddingCache:
     def sha256(self, file: Path) -> str:
         """Digest of a file's content, hexadecimal; worked out once for a file that does not change."""
         state = file.stat()
-        mark = (str(file.absolute()), state.st_size, state.st_mtime_ns)
+        identity = (str(file.absolute()), state.st_size, state.st_mtime_ns)
         query = "SELECT sha256 FROM digests WHERE path = ? AND size = ? AND changed = ?"
-        found = self._attempt(lambda db: db.execute(query, mark).fetchone())
+        found = self._attempt(lambda db: db.execute(query, identity).fetchone())
         if found is not None:
             return str(found[0])
         with file.open("rb") as content:
@@ -90,7 +90,7 @@ class EmbeddingCache:
 
         def write(db: sqlite3.Connection) -> None:
             with db:
-                db.execute("INSERT OR REPLACE INTO digests VALUES (?, ?, ?, ?)", (*mark, digest))
+                db.execute("INSERT OR REPLACE INTO digests VALUES (?, ?, ?, ?)", (*identity, digest))
 
         self._attempt(write)
         return digest
@@ -148,9 +148,9 @@ def _prepare(connection: sqlite3.Connection) -> None:
 def _select(db: sqlite3.Connection, model: str, keys: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
     for start in range(0, len(keys), _AT_ONCE):
         some = keys[start : start + _AT_ONCE]
-        marks = ", ".join("?" * len(some))
+        placeholders = ", ".join("?" * len(some))
         yield from db.execute(
-            f"SELECT text, vector FROM embeddings WHERE model = ? AND text IN ({marks})",  # noqa: S608
+            f"SELECT text, vector FROM embeddings WHERE model = ? AND text IN ({placeholders})",  # noqa: S608
             (model, *some),
         )
 

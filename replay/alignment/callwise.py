@@ -31,7 +31,7 @@ def predicted_calls(
         matches: the chosen pairs.
         tau_strong: least similarity of a correct call.
         tau_weak: least similarity of a pair.
-        outcomes: by position, from the run; None without one, and then no unmatched call that can be read is told to
+        outcomes: by position, from the run; None without one, and then no unmatched call that can be read is taken to
             be hallucinated or redundant.
     """
     similarity = {predicted: value for _, predicted, value in matches}
@@ -79,14 +79,14 @@ def _candidates(blocks: Sequence[Block], *, by_row: bool) -> Iterator[tuple[int,
     """Each call of one side with the calls of its tool on the other, and their similarities."""
     for block in blocks:
         grid = block.similarity.tolist()
-        mine, others = (block.reference, block.predicted) if by_row else (block.predicted, block.reference)
-        for place, number in enumerate(mine):
+        own, others = (block.reference, block.predicted) if by_row else (block.predicted, block.reference)
+        for place, number in enumerate(own):
             values = grid[place] if by_row else [row[place] for row in grid]
             yield number, list(zip(others, values, strict=True))
 
 
 def _best(found: list[tuple[int, float]], rivals: Mapping[int, int]) -> Candidate:
-    number, value = max(found, key=lambda one: one[1])
+    number, value = max(found, key=lambda candidate: candidate[1])
     return Candidate(call=number, similarity=value, taken_by=rivals.get(number))
 
 
@@ -97,7 +97,7 @@ def _why(best: Candidate | None, tau_weak: float) -> Why:
 
 
 def _shown(best: Candidate | None, tau_weak: float) -> Candidate | None:
-    """The candidate; who took it is told only where that was the reason."""
+    """The candidate; who took it is named only where that was the reason."""
     if best is None or best.similarity >= tau_weak:
         return best
     return Candidate(call=best.call, similarity=best.similarity)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from replay.alignment.cache import EmbeddingCache
-from replay.alignment.model import find_model, fingerprint
+from replay.alignment.embedding_model import find_model, fingerprint
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,20 +50,20 @@ class Embedder:
         if not texts:
             return {}
         with closing(EmbeddingCache(self._cache, self._warn)) as cache:
-            mark = fingerprint(self.model, cache.sha256)
-            vectors = cache.load(mark, texts) if mark else {}
+            model_id = fingerprint(self.model, cache.sha256)
+            vectors = cache.load(model_id, texts) if model_id else {}
             missing = sorted(text for text in texts if text not in vectors)
             if missing:
-                vectors |= self._encode(missing, mark, cache, progress)
+                vectors |= self._encode(missing, model_id, cache, progress)
         return vectors
 
     def _encode(
-        self, texts: list[str], mark: str | None, cache: EmbeddingCache, progress: Progress | None
+        self, texts: list[str], model_id: str | None, cache: EmbeddingCache, progress: Progress | None
     ) -> dict[str, NDArray[np.float32]]:
         from replay.alignment.encoder import load_encoder
 
         encoder = load_encoder(self.model)
-        mark = mark or fingerprint(find_model(self._asked), cache.sha256) or f"hub:{self.model.name}"
+        model_id = model_id or fingerprint(find_model(self._asked), cache.sha256) or f"hub:{self.model.name}"
         made: dict[str, NDArray[np.float32]] = {}
         unsaved: dict[str, NDArray[np.float32]] = {}
         for batch, vectors in encoder.encode(texts):
@@ -72,7 +72,7 @@ class Embedder:
             if progress:
                 progress(len(made), len(texts))
             if len(unsaved) >= _KEPT_AT_ONCE:
-                cache.save(mark, unsaved)
+                cache.save(model_id, unsaved)
                 unsaved = {}
-        cache.save(mark, unsaved)
+        cache.save(model_id, unsaved)
         return made

@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from replay.alignment.model import Model
+from replay.alignment.embedding_model import EmbeddingModel
 from replay.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Encoder(Protocol):
         """Batches of texts with their vectors, 32-bit floats of length 1, shape (texts, dimension), in any order."""
 
 
-def load_encoder(model: Model) -> Encoder:
+def load_encoder(model: EmbeddingModel) -> Encoder:
     """Load a model.
 
     Raises:
@@ -77,12 +77,12 @@ class _MiniLM:
         size = 0
         for index in order:
             if batch and size + len(tokens[index]) > self.BATCH_TOKENS:
-                yield [texts[one] for one in batch], self._embed([tokens[one] for one in batch])
+                yield [texts[place] for place in batch], self._embed([tokens[place] for place in batch])
                 batch, size = [], 0
             batch.append(index)
             size += len(tokens[index])
         if batch:
-            yield [texts[one] for one in batch], self._embed([tokens[one] for one in batch])
+            yield [texts[place] for place in batch], self._embed([tokens[place] for place in batch])
 
     def _tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         tokens: list[list[int]] = []
@@ -96,7 +96,7 @@ class _MiniLM:
         from torch.nn import functional
 
         with torch.inference_mode():
-            lengths = [len(one) for one in tokens]
+            lengths = [len(text) for text in tokens]
             hidden = self._token_vectors(tokens, lengths)
             for layer in range(self.LAYERS):
                 hidden = self._layer(f"encoder.layer.{layer}", hidden, lengths)
@@ -108,7 +108,7 @@ class _MiniLM:
         import torch
         from torch.nn import functional
 
-        ids = torch.tensor([token for one in tokens for token in one])
+        ids = torch.tensor([token for text in tokens for token in text])
         positions = torch.cat([torch.arange(length) for length in lengths])
         words = functional.embedding(ids, self._weights["embeddings.word_embeddings.weight"])
         places = functional.embedding(positions, self._weights["embeddings.position_embeddings.weight"])
@@ -156,7 +156,7 @@ class _SentenceTransformer:
 
     BATCH = 16
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: EmbeddingModel) -> None:
         os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
         os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
         try:

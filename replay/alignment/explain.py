@@ -8,6 +8,7 @@ from replay.alignment.aligner import Alignment
 from replay.alignment.matching import Block
 from replay.alignment.signature import SignedCall, SignedTask
 from replay.alignment.tables import table
+from replay.alignment.ties import STEP_METRICS
 from replay.records.alignment import AlignedCall, AlignedTask, Candidate, MissedCall
 from replay.text import one_line
 
@@ -22,7 +23,7 @@ def explain(alignment: Alignment, reference: SignedTask, predicted: SignedTask) 
         reference: the task in the reference.
         predicted: the task in the results.
     """
-    task = next(one for one in alignment.tasks if one.id == reference.id)
+    task = next(task for task in alignment.tasks if task.id == reference.id)
     model = alignment.model
     head = (
         f"{one_line(model.model)}, task {one_line(task.id)}: {task.matched} of {task.total_gt_calls} reference calls "
@@ -33,6 +34,7 @@ def explain(alignment: Alignment, reference: SignedTask, predicted: SignedTask) 
         "\n".join(_calls("R", reference)),
         "\n".join(_calls("P", predicted)),
         *(_matrix(block, task) for block in alignment.blocks[task.id]),
+        _ties(task),
         "\n".join(_unmatched(task, model.tau_weak)),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -50,19 +52,33 @@ def _name(call: SignedCall) -> str:
 
 def _matrix(block: Block, task: AlignedTask) -> str:
     """A row a reference call, a column a predicted one; chosen pairs in brackets."""
-    chosen = {(mine, theirs) for mine, theirs, _ in task.matches}
+    chosen = {(row_call, column_call) for row_call, column_call, _ in task.matches}
     rows = [
         [
-            f"R{mine}",
-            *(_cell(value, (mine, theirs) in chosen) for theirs, value in zip(block.predicted, row, strict=True)),
+            f"R{row_call}",
+            *(
+                _cell(value, (row_call, column_call) in chosen)
+                for column_call, value in zip(block.predicted, row, strict=True)
+            ),
         ]
-        for mine, row in zip(block.reference, block.similarity.tolist(), strict=True)
+        for row_call, row in zip(block.reference, block.similarity.tolist(), strict=True)
     ]
-    return f"{one_line(block.name) or '(no name)'}\n{table(['', *(f'P{one} ' for one in block.predicted)], rows)}"
+    return f"{one_line(block.name) or '(no name)'}\n{table(['', *(f'P{number} ' for number in block.predicted)], rows)}"
 
 
 def _cell(value: float, chosen: bool) -> str:
     return f"[{value:.4f}]" if chosen else f"{value:.4f} "
+
+
+def _ties(task: AlignedTask) -> str:
+    if task.ties is None:
+        return ""
+    more = "" if task.ties.complete else "more than "
+    ranges = (
+        f"{name.replace('_', ' ')} {values.least:.4f}-{values.greatest:.4f}"
+        for name, values in ((name, getattr(task.ties, name)) for name in STEP_METRICS)
+    )
+    return f"{more}{task.ties.assignments} assignments are equally good: {', '.join(ranges)}"
 
 
 def _unmatched(task: AlignedTask, tau_weak: float) -> Iterator[str]:
@@ -77,12 +93,12 @@ def _unmatched(task: AlignedTask, tau_weak: float) -> Iterator[str]:
         yield f"  {number or call.position}  {name}: {call.kind.value}: {reason(call, 'R', 'P', tau_weak)}"
 
 
-def reason(call: AlignedCall | MissedCall, other: str, own: str, tau_weak: float) -> str:
+def reason(call: AlignedCall | MissedCall, candidates: str, own: str, tau_weak: float) -> str:
     """Why a call has no partner, in words.
 
     Args:
         call: the call.
-        other: letter of the other side's calls.
+        candidates: letter of the other side's calls.
         own: letter of this side's calls.
         tau_weak: the threshold in use.
     """
@@ -90,8 +106,8 @@ def reason(call: AlignedCall | MissedCall, other: str, own: str, tau_weak: float
     if call.why == "illegal":
         return "not a call that could be read; it is counted nowhere"
     if best is None:
-        return "no call of this tool in the " + ("reference" if other == "R" else "prediction")
+        return "no call of this tool in the " + ("reference" if candidates == "R" else "prediction")
     if call.why == "below-threshold":
-        return f"best candidate {other}{best.call} at {best.similarity:.4f}, below tau_weak {tau_weak:g}"
+        return f"best candidate {candidates}{best.call} at {best.similarity:.4f}, below tau_weak {tau_weak:g}"
     taken = f"{own}{best.taken_by}" if best.taken_by is not None else "another call"
-    return f"best candidate {other}{best.call} at {best.similarity:.4f} was taken by {taken}"
+    return f"best candidate {candidates}{best.call} at {best.similarity:.4f} was taken by {taken}"

@@ -8,24 +8,24 @@ from replay.alignment.aligner import Outcomes, Results
 from replay.alignment.reference import Reference, pair_ids
 
 
-def merge(reference: Reference, results: Sequence[Results]) -> list[Results]:
+def group_by_model(reference: Reference, results: Sequence[Results]) -> list[Results]:
     """One set of results a model, in the order of the files.
 
     A task that stands in several files of a model was run several times: each further time begins a further set.
     """
     sets: list[list[Results]] = []
     tasks: list[set[str]] = []
-    for one in results:
-        mine = _tasks(reference, one)
+    for file in results:
+        own_tasks = _tasks(reference, file)
         for group, known in zip(sets, tasks, strict=True):
-            if group[0].model == one.model and not known & mine:
-                group.append(one)
-                known.update(mine)
+            if group[0].model == file.model and not known & own_tasks:
+                group.append(file)
+                known.update(own_tasks)
                 break
         else:
-            sets.append([one])
-            tasks.append(set(mine))
-    return [_together(group) for group in sets]
+            sets.append([file])
+            tasks.append(set(own_tasks))
+    return [_merged(group) for group in sets]
 
 
 def _tasks(reference: Reference, results: Results) -> set[str]:
@@ -34,15 +34,15 @@ def _tasks(reference: Reference, results: Results) -> set[str]:
     return {*pairs, *(set(results.tasks) - set(pairs.values()))}
 
 
-def _together(group: Sequence[Results]) -> Results:
+def _merged(group: Sequence[Results]) -> Results:
     if len(group) == 1:
         return group[0]
-    known = [one.outcomes for one in group if one.outcomes is not None]
-    outcomes: Outcomes = {task: calls for one in known for task, calls in one.items()}
+    known = [file.outcomes for file in group if file.outcomes is not None]
+    outcomes: Outcomes = {task: calls for outcomes_of_file in known for task, calls in outcomes_of_file.items()}
     return Results(
         file=group[0].file,
         model=group[0].model,
-        tasks={task: signed for one in group for task, signed in one.tasks.items()},
+        tasks={task: signed for file in group for task, signed in file.tasks.items()},
         outcomes=outcomes if known else None,
-        files=tuple(one.file for one in group),
+        files=tuple(member.file for member in group),
     )

@@ -21,7 +21,7 @@ _SHAPES = (
 
 @dataclass
 class Judges:
-    """What the files said, by model and id; "" stands for every model, and for the model as a whole."""
+    """What the files give, by model and id; "" stands for every model, and for the model as a whole."""
 
     scores: dict[tuple[str, str], JudgeScores] = field(default_factory=dict)
 
@@ -41,7 +41,7 @@ class Judges:
 
     def mean(self, names: Sequence[str], ids: Iterable[str]) -> JudgeScores | None:
         """The mean over tasks, of each score over those that have it."""
-        found = [scores for scores in (self._find(names, one) for one in ids) if scores]
+        found = [scores for scores in (self._find(names, identifier) for identifier in ids) if scores]
         return JudgeScores(**{name: _mean(found, name) for name in _FIELDS}) if found else None
 
     def _find(self, names: Sequence[str], identifier: str) -> JudgeScores | None:
@@ -49,7 +49,7 @@ class Judges:
 
 
 def read_judges(paths: Iterable[Path], models: Iterable[str]) -> Judges:
-    """Read judge files; what a later one says replaces what an earlier one said.
+    """Read judge files; a later one replaces what an earlier one gives.
 
     Args:
         paths: JSON files.
@@ -113,5 +113,5 @@ def _is_share(value: Any) -> bool:
 
 
 def _mean(scores: Sequence[JudgeScores], name: str) -> float | None:
-    known = [value for one in scores if (value := getattr(one, name)) is not None]
+    known = [value for judge in scores if (value := getattr(judge, name)) is not None]
     return sum(known) / len(known) if known else None

@@ -20,11 +20,13 @@ def mcpeval(reference: Sequence[SignedCall], predicted: Sequence[SignedCall]) ->
     """Both matches of one task. Both sides empty is 1 and success, one side empty is 0."""
     if not reference or not predicted:
         return _all(1.0 if not reference and not predicted else 0.0)
-    pairs = [(ours, theirs) for ours, theirs in zip(reference, predicted, strict=False) if ours.name == theirs.name]
+    pairs = [
+        (expected, given) for expected, given in zip(reference, predicted, strict=False) if expected.name == given.name
+    ]
     name = len(pairs) / len(reference)
     order = _common_length([call.name for call in reference], [call.name for call in predicted]) / len(reference)
-    strict = [strict_credit(_parameters(ours), _parameters(theirs)) for ours, theirs in pairs]
-    flexible = [flexible_credit(_parameters(ours), _parameters(theirs)) for ours, theirs in pairs]
+    strict = [strict_credit(_parameters(expected), _parameters(given)) for expected, given in pairs]
+    flexible = [flexible_credit(_parameters(expected), _parameters(given)) for expected, given in pairs]
     foreign = {call.name for call in predicted} - {call.name for call in reference}
     exact = sum(credit == 1.0 for credit in strict) == len(reference)
     near = len(pairs) == len(reference) and all(credit >= PARAMETER_THRESHOLD for credit in flexible)
@@ -44,7 +46,9 @@ def mcpeval(reference: Sequence[SignedCall], predicted: Sequence[SignedCall]) ->
 
 def mean_of(scores: Sequence[McpEvalScores]) -> McpEvalScores:
     """The mean over tasks, each task the same weight; zeros without any."""
-    return McpEvalScores(**{name: _mean([getattr(one, name) for one in scores]) for name in McpEvalScores.model_fields})
+    return McpEvalScores(
+        **{name: _mean([getattr(task, name) for task in scores]) for name in McpEvalScores.model_fields}
+    )
 
 
 def strict_credit(reference: Mapping[str, Any], predicted: Mapping[str, Any]) -> float:
@@ -58,17 +62,17 @@ def flexible_credit(reference: Mapping[str, Any], predicted: Mapping[str, Any]) 
     return _credit(reference, predicted, counted, near_enough, 0.5)
 
 
-def same(one: Any, other: Any) -> bool:
+def same(reference: Any, predicted: Any) -> bool:
     """Equal after strip and lower case; numbers within 1e-6."""
-    left, right = _normal(one), _normal(other)
+    left, right = _normal(reference), _normal(predicted)
     if isinstance(left, float) and isinstance(right, float):
         return abs(left - right) < _SAME_NUMBER
     return bool(left == right)
 
 
-def near_enough(one: Any, other: Any) -> bool:
+def near_enough(reference: Any, predicted: Any) -> bool:
     """Numbers within 20 % of the larger (0.2 where one is below 1), strings where one is part of the other."""
-    left, right = _normal(one), _normal(other)
+    left, right = _normal(reference), _normal(predicted)
     if isinstance(left, float) and isinstance(right, float):
         largest = max(abs(left), abs(right))
         scale = 1.0 if min(abs(left), abs(right)) < 1.0 else largest
@@ -119,12 +123,12 @@ def _is_empty(value: Any) -> bool:
     return isinstance(value, list | dict | str) and not value
 
 
-def _common_length(one: Sequence[str], other: Sequence[str]) -> int:
+def _common_length(reference: Sequence[str], predicted: Sequence[str]) -> int:
     """Length of the longest common subsequence."""
-    previous = [0] * (len(other) + 1)
-    for left in one:
+    previous = [0] * (len(predicted) + 1)
+    for left in reference:
         row = [0]
-        for column, right in enumerate(other):
+        for column, right in enumerate(predicted):
             row.append(previous[column] + 1 if left == right else max(previous[column + 1], row[column]))
         previous = row
     return previous[-1]

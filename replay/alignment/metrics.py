@@ -93,11 +93,11 @@ def step_coherence(matches: MatchSet) -> float:
 def in_order(matches: MatchSet) -> float:
     """1 - inversions / comparable pairs: pairs whose calls stand in two different steps on both sides; 1 if none."""
     comparable = inversions = 0
-    for one, other in combinations(matches.pairs, 2):
-        here = one.reference_step - other.reference_step
-        there = one.predicted_step - other.predicted_step
-        comparable += bool(here and there)
-        inversions += here * there < 0
+    for first, second in combinations(matches.pairs, 2):
+        reference = first.reference_step - second.reference_step
+        predicted = first.predicted_step - second.predicted_step
+        comparable += bool(reference and predicted)
+        inversions += reference * predicted < 0
     return 1.0 - _ratio(inversions, comparable)
 
 

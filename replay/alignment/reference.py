@@ -45,21 +45,23 @@ def pair_ids(reference: Iterable[str], predicted: Iterable[str]) -> dict[str, st
     Equal ids are the same task. What is left over is compared by number, so that 10000, which JSON cannot write with
     leading zeros, finds "00010000".
     """
-    mine, theirs = list(reference), set(predicted)
-    pairs = {identifier: identifier for identifier in mine if identifier in theirs}
-    left = _by_number(identifier for identifier in theirs if identifier not in pairs)
-    for number, identifier in _by_number(one for one in mine if one not in pairs).items():
-        other = left.get(number)
-        if identifier and other and str(number) in {identifier, other}:
-            pairs[identifier] = other
+    reference_ids, predicted_ids = list(reference), set(predicted)
+    pairs = {identifier: identifier for identifier in reference_ids if identifier in predicted_ids}
+    left = _by_number(identifier for identifier in predicted_ids if identifier not in pairs)
+    for number, identifier in _by_number(own_id for own_id in reference_ids if own_id not in pairs).items():
+        candidate = left.get(number)
+        if identifier and candidate and str(number) in {identifier, candidate}:
+            pairs[identifier] = candidate
     return {identifier: pairs[identifier] for identifier in sorted(pairs)}
 
 
 def no_common_id(reference: Reference, path: str, ids: Iterable[str]) -> InputError:
     """The error for results that have nothing to do with the reference."""
-    mine = next(iter(ids), "")
-    theirs = next(iter(reference.tasks), "")
-    return InputError(path, f"no id in common with {reference.path}: it has {mine!r} ..., the reference {theirs!r} ...")
+    given = next(iter(ids), "")
+    wanted = next(iter(reference.tasks), "")
+    return InputError(
+        path, f"no id in common with {reference.path}: it has {given!r} ..., the reference {wanted!r} ..."
+    )
 
 
 def _by_number(ids: Iterable[str]) -> dict[int, str | None]:
@@ -114,6 +116,6 @@ def _against_fleet(call: Call, servers: Mapping[str, Server]) -> Judgement | Non
         outcome=Outcome.INVALID_ARGUMENTS,
         rule="arguments.schema",
         evidence="schema",
-        message="; ".join(f"{one.pointer or 'arguments'}: {one.message}" for one in violations),
+        message="; ".join(f"{violation.pointer or 'arguments'}: {violation.message}" for violation in violations),
         violations=violations,
     )

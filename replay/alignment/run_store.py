@@ -14,7 +14,7 @@ from replay.runfile import Run
 from replay.runfile.alignment_queries import ReferenceCall, file_outcomes, file_rows, save_alignment
 
 
-class RunLink:
+class RunStore:
     """A run file, read before the alignment and written after it.
 
     Raises:
@@ -73,14 +73,14 @@ def _calls_of(alignment: Alignment, reference: Reference) -> dict[str, list[Refe
     }
 
 
-def open_link(path: Path, *, asked: bool) -> RunLink | None:
+def open_store(path: Path, *, asked: bool) -> RunStore | None:
     """The run, where there is one.
 
     Raises:
         UsageError: it was asked for by name and is not there.
     """
     if path.exists():
-        return RunLink(path)
+        return RunStore(path)
     if asked:
         raise UsageError(f"{path}: there is no such run; make one with: replay classify")
     return None

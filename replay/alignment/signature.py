@@ -34,7 +34,7 @@ class SignedTask:
     calls: tuple[SignedCall, ...]
     calls_per_step: tuple[int, ...]
     illegal: tuple[str, ...]
-    """Positions of replies that were meant as calls and are none: they stand in no step and enter no metric."""
+    """Positions of replies that were meant as calls and are not: they stand in no step and enter no metric."""
 
 
 def sign(trajectory: Trajectory) -> SignedTask:

@@ -12,6 +12,7 @@ from replay.records.alignment import (
     CallClass,
     JudgeScores,
     McpEvalScores,
+    MetricRange,
     ReferenceFault,
     SweepRow,
 )
@@ -39,14 +40,25 @@ def leaderboard(models: Sequence[AlignedModel]) -> str:
     judged = any(model.judge for model in models)
     head = ["model", "tasks", *_HEADINGS, *(["completion", "grounding"] if judged else []), "average", "steps", "calls"]
     rows: list[list[str]] = []
-    for model in sorted(models, key=lambda one: -one.average_score):
+    for model in sorted(models, key=lambda model: -model.average_score):
         name = one_line(model.model, _NAME_WIDTH)
         rows.append(_score_row(name, model.aggregate, model.judge, model.average_score, judged=judged))
         if model.missing:
             label = f"  with {len(model.missing)} missing"
             average = model.average_score_with_missing
             rows.append(_score_row(label, model.aggregate_with_missing, model.judge, average, judged=judged))
-    return f"{table(head, rows)}\n{_footnote(models, judged=judged)}"
+    return "\n".join([table(head, rows), _footnote(models, judged=judged), *map(ties_line, models)])
+
+
+def ties_line(model: AlignedModel) -> str:
+    """How many tasks have several optimal assignments, and between what the step metrics lie over all of them."""
+    ties, tasks = model.ties, model.aggregate.num_ids
+    head = f"{one_line(model.model, _NAME_WIDTH)}: ties in {ties.tasks if ties else 0} of {tasks} tasks"
+    if ties is None or not ties.tasks:
+        return head
+    over = "over some of the best assignments" if ties.incomplete else "over all best assignments"
+    ranges = (("step coh.", ties.step_coherence), ("order", ties.order_consistency), ("purity", ties.merge_purity))
+    return f"{head}; {over}: {', '.join(f'{name} {_span(values)}' for name, values in ranges)}"
 
 
 def by_type(model: AlignedModel) -> str:
@@ -125,6 +137,10 @@ def _footnote(models: Sequence[AlignedModel], *, judged: bool) -> str:
         f"definitions: {first.definitions}; tau_strong {first.tau_strong:g}, tau_weak {first.tau_weak:g}; "
         f"average: the mean of {columns}; steps and calls: a task"
     )
+
+
+def _span(values: MetricRange) -> str:
+    return f"{values.least:.4f}-{values.greatest:.4f}"
 
 
 def _share(value: float | None) -> str:

@@ -24,7 +24,7 @@ from replay.errors import InputError, RunFileError, UsageError
 if TYPE_CHECKING:
     from replay.alignment import Alignment, Reference, Results
     from replay.alignment.judges import Judges
-    from replay.alignment.run_store import RunLink
+    from replay.alignment.run_store import RunStore
     from replay.records.alignment import Definitions
 
 EXAMPLES = """\b
@@ -102,7 +102,7 @@ def align(
     from replay.alignment import align as align_one
     from replay.alignment.cache import default_path
     from replay.alignment.embeddings import Embedder
-    from replay.alignment.group_by_model import merge
+    from replay.alignment.group_by_model import group_by_model
     from replay.formats import FileNames, open_file
 
     if as_json and as_csv:
@@ -119,7 +119,7 @@ def align(
     results, broken = _results(files, names, standard, run)
     with _bar() as progress:
         vectors = embedder.embed(texts_of(standard, results), progress)
-    together = merge(standard, results)
+    together = group_by_model(standard, results)
     judges = _judges(judge_paths, results, together)
     alignments = [align_one(standard, one, vectors, settings, judges) for one in results]
     _keep(run, alignments, standard)
@@ -132,17 +132,17 @@ def align(
         context.exit(2)
 
 
-def _run(path: Path) -> RunLink | None:
+def _run(path: Path) -> RunStore | None:
     """The run: the one that was named, or the usual one where it stands here."""
     if path == DEFAULT_RUN and not path.exists():
         return None
-    from replay.alignment.run_store import open_link
+    from replay.alignment.run_store import open_store
 
-    return open_link(path, asked=path != DEFAULT_RUN)
+    return open_store(path, asked=path != DEFAULT_RUN)
 
 
 def _results(
-    files: Sequence[Path], names: str | None, reference: Reference, run: RunLink | None
+    files: Sequence[Path], names: str | None, reference: Reference, run: RunStore | None
 ) -> tuple[list[Results], bool]:
     """The files that can be aligned; what is wrong with the others is told, and that there were some."""
     from replay.alignment import Results, pair_ids, sign
@@ -182,7 +182,7 @@ def _judges(paths: Sequence[Path], results: Sequence[Results], together: Sequenc
     return judges
 
 
-def _keep(run: RunLink | None, alignments: Sequence[Alignment], reference: Reference) -> None:
+def _keep(run: RunStore | None, alignments: Sequence[Alignment], reference: Reference) -> None:
     if run is None:
         return
     try:

@@ -1,11 +1,11 @@
 """From verdicts to findings in words: what is wrong with a call, a trajectory or a run, and what would be right."""
 
+from replay.diagnosis.call_findings import findings_of_call
 from replay.diagnosis.diagnose import Diagnosed, Diagnosis, diagnose, diagnoses
-from replay.diagnosis.findings import findings_of_call
 from replay.diagnosis.flags import explains
-from replay.diagnosis.run import findings_of_run
-from replay.diagnosis.trajectory import findings_of_trajectory
+from replay.diagnosis.run_findings import findings_of_run
 from replay.diagnosis.trajectory_context import TrajectoryContext
+from replay.diagnosis.trajectory_findings import findings_of_trajectory
 
 __all__ = [
     "Diagnosed",

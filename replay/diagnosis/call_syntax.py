@@ -1,4 +1,4 @@
-"""Calls that were no calls: what about their form is wrong, and how it should be."""
+"""Calls that were no calls: what about their syntax is wrong, and how it should be."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ _SUGGESTIONS: Final = {
 _ASSIGNMENTS: Final = re.compile(r"\s*\"?(?:[A-Za-z_]\w*=[^=,&]+)(?:[,&]\s*[A-Za-z_]\w*=[^=,&]+)*\"?\s*")
 
 
-def form_findings(case: TrajectoryContext, position: str) -> Iterator[Finding]:
-    """What is wrong with the form of a call."""
-    row = case.rows[position]
+def syntax_findings(context: TrajectoryContext, position: str) -> Iterator[Finding]:
+    """What is wrong with the syntax of a call."""
+    row = context.rows[position]
     if row.outcome is not Outcome.ILLEGAL_FORMAT:
         return
-    call = case.calls[position]
+    call = context.calls[position]
     kind, suggestion = _SUGGESTIONS.get(row.rule.rpartition(".")[2], ("no-json", _OBJECT))
     yield Finding(
         kind=kind,
         scope="call",
         sentence=f"{plain(row.message, 240)}.",
         suggestion=f"{_meant(call) or suggestion}.",
-        calls=case.refs(position),
+        calls=context.refs(position),
         certainty=row.certainty,
     )
 

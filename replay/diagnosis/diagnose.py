@@ -1,13 +1,13 @@
-"""A whole run, case by case: the findings of every call and trajectory, and what they show together."""
+"""A whole run, trajectory by trajectory: the findings of every call and trajectory, and what they show together."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from replay.diagnosis.findings import findings_of_call
-from replay.diagnosis.trajectory import findings_of_trajectory
+from replay.diagnosis.call_findings import findings_of_call
 from replay.diagnosis.trajectory_context import TrajectoryContext
+from replay.diagnosis.trajectory_findings import findings_of_trajectory
 from replay.records.files import CallRow
 from replay.records.finding import Finding
 from replay.runfile import Run
@@ -16,7 +16,7 @@ from replay.runfile.lookup import TrajectoryPlace, trajectory_places
 
 @dataclass(frozen=True)
 class Diagnosed:
-    """One call, without the weight of its case."""
+    """One call, without the weight of its context."""
 
     row: CallRow
     findings: tuple[Finding, ...]
@@ -28,23 +28,27 @@ class Diagnosed:
 class Diagnosis:
     """One trajectory's findings."""
 
-    case: TrajectoryContext
+    context: TrajectoryContext
     calls: dict[str, tuple[Finding, ...]] = field(default_factory=dict)
     """By position; calls about which there is nothing to say are left out."""
     together: tuple[Finding, ...] = ()
     """Those of the trajectory as a whole."""
 
     def compact(self) -> Iterator[Diagnosed]:
-        """Each call with its findings, without the weight of the case."""
-        for position, row in self.case.rows.items():
-            behind = self.case.step_of[position] > self.case.first_unsent
+        """Each call with its findings, without the weight of the context."""
+        for position, row in self.context.rows.items():
+            behind = self.context.step_of[position] > self.context.first_unsent
             yield Diagnosed(row, self.calls.get(position, ()), behind)
 
 
-def diagnose(case: TrajectoryContext) -> Diagnosis:
+def diagnose(context: TrajectoryContext) -> Diagnosis:
     """The findings of a trajectory and its calls."""
-    found = {position: findings_of_call(case, position) for position in case.rows}
-    return Diagnosis(case, {position: one for position, one in found.items() if one}, findings_of_trajectory(case))
+    found = {position: findings_of_call(context, position) for position in context.rows}
+    return Diagnosis(
+        context,
+        {position: findings for position, findings in found.items() if findings},
+        findings_of_trajectory(context),
+    )
 
 
 def diagnoses(run: Run, places: list[TrajectoryPlace] | None = None) -> Iterator[Diagnosis]:

@@ -15,43 +15,44 @@ from replay.records.finding import Finding
 _HOST: Final = re.compile(
     r"(?:https?://|resolve(?: host)? ['\"]?|ENOTFOUND |host=['\"])(?P<host>[A-Za-z0-9.-]+\.[A-Za-z]{2,})"
 )
-_Say = Callable[[TrajectoryContext, str], tuple[str, str, str | None]]
+_Message = Callable[[TrajectoryContext, str], tuple[str, str, str | None]]
+"""Gives the kind, the sentence and the suggestion."""
 
 
-def environment_findings(case: TrajectoryContext, position: str) -> Iterator[Finding]:
+def environment_findings(context: TrajectoryContext, position: str) -> Iterator[Finding]:
     """Why a call is inconclusive."""
-    row = case.rows[position]
+    row = context.rows[position]
     if row.outcome is not Outcome.INCONCLUSIVE or row.reason is None:
         return
-    kind, sentence, suggestion = _SAYINGS[row.reason](case, position)
+    kind, sentence, suggestion = _MESSAGES[row.reason](context, position)
     yield Finding(
         kind=kind,
         scope="call",
         sentence=sentence,
         suggestion=suggestion,
-        calls=case.refs(position, *([row.gap] if row.gap and row.gap in case.calls else [])),
+        calls=context.refs(position, *([row.gap] if row.gap and row.gap in context.calls else [])),
         certainty=row.certainty,
     )
 
 
-def _server(case: TrajectoryContext, position: str) -> str:
-    return quoted(case.rows[position].server or case.calls[position].name or "?")
+def _server(context: TrajectoryContext, position: str) -> str:
+    return quoted(context.rows[position].server or context.calls[position].name or "?")
 
 
-def _unavailable(case: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
-    server = case.servers.get(case.rows[position].server or "")
-    why = plain(server.error or "", 240) if server and server.error else plain(case.rows[position].message, 240)
+def _unavailable(context: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
+    server = context.servers.get(context.rows[position].server or "")
+    why = plain(server.error or "", 240) if server and server.error else plain(context.rows[position].message, 240)
     tail = f" The end of its log: {plain(server.stderr_tail[-300:], 300)}." if server and server.stderr_tail else ""
     return (
         "server-did-not-start",
-        f"Server {_server(case, position)} did not start, so the call could not be re-issued: {why}.{tail}",
-        f"Try it with: replay servers check {shlex.quote(plain(case.rows[position].server or 'NAME'))}",
+        f"Server {_server(context, position)} did not start, so the call could not be re-issued: {why}.{tail}",
+        f"Try it with: replay servers check {shlex.quote(plain(context.rows[position].server or 'NAME'))}",
     )
 
 
-def _not_in_fleet(case: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
-    name = quoted(case.calls[position].name or "?")
-    if case.rows[position].rule == "registry.local-tool":
+def _not_in_fleet(context: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
+    name = quoted(context.calls[position].name or "?")
+    if context.rows[position].rule == "registry.local-tool":
         return (
             "tool-of-the-harness",
             f"{name} is a tool of the harness that made the recording; no MCP server has it.",
@@ -64,62 +65,67 @@ def _not_in_fleet(case: TrajectoryContext, position: str) -> tuple[str, str, str
     )
 
 
-def _timeout(case: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
-    said = plain(_said(case, position))
-    if case.rows[position].rule != "fault.timeout":
-        return "timed-out", f"{_server(case, position)} reports that something behind it took too long: {said}.", None
+def _timeout(context: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
+    answer = plain(_reply(context, position))
+    if context.rows[position].rule != "fault.timeout":
+        return (
+            "timed-out",
+            f"{_server(context, position)} reports that something behind it took too long: {answer}.",
+            None,
+        )
     return (
         "timed-out",
-        f"{_server(case, position)} gave no answer in time: {said}.",
+        f"{_server(context, position)} gave no answer in time: {answer}.",
         "Raise call_timeout of the server in the fleet file, if the tool takes so long.",
     )
 
 
-def _rate_limited(case: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
+def _rate_limited(context: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
+    reply = plain(_reply(context, position))
     return (
         "rate-limited",
-        f"The backend of {_server(case, position)} limits how often it may be asked: {plain(_said(case, position))}.",
+        f"The backend of {_server(context, position)} limits how often it may be asked: {reply}.",
         "Run classify again later with fewer --jobs: it goes on with what has no verdict.",
     )
 
 
-def _unauthorized(case: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
+def _unauthorized(context: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
     return (
         "unauthorized",
-        f"{_server(case, position)} lacks credentials that work: {plain(_said(case, position))}.",
+        f"{_server(context, position)} lacks credentials that work: {plain(_reply(context, position))}.",
         "Set its credentials in the environment, as the fleet file names them.",
     )
 
 
-def _network(case: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
-    host = _HOST.search(case.said(position))
+def _network(context: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
+    host = _HOST.search(context.answer_text(position))
     what = quoted(host["host"]) if host else "a host"
     return (
         "network",
-        f"{_server(case, position)} could not reach {what}: {plain(_said(case, position))}.",
+        f"{_server(context, position)} could not reach {what}: {plain(_reply(context, position))}.",
         "Run it where the network lets the server out, or judge by recorded answers with --offline.",
     )
 
 
-def _server_fault(case: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
+def _server_fault(context: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
     return (
         "server-fault",
-        f"{_server(case, position)} failed by a fault of its own: {plain(_said(case, position), 240)}.",
+        f"{_server(context, position)} failed by a fault of its own: {plain(_reply(context, position), 240)}.",
         "Report it to the server's maintainer: replay report --format markdown writes the issue.",
     )
 
 
-def _withheld(case: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
-    server = case.rows[position].server
+def _withheld(context: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
+    server = context.rows[position].server
     fleet = "Re-issue it: run classify with a fleet file that has its server"
     allow = f"; where the server may change something, allow it with --allow-effects {plain(server)}" if server else ""
     return "withheld", "The call was not re-issued, and no recorded answer decides.", f"{fleet}{allow}."
 
 
-def _state_gap(case: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
-    gap = case.rows[position].gap
+def _state_gap(context: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
+    gap = context.rows[position].gap
     before = f"{gap} before it" if gap else "a call before it"
-    happened, suggestion = _of_gap(case, gap) if gap else ("did not happen again as recorded", None)
+    happened, suggestion = _of_gap(context, gap) if gap else ("did not happen again as recorded", None)
     return (
         "state-gap",
         f"The call failed on replay, but {before} {happened} and may have made what it needs.",
@@ -127,25 +133,25 @@ def _state_gap(case: TrajectoryContext, position: str) -> tuple[str, str, str | 
     )
 
 
-def _of_gap(case: TrajectoryContext, gap: str) -> tuple[str, str | None]:
+def _of_gap(context: TrajectoryContext, gap: str) -> tuple[str, str | None]:
     """What became of the call that left the gap, and how it is closed."""
-    row = case.rows.get(gap)
+    row = context.rows.get(gap)
     if row is None:
         return "was not re-issued", f"Judge {gap} too: run classify without --only."
     server = row.server or ""
     if row.reason is Reason.WITHHELD or "withheld" in row.findings:
         allow = f"Let {gap} be re-issued: --allow-effects {shlex.quote(plain(server))}."
         lacking = f"Run classify with a fleet file that has the server of {gap}."
-        return "was not re-issued", allow if server in case.servers else lacking
+        return "was not re-issued", allow if server in context.servers else lacking
     if row.outcome is not Outcome.INCONCLUSIVE or row.reason is None:
         return "did not happen again as recorded", f"See what became of {gap}; this call can only be judged after it."
     if row.rule == "registry.local-tool":
         return "is a call of the harness's own tool, which cannot be re-issued,", None
-    suggestion = None if row.reason is Reason.STATE_GAP else _SAYINGS[row.reason](case, gap)[2]
+    suggestion = None if row.reason is Reason.STATE_GAP else _MESSAGES[row.reason](context, gap)[2]
     return _GAPS[row.reason], f"First {gap}: {suggestion}" if suggestion else f"See what became of {gap} first."
 
 
-def _interrupted(case: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
+def _interrupted(context: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
     return (
         "interrupted",
         "The replay was cut off after the call had been sent; it has effects, so it is not sent twice.",
@@ -167,11 +173,11 @@ _GAPS: Final[dict[Reason, str]] = {
 }
 
 
-def _said(case: TrajectoryContext, position: str) -> str:
-    return case.said(position) or case.rows[position].message
+def _reply(context: TrajectoryContext, position: str) -> str:
+    return context.answer_text(position) or context.rows[position].message
 
 
-_SAYINGS: Final[dict[Reason, _Say]] = {
+_MESSAGES: Final[dict[Reason, _Message]] = {
     Reason.SERVER_UNAVAILABLE: _unavailable,
     Reason.NOT_IN_FLEET: _not_in_fleet,
     Reason.TIMEOUT: _timeout,

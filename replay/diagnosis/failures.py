@@ -57,27 +57,27 @@ class _Missing(NamedTuple):
     name: str
 
 
-def failure_findings(case: TrajectoryContext, position: str) -> Iterator[Finding]:
+def failure_findings(context: TrajectoryContext, position: str) -> Iterator[Finding]:
     """What the error says about the arguments."""
-    row = case.rows[position]
+    row = context.rows[position]
     if row.outcome is Outcome.NOT_FOUND:
-        yield _not_found(case, position)
+        yield _not_found(context, position)
     elif row.outcome is Outcome.INVALID_ARGUMENTS:
-        programs = list(program_findings(case, position))
-        yield from programs or [_refused(case, position)]
+        programs = list(program_findings(context, position))
+        yield from programs or [_refused(context, position)]
 
 
-def _not_found(case: TrajectoryContext, position: str) -> Finding:
-    text = case.said(position)
-    missing, named = _missing_in(text), argument_by_value(case.arguments(position), _without_addresses(text))
+def _not_found(context: TrajectoryContext, position: str) -> Finding:
+    text = context.answer_text(position)
+    missing, named = _missing_in(text), argument_by_value(context.arguments(position), _without_addresses(text))
     if missing is None and named is None:
         address = _ADDRESS.search(text)
-        return _no_address(case, position, address[0]) if address else _generic(case, position, "not-found")
+        return _no_address(context, position, address[0]) if address else _generic(context, position, "not-found")
     name = missing.name if missing else str(named.value if named else "")
-    holder = _holder(case, position, name) or named
+    holder = _holder(context, position, name) or named
     what = missing.what if missing else ""
-    if names_program(case, position, name):
-        return _no_program(case, position, name)
+    if names_program(context, position, name):
+        return _no_program(context, position, name)
     return Finding(
         kind="missing-thing",
         scope="call",
@@ -86,18 +86,18 @@ def _not_found(case: TrajectoryContext, position: str) -> Finding:
         else f"The server did not find what {place(holder.pointer)} asks for, {quoted(name)}: {plain(text, 240)}."
         if holder
         else f"The server did not find {quoted(name)}: {plain(text, 240)}.",
-        suggestion=_missing_suggestion(case, position, name, text),
-        calls=case.refs(position),
-        certainty=case.rows[position].certainty,
+        suggestion=_missing_suggestion(context, position, name, text),
+        calls=context.refs(position),
+        certainty=context.rows[position].certainty,
         pointer=holder.pointer if holder else None,
         details={"missing": name},
     )
 
 
-def missing_name(case: TrajectoryContext, position: str) -> str | None:
+def missing_name(context: TrajectoryContext, position: str) -> str | None:
     """What a failed look-up looked for."""
-    text = case.said(position)
-    missing, named = _missing_in(text), argument_by_value(case.arguments(position), _without_addresses(text))
+    text = context.answer_text(position)
+    missing, named = _missing_in(text), argument_by_value(context.arguments(position), _without_addresses(text))
     if missing is not None:
         return missing.name
     return named.value if named is not None and isinstance(named.value, str) else None
@@ -113,15 +113,15 @@ def _missing_in(text: str) -> _Missing | None:
     return _Missing((parts["kind"] or parts["what"] or "").lower(), name)
 
 
-def _no_address(case: TrajectoryContext, position: str, address: str) -> Finding:
+def _no_address(context: TrajectoryContext, position: str, address: str) -> Finding:
     """Of an address nobody can say which part of it is wrong: its owner, its project or its path."""
     return Finding(
         kind="missing-address",
         scope="call",
         sentence=f"Nothing is at {quoted(address.rstrip('.,:;)'), 200)}, or nothing that these credentials may see.",
         suggestion="Look up what there is first, from the outside in: the owner, what it has, then the path.",
-        calls=case.refs(position),
-        certainty=case.rows[position].certainty,
+        calls=context.refs(position),
+        certainty=context.rows[position].certainty,
     )
 
 
@@ -130,31 +130,31 @@ def _without_addresses(text: str) -> str:
     return _ADDRESS.sub(" ", text.partition("Call log:")[0])
 
 
-def names_program(case: TrajectoryContext, position: str, name: str) -> bool:
+def names_program(context: TrajectoryContext, position: str, name: str) -> bool:
     """Whether what is missing is the program that a command starts."""
-    commands = (one.value.split() for one in case.scalars(position) if isinstance(one.value, str))
+    commands = (scalar.value.split() for scalar in context.scalars(position) if isinstance(scalar.value, str))
     return any(len(words) > 1 and words[0] == name for words in commands)
 
 
-def _no_program(case: TrajectoryContext, position: str, name: str) -> Finding:
+def _no_program(context: TrajectoryContext, position: str, name: str) -> Finding:
     return Finding(
         kind="missing-program",
         scope="call",
         sentence=f"The command starts the program {quoted(name)}, which is not there where the server runs.",
         suggestion=f"Do without {quoted(name)}, or install it where the server runs.",
-        calls=case.refs(position),
-        certainty=case.rows[position].certainty,
+        calls=context.refs(position),
+        certainty=context.rows[position].certainty,
         details={"missing": name},
     )
 
 
-def _holder(case: TrajectoryContext, position: str, name: str) -> Argument | None:
+def _holder(context: TrajectoryContext, position: str, name: str) -> Argument | None:
     """The argument that holds what is missing."""
-    return argument_by_value(case.arguments(position), name) or next(
+    return argument_by_value(context.arguments(position), name) or next(
         (
-            Argument(one.pointer, one.value)
-            for one in case.scalars(position)
-            if isinstance(one.value, str) and name in one.value
+            Argument(scalar.pointer, scalar.value)
+            for scalar in context.scalars(position)
+            if isinstance(scalar.value, str) and name in scalar.value
         ),
         None,
     )
@@ -169,22 +169,22 @@ def _missing_sentence(what: str, name: str, holder: Argument | None, text: str) 
     return f"{place(holder.pointer)} needs {thing}, which is not there: {plain(text)}."
 
 
-def _missing_suggestion(case: TrajectoryContext, position: str, name: str, text: str) -> str | None:
+def _missing_suggestion(context: TrajectoryContext, position: str, name: str, text: str) -> str | None:
     hint = _hint(text)
     if hint:
         return f"The server says: {hint}."
-    near = nearest_known(case, position, name)
+    near = nearest_known(context, position, name)
     if near is not None:
         return f"{near.call} named {quoted(near.value)}: that may be the one that was meant."
     return None
 
 
-def _refused(case: TrajectoryContext, position: str) -> Finding:
-    row, text = case.rows[position], case.said(position)
+def _refused(context: TrajectoryContext, position: str) -> Finding:
+    row, text = context.rows[position], context.answer_text(position)
     kind = _REFUSALS.get(row.rule)
-    named = _topic(case, position, text, alone=kind in _SELF_EXPLAINING)
+    named = _topic(context, position, text, alone=kind in _SELF_EXPLAINING)
     if named is None and kind is None:
-        return _generic(case, position, "refused")
+        return _generic(context, position, "refused")
     hint = _hint(text)
     about = f"{place(named.pointer)}, {quoted(named.value)}" if named else "the call"
     about = f"What {about} gives could not be parsed or computed" if kind == "malformed-value" else about
@@ -199,15 +199,15 @@ def _refused(case: TrajectoryContext, position: str) -> Finding:
         scope="call",
         sentence=f"{verb} {about}: {plain(text, 240)}.".lstrip(),
         suggestion=f"The server says: {hint}." if hint else None,
-        calls=case.refs(position),
+        calls=context.refs(position),
         certainty=row.certainty,
         pointer=named.pointer if named else None,
     )
 
 
-def _topic(case: TrajectoryContext, position: str, text: str, *, alone: bool) -> Argument | None:
+def _topic(context: TrajectoryContext, position: str, text: str, *, alone: bool) -> Argument | None:
     """The argument that an error speaks of: by its value, else by its name; else the only one, where one must be."""
-    text, arguments = _without_addresses(text), case.arguments(position)
+    text, arguments = _without_addresses(text), context.arguments(position)
     named = argument_by_value(arguments, text) or argument_by_name(arguments, text)
     if named is None and alone and len(arguments) == 1:
         name, value = next(iter(arguments.items()))
@@ -224,16 +224,16 @@ def _hint(text: str) -> str | None:
     return plain(found[0], 200) if found else None
 
 
-def _generic(case: TrajectoryContext, position: str, kind: str) -> Finding:
+def _generic(context: TrajectoryContext, position: str, kind: str) -> Finding:
     """The server's own words, where they name no part of the call."""
-    row = case.rows[position]
-    said = case.said(position)
-    words = f"The server's words: {plain(said, 240)}" if said.strip() else plain(row.message, 240)
+    row = context.rows[position]
+    answer = context.answer_text(position)
+    words = f"The server's words: {plain(answer, 240)}" if answer.strip() else plain(row.message, 240)
     return Finding(
         kind=kind,
         scope="call",
         sentence=f"{words}.",
-        calls=case.refs(position),
+        calls=context.refs(position),
         certainty=row.certainty,
         specific=False,
     )

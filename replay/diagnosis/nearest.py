@@ -12,7 +12,7 @@ from replay.records import Outcome, texts_of
 
 _TOKEN: Final = re.compile(r"[^\s\"'`,;:(){}\[\]<>|]{3,160}")
 _NEAR: Final = 80.0
-_MOST_READ: Final = 50_000
+_MAX_CHARACTERS: Final = 50_000
 
 
 class Known(NamedTuple):
@@ -22,16 +22,16 @@ class Known(NamedTuple):
     value: str
 
 
-def nearest_known(case: TrajectoryContext, position: str, name: str) -> Known | None:
+def nearest_known(context: TrajectoryContext, position: str, name: str) -> Known | None:
     """The nearest name in the answers of earlier successful calls, where one is near enough."""
     wanted = _last(name)
     if len(wanted) < 4:
         return None
     best, score = None, _NEAR
-    for call in case.earlier(position):
-        if call.answer is None or case.outcome(call.position) is not Outcome.SUCCESS:
+    for call in context.earlier(position):
+        if call.answer is None or context.outcome(call.position) is not Outcome.SUCCESS:
             continue
-        for token in dict.fromkeys(_TOKEN.findall("\n".join(texts_of(call.answer))[:_MOST_READ])):
+        for token in dict.fromkeys(_TOKEN.findall("\n".join(texts_of(call.answer))[:_MAX_CHARACTERS])):
             found = fuzz.ratio(_last(token).lower(), wanted.lower(), score_cutoff=score)
             if found > score and token != name:
                 best, score = Known(call.position, token), found

@@ -9,11 +9,11 @@ from typing import Any, Final
 from replay.dag.pointers import parts
 from replay.text import one_line
 
-_LONGEST: Final = 90
-_MOST: Final = 6
+_MAX_LENGTH: Final = 90
+_MAX_LISTED: Final = 6
 
 
-def quoted(value: Any, limit: int = _LONGEST) -> str:
+def quoted(value: Any, limit: int = _MAX_LENGTH) -> str:
     """A value as JSON, on one line, cut where it is long."""
     if isinstance(value, str):
         return f'"{one_line(value, limit)}"'
@@ -32,10 +32,10 @@ def place(pointer: str) -> str:
     written = ""
     for part in parts(pointer):
         written += f"[{part}]" if part.isdigit() and written else f".{part}" if written else part
-    return f'"{one_line(written, _LONGEST)}"'
+    return f'"{one_line(written, _MAX_LENGTH)}"'
 
 
-def listed(items: Sequence[str], last: str = "and", most: int = _MOST) -> str:
+def listed(items: Sequence[str], last: str = "and", most: int = _MAX_LISTED) -> str:
     """`a, b and c`; of many the first ones and how many more there are."""
     if len(items) > most:
         return f"{', '.join(items[:most])} and {len(items) - most} more"

@@ -25,15 +25,15 @@ _LAST_ERROR: Final = re.compile(
 )
 
 
-def program_findings(case: TrajectoryContext, position: str) -> Iterator[Finding]:
+def program_findings(context: TrajectoryContext, position: str) -> Iterator[Finding]:
     """Why a program failed that the call ran; nothing for other calls."""
-    row = case.rows[position]
-    text = case.said(position)
+    row = context.rows[position]
+    text = context.answer_text(position)
     if not (row.rule.startswith("program.") or _ENDED.search(text)):
         return
     exceptions = list(_EXCEPTION.finditer(text))
     if exceptions:
-        yield _raised(case, position, text, exceptions[-1])
+        yield _raised(context, position, text, exceptions[-1])
         return
     line = _NO_COMMAND.search(text) or _LAST_ERROR.search(text)
     if line is not None:
@@ -41,29 +41,29 @@ def program_findings(case: TrajectoryContext, position: str) -> Iterator[Finding
             kind="program-failed",
             scope="call",
             sentence=f"The program that the call ran failed: {plain(line[0].strip(), 240)}.",
-            calls=case.refs(position),
+            calls=context.refs(position),
             certainty=row.certainty,
         )
 
 
-def _raised(case: TrajectoryContext, position: str, text: str, exception: re.Match[str]) -> Finding:
+def _raised(context: TrajectoryContext, position: str, text: str, exception: re.Match[str]) -> Finding:
     lines = [match["line"] for match in _PLACE.finditer(text, 0, exception.start())]
     where = f" in line {lines[-1]}" if len(lines) == 1 else ""
     return Finding(
         kind="program-failed",
         scope="call",
         sentence=f"The program that the call ran raised {exception['name']}{where}: {plain(exception['words'], 200)}.",
-        suggestion=_advice(case, position, exception["words"]),
-        calls=case.refs(position),
-        certainty=case.rows[position].certainty,
+        suggestion=_advice(context, position, exception["words"]),
+        calls=context.refs(position),
+        certainty=context.rows[position].certainty,
         details={"exception": exception["name"]},
     )
 
 
-def _advice(case: TrajectoryContext, position: str, words: str) -> str | None:
+def _advice(context: TrajectoryContext, position: str, words: str) -> str | None:
     if undefined := _UNDEFINED.search(words):
         name = undefined["name"]
-        setters = [call.position for call in case.earlier(position) if _sets(case, call.position, name)]
+        setters = [call.position for call in context.earlier(position) if _sets(context, call.position, name)]
         earlier = f" {setters[-1]} set it, and this call's program did not see it." if setters else ""
         return f"Define {quoted(name)} in the code of this call.{earlier}"
     if module := _NO_MODULE.search(words):
@@ -71,8 +71,8 @@ def _advice(case: TrajectoryContext, position: str, words: str) -> str | None:
     return None
 
 
-def _sets(case: TrajectoryContext, position: str, name: str) -> bool:
+def _sets(context: TrajectoryContext, position: str, name: str) -> bool:
     pattern = re.compile(rf"^\s*(?:{re.escape(name)}\s*=[^=]|def {re.escape(name)}\b|import {re.escape(name)}\b)", re.M)
-    same_tool = case.calls[position].name
-    code = [value for value in case.arguments(position).values() if isinstance(value, str)]
+    same_tool = context.calls[position].name
+    code = [value for value in context.arguments(position).values() if isinstance(value, str)]
     return bool(same_tool) and any(pattern.search(text) for text in code)

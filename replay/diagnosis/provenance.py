@@ -23,16 +23,16 @@ _LIKELY_PLACEHOLDER: Final = re.compile(
     r"|x{3,}(?:-x+)*|X{3,}(?:-X+)*|to[_ ]be[_ ](?:filled|determined).*|TODO|TBD"
     r"|(?:example|sample|dummy|fake|placeholder)[_-]?(?:id|key|token|path|file|value)\w*",
 )
-_MOST_READ: Final = 200_000
-_SHORTEST: Final = 3
+_MAX_CHARACTERS: Final = 200_000
+_MIN_CHARACTERS: Final = 3
 
 
-def provenance_findings(case: TrajectoryContext, position: str) -> Iterator[Finding]:
+def provenance_findings(context: TrajectoryContext, position: str) -> Iterator[Finding]:
     """Arguments of a call that stand nowhere before it."""
-    placeholders = [one for one in case.scalars(position) if _is_placeholder(case, position, one)]
-    yield from (_placeholder(case, position, one) for one in placeholders)
-    if not placeholders and case.outcome(position) is Outcome.NOT_FOUND and case.rows[position].caused_by is None:
-        yield from _invented(case, position)
+    placeholders = [scalar for scalar in context.scalars(position) if _is_placeholder(context, position, scalar)]
+    yield from (_placeholder(context, position, scalar) for scalar in placeholders)
+    if not placeholders and context.outcome(position) is Outcome.NOT_FOUND and context.rows[position].caused_by is None:
+        yield from _invented(context, position)
 
 
 def is_placeholder(value: str, *, failed: bool) -> bool:
@@ -43,72 +43,72 @@ def is_placeholder(value: str, *, failed: bool) -> bool:
     return failed and _LIKELY_PLACEHOLDER.fullmatch(text) is not None
 
 
-def known_before(case: TrajectoryContext, position: str, value: str) -> bool | None:
-    """Whether the question or an earlier step holds a value in any case of letters; None where that cannot be known.
+def known_before(context: TrajectoryContext, position: str, value: str) -> bool | None:
+    """Whether the question or an earlier step holds a value in letters of either case; None where that cannot be known.
 
     It cannot where the question is unknown or has images, or where an earlier call has no answer to look at.
     """
-    task = case.trajectory.task
+    task = context.trajectory.task
     wanted = value.strip().casefold()
     if wanted in (task.question or "").casefold():
         return True
     unknown = not task.question or bool(task.images)
-    for call in case.earlier(position):
-        text = _text_of(case, call.position)
+    for call in context.earlier(position):
+        text = _text_of(context, call.position)
         if wanted in text:
             return True
-        unanswered = call.answer is None and call.position not in case.answers
-        unknown = unknown or unanswered or len(text) >= _MOST_READ
+        unanswered = call.answer is None and call.position not in context.answers
+        unknown = unknown or unanswered or len(text) >= _MAX_CHARACTERS
     return None if unknown else False
 
 
-def _is_placeholder(case: TrajectoryContext, position: str, one: Argument) -> bool:
-    if not isinstance(one.value, str):
+def _is_placeholder(context: TrajectoryContext, position: str, scalar: Argument) -> bool:
+    if not isinstance(scalar.value, str):
         return False
-    failed = case.outcome(position) in FAILURES
-    return is_placeholder(one.value, failed=failed) and known_before(case, position, one.value) is not True
+    failed = context.outcome(position) in FAILURES
+    return is_placeholder(scalar.value, failed=failed) and known_before(context, position, scalar.value) is not True
 
 
-def _placeholder(case: TrajectoryContext, position: str, one: Argument) -> Finding:
+def _placeholder(context: TrajectoryContext, position: str, scalar: Argument) -> Finding:
     return Finding(
         kind="placeholder-argument",
         scope="call",
-        sentence=f"{place(one.pointer)} is {quoted(one.value)}: a placeholder, not a value.",
+        sentence=f"{place(scalar.pointer)} is {quoted(scalar.value)}: a placeholder, not a value.",
         suggestion="Make the call that gives the value first, and use its answer.",
-        calls=case.refs(position),
+        calls=context.refs(position),
         certainty="likely",
-        pointer=one.pointer,
+        pointer=scalar.pointer,
     )
 
 
-def _invented(case: TrajectoryContext, position: str) -> Iterator[Finding]:
+def _invented(context: TrajectoryContext, position: str) -> Iterator[Finding]:
     from replay.diagnosis.failures import missing_name, names_program
 
-    name = missing_name(case, position)
+    name = missing_name(context, position)
     last = (name or "").rstrip("/").rpartition("/")[2]
     if (
         not name
-        or names_program(case, position, name)
-        or len(last) < _SHORTEST
-        or not any(last in str(one.value) for one in case.scalars(position))
+        or names_program(context, position, name)
+        or len(last) < _MIN_CHARACTERS
+        or not any(last in str(scalar.value) for scalar in context.scalars(position))
     ):
         return
-    if known_before(case, position, last) is False:
+    if known_before(context, position, last) is False:
         yield Finding(
             kind="invented-value",
             scope="call",
             sentence=f"Neither the question nor any earlier call or answer holds {quoted(last)}.",
             suggestion="List what there is first, and take the name from the answer.",
-            calls=case.refs(position),
+            calls=context.refs(position),
             certainty="likely",
         )
 
 
-def _text_of(case: TrajectoryContext, position: str) -> str:
+def _text_of(context: TrajectoryContext, position: str) -> str:
     """Arguments and answers of a call, in lower case."""
-    call = case.calls[position]
-    answers = [answer for answer in (call.answer, case.answers.get(position)) if answer is not None]
+    call = context.calls[position]
+    answers = [answer for answer in (call.answer, context.answers.get(position)) if answer is not None]
     texts = [text for answer in answers for text in texts_of(answer)]
     structured = [repr(answer.structured) for answer in answers if answer.kind == "result" and answer.structured]
-    values = [str(one.value) for one in case.scalars(position)]
-    return "\n".join([*texts, *structured, *values])[:_MOST_READ].casefold()
+    values = [str(scalar.value) for scalar in context.scalars(position)]
+    return "\n".join([*texts, *structured, *values])[:_MAX_CHARACTERS].casefold()

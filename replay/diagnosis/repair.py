@@ -12,8 +12,8 @@ from replay.records import FAILURES, JsonObject, Outcome
 from replay.records.finding import Finding
 
 _ALIKE: Final = 60.0
-_MOST_COMPARED: Final = 2000
-_MOST_NAMED: Final = 3
+_MAX_COMPARED: Final = 2000
+_MAX_NAMED: Final = 3
 
 
 class Repair(NamedTuple):
@@ -26,41 +26,41 @@ class Repair(NamedTuple):
     """What is different in the later call."""
 
 
-def repair_of(case: TrajectoryContext, position: str) -> Repair | None:
+def repair_of(context: TrajectoryContext, position: str) -> Repair | None:
     """The first later call of the same tool, or of the tool that was meant, with arguments alike, that succeeded."""
-    row = case.rows[position]
+    row = context.rows[position]
     if row.outcome not in FAILURES:
         return None
     meant = {row.tool} if row.outcome is not Outcome.UNKNOWN_TOOL else set(row.nearest)
-    for later, other in case.rows.items():
-        if case.step_of[later] <= case.step_of[position] or other.outcome is not Outcome.SUCCESS:
+    for later, later_row in context.rows.items():
+        if context.step_of[later] <= context.step_of[position] or later_row.outcome is not Outcome.SUCCESS:
             continue
-        if other.tool in meant and _alike(case.arguments(position), case.arguments(later)):
-            difference = _difference(case, position, later)
-            return Repair(position, later, case.order[later] - case.order[position], difference)
+        if later_row.tool in meant and _alike(context.arguments(position), context.arguments(later)):
+            difference = _difference(context, position, later)
+            return Repair(position, later, context.order[later] - context.order[position], difference)
     return None
 
 
-def repair_finding(case: TrajectoryContext, position: str) -> Finding | None:
+def repair_finding(context: TrajectoryContext, position: str) -> Finding | None:
     """The later success, as a finding of the failed call."""
-    repair = repair_of(case, position)
+    repair = repair_of(context, position)
     if repair is None:
         return None
     return Finding(
         kind="later-succeeded",
         scope="call",
-        sentence=f"{counted(repair.calls_later, 'call')} later, {repair.succeeded} {_again(case, repair)} "
+        sentence=f"{counted(repair.calls_later, 'call')} later, {repair.succeeded} {_again(context, repair)} "
         "and succeeded.",
         suggestion=f"As in {repair.succeeded}: {repair.difference}." if repair.difference else None,
-        calls=case.refs(position, repair.succeeded),
+        calls=context.refs(position, repair.succeeded),
         certainty="likely",
     )
 
 
-def _again(case: TrajectoryContext, repair: Repair) -> str:
-    row = case.rows[repair.failed]
+def _again(context: TrajectoryContext, repair: Repair) -> str:
+    row = context.rows[repair.failed]
     if row.outcome is Outcome.UNKNOWN_TOOL:
-        return f"called {quoted(case.rows[repair.succeeded].tool or '?')}"
+        return f"called {quoted(context.rows[repair.succeeded].tool or '?')}"
     return "called the same tool" if repair.difference else "was the same call, unchanged,"
 
 
@@ -75,21 +75,21 @@ def _alike(failed: JsonObject, later: JsonObject) -> bool:
     return score >= _ALIKE / 100
 
 
-def _closeness(one: Any, other: Any) -> float:
-    if one == other:
+def _closeness(failed: Any, later: Any) -> float:
+    if failed == later:
         return 1.0
-    if type(one) is not type(other) or isinstance(one, bool | int | float):
+    if type(failed) is not type(later) or isinstance(failed, bool | int | float):
         return 0.0
-    return fuzz.ratio(_text(one)[:_MOST_COMPARED], _text(other)[:_MOST_COMPARED]) / 100
+    return fuzz.ratio(_text(failed)[:_MAX_COMPARED], _text(later)[:_MAX_COMPARED]) / 100
 
 
-def _difference(case: TrajectoryContext, position: str, later: str) -> str:
+def _difference(context: TrajectoryContext, position: str, later: str) -> str:
     """What the later call has otherwise, argument by argument."""
-    old, new = case.arguments(position), case.arguments(later)
+    old, new = context.arguments(position), context.arguments(later)
     changed = [f"{quoted(key)} is {quoted(new[key], 60)}" for key in new if key in old and old[key] != new[key]]
     added = [f"{quoted(key)} is given: {quoted(new[key], 60)}" for key in new if key not in old]
     removed = [f"{quoted(key)} is left out" for key in old if key not in new]
-    return listed([*changed, *added, *removed], most=_MOST_NAMED)
+    return listed([*changed, *added, *removed], most=_MAX_NAMED)
 
 
 def _text(value: Any) -> str:

@@ -35,7 +35,7 @@ _QUOTED: Final = re.compile(r"\"((?:[^\"\\]|\\.)*)\"")
 _Found = Callable[[re.Match[str]], SchemaViolation]
 
 
-def complaints(text: str) -> tuple[SchemaViolation, ...]:
+def validation_errors(text: str) -> tuple[SchemaViolation, ...]:
     """The violations that an error message reports; none where it speaks of no field."""
     found = (
         list(_bodies(text))

@@ -1,4 +1,4 @@
-"""A case: all that a run knows of one trajectory."""
+"""All that a run knows of one trajectory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from replay.runfile.trajectory_queries import trajectory_record
 _READS: Final = re.compile(
     r"(?:^|[/_.-])(?:get|list|read|search|find|query|describe|show|fetch|lookup|count|view)(?:[_-]|[A-Z]|$)"
 )
-_MOST_READ: Final = 20_000
+_MAX_CHARACTERS: Final = 20_000
 """Characters of an answer that findings look at."""
 
 
@@ -48,12 +48,12 @@ class TrajectoryContext:
 
     @classmethod
     def load(cls, run: Run, place: TrajectoryPlace, servers: Mapping[str, Server] | None = None) -> Self:
-        """Read a case from a run.
+        """Read a trajectory from a run.
 
         Args:
             run: open for reading or writing.
             place: which trajectory.
-            servers: what `run.servers()` gave, where many cases are loaded.
+            servers: what `run.servers()` gave, where many trajectories are loaded.
         """
         return cls(
             trajectory=trajectory_record(run.connection, place.row),
@@ -125,12 +125,12 @@ class TrajectoryContext:
         """A call's arguments; empty where they could not be read."""
         return self.calls[position].arguments or {}
 
-    def said(self, position: str) -> str:
+    def answer_text(self, position: str) -> str:
         """The text of the answer that the verdict rests on, without what only wraps it; empty without one."""
         answer = self.answer(position)
         if answer is None:
             return ""
-        text = strip_wrappers("\n".join(texts_of(answer))[:_MOST_READ])
+        text = strip_wrappers("\n".join(texts_of(answer))[:_MAX_CHARACTERS])
         error = error_in_json(parse_json(text)) if text.startswith("{") else None
         return strip_wrappers(error.message) if error is not None and error.message else text
 

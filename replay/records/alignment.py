@@ -124,6 +124,39 @@ class JudgeScores(Record):
     information_grounding_rate: float | None = None
 
 
+class MetricRange(Record):
+    """The values of a metric over equally good assignments."""
+
+    least: float
+    greatest: float
+
+
+class StepRanges(Record):
+    """The metrics that hang on which of several equally good assignments is taken."""
+
+    step_coherence: MetricRange
+    order_consistency: MetricRange
+    merge_purity: MetricRange
+
+
+class TaskTies(StepRanges):
+    """A task with several optimal assignments that match different steps."""
+
+    assignments: int
+    """How many the metrics tell apart, the one taken included; of the scored ones, where not all could be."""
+    complete: bool
+    """The ranges are over all of them; else they are at least so wide."""
+
+
+class ModelTies(StepRanges):
+    """The ties of all tasks, and the range of the aggregate over all choices together."""
+
+    tasks: int
+    """Tasks with a tie."""
+    incomplete: int
+    """Tasks of which not every optimal assignment was scored; with any, the ranges are at least so wide."""
+
+
 class AlignedTask(Scores):
     """One task of one results file against the reference."""
 
@@ -136,6 +169,8 @@ class AlignedTask(Scores):
     matches: tuple[MatchTriple, ...]
     calls: tuple[AlignedCall, ...] = ()
     missed: tuple[MissedCall, ...] = ()
+    ties: TaskTies | None = None
+    """None where the optimal assignment is the only one that the metrics can tell."""
     mcpeval: McpEvalScores
     judge: JudgeScores | None = None
 
@@ -166,6 +201,8 @@ class AlignedModel(Record):
     aggregate_with_missing: Aggregate
     """The same, a missing prediction counted as nothing found."""
     average_score_with_missing: float
+    ties: ModelTies | None = None
+    """None in runs of older versions."""
     missing: tuple[str, ...]
     """Ids that only the reference has."""
     extra: tuple[str, ...]

@@ -23,7 +23,7 @@ _MAX_EDGES: Final = 400
 
 def call_data(diagnosis: Diagnosis, row: CallRow, trajectory: int) -> dict[str, Any]:
     """One call."""
-    context = diagnosis.case
+    context = diagnosis.context
     limit = _MAX_GOOD_ANSWER if row.outcome is Outcome.SUCCESS and not diagnosis.calls.get(row.call) else _MAX_ANSWER
     data = {
         "t": trajectory,
@@ -60,7 +60,7 @@ def call_data(diagnosis: Diagnosis, row: CallRow, trajectory: int) -> dict[str, 
 
 def trajectory_data(diagnosis: Diagnosis) -> dict[str, Any]:
     """One trajectory with its graph."""
-    context = diagnosis.case
+    context = diagnosis.context
     pairs: dict[tuple[str, str], str] = {}
     for edge in context.graph.edges:
         pairs.setdefault((edge.producer, edge.consumer), f"{edge.consumer_pointer}: {str(edge.value)[:80]}")

@@ -47,7 +47,7 @@ def render(run: Run, selection: Selection) -> str:
     calls: list[Any] = []
     diagnosed: list[Diagnosed] = []
     for diagnosis in scope.diagnoses():
-        context = diagnosis.case
+        context = diagnosis.context
         diagnosed += diagnosis.compact()
         trajectories.append(
             {

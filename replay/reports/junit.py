@@ -35,7 +35,7 @@ def render(run: Run, selection: Selection) -> str:
 
 
 def _suite(root: Element, scope: ReportScope, diagnosis: Diagnosis) -> dict[str, int]:
-    context, rows = diagnosis.case, scope.rows(diagnosis)
+    context, rows = diagnosis.context, scope.rows(diagnosis)
     name = _text(one_line(f"{context.trajectory.model}: {context.trajectory.id}"))
     suite = SubElement(root, "testsuite", name=name, file=_text(one_line(context.file)))
     for row in rows:
@@ -64,7 +64,7 @@ def _case(suite: Element, diagnosis: Diagnosis, row: CallRow, suite_name: str) -
 
 
 def _body(diagnosis: Diagnosis, row: CallRow) -> str:
-    context = diagnosis.case
+    context = diagnosis.context
     parts = [f"{finding.sentence} {finding.suggestion or ''}".rstrip() for finding in diagnosis.calls.get(row.call, ())]
     parts += ["", f"rule: {row.rule} ({row.evidence}, {row.certainty})", "", "call:", call_text(context, row.call)]
     recorded, replayed = answer_text(context.calls[row.call].answer), answer_text(context.answers.get(row.call))

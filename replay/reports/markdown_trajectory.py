@@ -19,7 +19,7 @@ _MAX_FAILURES = 20
 def trajectory_report(scope: ReportScope) -> str:
     """Title, what happened, the findings, every call in a table, the failures, versions, how to reproduce it."""
     diagnosis = next(scope.diagnoses())
-    context, rows = diagnosis.case, scope.rows(diagnosis)
+    context, rows = diagnosis.context, scope.rows(diagnosis)
     failed = [row for row in rows if row.outcome not in (Outcome.SUCCESS, Outcome.INCONCLUSIVE)]
     sections = [
         f"# Trajectory {code(context.trajectory.id, 100)} of {code(context.trajectory.model, 60)}: {_headline(rows)}",
@@ -67,7 +67,7 @@ def _failures(diagnosis: Diagnosis, failed: list[CallRow]) -> str:
     parts = []
     for row in failed[:_MAX_FAILURES]:
         findings = diagnosis.calls.get(row.call, ())
-        call = details("The call", block(call_text(diagnosis.case, row.call), "text", 2000))
+        call = details("The call", block(call_text(diagnosis.context, row.call), "text", 2000))
         explanation = finding_lines(findings) if findings else f"- {prose(row.message, 400)}"
         parts.append(
             f"### {code(row.call)} {code(row.tool or '?', 80)}: {prose(outcome_label(row))}\n\n{explanation}\n\n{call}"

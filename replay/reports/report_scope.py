@@ -38,7 +38,7 @@ class ReportScope:
 
     def rows(self, diagnosis: Diagnosis) -> list[CallRow]:
         """The verdicts that the report is about."""
-        rows = diagnosis.case.rows
+        rows = diagnosis.context.rows
         return [rows[self.call]] if self.call is not None else list(rows.values())
 
     def findings(self, calls: Iterable[Diagnosed]) -> tuple[Finding, ...]:

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from replay.alignment.embedding_model import DEFAULT_NAME, EmbeddingModel, find_model, fingerprint
 from replay.alignment.embeddings import Embedder
-from replay.alignment.model import DEFAULT_NAME, Model, find_model, fingerprint
 from replay.errors import InputError, UsageError
 
 pytest.importorskip("torch", reason="the extra align is not installed")
@@ -88,7 +88,7 @@ def test_the_default_has_other_names() -> None:
 def test_other_weights_are_refused(tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"other")
     with pytest.raises(InputError, match="upstream weights"):
-        fingerprint(Model(DEFAULT_NAME, tmp_path, bundled=True), lambda file: "0" * 64)
+        fingerprint(EmbeddingModel(DEFAULT_NAME, tmp_path, bundled=True), lambda file: "0" * 64)
 
 
 @pytest.mark.parametrize("name", ["./nowhere", "/nowhere/at/all", "a/b/c", "with space"])

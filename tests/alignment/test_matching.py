@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from replay.alignment.matching import Block, Side, blocks_of, match, texts_to_embed
-from replay.alignment.signature import sign, signature
+from replay.alignment.signature import SignedCall, sign, signature
 from replay.records import Call, Step
 
 from .builders import task, trajectory, vectors
@@ -66,10 +66,15 @@ def test_equal_texts_are_exactly_one() -> None:
     assert match([block], 0.6) == ((1, 0, 1.0),)
 
 
-def _block(similarity: list[list[float]]) -> Block:
+def _block(similarity: list[list[float]], *steps: list[int]) -> Block:
+    """Every call has a text of its own."""
     grid = np.asarray(similarity, np.float32)
-    rows, columns = (Side(tuple(range(n)), (0,) * n, tuple(range(n))) for n in grid.shape)
-    return Block("t", rows, columns, grid)
+    sides = [_side(own or [0] * size) for own, size in zip(steps or ([], []), grid.shape, strict=True)]
+    return Block("t", sides[0], sides[1], grid)
+
+
+def _side(steps: list[int]) -> Side:
+    return Side(tuple(SignedCall(n, step, f"c{n}", "t", f"{n}", {}, True) for n, step in enumerate(steps)))
 
 
 def test_the_assignment_is_optimal_and_not_greedy() -> None:
@@ -91,6 +96,30 @@ def test_a_similarity_of_exactly_tau_weak_is_kept() -> None:
 
 def test_ties_between_equal_calls_go_by_order() -> None:
     assert [pair[:2] for pair in match([_block([[1.0, 1.0], [1.0, 1.0]])], 0.6)] == [(0, 0), (1, 1)]
+
+
+def test_of_equally_good_pairs_those_in_the_same_step_are_taken_first() -> None:
+    assert match([_block([[1.0, 1.0]], [1], [0, 1])], 0.6) == ((0, 1, 1.0),)
+    # Uncrossed, the steps 1-0 and 2-1 would be nearer to each other; but 1-1 is in the same step.
+    assert [pair[:2] for pair in match([_block([[1.0, 1.0], [1.0, 1.0]], [1, 2], [0, 1])], 0.6)] == [(0, 1), (1, 0)]
+
+
+def test_where_no_step_is_the_same_equally_good_pairs_are_taken_in_order() -> None:
+    crossed = _block([[1.0, 1.0], [1.0, 1.0]], [2, 4], [3, 5])
+    assert [pair[:2] for pair in match([crossed], 0.6)] == [(0, 0), (1, 1)]
+    assert match([_block([[1.0, 1.0]], [5], [0, 3])], 0.6) == ((0, 1, 1.0),)
+
+
+def test_where_the_steps_are_equally_near_the_earlier_one_is_taken() -> None:
+    assert match([_block([[1.0, 1.0]], [1], [0, 2])], 0.6) == ((0, 0, 1.0),)
+
+
+def test_a_better_similarity_goes_before_the_same_step() -> None:
+    assert match([_block([[0.9, 0.899_99]], [1], [0, 1])], 0.6)[0][1] == 0
+
+
+def test_differences_below_a_millionth_do_not_decide() -> None:
+    assert match([_block([[0.900_000_2, 0.900_000_0]], [1], [0, 1])], 0.6)[0][1] == 1
 
 
 def test_ties_between_steps_do_not_go_by_the_order_within_a_step() -> None:

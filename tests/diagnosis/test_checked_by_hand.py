@@ -35,7 +35,7 @@ def primary(run: Run) -> Found:
     """(model, trajectory, call) -> the findings of each call that is not a success."""
     found: Found = {}
     for diagnosis in diagnoses(run):
-        for position, row in diagnosis.case.rows.items():
+        for position, row in diagnosis.context.rows.items():
             if row.outcome is not Outcome.SUCCESS:
                 found[row.model, row.trajectory, position] = diagnosis.calls.get(position, ())
     run.close()
@@ -104,6 +104,6 @@ def test_the_labelled_calls_get_specific_findings_on_the_real_servers(tmp_path: 
 
 def test_a_case_can_be_read_after_its_run_was_closed(tmp_path: Path) -> None:
     run = offline(tmp_path, [shared("recorded", "recorded.jsonl")])
-    case: TrajectoryContext = next(iter(diagnoses(run))).case
+    case: TrajectoryContext = next(iter(diagnoses(run))).context
     run.close()
     assert case.graph.depth == 1

@@ -32,7 +32,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
     with Run.open(directory / "run.db") as run:
         anyio.run(judge, run)
         for diagnosis in diagnoses(run):
-            name = diagnosis.case.trajectory.id
+            name = diagnosis.context.trajectory.id
             found[name] = diagnosis.together
             found |= {f"{name}:{position}": findings for position, findings in diagnosis.calls.items()}
     return found

@@ -12,7 +12,7 @@ from rapidfuzz.utils import default_process
 
 from replay.dag.pointers import join, parts, resolve
 from replay.diagnosis.phrasing import kind_of, listed, place, plain, quoted, types_of
-from replay.diagnosis.server_validation_errors import complaints
+from replay.diagnosis.server_validation_errors import validation_errors
 from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.records import Outcome, SchemaViolation, canonical
 from replay.records.finding import Finding
@@ -20,22 +20,22 @@ from replay.suggestions import nearest_name
 
 _ALIKE: Final = 60.0
 _NEARLY: Final = 80.0
-_SHORTEST: Final = 4
+_MIN_SPELLING: Final = 4
 """Characters of a name from which one that holds it is another spelling of it."""
-_MOST: Final = 8
+_MAX_FINDINGS: Final = 8
 _ABSENT: Final = object()
 _TRUE_FALSE: Final = {"true": True, "false": False}
 
 
-def schema_findings(case: TrajectoryContext, position: str) -> Iterator[Finding]:
+def schema_findings(context: TrajectoryContext, position: str) -> Iterator[Finding]:
     """What the schema, or else the server's own check, says against the arguments."""
-    row = case.rows[position]
+    row = context.rows[position]
     accepted = row.outcome is Outcome.SUCCESS
     violations, own_check = row.violations, False
     if not violations and row.outcome is Outcome.INVALID_ARGUMENTS and not row.rule.startswith("program."):
-        violations, own_check = complaints(case.said(position)), True
-    finder = _Finder(case, position, violations, accepted=accepted, own_check=own_check)
-    yield from list(finder.all())[:_MOST]
+        violations, own_check = validation_errors(context.answer_text(position)), True
+    finder = _Finder(context, position, violations, accepted=accepted, own_check=own_check)
+    yield from list(finder.all())[:_MAX_FINDINGS]
 
 
 class _Finder:
@@ -43,18 +43,18 @@ class _Finder:
 
     def __init__(
         self,
-        case: TrajectoryContext,
+        context: TrajectoryContext,
         position: str,
         violations: tuple[SchemaViolation, ...],
         *,
         accepted: bool,
         own_check: bool,
     ) -> None:
-        self._case, self._position, self._violations = case, position, violations
-        self._arguments = case.arguments(position)
+        self._context, self._position, self._violations = context, position, violations
+        self._arguments = context.arguments(position)
         self._accepted = accepted
         self._check = "the server's check" if own_check else "the schema"
-        tool = case.tool(position)
+        tool = context.tool(position)
         schema = tool.input_schema if tool is not None else None
         self._schema: dict[str, Any] = schema if isinstance(schema, dict) else {}
         self._misnamed: set[str] = set()
@@ -77,18 +77,18 @@ class _Finder:
         for name in _names(violation.expected):
             if name in given:
                 continue
-            other = self._written_as(violation.pointer, name, given)
-            if other is not None:
-                self._misnamed.add(join(violation.pointer, other))
+            written = self._written_as(violation.pointer, name, given)
+            if written is not None:
+                self._misnamed.add(join(violation.pointer, written))
                 yield self._make(
                     "misnamed-field",
-                    f"The field {quoted(name)} is missing; the call has {quoted(other)} instead, "
+                    f"The field {quoted(name)} is missing; the call has {quoted(written)} instead, "
                     "which is not a field of the tool.",
-                    f"Rename {quoted(other)} to {quoted(name)}.",
-                    join(violation.pointer, other),
+                    f"Rename {quoted(written)} to {quoted(name)}.",
+                    join(violation.pointer, written),
                     certainty="likely",
                     expected=name,
-                    found=other,
+                    found=written,
                 )
             else:
                 yield self._make(
@@ -110,8 +110,12 @@ class _Finder:
 
     def _refused_names(self, pointer: str) -> list[str]:
         keywords = ("additionalProperties", "unevaluatedProperties")
-        here = (one for one in self._violations if one.keyword in keywords and one.pointer == pointer)
-        return [name for one in here for name in _names(one.expected)]
+        here = (
+            violation
+            for violation in self._violations
+            if violation.keyword in keywords and violation.pointer == pointer
+        )
+        return [name for violation in here for name in _names(violation.expected)]
 
     def _unexpected(self, violation: SchemaViolation) -> Iterator[Finding]:
         given = self._at(violation.pointer)
@@ -143,7 +147,7 @@ class _Finder:
             return self._wrong_type(violation, value, where)
         choices = _choices(violation)
         if choices and value is not _ABSENT:
-            return self._no_choice(violation, value, where, choices)
+            return self._not_a_choice(violation, value, where, choices)
         shown = f"{where}, {quoted(value)}," if value is not _ABSENT and violation.pointer else where
         limits = f" ({violation.keyword}: {quoted(violation.expected)})" if _is_limit(violation) else ""
         return self._make(
@@ -169,7 +173,7 @@ class _Finder:
             found=kind_of(value),
         )
 
-    def _no_choice(self, violation: SchemaViolation, value: Any, where: str, choices: list[Any]) -> Finding:
+    def _not_a_choice(self, violation: SchemaViolation, value: Any, where: str, choices: list[Any]) -> Finding:
         texts = [choice for choice in choices if isinstance(choice, str)]
         nearest = (
             nearest_name(value, texts, min_score=_ALIKE, processor=default_process) if isinstance(value, str) else None
@@ -191,7 +195,7 @@ class _Finder:
         if self._accepted:
             sentence = f"{sentence.rstrip('.')}; the server took the call all the same."
             details["accepted"] = True
-        refs = self._case.refs(self._position)
+        refs = self._context.refs(self._position)
         return Finding(
             kind=kind,
             scope="call",
@@ -226,15 +230,15 @@ class _Finder:
         """What later calls to the same server have in a field of that name, where they all have the same."""
         if pointer:
             return ""
-        case, server = self._case, self._case.rows[self._position].server
+        context, server = self._context, self._context.rows[self._position].server
         later = [
-            one
-            for one, row in case.rows.items()
-            if row.server == server and case.order[one] > case.order[self._position]
+            position
+            for position, row in context.rows.items()
+            if row.server == server and context.order[position] > context.order[self._position]
         ]
-        holders = [one for one in later if name in case.arguments(one)]
-        values = {canonical(case.arguments(one)[name]) for one in holders}
-        return f"; {holders[0]} has {quoted(case.arguments(holders[0])[name])} there" if len(values) == 1 else ""
+        holders = [position for position in later if name in context.arguments(position)]
+        values = {canonical(context.arguments(position)[name]) for position in holders}
+        return f"; {holders[0]} has {quoted(context.arguments(holders[0])[name])} there" if len(values) == 1 else ""
 
     def _described(self, pointer: str, name: str) -> str:
         """Type and description of a field: ` (string): where to look`."""
@@ -260,13 +264,13 @@ def _names(value: Any) -> list[str]:
     return [name for name in value if isinstance(name, str)] if isinstance(value, list | tuple) else []
 
 
-def alike(one: str, other: str) -> bool:
+def alike(left: str, right: str) -> bool:
     """Whether two field names are one name in two spellings: `file_path` and `path`, `sheetName` and `sheet_name`."""
-    left, right = _words(one), _words(other)
-    if left and right and (left <= right or right <= left):
+    left_words, right_words = _words(left), _words(right)
+    if left_words and right_words and (left_words <= right_words or right_words <= left_words):
         return True
-    folded = sorted(("".join(re.findall(r"[a-z0-9]", name.lower())) for name in (one, other)), key=len)
-    whole = len(folded[0]) >= _SHORTEST and (folded[1].startswith(folded[0]) or folded[1].endswith(folded[0]))
+    folded = sorted(("".join(re.findall(r"[a-z0-9]", name.lower())) for name in (left, right)), key=len)
+    whole = len(folded[0]) >= _MIN_SPELLING and (folded[1].startswith(folded[0]) or folded[1].endswith(folded[0]))
     return whole or fuzz.ratio(*folded) >= _NEARLY
 
 

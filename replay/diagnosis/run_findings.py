@@ -15,9 +15,9 @@ from replay.records.files import CallRow
 from replay.records.finding import CallRef, Finding
 from replay.runfile import Run
 
-_MOST_TOOLS: Final = 5
-_MOST_CALLS: Final = 50
-_FEWEST: Final = 2
+_MAX_TOOLS: Final = 5
+_MAX_CALLS: Final = 50
+_MIN_CALLS: Final = 2
 _SECONDARY: Final = frozenset({"follows-from", "later-succeeded", "outcome-moved", "rebound", "flaky"})
 
 
@@ -40,8 +40,8 @@ def findings_of_run(
 def _worst_tools(calls: Sequence[Diagnosed]) -> Iterator[Finding]:
     tools = _grouped(calls, lambda call: call.row.tool)
     failed = {tool: [call for call in group if call.row.outcome in FAILURES] for tool, group in tools.items()}
-    ordered = sorted((tool for tool in failed if len(failed[tool]) >= _FEWEST), key=lambda tool: -len(failed[tool]))
-    for tool in ordered[:_MOST_TOOLS]:
+    ordered = sorted((tool for tool in failed if len(failed[tool]) >= _MIN_CALLS), key=lambda tool: -len(failed[tool]))
+    for tool in ordered[:_MAX_TOOLS]:
         yield _worst("failing-tool", f"Tool {quoted(tool)}", failed[tool], tools[tool])
 
 
@@ -49,7 +49,7 @@ def _worst_server(calls: Sequence[Diagnosed]) -> Iterator[Finding]:
     servers = _grouped(calls, lambda call: call.row.server)
     failed = {name: [call for call in group if _is_root(call)] for name, group in servers.items()}
     worst = max(failed, key=lambda name: len(failed[name]), default=None)
-    if worst is not None and len(failed[worst]) >= _FEWEST:
+    if worst is not None and len(failed[worst]) >= _MIN_CALLS:
         yield _worst("failing-server", f"Server {quoted(worst)}", failed[worst], servers[worst])
 
 
@@ -62,12 +62,12 @@ def _worst(kind: str, subject: str, failed: Sequence[Diagnosed], group: Sequence
     causes = Counter(_cause(call) for call in failed)
     cause, count = causes.most_common(1)[0]
     example = next(call for call in failed if _cause(call) == cause)
-    said = f", as in {example.row.trajectory}:{example.row.call}: {plain(_words(example), 200)}"
+    example_text = f", as in {example.row.trajectory}:{example.row.call}: {plain(_words(example), 200)}"
     return Finding(
         kind=kind,
         scope="run",
         sentence=f"{subject} failed in {len(failed)} of {counted(len(group), 'call')}; "
-        f"most often ({count}): {cause}{said}.",
+        f"most often ({count}): {cause}{example_text}.",
         calls=_refs([example.row, *(call.row for call in failed if call is not example)]),
         details={"failed": len(failed), "calls": len(group), "causes": dict(causes.most_common())},
     )
@@ -84,13 +84,13 @@ def _words(call: Diagnosed) -> str:
 
 def _schemas(calls: Sequence[Diagnosed]) -> Iterator[Finding]:
     """Tools whose schema says one thing and whose server does another."""
-    marks = (
+    flags = (
         ("accepted-though-invalid", "took arguments that break its inputSchema", "schema-too-strict"),
         ("refused-though-valid", "refused arguments that keep to its inputSchema", "schema-too-lax"),
     )
-    for mark, words, kind in marks:
-        marked = [call for call in calls if mark in call.row.findings]
-        for tool, group in _grouped(marked, lambda call: call.row.tool).items():
+    for flag, words, kind in flags:
+        flagged = [call for call in calls if flag in call.row.findings]
+        for tool, group in _grouped(flagged, lambda call: call.row.tool).items():
             yield Finding(
                 kind=kind,
                 scope="run",
@@ -119,9 +119,9 @@ def _drifting(calls: Sequence[Diagnosed]) -> Iterator[Finding]:
     for server, group in _grouped(compared, lambda call: call.row.server).items():
         moved = [call for call in group if call.row.drift == "different"]
         changed = [call for call in moved if call.row.divergence == "server-version"]
-        if len(moved) < _FEWEST and not changed:
+        if len(moved) < _MIN_CALLS and not changed:
             continue
-        outcomes = f"; {len(changed)} came out in another class" if changed else ""
+        outcomes = f"; {len(changed)} had another outcome" if changed else ""
         yield Finding(
             kind="drifting-server",
             scope="run",
@@ -155,7 +155,7 @@ def _reference(reference: Reference, run: Run) -> Iterator[Finding]:
             f"{str(outcome).replace('_', ' ')}, as in {first.task}:{first.position} "
             f"({plain(first.name or 'no name', 60)}): {plain(first.message, 200)}.",
             suggestion="Put the reference right, or leave these tasks out of the scores.",
-            calls=tuple(refs)[:_MOST_CALLS],
+            calls=tuple(refs)[:_MAX_CALLS],
             details={"count": len(faults)},
         )
 
@@ -171,4 +171,4 @@ def _grouped(calls: Iterable[Diagnosed], key: Any) -> dict[str, list[Diagnosed]]
 
 def _refs(rows: Iterable[CallRow]) -> tuple[CallRef, ...]:
     refs = (CallRef(file=row.file, model=row.model, trajectory=row.trajectory, call=row.call) for row in rows)
-    return tuple(refs)[:_MOST_CALLS]
+    return tuple(refs)[:_MAX_CALLS]

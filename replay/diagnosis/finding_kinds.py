@@ -14,7 +14,7 @@ KINDS: Final[dict[str, tuple[Scope, str]]] = {
     "no-json": ("call", "What the model wrote is not JSON."),
     "no-tool-name": ("call", "The call names no tool, or its name is not a string."),
     "no-arguments": ("call", "The field for the arguments is missing."),
-    "arguments-not-an-object": ("call", "The arguments are JSON, but no object."),
+    "arguments-not-an-object": ("call", "The arguments are JSON, but not an object."),
     "placeholder-tool": ("call", "The tool's name is a placeholder copied from a prompt."),
     "tool-without-server": ("call", "The name lacks its server, and exactly one server has the tool."),
     "tool-of-another-server": ("call", "The tool exists, on another server."),

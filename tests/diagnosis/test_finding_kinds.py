@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import replay.diagnosis
-from replay.diagnosis.kinds import KINDS
+from replay.diagnosis.finding_kinds import KINDS
 
 SOURCE = Path(str(replay.diagnosis.__file__)).parent
 
