@@ -111,7 +111,7 @@ def _combined(options: Sequence[Sequence[StepPairs]], count: int, limit: int) ->
     stride = next(stride for stride in itertools.count(count * 618 // 1000 + 1) if math.gcd(stride, count) == 1)
     for number in range(min(count, limit)):
         rest = number * stride % count
-        pairs: list[tuple[int, int]] = []
+        pairs: list[tuple[int, int, int]] = []
         for block in options:
             rest, place = divmod(rest, len(block))
             pairs += block[place]

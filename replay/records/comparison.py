@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from replay.records.base import Record
-from replay.records.verdict import Outcome
+from replay.records.verdict import FAILURES, Outcome
 
 
 class SideSummary(Record):
@@ -75,5 +75,4 @@ class Comparison(Record):
     @property
     def new_failures(self) -> tuple[Change, ...]:
         """Failed calls that only the second side has."""
-        good = (Outcome.SUCCESS, Outcome.INCONCLUSIVE, None)
-        return tuple(change for change in self.new if change.after not in good)
+        return tuple(change for change in self.new if change.after in FAILURES)

@@ -7,7 +7,7 @@ from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from replay.diagnosis import Diagnosis
-from replay.records import Outcome
+from replay.records import FAILURES, Outcome
 from replay.records.files import CallRow
 from replay.redaction import Redactor
 from replay.reports import Selection
@@ -42,7 +42,7 @@ def _suite(root: Element, scope: ReportScope, diagnosis: Diagnosis) -> dict[str,
         _case(suite, diagnosis, row, name)
     counts = {
         "tests": len(rows),
-        "failures": sum(row.outcome not in (Outcome.SUCCESS, Outcome.INCONCLUSIVE) for row in rows),
+        "failures": sum(row.outcome in FAILURES for row in rows),
         "skipped": sum(row.outcome is Outcome.INCONCLUSIVE for row in rows),
         "errors": 0,
     }

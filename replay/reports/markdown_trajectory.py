@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from replay.diagnosis import Diagnosis, TrajectoryContext
-from replay.records import Outcome
+from replay.records import FAILURES, Outcome
 from replay.records.files import CallRow
 from replay.reports.call_text import call_text, outcome_label
 from replay.reports.markdown_call import finding_lines, shell, versions
@@ -20,7 +20,7 @@ def trajectory_report(scope: ReportScope) -> str:
     """Title, what happened, the findings, every call in a table, the failures, versions, how to reproduce it."""
     diagnosis = next(scope.diagnoses())
     context, rows = diagnosis.context, scope.rows(diagnosis)
-    failed = [row for row in rows if row.outcome not in (Outcome.SUCCESS, Outcome.INCONCLUSIVE)]
+    failed = [row for row in rows if row.outcome in FAILURES]
     sections = [
         f"# Trajectory {code(context.trajectory.id, 100)} of {code(context.trajectory.model, 60)}: {_headline(rows)}",
         *_question(context),

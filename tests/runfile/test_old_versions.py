@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sqlite3
 import subprocess
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from replay_tui.session import Session
 
 from replay.errors import RunFileError
 from replay.records import Call, Outcome, Source, Step, Task, Trajectory
@@ -145,3 +147,16 @@ def test_report_reads_an_old_run_and_leaves_nothing_behind(
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("files/read") == 3
     assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_the_browser_opens_an_old_run_alone_and_beside_another(old_run: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    shutil.copy(old_run, other)
+    session = Session(old_run, against=other)
+    try:
+        assert session.vocabulary.tools == (("files", "read"),)
+        assert [model.schema for model in models_to_compare(session.connection)] == ["main", "other"]
+        assert session.change() == "none"
+    finally:
+        session.close()
+    assert (version(old_run), version(other)) == ("1", "1")
