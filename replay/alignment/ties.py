@@ -88,6 +88,8 @@ def step_pairs(matched: MatchedBlock, limit: int) -> tuple[list[StepPairs], bool
     row_alone, column_alone = matched.optimal.may_stay_alone()
     copies = Counter((call.step, call.signature) for call in columns)
     places = [0, *itertools.accumulate(copies.values())][:-1]
+    pairs_of_kind = matched.optimal.pairs[:, places]
+    kind_alone = column_alone[places]
     states: _States = {tuple(copies.values()): {(): None}}
     complete = True
     for row, call in enumerate(rows):
@@ -96,14 +98,13 @@ def step_pairs(matched: MatchedBlock, limit: int) -> tuple[list[StepPairs], bool
             if row_alone[row]:
                 following.setdefault(left, {}).update(found)
             for kind, column in enumerate(places):
-                if left[kind] and matched.optimal.pairs[row, column]:
+                if left[kind] and pairs_of_kind[row, kind]:
                     pair = (call.step, columns[column].step, round(similarity[row][column] * UNITS))
                     rest = (*left[:kind], left[kind] - 1, *left[kind + 1 :])
                     following.setdefault(rest, {}).update((tuple(sorted((*pairs, pair))), None) for pairs in found)
-        states, whole = _thinned(following, limit)
+        states, whole = _thinned(_possible(following, pairs_of_kind[row + 1 :], kind_alone), limit)
         complete &= whole
-    ends = (found for left, found in states.items() if _may_be_left(left, places, column_alone))
-    return list(dict.fromkeys([chosen, *(pairs for found in ends for pairs in found)])), complete
+    return list(dict.fromkeys([chosen, *(pairs for found in states.values() for pairs in found)])), complete
 
 
 def _combined(options: Sequence[Sequence[StepPairs]], count: int, limit: int) -> Iterator[StepPairs]:
@@ -138,8 +139,10 @@ def _thinned(states: _States, limit: int) -> tuple[_States, bool]:
     return thinned, False
 
 
-def _may_be_left(left: Sequence[int], places: Sequence[int], alone: Flags) -> bool:
-    return all(bool(alone[column]) for count, column in zip(left, places, strict=True) if count)
+def _possible(states: _States, later: Flags, alone: Flags) -> _States:
+    """The states in which the columns that may not stay alone can still get a row: at the end, none of them is left."""
+    needed = [(kind, int(count)) for kind, count in enumerate(later.sum(axis=0)) if not alone[kind]]
+    return {left: found for left, found in states.items() if all(left[kind] <= rows for kind, rows in needed)}
 
 
 def _step_metrics(matches: MatchSet, definitions: Definitions) -> tuple[float, float, float]:
