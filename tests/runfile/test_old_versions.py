@@ -9,7 +9,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from replay_tui.session import Session
 
 from replay.errors import RunFileError
 from replay.records import Call, Outcome, Source, Step, Task, Trajectory
@@ -21,6 +20,7 @@ from replay.runfile.filter_sql import read_vocabulary
 from replay.runfile.filters import parse
 from replay.runfile.json_blob import pack
 from replay.runfile.schema import VERSION
+from replay_tui.open_run import OpenRun
 
 OUTCOMES = ("success", "not_found", "not_found")
 
@@ -152,7 +152,7 @@ def test_report_reads_an_old_run_and_leaves_nothing_behind(
 def test_the_browser_opens_an_old_run_alone_and_beside_another(old_run: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.db"
     shutil.copy(old_run, other)
-    session = Session(old_run, against=other)
+    session = OpenRun(old_run, against=other)
     try:
         assert session.vocabulary.tools == (("files", "read"),)
         assert [model.schema for model in models_to_compare(session.connection)] == ["main", "other"]
