@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
 
-from replay.interpreter.session.answers import answer_of as read_answer
+from replay.interpreter.session.answer_reader import answer_of as read_answer
 from replay.interpreter.session.json_rpc import Failed, Returned
 from replay.records import Answer, Call, JsonObject, TransportFault
 

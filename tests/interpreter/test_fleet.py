@@ -100,6 +100,18 @@ def test_our_own_yaml_is_read_whole(load):
             "line 4: servers.a.call_timeout: input should be a valid number, unable to parse string as a number",
         ),
         ("servers:\n  a: {command: x}\n  a: {command: y}\n", "line 3: servers.a: stands twice (first in line 2)"),
+        ("servers:\n  a: {command: x, type: sse}\n", 'line 2: servers.a: type sse needs "url"'),
+        ("servers:\n  a: {url: x, type: stdio}\n", 'line 2: servers.a: type stdio needs "command"'),
+        ("servers:\n  a: {url: x, type: pigeon}\n", "line 2: servers.a.type: input should be 'stdio', 'http' or 'sse'"),
+        ("servers:\n  a: {command: x, auth: {}}\n", 'line 2: servers.a: "auth" is for servers with a url'),
+        (
+            "servers:\n  a: {url: x, auth: {grant: client_credentials}}\n",
+            'line 2: servers.a.auth: grant client_credentials needs "client_id" and "client_secret"',
+        ),
+        (
+            "servers:\n  a:\n    url: x\n    auth: {secret: y}\n",
+            'line 4: servers.a.auth.secret: there is no field "secret"; did you mean "client_secret"?',
+        ),
         ("servers: [\n", "line 2, column 1: is not YAML: expected the node content, but found '<stream end>'"),
         (
             "- 1\n",
@@ -155,6 +167,25 @@ def test_vs_code_json_is_read_with_comments_and_inputs(load, monkeypatch):
     assert fleet.resolve("web", VariableScope()).headers == {"X-Key": "from the environment"}
     assert fleet.resolve("local", VariableScope()).args == ("eu", "from the environment", "/* no */")
     assert "from the environment" in fleet.secrets()
+
+
+def test_the_transport_of_a_url_is_read_under_all_its_names(load, monkeypatch):
+    monkeypatch.setenv("MY_SECRET", "s3cret-value")
+    fleet = load(
+        "servers:\n  a: {url: h, type: sse}\n  b: {url: h, type: streamable-http}\n  c: {url: h}\n  d: {command: x}\n"
+        '  e: {url: h, auth: {client_id: me, client_secret: "${MY_SECRET}", scopes: read write, redirect_port: 8123}}\n'
+    )
+    transports = [fleet.resolve(name, VariableScope()).transport for name in "abcd"]
+    assert transports == ["sse", "http", "http", "stdio"]
+    auth = fleet.resolve("e", VariableScope()).auth
+    assert (auth.grant, auth.client_secret, auth.scopes) == ("authorization_code", "s3cret-value", ("read", "write"))
+    assert auth.redirect_port == 8123
+    spec = {"type": "sse", "url": "https://h/sse", "auth": {"type": "none"}}
+    other = load(
+        {"mcpServers": {"old": spec, "new": {"transportType": "streamable-http", "url": "https://h"}}}, "x.json"
+    )
+    assert [other.resolve(name, VariableScope()).transport for name in ("old", "new")] == ["sse", "http"]
+    assert other.servers["old"].auth is None
 
 
 def test_m3_bench_json_is_read(load):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pty
@@ -11,15 +12,18 @@ import threading
 import urllib.request
 
 import anyio
+import httpx2
 import pytest
 import yaml
 from click.testing import CliRunner
+from mcp.shared.auth import OAuthToken
 
 from replay.cli.servers import servers as verb
 from replay.errors import UsageError
 from replay.interpreter.config.specs import AuthSpec
 from replay.interpreter.session.launch import CannotStartError, Launch
 from replay.interpreter.session.login import log_in
+from replay.interpreter.session.oauth import LoginRequiredError, storage_of, stored_login
 from tests.interpreter.conftest import answer_text, fleet_of, serving
 
 pytestmark = pytest.mark.anyio
@@ -122,6 +126,34 @@ async def test_a_token_that_has_ended_is_renewed_without_a_person(host, guarded)
     renewed = json.loads(kept.read_text())
     assert renewed["tokens"]["access_token"] != stored["tokens"]["access_token"]
     assert kept.stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_token_that_the_server_no_longer_takes_is_renewed_without_a_person(host, guarded):
+    kept = await log_in_at(guarded)
+    stored = json.loads(kept.read_text())
+    stored["tokens"]["access_token"] = "revoked"
+    kept.write_text(json.dumps(stored))
+    async with host({"web": by_browser(guarded)}) as interpreter:
+        await interpreter.start()
+        assert interpreter.servers["web"].error is None
+    assert (counts(guarded)["refresh_token"], counts(guarded)["authorize"]) == (1, 1)
+
+
+@pytest.mark.parametrize(("headers", "sent"), [({}, 1), ({"www-authenticate": 'Bearer error="insufficient_scope"'}, 2)])
+async def test_a_403_is_an_answer_and_the_call_is_not_sent_again_unless_another_scope_may_help(headers, sent):
+    auth = AuthSpec()
+    await storage_of("web", "http://h/mcp", auth).set_tokens(OAuthToken(access_token="good", expires_in=3600))
+    login = stored_login("web", "http://h/mcp", auth)
+    seen = []
+
+    def refuse(request):
+        seen.append((request.url.path, request.headers.get("authorization")))
+        return httpx2.Response(403, headers=headers)
+
+    async with httpx2.AsyncClient(transport=httpx2.MockTransport(refuse), auth=login) as client:
+        with contextlib.suppress(LoginRequiredError):
+            await client.post("http://h/mcp", json={})
+    assert seen == [("/mcp", "Bearer good")] * sent
 
 
 @pytest.mark.parametrize("kept_tokens", [None, {"access_token": "revoked"}])

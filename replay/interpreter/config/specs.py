@@ -117,7 +117,8 @@ class ServerSpec(Record):
         if (self.command is None) == (self.url is None):
             raise ValueError('needs either "command" or "url"')
         if self.type is not None and (self.type == "stdio") != (self.url is None):
-            raise ValueError(f"type {self.type} needs {'command' if self.type == 'stdio' else 'url'!r}")
+            needed = "command" if self.type == "stdio" else "url"
+            raise ValueError(f'type {self.type} needs "{needed}"')
         if self.auth is not None and self.url is None:
             raise ValueError('"auth" is for servers with a url')
         return self

@@ -8,19 +8,20 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from http import HTTPStatus
 from typing import Final
 
 import httpx2
 from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider, OAuthFlowError
 from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
-from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata
+from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
 from mcp.shared.exceptions import MCPDeprecationWarning
 from pydantic import AnyUrl
 
 from replay.interpreter.config.specs import AuthSpec
 from replay.interpreter.session.token_store import FileTokenStorage
 
-_REFUSED: Final = frozenset({401, 403})
+_LONG_AGO: Final = 1.0
 _NO_REDIRECT: Final = "http://127.0.0.1/callback"
 
 # a failed login is said once, as the reason why the server cannot be had
@@ -53,12 +54,14 @@ class OAuthLogin(httpx2.Auth):
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         """The request with a token; where it is refused, what the SDK does to get one."""
-        context = self._provider.context
-        if context.is_token_valid() and context.current_tokens is not None:
-            request.headers["Authorization"] = f"Bearer {context.current_tokens.access_token}"
+        tokens = self._provider.context.current_tokens
+        if tokens is not None and self.has_token:
+            request.headers["Authorization"] = f"Bearer {tokens.access_token}"
             response = yield request
-            if response.status_code not in _REFUSED:
+            if not _is_refusal(response):
                 return
+            if response.status_code == HTTPStatus.UNAUTHORIZED:
+                self._renew_instead_of(tokens)
         flow = self._provider.async_auth_flow(request)
         refused = False
         try:
@@ -67,12 +70,24 @@ class OAuthLogin(httpx2.Auth):
                 if refused and outgoing is not request and self._needs_person is not None:
                     raise LoginRequiredError(self._needs_person)
                 response = yield outgoing
-                refused = refused or (outgoing is request and response.status_code in _REFUSED)
+                refused = refused or (outgoing is request and _is_refusal(response))
                 outgoing = await flow.asend(response)
         except StopAsyncIteration:
             return
         finally:
             await flow.aclose()
+
+    def _renew_instead_of(self, tokens: OAuthToken) -> None:
+        """Treat a token as ended that the server refuses: the SDK would ask the user, and not the refresh token."""
+        if self._provider.context.current_tokens is tokens:
+            self._provider.context.token_expiry_time = _LONG_AGO
+
+
+def _is_refusal(response: httpx2.Response) -> bool:
+    """Whether another token may help; any other 403 is the server's answer, and the request is not sent again."""
+    if response.status_code == HTTPStatus.FORBIDDEN:
+        return "insufficient_scope" in response.headers.get("www-authenticate", "")
+    return response.status_code == HTTPStatus.UNAUTHORIZED
 
 
 def stored_login(name: str, url: str, auth: AuthSpec) -> OAuthLogin:

@@ -12,7 +12,7 @@ from replay.redaction import Redactor
 _CHUNK: Final = 65_536
 _MAX_HELD: Final = 262_144
 """Bytes that are held back for the end of a line, or of a private key."""
-_DRAIN: Final = 0.5
+_DRAIN_TIMEOUT: Final = 0.5
 """Seconds that the end of the log is waited for, once the server is gone."""
 
 
@@ -40,7 +40,7 @@ class RedactedLog:
 
     def drain(self) -> None:
         """Wait, not for long, until what a server wrote before its end is in the file."""
-        self._thread.join(_DRAIN)
+        self._thread.join(_DRAIN_TIMEOUT)
 
     def _copy(self) -> None:
         held = b""

@@ -13,8 +13,8 @@ from anyio.abc import TaskGroup
 from replay.errors import FleetError
 from replay.interpreter.config.specs import ServerSpec
 from replay.interpreter.events import OnEvent, ServerEvent
-from replay.interpreter.session.connection import Connection
 from replay.interpreter.session.launch import CannotStartError, Launch
+from replay.interpreter.session.server_connection import ServerConnection
 from replay.interpreter.session.server_history import ServerHistory
 from replay.records import Answer, JsonObject, Server, TransportFault
 from replay.redaction import Redactor
@@ -45,7 +45,7 @@ class Supervisor:
         self._launch, self._log, self._tasks, self._history = launch, log, tasks, history
         self._on_event, self._redactor, self._trajectory = on_event, redactor, trajectory
         self._starting = anyio.Lock()
-        self._current: Connection | None = None
+        self._current: ServerConnection | None = None
         self._starts = 0
         self._silent_since: int | None = None
         """What the server had said when a call to it timed out, if it has said nothing since that call was sent."""
@@ -54,7 +54,7 @@ class Supervisor:
     async def start(self) -> Server:
         """Start it, and describe it or say why it did not come up."""
         connection = await self._alive()
-        if isinstance(connection, Connection):
+        if isinstance(connection, ServerConnection):
             return connection.describe(self.name, self.spec.state)
         tail = self._current.stderr_tail() if self._current else None
         return Server(
@@ -84,7 +84,7 @@ class Supervisor:
         if self._log.exists() and not self._log.stat().st_size:
             self._log.unlink()
 
-    async def _alive(self) -> Connection | TransportFault:
+    async def _alive(self) -> ServerConnection | TransportFault:
         current = self._current
         if current is not None and current.alive and self._silent_since is None:
             return current
@@ -97,13 +97,13 @@ class Supervisor:
                 self._last_error = "it stopped answering"
             return await self._start_again()
 
-    async def _fell_silent(self, connection: Connection) -> bool:
+    async def _fell_silent(self, connection: ServerConnection) -> bool:
         silent_since, self._silent_since = self._silent_since, None
         if silent_since is None or connection.messages_received > silent_since:
             return False
         return not await connection.answers_ping(min(_PING_TIMEOUT, self.spec.call_timeout))
 
-    async def _start_again(self) -> Connection | TransportFault:
+    async def _start_again(self) -> ServerConnection | TransportFault:
         if self._starts and self._current is not None and self._current.error is None:
             await self._current.ended.wait()
         if self._starts > self.spec.max_restarts or (self._starts and self._never_came_up()):
@@ -124,8 +124,8 @@ class Supervisor:
         self._emit("started")
         return connection
 
-    async def _connect(self, launch: Launch) -> Connection:
-        connection = self._current = Connection(
+    async def _connect(self, launch: Launch) -> ServerConnection:
+        connection = self._current = ServerConnection(
             launch, self._log, self.spec.startup_timeout, self._history, self._redactor
         )
         self._tasks.start_soon(connection.run)

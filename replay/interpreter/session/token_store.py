@@ -53,9 +53,10 @@ class FileTokenStorage:
         self._url = url
 
     def restore(self, context: OAuthContext) -> None:
-        """Tell a login when the stored token ends, and where it is renewed."""
+        """Give a login the stored token, when it ends, and where it is renewed."""
         self.context = context
         stored = self._read()
+        context.current_tokens = _model(OAuthToken, stored.get("tokens"))
         ends = stored.get("expires_at")
         context.token_expiry_time = ends if isinstance(ends, int | float) else None
         context.oauth_metadata = _model(OAuthMetadata, stored.get("authorization_server"))

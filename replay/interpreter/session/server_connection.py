@@ -10,7 +10,7 @@ from typing import Final
 
 import anyio
 
-from replay.interpreter.session.answers import answer_of
+from replay.interpreter.session.answer_reader import answer_of
 from replay.interpreter.session.channel import Channel
 from replay.interpreter.session.handshake import DisconnectedOnProbeError, ServerIdentity, negotiate
 from replay.interpreter.session.json_rpc import Closed, JsonRpcClient, RpcReply
@@ -28,7 +28,7 @@ _MAX_REASON_LENGTH: Final = 300
 _MAX_LISTINGS: Final = 3
 
 
-class Connection:
+class ServerConnection:
     """A connection to a server. `run` holds it open; `ready_or_failed` tells when it is up, or failed to come up."""
 
     def __init__(
