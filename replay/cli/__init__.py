@@ -23,7 +23,7 @@ VERBS = {
     "record": ("replay.cli.record:record", "Record a trajectory from any MCP client."),
     "import": ("replay.cli.import_:import_command", "Turn results files into DAG files, one a trajectory."),
     "show": ("replay.cli.show:show", "Print a trajectory: its steps, calls and data edges."),
-    "servers": ("replay.cli.servers:servers", "Check the servers of a fleet file, and list their tools."),
+    "servers": ("replay.cli.servers:servers", "Check a fleet's servers, list their tools, and log in to them."),
     "cassette": ("replay.cli.cassette:cassette", "Export the answers of a run, to replay them without servers."),
 }
 """Each verb: where it is, and its line in the help (a test holds it against the verb's own docstring)."""

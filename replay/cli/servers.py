@@ -38,7 +38,7 @@ Examples:
 
 @click.group(epilog=EXAMPLES)
 def servers() -> None:
-    """Check the servers of a fleet file, list their tools, and log in to them."""
+    """Check a fleet's servers, list their tools, and log in to them."""
 
 
 @servers.command(epilog=EXAMPLES)

@@ -156,7 +156,7 @@ def test_the_browser_opens_an_old_run_alone_and_beside_another(old_run: Path, tm
     try:
         assert session.vocabulary.tools == (("files", "read"),)
         assert [model.schema for model in models_to_compare(session.connection)] == ["main", "other"]
-        assert session.change() == "none"
+        assert session.check_file() == "none"
     finally:
         session.close()
     assert (version(old_run), version(other)) == ("1", "1")
