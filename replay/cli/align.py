@@ -98,24 +98,17 @@ def align(
     same tool in the same task; the best assignment counts. Prints a leaderboard, the tasks by type, and what became of
     the calls.
     """
-    from replay.alignment import Settings, read_reference, texts_of
+    from replay.alignment import Settings, texts_of
     from replay.alignment import align as align_one
     from replay.alignment.cache import default_path
     from replay.alignment.embeddings import Embedder
     from replay.alignment.group_by_model import group_by_model
-    from replay.formats import FileNames, open_file
 
-    if as_json and as_csv:
-        raise UsageError("--json and --csv do not go together")
-    if tau_strong < tau_weak:
-        raise UsageError(f"--tau-strong {tau_strong:g} is below --tau-weak {tau_weak:g}")
+    _check_options(tau_strong, tau_weak, as_json=as_json, as_csv=as_csv)
     embedder = Embedder(model, None if no_cache else default_path(), echo_err)
     settings = Settings(definitions, tau_strong, tau_weak, embedder.model.name)
     run = _run(run_path)
-    opened = open_file(reference, FileNames())
-    for warning in opened.warnings:
-        echo_err(f"note: {warning}")
-    standard = read_reference(opened, run.servers if run else {})
+    standard = _reference(reference, run)
     results, broken = _results(files, names, standard, run)
     with _bar() as progress:
         vectors = embedder.embed(texts_of(standard, results), progress)
@@ -130,6 +123,24 @@ def align(
     _print(standard, merged, together, explained=explained, swept=swept, as_json=as_json, as_csv=as_csv)
     if broken:
         context.exit(2)
+
+
+def _check_options(tau_strong: float, tau_weak: float, *, as_json: bool, as_csv: bool) -> None:
+    if as_json and as_csv:
+        raise UsageError("--json and --csv do not go together")
+    if tau_strong < tau_weak:
+        raise UsageError(f"--tau-strong {tau_strong:g} is below --tau-weak {tau_weak:g}")
+
+
+def _reference(path: Path, run: RunStore | None) -> Reference:
+    """The reference file, read; what is odd about it is said."""
+    from replay.alignment import read_reference
+    from replay.formats import FileNames, open_file
+
+    opened = open_file(path, FileNames())
+    for warning in opened.warnings:
+        echo_err(f"note: {warning}")
+    return read_reference(opened, run.servers if run else {})
 
 
 def _run(path: Path) -> RunStore | None:
