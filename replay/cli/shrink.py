@@ -59,14 +59,14 @@ def shrink(
     """Find the smallest sequence of calls that shows a failure.
 
     Every earlier call that the failure does not need is dropped, then arguments are shortened as long as the call
-    fails in the same way. Each attempt is replayed against the real servers in a sandbox of its own. What is written is
-    replayed once more before; secrets are taken out of it.
+    fails in the same way. Each attempt is replayed against the real servers in a sandbox of its own. Secrets are taken
+    out of what is written, and the command is tried on these files before it is printed.
     """
     import anyio
 
     from replay.redaction import Redactor
+    from replay.shrinking import confirm, write_repro
     from replay.shrinking import shrink as shrink_call
-    from replay.shrinking import write_repro
 
     _check_free(output, force)
     trajectory, position = _look_up(run_path, call)
@@ -87,7 +87,10 @@ def shrink(
 
     shrunk = anyio.run(find)
     repro = write_repro(shrunk, fleet, output)
+    confirm(repro, shrunk, redactor)
     _echo_summary(shrunk, redactor)
+    if repro.variables:
+        echo_err(f"set before: {', '.join(sorted(repro.variables))} (secrets of the fleet file, which are not written)")
     click.echo(repro.command)
 
 
@@ -146,7 +149,7 @@ def _echo_summary(shrunk: Shrunk, redactor: Redactor) -> None:
     echo_err(f"{len(kept)} of {calls} after {replays}: {', '.join(kept)}")
     verdict = shrunk.result.verdict
     message = one_line(redactor.text(verdict.message), 200)
-    echo_err(f"replayed once more: {shrunk.position} is {verdict.outcome} ({verdict.rule}): {message}")
+    echo_err(f"the command was tried: {shrunk.position} is {verdict.outcome} ({verdict.rule}): {message}")
     if shrunk.redaction_matters:
         echo_err(
             "warning: the failure depends on a secret. It was taken out of what is written, and without it the call "
