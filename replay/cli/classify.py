@@ -41,6 +41,11 @@ Examples:
 @fleet_option
 @run_option("The run file: made where there is none, else resumed.")
 @click.option("--fresh", is_flag=True, help="Start the run over; what the run file held is gone.")
+@click.option(
+    "--keep-inconclusive",
+    is_flag=True,
+    help="Do not try calls again that a server, its limits or the network kept from a verdict.",
+)
 @click.option("--offline", is_flag=True, help="Start no server: judge by stored and recorded answers.")
 @click.option(
     "--cassette",
@@ -79,6 +84,7 @@ def classify(
     fleet_path: Path | None,
     run_path: Path,
     fresh: bool,
+    keep_inconclusive: bool,
     offline: bool,
     cassette: Path | None,
     jobs: int,
@@ -113,6 +119,7 @@ def classify(
         allow_effects=_known_servers(allow_effects, fleet),
         rebinding=not no_rebinding,
         offline=offline or cassette is not None,
+        keep_inconclusive=keep_inconclusive,
     )
     results, broken = _open(files, names)
     with _open_run(run_path, fresh, fleet) as run:
@@ -203,6 +210,7 @@ async def _classify(
 ) -> None:
     from replay.classification import Progress, classify_live, classify_stored
     from replay.cli.progress import echo_server_event, shown_progress
+    from replay.diagnosis.phrasing import counted
     from replay.runfile import withheld_servers
 
     progress = Progress()
@@ -231,6 +239,11 @@ async def _classify(
         echo_err(
             f"note: {count} calls of {name} were not re-issued, as they may change something; "
             f"re-issue them with --allow-effects {name}"
+        )
+    if progress.retried:
+        echo_err(
+            f"note: {counted(progress.retried, 'call')} without a verdict from before: tried again, as the cause may "
+            "be gone (--keep-inconclusive leaves them)"
         )
     if progress.kept:
         echo_err(f"note: {progress.kept} of {progress.total} calls had their verdict from before (--fresh starts over)")
