@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +12,7 @@ import click
 
 from replay.cli.options import (
     DEFAULT_FLEET,
+    DEFAULT_RUN,
     csv_option,
     echo_err,
     files_argument,
@@ -123,9 +126,23 @@ def classify(
     )
     results, broken = _open(files, names)
     with _open_run(run_path, fresh, fleet) as run:
+        _remember(run, fleet, options, names)
         anyio.run(_classify, run, results, fleet, options, cassette)
         summary = _print(run, [file.path for file in results], options, as_json=as_json, as_csv=as_csv)
     _finish(summary, broken, failing_outcomes)
+
+
+def _remember(run: Run, fleet: Fleet | None, options: Options, names: str | None) -> None:
+    """Keep what the run is made with, for the commands that reports print."""
+    from replay.runfile.run_command import RunCommand, save_command
+
+    command = RunCommand(
+        servers=str(fleet.path.absolute()) if fleet else None,
+        allow_effects=tuple(sorted(options.allow_effects)),
+        names=names,
+        rebinding=options.rebinding,
+    )
+    save_command(run.connection, command)
 
 
 def _finish(summary: RunSummary, broken: int, failing_outcomes: frozenset[str]) -> None:
@@ -291,10 +308,7 @@ def _print(run: Run, paths: list[str], options: Options, *, as_json: bool, as_cs
         from replay.reports.summary_table import summary_text
 
         click.echo(summary_text(summary))
-        click.echo(
-            f"\nNext: replay browse · replay report --format markdown --call {_example_call(summary)} · "
-            "replay report --format html -o report.html"
-        )
+        click.echo("\n" + "\n".join(_next_commands(run, summary)))
     return summary
 
 
@@ -304,10 +318,17 @@ def _note_other_files(run: Run, files: tuple[int, ...]) -> None:
         echo_err(f"note: {run.path} also holds {others} other files; replay browse and report show them")
 
 
-def _example_call(summary: RunSummary) -> str:
-    if not summary.failures:
-        return "ID"
+def _next_commands(run: Run, summary: RunSummary) -> Iterator[str]:
+    """What to do with the run, as it is typed."""
+    from replay.runfile.lookup import call_id
     from replay.text import one_line
 
-    first = summary.failures[0]
-    return one_line(f"{first.example_trajectory}:{first.example_call}")
+    where = [] if run.path == DEFAULT_RUN else ["--run", str(run.path)]
+    commands = [["browse", *where]]
+    if summary.failures:
+        first = summary.failures[0]
+        identifier = call_id(run, first.example_file, first.example_trajectory, first.example_call)
+        commands.append(["report", "--call", identifier, *where])
+    commands.append(["report", "-o", "report.html", *where])
+    for number, words in enumerate(commands):
+        yield f"{'      ' if number else 'Next: '}{one_line(shlex.join(['replay', *words]), 400)}"
