@@ -47,6 +47,8 @@ class Options:
     allow_effects: frozenset[str] = frozenset()
     rebinding: bool = True
     offline: bool = False
+    keep_inconclusive: bool = False
+    """Leave what the environment kept from its verdict; by default such calls are tried again."""
 
     def wanted(self, name: str) -> bool:
         """Whether a `server/tool` is to be judged."""
@@ -61,6 +63,8 @@ class Progress:
     done: int = 0
     kept: int = 0
     """Of the done ones, those that had their verdict from an earlier run."""
+    retried: int = 0
+    """Calls of an earlier run that the environment had kept from their verdict, and that are tried again."""
     servers: dict[str, ServerEvent] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     """What a person should know when it is done."""
@@ -214,7 +218,7 @@ def _servers_to_start(
     for file in files:
         progress.total += _count(file, options)
         for trajectory in islice(file.trajectories(), options.limit):
-            if not run.is_done(trajectory, file=file.path, policy=policy):
+            if not run.is_done(trajectory, file=file.path, policy=policy, retry=not options.keep_inconclusive):
                 names |= servers_named(trajectory, fleet.servers)
     return [name for name in fleet.servers if name in names]
 
@@ -252,7 +256,14 @@ def _unfinished(
 ) -> Iterator[tuple[ResultsFile, Trajectory, TrajectoryState]]:
     for file in files:
         for trajectory in islice(file.trajectories(), options.limit):
-            state = run.begin(trajectory, file=file.path, format=file.format, policy=policy)
+            state = run.begin(
+                trajectory,
+                file=file.path,
+                format=file.format,
+                policy=policy,
+                retry=not (options.keep_inconclusive or options.offline),
+            )
+            progress.retried += state.retried
             if state.done:
                 count = sum(len(step.calls) for step in trajectory.steps)
                 progress.done += count

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +12,7 @@ import click
 
 from replay.cli.options import (
     DEFAULT_FLEET,
+    DEFAULT_RUN,
     csv_option,
     echo_err,
     files_argument,
@@ -41,6 +44,11 @@ Examples:
 @fleet_option
 @run_option("The run file: made where there is none, else resumed.")
 @click.option("--fresh", is_flag=True, help="Start the run over; what the run file held is gone.")
+@click.option(
+    "--keep-inconclusive",
+    is_flag=True,
+    help="Do not try calls again that a server, its limits or the network kept from a verdict.",
+)
 @click.option("--offline", is_flag=True, help="Start no server: judge by stored and recorded answers.")
 @click.option(
     "--cassette",
@@ -79,6 +87,7 @@ def classify(
     fleet_path: Path | None,
     run_path: Path,
     fresh: bool,
+    keep_inconclusive: bool,
     offline: bool,
     cassette: Path | None,
     jobs: int,
@@ -113,12 +122,27 @@ def classify(
         allow_effects=_known_servers(allow_effects, fleet),
         rebinding=not no_rebinding,
         offline=offline or cassette is not None,
+        keep_inconclusive=keep_inconclusive,
     )
     results, broken = _open(files, names)
     with _open_run(run_path, fresh, fleet) as run:
+        _remember(run, fleet, options, names)
         anyio.run(_classify, run, results, fleet, options, cassette)
         summary = _print(run, [file.path for file in results], options, as_json=as_json, as_csv=as_csv)
     _finish(summary, broken, failing_outcomes)
+
+
+def _remember(run: Run, fleet: Fleet | None, options: Options, names: str | None) -> None:
+    """Keep what the run is made with, for the commands that reports print."""
+    from replay.runfile.run_command import RunCommand, save_command
+
+    command = RunCommand(
+        servers=str(fleet.path.absolute()) if fleet else None,
+        allow_effects=tuple(sorted(options.allow_effects)),
+        names=names,
+        rebinding=options.rebinding,
+    )
+    save_command(run.connection, command)
 
 
 def _finish(summary: RunSummary, broken: int, failing_outcomes: frozenset[str]) -> None:
@@ -203,6 +227,7 @@ async def _classify(
 ) -> None:
     from replay.classification import Progress, classify_live, classify_stored
     from replay.cli.progress import echo_server_event, shown_progress
+    from replay.diagnosis.phrasing import counted
     from replay.runfile import withheld_servers
 
     progress = Progress()
@@ -231,6 +256,11 @@ async def _classify(
         echo_err(
             f"note: {count} calls of {name} were not re-issued, as they may change something; "
             f"re-issue them with --allow-effects {name}"
+        )
+    if progress.retried:
+        echo_err(
+            f"note: {counted(progress.retried, 'call')} without a verdict from before: tried again, as the cause may "
+            "be gone (--keep-inconclusive leaves them)"
         )
     if progress.kept:
         echo_err(f"note: {progress.kept} of {progress.total} calls had their verdict from before (--fresh starts over)")
@@ -278,10 +308,7 @@ def _print(run: Run, paths: list[str], options: Options, *, as_json: bool, as_cs
         from replay.reports.summary_table import summary_text
 
         click.echo(summary_text(summary))
-        click.echo(
-            f"\nNext: replay browse · replay report --format markdown --call {_example_call(summary)} · "
-            "replay report --format html -o report.html"
-        )
+        click.echo("\n" + "\n".join(_next_commands(run, summary)))
     return summary
 
 
@@ -291,10 +318,17 @@ def _note_other_files(run: Run, files: tuple[int, ...]) -> None:
         echo_err(f"note: {run.path} also holds {others} other files; replay browse and report show them")
 
 
-def _example_call(summary: RunSummary) -> str:
-    if not summary.failures:
-        return "ID"
+def _next_commands(run: Run, summary: RunSummary) -> Iterator[str]:
+    """What to do with the run, as it is typed."""
+    from replay.runfile.lookup import call_id
     from replay.text import one_line
 
-    first = summary.failures[0]
-    return one_line(f"{first.example_trajectory}:{first.example_call}")
+    where = [] if run.path == DEFAULT_RUN else ["--run", str(run.path)]
+    commands = [["browse", *where]]
+    if summary.failures:
+        first = summary.failures[0]
+        identifier = call_id(run, first.example_file, first.example_trajectory, first.example_call)
+        commands.append(["report", "--call", identifier, *where])
+    commands.append(["report", "-o", "report.html", *where])
+    for number, words in enumerate(commands):
+        yield f"{'      ' if number else 'Next: '}{one_line(shlex.join(['replay', *words]), 400)}"

@@ -28,6 +28,33 @@ def run_option(help_text: str = "The run file.") -> Callable[[F], F]:
     )
 
 
+def read_run_option(function: F) -> F:
+    """`--run FILE` of a verb that reads a run; one that stands alone as an argument is taken for it."""
+    argument = click.argument(
+        "run_argument", metavar="", required=False, type=click.Path(path_type=Path, dir_okay=False)
+    )
+    option = click.option(
+        "--run",
+        "run_path",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help=f"The run file.  [default: {DEFAULT_RUN}]",
+    )
+    return argument(option(function))
+
+
+def run_to_read(run_path: Path | None, run_argument: Path | None) -> Path:
+    """The run that a verb with `read_run_option` reads.
+
+    Raises:
+        UsageError: two different ones are named.
+    """
+    from replay.errors import UsageError
+
+    if run_path is not None and run_argument is not None and run_path != run_argument:
+        raise UsageError(f"two runs are named: --run {run_path}, and {run_argument}")
+    return run_path or run_argument or DEFAULT_RUN
+
+
 def fleet_option(function: F) -> F:
     """`--servers FILE`."""
     return click.option(

@@ -46,7 +46,7 @@ def _unavailable(context: TrajectoryContext, position: str) -> tuple[str, str, s
     return (
         "server-did-not-start",
         f"Server {_server(context, position)} did not start, so the call could not be re-issued: {why}.{tail}",
-        f"Try it with: replay servers check {shlex.quote(plain(context.rows[position].server or 'NAME'))}",
+        f"Try it with: {context.command.check(plain(context.rows[position].server or 'NAME'))}",
     )
 
 
@@ -111,7 +111,7 @@ def _server_fault(context: TrajectoryContext, position: str) -> tuple[str, str, 
     return (
         "server-fault",
         f"{_server(context, position)} failed by a fault of its own: {plain(_reply(context, position), 240)}.",
-        "Report it to the server's maintainer: replay report --format markdown writes the issue.",
+        "Report it to the server's maintainer; the Markdown report of this call is made for that.",
     )
 
 

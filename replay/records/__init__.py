@@ -27,6 +27,7 @@ from replay.records.rule import RuleSpec
 from replay.records.server import Server, Tool, digest_of
 from replay.records.trajectory import Call, DataEdge, Source, Step, Task, Trajectory, Usage, qualified_name
 from replay.records.verdict import (
+    ENVIRONMENT_REASONS,
     FAILURES,
     Certainty,
     Divergence,
@@ -41,6 +42,7 @@ from replay.records.verdict import (
 )
 
 __all__ = [
+    "ENVIRONMENT_REASONS",
     "FAILURES",
     "Aggregate",
     "AlignedCall",

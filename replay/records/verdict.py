@@ -43,6 +43,16 @@ class Reason(StrEnum):
     INTERRUPTED = "interrupted"
 
 
+ENVIRONMENT_REASONS = (
+    Reason.SERVER_UNAVAILABLE,
+    Reason.TIMEOUT,
+    Reason.RATE_LIMITED,
+    Reason.UNAUTHORIZED,
+    Reason.NETWORK,
+    Reason.SERVER_FAULT,
+)
+"""Reasons that may be gone the next time: such calls are tried again when a run goes on."""
+
 Evidence: TypeAlias = Literal["format", "registry", "schema", "replay", "stored", "recorded"]
 Certainty: TypeAlias = Literal["certain", "likely", "fallback"]
 Drift: TypeAlias = Literal["same", "volatile", "different"]

@@ -77,6 +77,13 @@ def find_call(run: Run, ref: str) -> CallPlace:
     raise _missing("call", ref, near)
 
 
+def call_id(run: Run, file: str, trajectory: str, position: str) -> str:
+    """The shortest id that finds a call again."""
+    places = trajectory_places(run)
+    place = next(place for place in places if (place.file, place.trajectory) == (file, trajectory))
+    return f"{_qualified(place, places)}:{position}"
+
+
 def trajectory_places(run: Run) -> list[TrajectoryPlace]:
     """All trajectories, in the order in which they were read."""
     rows = run.connection.execute(

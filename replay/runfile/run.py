@@ -29,7 +29,14 @@ from replay.runfile.json_blob import pack
 from replay.runfile.old_runs import readable_path
 from replay.runfile.rows import call_columns
 from replay.runfile.stored_answers import load_answer, load_answers
-from replay.runfile.trajectory_state import TrajectoryState, forget_verdicts_of, restart, unfinished_state
+from replay.runfile.trajectory_state import (
+    MAY_BE_TRIED_AGAIN,
+    TrajectoryState,
+    forget_verdicts_of,
+    restart,
+    unfinished_state,
+)
+from replay.runfile.trajectory_state import retry as retry_calls
 
 
 class Run:
@@ -153,11 +160,20 @@ class Run:
 
     # --- trajectories
 
-    def begin(self, trajectory: Trajectory, *, file: str, format: str, policy: str) -> TrajectoryState:  # noqa: A002
+    def begin(
+        self,
+        trajectory: Trajectory,
+        *,
+        file: str,
+        format: str,  # noqa: A002
+        policy: str,
+        retry: bool = False,
+    ) -> TrajectoryState:
         """Make room for a trajectory, or find out how far an earlier process came with it.
 
         A trajectory that changed, or that was judged under another policy, starts over; but calls with effects that
-        were sent to shared servers keep their verdicts: they are never sent twice.
+        were sent to shared servers keep their verdicts: they are never sent twice. With
+        `retry`, a done trajectory goes on from the first call that the environment kept from its verdict.
         """
         new_digest = digest(trajectory.model_dump(mode="json"))
         with self.transaction() as db:
@@ -178,15 +194,28 @@ class Run:
             if old_policy != policy:
                 restart(db, row, policy)
                 done = False
-        if done:
+            retried = retry_calls(db, row, self._stateful()) if done and retry else 0
+        if done and not retried:
             return TrajectoryState(row, True, {}, frozenset())
-        return unfinished_state(self.connection, row, trajectory)
+        return unfinished_state(self.connection, row, trajectory)._replace(retried=retried)
 
-    def is_done(self, trajectory: Trajectory, *, file: str, policy: str) -> bool:
-        """Whether every call of a trajectory, as it is now, has its verdict under this policy."""
+    def _stateful(self) -> tuple[str, ...]:
+        facts = self.facts()
+        return tuple(name for name, server in facts.servers.items() if server.stateful) if facts else ()
+
+    def is_done(self, trajectory: Trajectory, *, file: str, policy: str, retry: bool = False) -> bool:
+        """Whether every call of a trajectory, as it is now, has its verdict under this policy.
+
+        Args:
+            trajectory: as it was read.
+            file: its results file.
+            policy: digest of what it is judged under.
+            retry: a call that may be tried again has no verdict that counts.
+        """
+        undecided = f"EXISTS (SELECT 1 FROM calls c WHERE c.trajectory = t.id AND {MAY_BE_TRIED_AGAIN})"  # noqa: S608
         found = self.connection.execute(
-            "SELECT t.digest FROM trajectories t JOIN files f ON f.id = t.file "
-            "WHERE f.absolute_path = ? AND t.name = ? AND t.policy = ? AND t.done",
+            "SELECT t.digest FROM trajectories t JOIN files f ON f.id = t.file "  # noqa: S608
+            f"WHERE f.absolute_path = ? AND t.name = ? AND t.policy = ? AND t.done AND NOT {undecided if retry else 0}",
             (_absolute(file), trajectory.id, policy),
         ).fetchone()
         return found is not None and found[0] == digest(trajectory.model_dump(mode="json"))

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from replay.records import CallResult, Trajectory
+from replay.records import ENVIRONMENT_REASONS, CallResult, Outcome, Trajectory
+from replay.runfile.conditions import placeholders
 from replay.runfile.rows import call_result_of, rows_as_dicts
 from replay.runfile.stored_answers import load_answer
+
+MAY_BE_TRIED_AGAIN = f"""
+  (c.outcome = '{Outcome.INCONCLUSIVE}' AND c.reason IN ({", ".join(f"'{name}'" for name in ENVIRONMENT_REASONS)})
+    OR c.evidence = 'recorded' AND c.details LIKE '%"divergence": "environment"%')
+  AND NOT EXISTS (SELECT 1 FROM journal j WHERE j.trajectory = c.trajectory AND j.position = c.position)
+"""  # noqa: S608
+"""Condition on `calls c`: what kept a call from its verdict may be gone, and sending it again does no harm."""
 
 
 class TrajectoryState(NamedTuple):
@@ -21,6 +29,8 @@ class TrajectoryState(NamedTuple):
     """Calls that have a verdict although the trajectory is not done: those to shared servers."""
     in_flight: frozenset[str]
     """Calls with effects that were sent and have no verdict."""
+    retried: int = 0
+    """Calls that are tried again, since what kept them from their verdict may be gone."""
 
 
 def unfinished_state(connection: sqlite3.Connection, row: int, trajectory: Trajectory) -> TrajectoryState:
@@ -50,3 +60,33 @@ def restart(db: sqlite3.Connection, row: int, policy: str) -> None:
         (row, row),
     )
     db.execute("UPDATE trajectories SET done = 0, policy = ? WHERE id = ?", (policy, row))
+
+
+def retry(db: sqlite3.Connection, row: int, stateful: Iterable[str]) -> int:
+    """Drop the verdicts of a done trajectory from the first call on that may be tried again.
+
+    What came before it stands, but for servers whose state is built up anew with each replay; so do calls with effects
+    that reached a shared server.
+
+    Args:
+        db: in a transaction.
+        row: of the trajectory.
+        stateful: servers that have a process of their own in each replay.
+
+    Returns:
+        How many calls are tried again; 0 where nothing is dropped.
+    """
+    count, first = db.execute(
+        f"SELECT count(*), min(ordinal) FROM calls c WHERE c.trajectory = ? AND {MAY_BE_TRIED_AGAIN}",  # noqa: S608
+        (row,),
+    ).fetchone()
+    if not count:
+        return 0
+    names = tuple(stateful)
+    db.execute(
+        f"DELETE FROM calls WHERE trajectory = ? AND (ordinal >= ? OR server IN ({placeholders(names)})) "  # noqa: S608
+        "AND position NOT IN (SELECT position FROM journal WHERE trajectory = ?)",
+        (row, first, *names, row),
+    )
+    db.execute("UPDATE trajectories SET done = 0 WHERE id = ?", (row,))
+    return int(count)
