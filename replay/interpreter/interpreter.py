@@ -18,13 +18,14 @@ from replay.interpreter.config.fleet import Fleet
 from replay.interpreter.config.variables import VariableScope
 from replay.interpreter.effects import may_issue
 from replay.interpreter.events import OnEvent
+from replay.interpreter.owned_directory import sweep
 from replay.interpreter.path_map import PathMap
 from replay.interpreter.sandbox import Sandbox
 from replay.interpreter.session.launch import Launch, launch_of
 from replay.interpreter.session.server_history import ServerHistory
 from replay.interpreter.session.supervisor import Supervisor
 from replay.interpreter.tasks import all_at_once, task_group
-from replay.interpreter.workspace import Workspace, sweep, workspace_of
+from replay.interpreter.workspace import Workspace, workspace_of
 from replay.records import Server, Tool
 from replay.redaction import Redactor
 
