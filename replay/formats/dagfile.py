@@ -10,9 +10,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from replay.errors import FormatError
+from replay.formats.document import Document
 from replay.formats.file_names import FileNames
-from replay.formats.json_document import Element, JsonDocument
-from replay.formats.reader import Slot
+from replay.formats.head import Head
+from replay.formats.reader import NO_MATCH, Match
 from replay.records import Trajectory
 from replay.records.files import TRAJECTORY_FORMAT, TRAJECTORY_VERSION, TrajectoryFile, migrate
 
@@ -21,22 +22,22 @@ class DagFileReader:
     """Reads DAG files: one, or a list or JSON Lines of them."""
 
     name = TRAJECTORY_FORMAT
+    title = "DAG files of replay"
     expected_shape = f'a DAG file ({{"format": "{TRAJECTORY_FORMAT}", ...}})'
 
-    def sniff(self, first: Element, document: JsonDocument) -> bool:
+    def sniff(self, head: Head) -> Match:
         """The stamp says it."""
-        return isinstance(first.value, dict) and first.value.get("format") == TRAJECTORY_FORMAT
+        first = next(iter(head.elements), None)
+        stamped = isinstance(first, dict) and first.get("format") == TRAJECTORY_FORMAT
+        return Match(1.0, f'"format": "{TRAJECTORY_FORMAT}"') if stamped else NO_MATCH
 
-    def slots(self, document: JsonDocument, names: FileNames) -> Iterator[Slot]:
-        """One a DAG file."""
+    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+        """One a DAG file; its source stays the one that the file names."""
         for element in document.elements():
-            trajectory = _read(element.value, document.path, element.place)
-            calls = sum(len(step.calls) for step in trajectory.steps)
-            yield Slot(trajectory.id, element.start, element.place, None, calls)
-
-    def read(self, document: JsonDocument, slot: Slot, names: FileNames) -> Trajectory:
-        """The trajectory in a slot; its source stays the one that the file names."""
-        return _read(document.decode(slot.start), document.path, slot.place)
+            if isinstance(element.value, dict) and "format" not in element.value and document.shape == "lines":
+                document.leave(element)
+            else:
+                yield _read(element.value, document.path, element.place)
 
 
 def _read(value: Any, path: str, place: str) -> Trajectory:

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.errors import FormatError
+from replay.formats.document import Document, Element
 from replay.formats.file_names import FileNames
-from replay.formats.json_document import Element, JsonDocument
-from replay.formats.reader import Slot
+from replay.formats.head import Head
+from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import MISSING, build_call, number_calls, recorded_answer, to_json
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory
 
@@ -22,34 +23,46 @@ class M3BenchReader:
     """Reads M3-Bench results files and references."""
 
     name = "m3bench"
+    title = "M3-Bench results and references"
     expected_shape = 'M3-Bench records ({"id", "question", "steps": [{"calls": [...]}]})'
 
-    def sniff(self, first: Element, document: JsonDocument) -> bool:
+    def sniff(self, head: Head) -> Match:
         """A record has steps, or (a broken one) at least an id and a question."""
-        record = first.value
-        return isinstance(record, dict) and ("steps" in record or ("id" in record and "question" in record))
+        record = next(iter(head.elements), None)
+        if not isinstance(record, dict):
+            return NO_MATCH
+        if "steps" not in record:
+            return Match(0.4, 'records with "id" and "question"') if {"id", "question"} <= record.keys() else NO_MATCH
+        steps = record["steps"]
+        if isinstance(steps, list) and any(isinstance(step, dict) and "calls" in step for step in steps):
+            return Match(0.9, 'records with "steps" of "calls"')
+        return Match(0.7 if {"id", "question"} & record.keys() else 0.4, 'records with "steps"')
 
-    def slots(self, document: JsonDocument, names: FileNames) -> Iterator[Slot]:
+    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
         """One a record."""
         for element in document.elements():
-            record = self._record(document, element.value, element.place)
-            calls = sum(len(step.calls) for step in _steps(record, document.path, element.place))
-            yield Slot(_id(record, element, document, names), element.start, element.place, element.key, calls)
+            if (
+                isinstance(element.value, dict)
+                and not {"steps", "question"} & element.value.keys()
+                and document.shape == "lines"
+            ):
+                document.leave(element)
+            else:
+                yield self._trajectory(element, document, names)
 
-    def read(self, document: JsonDocument, slot: Slot, names: FileNames) -> Trajectory:
-        """The record in a slot."""
-        record = self._record(document, document.decode(slot.start), slot.place)
+    def _trajectory(self, element: Element, document: Document, names: FileNames) -> Trajectory:
+        record = self._record(document, element.value, element.place)
         model = record.get("model")
         return Trajectory(
-            id=slot.id,
+            id=_id(record, element, document, names),
             model=model if isinstance(model, str) and model else names.model(document.path),
             task=_task(record),
-            source=Source(file=document.path, format=self.name, position=slot.place),
-            steps=number_calls(_steps(record, document.path, slot.place)),
+            source=Source(file=document.path, format=self.name, position=element.place),
+            steps=number_calls(_steps(record, document.path, element.place)),
             final_reply=_text(record.get("final_reply")),
         )
 
-    def _record(self, document: JsonDocument, record: Any, place: str) -> JsonObject:
+    def _record(self, document: Document, record: Any, place: str) -> JsonObject:
         if not isinstance(record, dict):
             raise FormatError(document.path, f"expected a record (an object), found {to_json(record)[:40]}", place)
         if not isinstance(record.get("steps"), list):
@@ -57,7 +70,7 @@ class M3BenchReader:
         return record
 
 
-def _id(record: JsonObject, element: Element, document: JsonDocument, names: FileNames) -> str:
+def _id(record: JsonObject, element: Element, document: Document, names: FileNames) -> str:
     for value in (record.get("id"), element.key):
         if isinstance(value, str | int) and not isinstance(value, bool):
             return str(value)

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from replay.errors import FormatError
+from replay.formats.document import Document, Element
 from replay.formats.file_names import FileNames
-from replay.formats.json_document import Element, JsonDocument
-from replay.formats.reader import Slot
+from replay.formats.head import Head
+from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import MISSING, build_call, number_calls, recorded_answer, to_json
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory, Usage
 
@@ -30,39 +31,48 @@ class OpenAIChatReader:
     """Reads chat messages."""
 
     name = "openai-chat"
+    title = "OpenAI chat messages, as Toolathlon publishes them"
     expected_shape = 'chat messages ([{"role", "content", "tool_calls"}] or {"messages": [...]})'
 
-    def sniff(self, first: Element, document: JsonDocument) -> bool:
+    def sniff(self, head: Head) -> Match:
         """The first element is a message, or holds messages."""
-        return _is_message(first.value) or _holds_messages(first.value)
-
-    def slots(self, document: JsonDocument, names: FileNames) -> Iterator[Slot]:
-        """One for a file of bare messages, else one a conversation."""
-        elements = document.elements()
-        for element in elements:
-            if _is_message(element.value):
-                messages = [element.value, *(later.value for later in elements)]
-                yield Slot(names.task(document.path), element.start, "$", None, _count(messages, document.path, "$"))
-                return
-            if not _holds_messages(element.value):
-                raise FormatError(document.path, 'expected an object with a list "messages"', element.place)
-            count = _count(element.value["messages"], document.path, element.place)
-            yield Slot(_id(element, document, names), element.start, element.place, element.key, count)
-
-    def read(self, document: JsonDocument, slot: Slot, names: FileNames) -> Trajectory:
-        """The conversation in a slot."""
-        if slot.place == "$" and document.shape != "object":
-            record: JsonObject = {"messages": [element.value for element in document.elements()]}
+        first = next(iter(head.elements), None)
+        if _is_message(first):
+            messages = head.elements
+        elif _holds_messages(first):
+            messages = tuple(first["messages"])
         else:
-            record = document.decode(slot.start)
+            return NO_MATCH
+        if any(isinstance(message, dict) and message.get("tool_calls") for message in messages):
+            return Match(0.85, 'messages with "role" and "tool_calls"')
+        return Match(0.5, 'messages with "role"')
+
+    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+        """One for a file of bare messages, else one a conversation."""
+        bare: list[Any] = []
+        for element in document.elements():
+            if _holds_messages(element.value):
+                yield self._trajectory(element.value, _id(element, document, names), element.place, document, names)
+            elif bare or _is_message(element.value):
+                bare.append(element.value)
+            elif document.shape == "lines":
+                document.leave(element)
+            else:
+                raise FormatError(document.path, 'expected an object with a list "messages"', element.place)
+        if bare:
+            yield self._trajectory({"messages": bare}, names.task(document.path), "$", document, names)
+
+    def _trajectory(
+        self, record: JsonObject, identifier: str, place: str, document: Document, names: FileNames
+    ) -> Trajectory:
         messages = record["messages"]
-        steps, reply = _steps(messages, document.path, slot.place)
+        steps, reply = conversation_steps(messages, document.path, place)
         model = record.get("model")
         return Trajectory(
-            id=slot.id,
+            id=identifier,
             model=model if isinstance(model, str) and model else names.model(document.path),
-            task=Task(question=_question(messages), type=_string(record.get("type")), images=_images(messages)),
-            source=Source(file=document.path, format=self.name, position=slot.place),
+            task=Task(question=user_text(messages), type=_string(record.get("type")), images=_images(messages)),
+            source=Source(file=document.path, format=self.name, position=place),
             steps=number_calls(steps),
             final_reply=reply,
             usage=_usage(record.get("usage")),
@@ -70,7 +80,8 @@ class OpenAIChatReader:
 
 
 def _is_message(value: Any) -> bool:
-    return isinstance(value, dict) and value.get("role") in ROLES
+    role = value.get("role") if isinstance(value, dict) else None
+    return isinstance(role, str) and role in ROLES
 
 
 def _holds_messages(value: Any) -> bool:
@@ -78,7 +89,7 @@ def _holds_messages(value: Any) -> bool:
     return isinstance(messages, list) and (not messages or _is_message(messages[0]))
 
 
-def _id(element: Element, document: JsonDocument, names: FileNames) -> str:
+def _id(element: Element, document: Document, names: FileNames) -> str:
     for field in ("id", "task_id"):
         value = element.value.get(field)
         if isinstance(value, str | int) and not isinstance(value, bool):
@@ -86,11 +97,7 @@ def _id(element: Element, document: JsonDocument, names: FileNames) -> str:
     return element.key or (names.task(document.path) if element.place == "$" else element.place)
 
 
-def _count(messages: list[Any], path: str, place: str) -> int:
-    return sum(len(step.calls) for step in _steps(messages, path, place)[0])
-
-
-def _steps(messages: list[Any], path: str, place: str) -> tuple[list[Step], str | None]:
+def conversation_steps(messages: list[Any], path: str, place: str) -> tuple[list[Step], str | None]:
     """The steps of a conversation with their answers, and the last thing the model said without a call."""
     steps: list[Step] = []
     reply: str | None = None
@@ -192,7 +199,7 @@ def _parts(content: Any) -> Iterable[JsonObject]:
     return (part for part in content if isinstance(part, dict)) if isinstance(content, list) else ()
 
 
-def _question(messages: list[Any]) -> str | None:
+def user_text(messages: list[Any]) -> str | None:
     """The text of all user messages: a value from any of it did not come from a tool."""
     texts = [_content_text(message.get("content")) for message in messages if _role(message) == "user"]
     return "\n\n".join(text for text in texts if text) or None

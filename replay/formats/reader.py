@@ -1,4 +1,4 @@
-"""The protocol of a reader: one for each results format."""
+"""The protocol of a reader: one file of this package for each format, listed in `READERS`."""
 
 from __future__ import annotations
 
@@ -6,39 +6,46 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from replay.formats.document import Document
 from replay.formats.file_names import FileNames
-from replay.formats.json_document import Element, JsonDocument
+from replay.formats.head import Head
 from replay.records import Trajectory
 
 
 @dataclass(frozen=True)
-class Slot:
-    """Where one trajectory stands in its file, before it is read."""
+class Match:
+    """How sure a reader is that a file is of its format."""
 
-    id: str
-    start: int
-    """Offset of its element; meaningless where the whole file is one trajectory."""
-    place: str
-    key: str | None
-    calls: int
+    certainty: float
+    """From 0 (not mine) to 1 (a stamp says so). Below 0.5 the user is told of the doubt; 0.9 is a shape that no other
+    format has; 0.6 one that is usual in this format but might be another's."""
+    why: str = ""
+    """What was seen, in a few words: `lines with "sessionId" and "message"`."""
+
+
+NO_MATCH = Match(0.0)
 
 
 class Reader(Protocol):
-    """Reads one format. To add a format: write one of these and list it in `READERS`."""
+    """Reads one format."""
 
     name: str
+    """As `--list` and `source.format` show it: `claude-code`."""
+    title: str
+    """For people: `Claude Code sessions`."""
     expected_shape: str
     """What it takes to recognise the format, in words, for the message about a file of an unknown format."""
 
-    def sniff(self, first: Element, document: JsonDocument) -> bool:
-        """Whether the file is of this format, from its first element."""
+    def sniff(self, head: Head) -> Match:
+        """How sure it is that the file is of this format, from its first kilobytes. Never raises."""
 
-    def slots(self, document: JsonDocument, names: FileNames) -> Iterator[Slot]:
-        """The trajectories of the file, duplicates and all, without keeping them.
+    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+        """The trajectories, one after the other, in the order of the file, duplicates and all.
+
+        It is called twice on one file (to look it through, then to read it) and gives the same both times. What it
+        does not read it says: `document.leave(element)` for a record that is not of this format (another reader may
+        have it), `document.note(...)` for anything else. A file without calls is a trajectory without steps.
 
         Raises:
-            FormatError: an element that is not what the format says.
+            FormatError: something that is not what the format says, so that reading on would be guessing.
         """
-
-    def read(self, document: JsonDocument, slot: Slot, names: FileNames) -> Trajectory:
-        """The trajectory in a slot."""

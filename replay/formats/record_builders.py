@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from replay.records import Answer, Call, Step, TextAnswer, ToolResult
@@ -36,6 +37,54 @@ def build_call(name: Any, arguments: Any, **fields: Any) -> Call:
         raw = None if arguments is MISSING else to_json(arguments)
         return Call(position="", name=name, unreadable="arguments", raw=raw, **fields)
     return Call(position="", name=name, arguments=arguments, **fields)
+
+
+def text_call(name: str, text: str, **fields: Any) -> Call:
+    """A call of a harness tool whose argument is free text, such as a patch."""
+    return Call(position="", name=name, raw=text, local=True, **fields)
+
+
+def json_text_call(name: Any, text: Any, **fields: Any) -> Call:
+    """A call whose arguments stand in the file as JSON text, as OpenAI's formats have them; `""` means `{}`."""
+    if not isinstance(text, str):
+        return build_call(name, text, **fields)
+    if not text.strip():
+        return build_call(name, {}, **fields)
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if isinstance(value, dict):
+        return build_call(name, value, **fields)
+    call = build_call(name, {}, **fields)
+    if call.unreadable == "name":
+        return call
+    return call.model_copy(update={"arguments": None, "unreadable": "arguments", "raw": text})
+
+
+def result_with_flag(content: Any, is_error: bool | None) -> Answer | None:
+    """An answer of a format that has an error flag: text, content blocks or any other JSON, and the flag.
+
+    With None for the flag (the format has none, or left it out) it is what `recorded_answer` makes of it.
+    """
+    if is_error is None:
+        return recorded_answer(content)
+    if isinstance(content, list) and content and all(isinstance(block, dict) for block in content):
+        return ToolResult(content=tuple(content), is_error=is_error)
+    if isinstance(content, dict) and isinstance(content.get("content"), list):
+        answer = recorded_answer(content)
+        return answer.model_copy(update={"is_error": is_error}) if isinstance(answer, ToolResult) else answer
+    text = content if isinstance(content, str) else "" if content is None else to_json(content)
+    return ToolResult(content=({"type": "text", "text": text},), is_error=is_error)
+
+
+def seconds_between(start: Any, moment: Any) -> float | None:
+    """From one ISO 8601 time to another; None where one of them is not a time, or the clock went back."""
+    try:
+        seconds = (datetime.fromisoformat(moment) - datetime.fromisoformat(start)).total_seconds()
+    except (TypeError, ValueError):
+        return None
+    return seconds if seconds >= 0 else None
 
 
 class _Missing:

@@ -25,7 +25,18 @@ from replay.records.digests import canonical, digest
 from replay.records.fleet import FleetFacts, ServerFacts
 from replay.records.rule import RuleSpec
 from replay.records.server import Server, Tool, digest_of
-from replay.records.trajectory import Call, DataEdge, Source, Step, Task, Trajectory, Usage, qualified_name
+from replay.records.trajectory import (
+    Call,
+    DataEdge,
+    ParentCall,
+    ReportedResult,
+    Source,
+    Step,
+    Task,
+    Trajectory,
+    Usage,
+    qualified_name,
+)
 from replay.records.verdict import (
     ENVIRONMENT_REASONS,
     FAILURES,
@@ -68,10 +79,12 @@ __all__ = [
     "McpEvalScores",
     "MissedCall",
     "Outcome",
+    "ParentCall",
     "Reason",
     "Rebinding",
     "Record",
     "ReferenceFault",
+    "ReportedResult",
     "RpcError",
     "RuleSpec",
     "SchemaViolation",

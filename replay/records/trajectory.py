@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from replay.records.answer import Answer
 from replay.records.base import JsonObject, Record
-from replay.records.server import Server
+from replay.records.server import Server, Tool
 
 
 class Task(Record):
@@ -51,6 +51,11 @@ class Call(Record):
     """Seconds from the start of the recording."""
     seconds: float | None = None
     """How long the recorded answer took."""
+    local: bool = False
+    """The tool is built into the harness (Bash, Read, apply_patch): no MCP server has it. Its arguments may be free
+    text, which then stands in `raw` with `arguments` None and nothing `unreadable`."""
+    interrupted: bool = False
+    """The user refused the call, or it was aborted before it was done; `answer` is what the harness wrote then."""
 
 
 def qualified_name(server: str | None, tool: str | None) -> str:
@@ -64,6 +69,8 @@ class Step(Record):
     calls: tuple[Call, ...]
     text: str | None = None
     """What the model wrote beside the calls."""
+    model: str | None = None
+    """The model that issued them, where it is not the trajectory's."""
 
 
 class DataEdge(Record):
@@ -89,6 +96,25 @@ class Usage(Record):
     output_tokens: int | None = None
 
 
+class ParentCall(Record):
+    """The call that started a sub-agent."""
+
+    trajectory: str
+    """Id of the trajectory that it stands in, of the same file."""
+    call: str | None = None
+    """Its position there; None where the source does not say which call it was."""
+
+
+class ReportedResult(Record):
+    """What the run said of itself: the benchmark's own verdict on the trajectory."""
+
+    passed: bool | None = None
+    score: float | None = None
+    """A reward or score as the source gives it."""
+    details: JsonObject | None = None
+    """Other figures of the source, by its own names."""
+
+
 class Trajectory(Record):
     """One task, one model, one run. This record is the DAG file."""
 
@@ -103,6 +129,14 @@ class Trajectory(Record):
     usage: Usage | None = None
     servers: tuple[Server, ...] = ()
     """The servers that a recording met; empty for other sources."""
+    parent: ParentCall | None = None
+    """Of a sub-agent's trajectory: the call that started it."""
+    tools: tuple[Tool, ...] = ()
+    """The tools that the model was offered, where the source kept their schemas; names as the model saw them."""
+    reported: ReportedResult | None = None
+    """The run's own verdict, where the source has one."""
+    started_at: str | None = None
+    """When it began, ISO 8601; `started` of its calls counts from here."""
 
     def calls(self) -> Iterator[Call]:
         """All calls, in the order of the steps."""

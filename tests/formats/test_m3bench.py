@@ -49,7 +49,7 @@ def test_of_duplicate_ids_the_last_one_stands_and_a_warning_names_them(tmp_path:
     path = tmp_path / "a.json"
     path.write_text(json.dumps([record(question="old"), record(id="b"), record(question="new")]))
     file = open_file(path)
-    assert [(one.id, one.task.question) for one in file.trajectories()] == [("a", "new"), ("b", "?")]
+    assert [(one.id, one.task.question) for one in file.trajectories()] == [("b", "?"), ("a", "new")]
     assert file.warnings == (f"{path}: 1 duplicate ids, the last one stands: a",)
 
 

@@ -1,0 +1,66 @@
+"""The readers, and which of them reads a file."""
+
+from __future__ import annotations
+
+from replay.errors import FormatError
+from replay.formats.anthropic_messages import AnthropicMessagesReader
+from replay.formats.claude_code import ClaudeCodeReader
+from replay.formats.codex import CodexReader
+from replay.formats.copilot_cli import CopilotCliReader
+from replay.formats.dagfile import DagFileReader
+from replay.formats.gemini_cli import GeminiCliReader
+from replay.formats.head import Head
+from replay.formats.m3bench import M3BenchReader
+from replay.formats.openai_chat import OpenAIChatReader
+from replay.formats.openai_responses import OpenAIResponsesReader
+from replay.formats.opencode import OpenCodeReader
+from replay.formats.reader import Match, Reader
+from replay.formats.tau_bench import TauBenchReader
+
+READERS: tuple[Reader, ...] = (
+    DagFileReader(),
+    M3BenchReader(),
+    OpenAIChatReader(),
+    ClaudeCodeReader(),
+    CodexReader(),
+    GeminiCliReader(),
+    CopilotCliReader(),
+    OpenCodeReader(),
+    OpenAIResponsesReader(),
+    AnthropicMessagesReader(),
+    TauBenchReader(),
+)
+
+DOUBT = 0.5
+"""Below this certainty the user is told."""
+
+
+def surest_reader(head: Head) -> tuple[Reader, Match, str | None]:
+    """The reader that is surest of a file, its match, and the doubt to tell the user, if there is one.
+
+    Raises:
+        FormatError: no reader knows it.
+    """
+    matches = [(reader.sniff(head), reader) for reader in READERS]
+    found = sorted(((m, r) for m, r in matches if m.certainty > 0), key=lambda pair: -pair[0].certainty)
+    if not found:
+        looked_for = "; ".join(reader.expected_shape for reader in READERS)
+        first = next(iter(head.elements), None)
+        place = "" if len(head.elements) == 1 and head.data.lstrip()[:1] == b"{" else "$[0]"
+        raise FormatError(head.path, f"unknown shape: {_describe(first)}. Looked for: {looked_for}", place)
+    (match, reader), *others = found
+    doubt = None
+    if others and others[0][0].certainty == match.certainty:
+        doubt = (
+            f"{head.path}: read as {reader.name} ({match.why}); it might be {others[0][1].name} ({others[0][0].why})"
+        )
+    elif match.certainty < DOUBT:
+        doubt = f"{head.path}: read as {reader.name}, which is not sure ({match.why})"
+    return reader, match, doubt
+
+
+def _describe(value: object) -> str:
+    if isinstance(value, dict):
+        keys = ", ".join(map(repr, list(value)[:8]))
+        return f"an object with the keys {keys}" if value else "an empty object"
+    return f"a {type(value).__name__}"

@@ -1,0 +1,179 @@
+"""A results file that was looked through once: which trajectories it holds, and how it is read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from replay.errors import FormatError
+from replay.formats.document import Document
+from replay.formats.file_names import FileNames
+from replay.formats.head import HEAD_BYTES, MAX_HEAD_RECORDS, Head
+from replay.formats.input_file import InputFile
+from replay.formats.reader import Reader
+from replay.formats.readers import surest_reader
+from replay.records import Trajectory
+
+
+@dataclass(frozen=True)
+class Part:
+    """The records of a file that one reader reads: all of them, but where formats are mixed."""
+
+    reader: Reader
+    why: str
+    only: frozenset[str] | None
+
+
+@dataclass(frozen=True)
+class _Slot:
+    """What is kept of a trajectory when its file is looked through."""
+
+    id: str
+    model: str
+    calls: int
+    unanswered: int
+
+
+@dataclass(frozen=True)
+class ResultsFile:
+    """A results file that was looked through once. Its trajectories are read again, one at a time, when asked for."""
+
+    path: str
+    model: str
+    """Of the first trajectory; `models` has them all."""
+    format: str
+    """Of the reader; where formats are mixed, their names joined by `+`."""
+    why: str
+    """By what the format was recognised."""
+    calls: int
+    ids: tuple[str, ...]
+    """Of the trajectories, in the order of the file; of duplicates only the last one stands."""
+    warnings: tuple[str, ...]
+    """Doubts about the format, duplicates, and what was not read."""
+    _slots: tuple[_Slot, ...]
+    _parts: tuple[Part, ...]
+    _kept: frozenset[int]
+    _file: InputFile
+    _names: FileNames
+    _size: int
+
+    @property
+    def call_counts(self) -> tuple[int, ...]:
+        """Calls of each trajectory, in the order of `ids`."""
+        return tuple(slot.calls for slot in self._slots)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Model of each trajectory, in the order of `ids`."""
+        return tuple(slot.model for slot in self._slots)
+
+    @property
+    def unanswered(self) -> int:
+        """Calls without a recorded answer."""
+        return sum(slot.unanswered for slot in self._slots)
+
+    def trajectories(self) -> Iterator[Trajectory]:
+        """Read the trajectories, in the order of the file.
+
+        Raises:
+            FormatError: the file changed since it was opened.
+        """
+        if self._file.size() != self._size:
+            raise FormatError(self.path, "the file changed while it was being read; run the command again")
+        for number, trajectory in enumerate(self._read_all()):
+            if number in self._kept:
+                yield trajectory
+
+    def _read_all(self) -> Iterator[Trajectory]:
+        for part in self._parts:
+            yield from part.reader.trajectories(Document(self._file, part.only), self._names)
+
+
+def look_through(file: InputFile, names: FileNames) -> ResultsFile:
+    """Find out a file's format and which trajectories it holds.
+
+    Raises:
+        FormatError: no reader knows it, it is broken, or it holds no trajectory.
+    """
+    size = file.size()
+    slots: list[_Slot] = []
+    parts: list[Part] = []
+    warnings: list[str] = []
+    only: frozenset[str] | None = None
+    while True:
+        document = Document(file, only)
+        reader, why, doubt = _reader_of(document, first=not parts)
+        if reader is None:
+            warnings.append(f"{file.path}: {len(only or ())} records of no known format were not read: {_some(only)}")
+            break
+        warnings += [doubt] if doubt else []
+        slots += [_slot(trajectory) for trajectory in reader.trajectories(document, names)]
+        parts.append(Part(reader, why, only))
+        warnings += document.notes
+        remaining = frozenset(document.left)
+        if not remaining or remaining == only:
+            break
+        only = remaining
+    if not slots:
+        raise FormatError(file.path, f"{parts[0].reader.title}, but it holds no trajectory")
+    last_of = {slot.id: number for number, slot in enumerate(slots)}
+    kept = frozenset(last_of.values())
+    standing = tuple(slot for number, slot in enumerate(slots) if number in kept)
+    return ResultsFile(
+        path=file.path,
+        model=standing[0].model,
+        format="+".join(dict.fromkeys(part.reader.name for part in parts)),
+        why="; ".join(dict.fromkeys(part.why for part in parts)),
+        calls=sum(slot.calls for slot in standing),
+        ids=tuple(slot.id for slot in standing),
+        warnings=(*dict.fromkeys(warnings), *_duplicates(file.path, slots)),
+        _slots=standing,
+        _parts=tuple(parts),
+        _kept=kept,
+        _file=file,
+        _names=names,
+        _size=size,
+    )
+
+
+def _reader_of(document: Document, *, first: bool) -> tuple[Reader | None, str, str | None]:
+    """The surest reader of a document, by its first kilobytes, and by its first whole records where those do not do."""
+    head = document.head
+    if first and not head.members:
+        document.check_is_json()
+        if not head.elements:
+            raise FormatError(document.path, "an empty list; expected at least one trajectory")
+    try:
+        reader, match, doubt = surest_reader(head if first else _whole_head(document))
+    except FormatError:
+        if not first:
+            return None, "", None
+        next(document.elements(), None)  # where it is broken, that is what to say
+        if len(head.data) < HEAD_BYTES or head.members:
+            raise
+        reader, match, doubt = surest_reader(_whole_head(document))
+    return reader, match.why, doubt
+
+
+def _whole_head(document: Document) -> Head:
+    values = (element.value for element in document.records())
+    return Head(document.path, document.head.data, tuple(islice(values, MAX_HEAD_RECORDS)))
+
+
+def _slot(trajectory: Trajectory) -> _Slot:
+    calls = list(trajectory.calls())
+    return _Slot(trajectory.id, trajectory.model, len(calls), sum(call.answer is None for call in calls))
+
+
+def _some(places: frozenset[str] | None) -> str:
+    shown = sorted(places or (), key=lambda place: (len(place), place))
+    return ", ".join(shown[:5]) + (", ..." if len(shown) > 5 else "")
+
+
+def _duplicates(path: str, slots: list[_Slot]) -> Iterator[str]:
+    counts = Counter(slot.id for slot in slots)
+    duplicates = [identifier for identifier, count in counts.items() if count > 1]
+    if duplicates:
+        yield f"{path}: {len(duplicates)} duplicate ids, the last one stands: {', '.join(duplicates)}"
