@@ -42,12 +42,14 @@ def load_json(text: str) -> Any:
 
 
 def load_cut_json(text: str) -> Any:
-    """The JSON value that a text begins, with what is still open closed.
+    """The object or list that a text begins, with what is still open closed.
 
     Raises:
-        ValueError: it does not begin one, or it is cut at a place that says too little.
+        ValueError: it does not begin one, or nothing in it is open.
     """
     parts, closing = _shallow(text[:MAX_SCANNED])
+    if not closing or text.lstrip()[:1] not in ("{", "["):
+        raise ValueError("not cut JSON")
     for _ in range(6):
         try:
             return json.loads("".join(parts) + closing)

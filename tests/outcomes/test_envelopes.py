@@ -196,6 +196,7 @@ def test_a_bare_label_of_an_error_is_no_success(label):
         "# The request failed\n\nA play.\n\n## First act\n\nA post office.",
         "<errors>\n  <error>a</error>\n</errors>\n<more/>",
         '["failed", "error"]',
+        '"Errors" is a song',
         "Result: 42 of 50 passed",
     ],
 )
@@ -244,6 +245,10 @@ def test_a_rule_of_the_user_is_held_against_the_opened_content():
     rule = RuleSpec(id="shop.sold-out", pattern=r'"sold" out', outcome=Outcome.NOT_FOUND)
     answer = TextAnswer(text=_as_json('"sold" out', False))
     assert judge_answer(_call(), answer, evidence="recorded", rules=(rule,)).rule == "shop.sold-out"
+
+
+def test_a_sentence_that_begins_with_a_quotation_is_not_a_json_string():
+    assert open_answer(TextAnswer(text='"Rosebud" was the sled')).pieces == ('"Rosebud" was the sled',)
 
 
 def test_an_image_beside_a_wrapped_text_is_not_lost():
