@@ -10,6 +10,7 @@ from typing import Any
 from replay.dag.tool_traits import returns_content
 from replay.dag.value_matching import ArgumentIndex
 from replay.outcomes import error_phrases, patterns
+from replay.outcomes.envelopes import OpenedAnswer, as_it_came, open_answer
 from replay.outcomes.error_report import (
     ErrorReport,
     ProgramExit,
@@ -17,7 +18,8 @@ from replay.outcomes.error_report import (
     error_in_words,
     error_of_exit,
     error_of_rpc,
-    flagged_by_server,
+    is_stored_json,
+    is_stored_label,
     program_exit,
     strip_wrappers,
     traceback_in,
@@ -28,13 +30,13 @@ from replay.outcomes.sentence import failure_in_sentence
 from replay.records import (
     Answer,
     Call,
+    EnvelopeLayer,
     RpcError,
     SchemaViolation,
     TextAnswer,
     Tool,
     ToolResult,
     TransportFault,
-    blocks_of,
 )
 from replay.records.tool_name import read_name
 
@@ -71,6 +73,9 @@ class ParsedAnswer:
         self.arguments = ArgumentIndex(call.arguments, tool_name=name, written_name=call.name or "")
         self.flagged = isinstance(answer, RpcError)
         self.text = self.tail = ""
+        self.layers: tuple[EnvelopeLayer, ...] = ()
+        """The envelopes that the text came in."""
+        self.structured: Any = None
         self.has_media = False
         self.body: Any = None
         self.program_exit: ProgramExit | None = None
@@ -96,31 +101,44 @@ class ParsedAnswer:
             return False
         stripped = self.text.strip()
         if stripped in ("", "[]", "{}", "null", "None", "()", '""', "undefined"):
-            return not (isinstance(self.answer, ToolResult) and self.answer.structured) or is_empty(
-                self.answer.structured
-            )
+            return not self.structured or is_empty(self.structured)
         if self.body is not None:
             return is_empty(self.body)
         content = returns_content(self.arguments, self.tool)
         return len(stripped) < 300 and not content and patterns.NO_RESULTS.match(stripped) is not None
 
     def _read_result(self, answer: ToolResult | TextAnswer) -> None:
-        blocks = blocks_of(answer)
-        pieces = [str(block["text"]) for block in blocks if block.get("type") == "text" and "text" in block]
-        self.text, self.tail = _ends(pieces)
-        self.has_media = any(block.get("type") != "text" for block in blocks)
+        opened = open_answer(answer)
+        if opened.layers:
+            closed = as_it_came(answer)
+            opened = closed if self._is_stored_envelope(closed, opened) else opened
+        self.layers = opened.layers
+        pieces = list(opened.pieces)
+        self.text, self.tail = _ends([opened.only_label] if opened.only_label else pieces)
+        self.has_media = opened.has_media
         self.body = parse_json(self.text)
-        if not pieces and isinstance(answer, ToolResult) and answer.structured is not None:
-            self.body = answer.structured
-            self.text = json.dumps(answer.structured, ensure_ascii=False, default=str)[:MAX_HEAD]
+        self.structured = opened.structured
+        if not pieces and self.structured is not None:
+            self.body = self.structured
+            self.text = json.dumps(self.structured, ensure_ascii=False, default=str)[:MAX_HEAD]
         self.program_exit = program_exit(self.text, self.tail, self.body, self.arguments)
-        self.flagged = isinstance(answer, ToolResult) and answer.is_error
-        self.error = self._find_error(flagged_by_server(answer, blocks))
+        self.flagged = opened.flagged
+        self.error = self._find_error(opened.marked)
+
+    def _is_stored_envelope(self, closed: OpenedAnswer, opened: OpenedAnswer) -> bool:
+        """Whether what looks like an envelope of an error is the text that the tool was to hand out."""
+        if closed.marked or not opened.marked or not returns_content(self.arguments, self.tool):
+            return False
+        text, message = "\n".join(closed.pieces)[:MAX_HEAD], "\n".join(opened.pieces)[:MAX_HEAD]
+        structured = any(layer.flag and layer.kind in ("result", "blocks", "repr") for layer in opened.layers)
+        return (is_stored_json if structured else is_stored_label)(text, message, self.arguments)
 
     def _reads_back(self, stored_texts: Collection[str]) -> bool:
         """Whether the answer is, as a whole, a text that an earlier call of the trajectory stored."""
-        text = self.text.strip()
-        return self.program_exit is None and any(text == earlier.strip() for earlier in stored_texts)
+        if self.program_exit is not None or not stored_texts or not isinstance(self.answer, ToolResult | TextAnswer):
+            return False
+        whole = "\n".join(as_it_came(self.answer).pieces)[: 2 * MAX_HEAD].strip()
+        return any(earlier.strip() in (whole, self.text.strip()) for earlier in stored_texts)
 
     def _find_error(self, marked_as_error: bool) -> ErrorReport | None:
         if self.program_exit is not None:

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from replay.input_schema import schema_violations
 from replay.outcomes.answer import ParsedAnswer
 from replay.outcomes.call_format import judge_format
+from replay.outcomes.envelopes import open_answer
 from replay.outcomes.error_report import strip_wrappers
 from replay.outcomes.registry import Registry, judge_registry
 from replay.outcomes.rules import RULES, Rule
@@ -35,7 +36,9 @@ from replay.records import (
     Reason,
     RuleSpec,
     SchemaViolation,
+    TextAnswer,
     Tool,
+    ToolResult,
     texts_of,
 )
 
@@ -196,6 +199,7 @@ def judge_answer(
         message=_message(rule, parsed, explained=explained),
         violations=tuple(violations),
         findings=_findings(rule, parsed),
+        layers=parsed.layers,
     )
 
 
@@ -212,7 +216,10 @@ def _withheld(tool: Tool | None) -> Judgement:
 def _judge_by_user_rules(answer: Answer, evidence: Evidence, rules: Sequence[RuleSpec]) -> Judgement | None:
     if not rules:
         return None
-    text = "\n".join(texts_of(answer))
+    texts = list(texts_of(answer))
+    if isinstance(answer, ToolResult | TextAnswer):
+        texts += open_answer(answer).pieces
+    text = "\n".join(dict.fromkeys(texts))
     for rule in rules:
         pattern = _compiled(rule.pattern)
         found = pattern.search(text) if pattern else None

@@ -49,7 +49,7 @@ from replay.outcomes.patterns import (
     TRACEBACK_LAST_LINE,
     WRAPPER,
 )
-from replay.records import Certainty, RpcError, TextAnswer, Tool, ToolResult
+from replay.records import Certainty, RpcError, Tool
 
 MAX_REPORT_LENGTH = 20_000
 _MAX_SENTENCE_LENGTH = 600
@@ -136,7 +136,7 @@ def error_in_text(
     rows = isinstance(body, list) and not flagged and queries_a_database(arguments)
     error = None if rows else error_in_json(body, arguments.argument_names)
     if error is not None:
-        if not flagged and returns_content(arguments, tool) and _is_stored_json(text, error.message, arguments):
+        if not flagged and returns_content(arguments, tool) and is_stored_json(text, error.message, arguments):
             return None
         return _report(error.message, "flag" if flagged else "body", status=error.status)
     if flagged:
@@ -315,11 +315,6 @@ def _without_line(text: str, place: int) -> str:
     return (text[:start] + (text[end:] if end >= 0 else "")).strip()
 
 
-def flagged_by_server(answer: ToolResult | TextAnswer, blocks: tuple[dict[str, object], ...]) -> bool:
-    """Whether the server, or the harness that recorded it, marked the answer as an error."""
-    return (isinstance(answer, ToolResult) and answer.is_error) or any(block.get("error") is True for block in blocks)
-
-
 def _is_stored_text(text: str, arguments: ArgumentIndex) -> bool:
     """Whether an error-shaped answer of a tool that returns content is that content.
 
@@ -334,11 +329,19 @@ def _is_stored_text(text: str, arguments: ArgumentIndex) -> bool:
     return bool(_PATH.search(text)) or text.endswith("\n") or several_lines or not _reads_like_a_report(text, arguments)
 
 
-def _is_stored_json(text: str, message: str, arguments: ArgumentIndex) -> bool:
+def is_stored_json(text: str, message: str, arguments: ArgumentIndex) -> bool:
     """Whether an error-shaped JSON body of a tool that returns content is that content."""
     if _names_the_call(message, arguments):
         return False
     return text.endswith("\n") or any(_DATA_FILE.search(value) for value in arguments.texts)
+
+
+def is_stored_label(text: str, message: str, arguments: ArgumentIndex) -> bool:
+    """Whether what a tool that returns content begins with a label of an error is that content."""
+    if _names_the_call(message, arguments):
+        return False
+    several_lines = text.strip("\n").count("\n") > 1
+    return bool(_PATH.search(message)) or text.endswith("\n") or several_lines
 
 
 def _names_the_call(text: str, arguments: ArgumentIndex) -> bool:

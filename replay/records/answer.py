@@ -79,7 +79,7 @@ def _open_blocks(text: str) -> tuple[JsonObject, ...] | None:
         return None
     try:
         value = json.loads(stripped)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     blocks = value if isinstance(value, list) else [value]
     return tuple(blocks) if blocks and all(map(_is_block, blocks)) else None

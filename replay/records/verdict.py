@@ -62,6 +62,21 @@ class SchemaViolation(Record):
     schema_pointer: str = ""
 
 
+EnvelopeKind: TypeAlias = Literal["result", "blocks", "repr", "string", "fence", "tag", "heading", "label"]
+
+
+class EnvelopeLayer(Record):
+    """One envelope that an answer's content came in."""
+
+    kind: EnvelopeKind
+    """`result`: a whole `CallToolResult`; `blocks`: content blocks as JSON; `repr`: the Python repr of either;
+    `string`: a JSON string; the others are words or marks before the content."""
+    flag: bool | None = None
+    """Whether this layer says that the answer is an error; None where it says nothing of it."""
+    label: str | None = None
+    """The words of a label, heading or tag."""
+
+
 class Judgement(Record):
     """An outcome and the rule that gave it: what is said of one answer, or of a call before it is sent."""
 
@@ -77,6 +92,8 @@ class Judgement(Record):
     violations: tuple[SchemaViolation, ...] = ()
     findings: tuple[str, ...] = ()
     """Short flags beside the outcome: `empty`, `accepted-though-invalid`, `rebound`, ..."""
+    layers: tuple[EnvelopeLayer, ...] = ()
+    """The envelopes that were opened to reach the answer's content, from the outside in; empty where it had none."""
 
 
 class Rebinding(Record):
