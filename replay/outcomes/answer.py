@@ -15,6 +15,7 @@ from replay.outcomes.error_report import (
     ErrorReport,
     ProgramExit,
     error_in_text,
+    error_in_words,
     error_of_exit,
     error_of_rpc,
     is_stored_json,
@@ -23,7 +24,9 @@ from replay.outcomes.error_report import (
     strip_wrappers,
     traceback_in,
 )
+from replay.outcomes.error_model import ModelVerdict
 from replay.outcomes.json_errors import is_empty, parse_json
+from replay.outcomes.sentence import failure_in_sentence
 from replay.records import (
     Answer,
     Call,
@@ -77,6 +80,8 @@ class ParsedAnswer:
         self.body: Any = None
         self.program_exit: ProgramExit | None = None
         self.error: ErrorReport | None = None
+        self.verdict: ModelVerdict | None = None
+        """What the model says of an answer that only its words tell."""
         if isinstance(answer, RpcError):
             self.error = error_of_rpc(answer)
         elif isinstance(answer, ToolResult | TextAnswer):
@@ -144,9 +149,17 @@ class ParsedAnswer:
         if self.has_media and not marked_as_error:
             return None
         crashed = traceback_in(self.tail, self.arguments, self.tool) if self.program_exit is None else None
-        return crashed or error_in_text(
+        found = crashed or error_in_text(
             self.text, flagged=marked_as_error, arguments=self.arguments, tool=self.tool, body=self.body
         )
+        return found or self._failure_in_sentence()
+
+    def _failure_in_sentence(self) -> ErrorReport | None:
+        """The failure that the model sees in a short answer, where nothing marks it as one."""
+        if self.program_exit is not None:
+            return None
+        self.verdict = failure_in_sentence(self.text, self.body, self.arguments, self.tool)
+        return error_in_words(self.text, self.body) if self.verdict else None
 
     def _status_is_the_answer(self, program: ProgramExit) -> bool:
         """Whether exit status 1 is the program's way to say no: `grep` without a match, `diff` with a difference."""
@@ -234,8 +247,9 @@ def tool_is_unknown(parsed: ParsedAnswer) -> bool:
 
 def _server_unknown(text: str, parsed: ParsedAnswer) -> bool:
     found = patterns.SERVER_UNKNOWN.search(text)
-    name = next(filter(None, found.groups()), "") if found else ""
-    return bool(name) and parsed.arguments.written_name.startswith(name)
+    name = next(filter(None, found.groups()), "").rstrip(".:'\"`") if found else ""
+    asked = parsed.call.server or ""
+    return bool(name) and (parsed.arguments.written_name.startswith(name) or name.casefold() == asked.casefold())
 
 
 def stored_json_is_broken(parsed: ParsedAnswer) -> bool:

@@ -63,9 +63,10 @@ _EXIT_CODE = re.compile(
 _PATH = re.compile(r"(?:[A-Za-z]:\\|/)[\w.\-/\\ ]*[\w\-]")
 _DATA_FILE = re.compile(r"\.(?:jsonl?|ndjson|json5|geojson|ipynb)\b", re.IGNORECASE)
 _FIRST_SENTENCE = re.compile(r"\n|[.!?](?:\s|$)|。")
+_WHOLE_ERROR = re.compile(r"\W*(?:[a-z]{1,20} ){0,2}(?:domain|range|parse|syntax|value|type|overflow) error\W*", re.I)
 _EXIT_KEYS = ("exit_code", "exitcode", "returncode", "return_code", "exitstatus", "exit_status")
 
-Basis = Literal["protocol", "flag", "exit", "body", "prefix", "sentence"]
+Basis = Literal["protocol", "flag", "exit", "body", "prefix", "sentence", "model"]
 
 
 class ErrorReport(NamedTuple):
@@ -161,6 +162,12 @@ def error_in_text(
     )
 
 
+def error_in_words(text: str, body: object) -> ErrorReport:
+    """The failure that a model takes a short text for."""
+    inner = sole_text(body)
+    return _report(inner if inner is not None else text, "model", "likely")
+
+
 def error_of_exit(ended: ProgramExit) -> ErrorReport:
     """The failure that a program's non-zero exit is."""
     return _report(ended.output, "exit", "likely")
@@ -190,7 +197,7 @@ def _basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None) -> Ba
     beginning = text[:300]
     if arguments.tool_named_in(beginning) and len(stripped) <= _MAX_SENTENCE_LENGTH and TOOL_UNKNOWN.search(beginning):
         return "prefix"
-    if not stripped or len(stripped) > MAX_REPORT_LENGTH or _is_content(stripped, text, arguments, tool):
+    if not stripped or len(stripped) > MAX_REPORT_LENGTH or is_content(stripped, text, arguments, tool):
         return None
     stores = returns_content(arguments, tool) and not (
         STATUS_OR_ERROR_LINE.match(stripped) and names_a_web_address(arguments)
@@ -208,7 +215,7 @@ def _basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None) -> Ba
     return "sentence" if _is_report(stripped, text, arguments, stores=stores) else None
 
 
-def _is_content(stripped: str, text: str, arguments: ArgumentIndex, tool: Tool | None) -> bool:
+def is_content(stripped: str, text: str, arguments: ArgumentIndex, tool: Tool | None) -> bool:
     """Whether a text is data, good news, or what the call itself brought or asked for."""
     if DATA_START.match(_without_heading(text)) or SUCCESS_START.match(stripped):
         return True
@@ -227,7 +234,8 @@ def _is_report(stripped: str, text: str, arguments: ArgumentIndex, *, stores: bo
         return True
     if runs_commands(arguments):
         named = lines == 1 and arguments.value_named_in(text) and ERROR_CLAUSE.search(stripped.rstrip(".")) is not None
-        return named or (not stores and SHELL_ERROR.match(stripped) is not None)
+        whole = _WHOLE_ERROR.fullmatch(stripped) or SHELL_ERROR.match(stripped)
+        return named or (not stores and whole is not None)
     return _lacks_a_thing(stripped, text, arguments) or _refuses(stripped, text, arguments, stores=stores)
 
 
