@@ -38,6 +38,7 @@ from replay.records import (
     Tool,
     texts_of,
 )
+from replay.text import cut
 
 ARGUMENT_RULES: dict[str, tuple[str, str]] = {
     "arguments.schema": (
@@ -261,7 +262,7 @@ def _describe(violation: SchemaViolation) -> str:
 
 def _excerpt(text: str) -> str:
     """The beginning of a text on one line."""
-    flat = " ".join(text[: _MAX_EXCERPT_LENGTH * 4].split())
+    flat = " ".join(cut(text, _MAX_EXCERPT_LENGTH * 4).split())
     return flat if len(flat) <= _MAX_EXCERPT_LENGTH else flat[: _MAX_EXCERPT_LENGTH - 1].rstrip() + "…"
 
 

@@ -11,6 +11,7 @@ from replay.interpreter import Fleet, Interpreter
 from replay.outcomes import Registry, read_name
 from replay.records import Call, CallResult, FleetFacts, Outcome, RuleSpec, Step, Trajectory, texts_of
 from replay.replayer import LiveBackend, TrajectoryReplayer
+from replay.text import cut
 from replay.volatile import masked
 
 _QUOTED: Final = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|`[^`\n]*`")
@@ -93,7 +94,7 @@ def bare_words(text: str, call: Call) -> str:
     for value in sorted(_strings(call.arguments or {}), key=len, reverse=True):
         text = text.replace(value, " ")
     text = re.sub(r"\d+", "#", masked(_QUOTED.sub(" ", text)))
-    return " ".join(text.split())[:_MAX_LENGTH]
+    return cut(" ".join(text.split()), _MAX_LENGTH)
 
 
 def _strings(value: object) -> list[str]:
