@@ -17,6 +17,7 @@ from replay.formats import ResultsFile
 from replay.interpreter import Fleet, Interpreter, ServerEvent
 from replay.outcomes import Registry
 from replay.records import Answer, CallResult, FleetFacts, RuleSpec, Server, ServerFacts, Trajectory, digest
+from replay.redaction import redacting
 from replay.replayer import (
     AnswerBackend,
     LiveBackend,
@@ -234,8 +235,9 @@ async def _replay_all(
     unfinished = _unfinished(run, files, context.policy, options, progress)
 
     async def worker() -> None:
-        for file, trajectory, state in unfinished:
-            await _replay_one(run, file, trajectory, state, context, options, progress)
+        with redacting(run.redactor):
+            for file, trajectory, state in unfinished:
+                await _replay_one(run, file, trajectory, state, context, options, progress)
 
     async with anyio.create_task_group() as group:
         group.start_soon(_flush_often, run)

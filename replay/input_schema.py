@@ -23,6 +23,7 @@ from referencing import Registry
 from referencing.exceptions import NoSuchResource
 
 from replay.records import JsonObject, SchemaViolation, Tool
+from replay.text import cut
 
 _DRAFTS = (
     Draft3Validator,
@@ -100,9 +101,9 @@ def _first(errors: Iterable[ValidationError]) -> list[ValidationError]:
 
 
 def _violation(error: ValidationError) -> SchemaViolation:
-    message = (
-        error.message if len(error.message) <= _MAX_MESSAGE_LENGTH else error.message[: _MAX_MESSAGE_LENGTH - 1] + "…"
-    )
+    message = error.message
+    if len(message) > _MAX_MESSAGE_LENGTH:
+        message = cut(message, _MAX_MESSAGE_LENGTH - 1) + "…"
     return SchemaViolation(
         pointer=_pointer(error.absolute_path),
         keyword=str(error.validator),

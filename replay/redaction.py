@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args, get_origin
 from urllib.parse import quote, quote_plus
 
+from pydantic import BaseModel
+
 from replay.errors import UsageError
+from replay.records import Record
 
 REDACTED: Final = "[REDACTED]"
 
@@ -18,6 +23,20 @@ MIN_SECRET_LENGTH: Final = 6
 
 _HEX_PAIR: Final = re.compile(r"%[0-9A-F]{2}")
 
+_OWN_FIELDS: Final = frozenset(
+    {
+        "caused_by",
+        "consumer",
+        "gap",
+        "keyword",
+        "position",
+        "producer",
+        "recorded_rule",
+        "replayed_rule",
+        "rule",
+    }
+)
+"""Fields of our records that hold words of ours: a secret that happens to be such a word is not one there."""
 _HEADER_KEYS: Final = frozenset({"authorization", "proxy-authorization", "x-api-key"})
 
 
@@ -100,6 +119,31 @@ class Redactor:
         """The value without its secrets, keys included; the very same object where it holds none."""
         return value if self._is_clean(value) else self._cleaned(value)
 
+    def record(self, record: Record) -> Any:
+        """A record as JSON without its secrets; it can be read back as the record that it is.
+
+        Only free text and JSON of others are searched: a field that holds one of our own words (an outcome, a rule, a
+        position) or a number stays as it is, also where a secret is spelled alike.
+        """
+        dumped = record.model_dump(mode="json", exclude_none=True)
+        return dumped if self._is_clean(dumped) else self._record(record, dumped)
+
+    def _record(self, record: BaseModel, dumped: dict[str, Any]) -> dict[str, Any]:
+        cleaned = dict(dumped)
+        for name, field in type(record).model_fields.items():
+            if name in dumped and name not in _OWN_FIELDS:
+                cleaned[name] = self._field(getattr(record, name), dumped[name], _types_in(field.annotation))
+        return cleaned
+
+    def _field(self, value: Any, dumped: Any, types: frozenset[Any]) -> Any:
+        if isinstance(value, BaseModel):
+            return self._record(value, dumped)
+        if isinstance(value, tuple) and value and isinstance(value[0], BaseModel):
+            return [self._field(item, inner, types) for item, inner in zip(value, dumped, strict=True)]
+        if Any in types or str in types:
+            return dumped if isinstance(dumped, int | float) and Any not in types else self._cleaned(dumped)
+        return dumped
+
     def _is_clean(self, value: Any) -> bool:
         """Whether nothing in the value can be a secret, told from its JSON text at one go; False where in doubt."""
         if not self._searchable:
@@ -125,7 +169,9 @@ class Redactor:
         return value
 
     def _object(self, value: dict[Any, Any]) -> dict[Any, Any]:
-        cleaned = {self._key(key): self._member(key, item) for key, item in value.items()}
+        cleaned: dict[Any, Any] = {}
+        for key, item in value.items():
+            cleaned[_unused(self._key(key), cleaned)] = self._member(key, item)
         unchanged = len(cleaned) == len(value) and all(
             key in cleaned and cleaned[key] is item for key, item in value.items()
         )
@@ -144,6 +190,24 @@ class Redactor:
             return value
         written = json.dumps(value)
         return value if self.text(written) == written else REDACTED
+
+
+def _types_in(annotation: Any) -> frozenset[Any]:
+    """The types that a field may hold; of a dict those of its values, of a Literal none."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return frozenset()
+    if origin is dict:
+        return _types_in(arguments[1])
+    return frozenset({annotation}) if not arguments else frozenset().union(*map(_types_in, arguments))
+
+
+def _unused(key: Any, taken: dict[Any, Any]) -> Any:
+    """The key, numbered where another one became the same."""
+    new, number = key, 2
+    while new in taken:
+        new, number = f"{key} {number}", number + 1
+    return new
 
 
 def _is_unescaped_in_json(literal: str) -> bool:
@@ -181,3 +245,21 @@ def _spellings(secret: str) -> set[str]:
 
 def _lower(match: re.Match[str]) -> str:
     return match.group().lower()
+
+
+_current: ContextVar[Redactor] = ContextVar("redactor", default=Redactor())  # noqa: B039
+
+
+@contextmanager
+def redacting(redactor: Redactor) -> Iterator[None]:
+    """Let `clean` take out what this redactor knows, as long as the block lasts and in the tasks that it starts."""
+    token = _current.set(redactor)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def clean(text: str) -> str:
+    """A text without the secrets that are known here: whoever cuts a text does this first, or half a token stays."""
+    return _current.get().text(text)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["one_line", "printable"]
+from replay.redaction import clean
+
+__all__ = ["cut", "one_line", "printable"]
 
 _UNSAFE: Final = re.compile(
     "["
@@ -17,6 +19,8 @@ _UNSAFE: Final = re.compile(
 )
 _WHITESPACE: Final = re.compile(r"\s+")
 _ELLIPSIS: Final = "…"
+_MAX_SEARCHED: Final = 65_536
+"""Characters of a text that are searched for secrets before it is cut: far more than a token has."""
 
 
 def printable(text: str, limit: int | None = None) -> str:
@@ -28,7 +32,7 @@ def printable(text: str, limit: int | None = None) -> str:
         text: anything.
         limit: greatest length of the result; what is longer ends in an ellipsis.
     """
-    shown = _UNSAFE.sub(_escape, text if limit is None else text[: limit + 1])
+    shown = _UNSAFE.sub(_escape, text if limit is None else cut(text, limit + 1))
     if limit is None or len(shown) <= limit:
         return shown
     return shown[: max(limit - 1, 0)] + _ELLIPSIS
@@ -36,8 +40,13 @@ def printable(text: str, limit: int | None = None) -> str:
 
 def one_line(text: str, limit: int | None = None) -> str:
     """`printable` text on a single line: each run of white space is one space."""
-    head = text if limit is None else text[: 8 * limit + 64]
+    head = text if limit is None else cut(text, 8 * limit + 64)
     return printable(_WHITESPACE.sub(" ", head).strip(), limit)
+
+
+def cut(text: str, length: int) -> str:
+    """The beginning of a text, its secrets taken out before: half a token would not be known as one."""
+    return clean(text[: max(length, _MAX_SEARCHED)])[:length]
 
 
 def _escape(match: re.Match[str]) -> str:

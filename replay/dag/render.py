@@ -8,7 +8,7 @@ from typing import Final
 
 from replay.dag.graph import Graph
 from replay.records import Answer, Call, DataEdge, RpcError, ToolResult, Trajectory, TransportFault, texts_of
-from replay.text import one_line
+from replay.text import cut, one_line
 
 __all__ = ["render_text", "summary_of", "to_dot", "to_mermaid"]
 
@@ -95,7 +95,7 @@ def _answer(answer: Answer) -> str:
         return f"error {answer.code}: {one_line(answer.message, _MAX_LINE_LENGTH)}"
     if isinstance(answer, TransportFault):
         return f"no answer ({answer.fault}): {one_line(answer.message, _MAX_LINE_LENGTH)}"
-    text = one_line(" ".join(part[: 4 * _MAX_LINE_LENGTH] for part in texts_of(answer)[:4]), _MAX_LINE_LENGTH)
+    text = one_line(" ".join(cut(part, 4 * _MAX_LINE_LENGTH) for part in texts_of(answer)[:4]), _MAX_LINE_LENGTH)
     mark = "isError: " if isinstance(answer, ToolResult) and answer.is_error else ""
     return f"{mark}{text}" if text else f"{mark}(no text)"
 
@@ -117,7 +117,7 @@ def _edge_lines(edges: tuple[DataEdge, ...]) -> list[str]:
 
 
 def _label(call: Call) -> str:
-    return f"{call.position} {_name(call)[:_MAX_LABEL_LENGTH]}"
+    return f"{call.position} {cut(_name(call), _MAX_LABEL_LENGTH)}"
 
 
 def _arrows(graph: Graph) -> dict[tuple[str, str], tuple[str, bool]]:

@@ -6,6 +6,7 @@ import json
 import re
 
 from replay.records import Call, Judgement, Outcome
+from replay.text import cut
 
 FORMAT_RULES: dict[str, tuple[str, str]] = {
     "format.delimiters": (
@@ -124,7 +125,7 @@ def _judge_broken(text: str, error: json.JSONDecodeError, part: str) -> Judgemen
 
 
 def _clip(text: str, max_length: int = 80) -> str:
-    flat = " ".join(text[: max_length * 4].split())
+    flat = " ".join(cut(text, max_length * 4).split())
     return repr(flat if len(flat) <= max_length else flat[: max_length - 1] + "…")
 
 

@@ -41,6 +41,7 @@ from replay.records import (
     ToolResult,
     texts_of,
 )
+from replay.text import cut
 
 ARGUMENT_RULES: dict[str, tuple[str, str]] = {
     "arguments.schema": (
@@ -268,7 +269,7 @@ def _describe(violation: SchemaViolation) -> str:
 
 def _excerpt(text: str) -> str:
     """The beginning of a text on one line."""
-    flat = " ".join(text[: _MAX_EXCERPT_LENGTH * 4].split())
+    flat = " ".join(cut(text, _MAX_EXCERPT_LENGTH * 4).split())
     return flat if len(flat) <= _MAX_EXCERPT_LENGTH else flat[: _MAX_EXCERPT_LENGTH - 1].rstrip() + "…"
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from replay.records import JsonObject
+from replay.text import cut
 
 MAX_ERROR_LENGTH = 60_000
 
@@ -235,7 +236,7 @@ def _status_of(body: JsonObject) -> int | None:
 
 def _message_of(body: JsonObject, error: Any) -> str:
     parts = [*_strings(error), *(text for key in (*_MESSAGE_KEYS, "code", "name") for text in _strings(body.get(key)))]
-    return ": ".join(dict.fromkeys(parts))[:4000] or json.dumps(body, default=str)[:400]
+    return ": ".join(dict.fromkeys(parts))[:4000] or cut(json.dumps(body, default=str), 400)
 
 
 def _strings(part: Any, depth: int = 0) -> Iterator[str]:

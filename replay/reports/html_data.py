@@ -14,6 +14,7 @@ from replay.reports.call_text import EVIDENCE, answer_text, call_text
 from replay.reports.report_scope import ReportScope
 from replay.runfile.alignment_queries import aligned_models, aligned_tasks
 from replay.runfile.rows import preview
+from replay.text import cut
 
 _MAX_ANSWER: Final = 4000
 _MAX_GOOD_ANSWER: Final = 240
@@ -63,7 +64,7 @@ def trajectory_data(diagnosis: Diagnosis) -> dict[str, Any]:
     context = diagnosis.context
     pairs: dict[tuple[str, str], str] = {}
     for edge in context.graph.edges:
-        pairs.setdefault((edge.producer, edge.consumer), f"{edge.consumer_pointer}: {str(edge.value)[:80]}")
+        pairs.setdefault((edge.producer, edge.consumer), f"{edge.consumer_pointer}: {cut(str(edge.value), 80)}")
     return {
         "id": context.trajectory.id,
         "model": context.trajectory.model,
@@ -160,4 +161,4 @@ def _reference_call(reference: SignedTask | None, number: int, name: str | None)
 
 
 def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else f"{text[:limit]}\n… (cut: {len(text)} characters)"
+    return text if len(text) <= limit else f"{cut(text, limit)}\n… (cut: {len(text)} characters)"

@@ -46,7 +46,7 @@ class Run:
         self, path: Path, connection: sqlite3.Connection, lock: int | None = None, redactor: Redactor | None = None
     ) -> None:
         self.path, self.connection, self._lock = path, connection, lock
-        self._redactor = redactor or Redactor()
+        self.redactor = redactor or Redactor()
         self._digests: dict[str, str] = {}
         self._file_and_type: dict[int, tuple[int, str | None]] = {}
 
@@ -177,10 +177,10 @@ class Run:
         """
         new_digest = digest(trajectory.model_dump(mode="json"))
         with self.transaction() as db:
-            file_id = self._file(db, file, trajectory.model, format)
+            file_id = self._file(db, file, self.redactor.text(trajectory.model), format)
             found = db.execute(
                 "SELECT id, digest, policy, done FROM trajectories WHERE file = ? AND name = ?",
-                (file_id, trajectory.id),
+                (file_id, self._name(trajectory)),
             ).fetchone()
             if found is None:
                 row = self._insert_trajectory(db, file_id, trajectory, new_digest, policy)
@@ -216,7 +216,7 @@ class Run:
         found = self.connection.execute(
             "SELECT t.digest FROM trajectories t JOIN files f ON f.id = t.file "  # noqa: S608
             f"WHERE f.absolute_path = ? AND t.name = ? AND t.policy = ? AND t.done AND NOT {undecided if retry else 0}",
-            (_absolute(file), trajectory.id, policy),
+            (_absolute(file), self._name(trajectory), policy),
         ).fetchone()
         return found is not None and found[0] == digest(trajectory.model_dump(mode="json"))
 
@@ -271,7 +271,8 @@ class Run:
                 if saved is None or saved.get(result.call.position) is not result:
                     self._save(db, row, ordinals[result.call.position], result)
             db.execute(
-                "UPDATE trajectories SET done = 1, record = ? WHERE id = ?", (pack(self._clean(trajectory)), row)
+                "UPDATE trajectories SET done = 1, record = ? WHERE id = ?",
+                (pack(self._clean_trajectory(trajectory)), row),
             )
 
     def file_ids(self, paths: Iterable[str]) -> tuple[int, ...]:
@@ -304,7 +305,15 @@ class Run:
 
     def _clean(self, record: Record) -> Any:
         """A record as JSON without secrets."""
-        return self._redactor.json(record.model_dump(mode="json", exclude_none=True))
+        return self.redactor.record(record)
+
+    def _clean_trajectory(self, trajectory: Trajectory) -> Any:
+        return self._clean(trajectory) | {"id": self._name(trajectory)}
+
+    def _name(self, trajectory: Trajectory) -> str:
+        """The id without secrets; two that differ in a secret alone stay two."""
+        name = self.redactor.text(trajectory.id)
+        return name if name == trajectory.id else f"{name}-{digest(trajectory.id)[:8]}"
 
     def _file(self, db: sqlite3.Connection, path: str, model: str, format: str) -> int:  # noqa: A002
         absolute = _absolute(path)
@@ -323,14 +332,14 @@ class Run:
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 file,
-                trajectory.id,
-                task.type,
-                self._redactor.text(task.question) if task.question else None,
+                self._name(trajectory),
+                self.redactor.text(task.type) if task.type else task.type,
+                self.redactor.text(task.question) if task.question else None,
                 len(trajectory.steps),
                 sum(len(step.calls) for step in trajectory.steps),
                 record_digest,
                 policy,
-                pack(self._clean(trajectory)),
+                pack(self._clean_trajectory(trajectory)),
             ),
         )
         return int(cursor.lastrowid or 0)
@@ -341,7 +350,7 @@ class Run:
                 row: db.execute("SELECT file, task_type FROM trajectories WHERE id = ?", (row,)).fetchone()
             }
         file, task_type = self._file_and_type[row]
-        columns = self._redactor.json(call_columns(result)) | {
+        columns = call_columns(result, self.redactor) | {
             "position": result.call.position,
             "answer_key": result.key,
             "trajectory": row,
@@ -364,11 +373,12 @@ class Run:
         answer = result.answer
         if answer is None:
             return
+        tool = self.redactor.text(result.tool) if result.tool else result.tool
         verb = "INSERT OR IGNORE" if isinstance(answer, TransportFault) else "INSERT OR REPLACE"
         digest_of_server = self._digests.get(result.server or "", "")
         db.execute(
             f"{verb} INTO answers VALUES (?, ?, ?, ?, ?)",
-            (key, result.server, digest_of_server, result.tool, pack(self._clean(answer))),
+            (key, result.server, digest_of_server, tool, pack(self._clean(answer))),
         )
 
 

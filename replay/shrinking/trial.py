@@ -11,6 +11,7 @@ from replay.interpreter import Fleet, Interpreter
 from replay.outcomes import Registry
 from replay.records import Answer, Call, CallResult, FleetFacts, Outcome, RuleSpec, Step, Trajectory, Verdict, texts_of
 from replay.replayer import LiveBackend, TrajectoryReplayer, servers_named
+from replay.text import cut
 from replay.volatile import masked
 
 _INPUT_ECHO: Final = re.compile(r"input_value=.*?, input_type=\w+")
@@ -118,7 +119,7 @@ def bare_words(text: str, call: Call) -> str:
     for value in values:
         text = text.replace(value, " ")
     text = re.sub(r"\d+", "#", masked(text))
-    return " ".join(text.split())[:_MAX_LENGTH]
+    return cut(" ".join(text.split()), _MAX_LENGTH)
 
 
 def _echoes(quoted: re.Match[str], values: Sequence[str]) -> bool:
