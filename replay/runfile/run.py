@@ -25,6 +25,7 @@ from replay.records import (
 from replay.redaction import Redactor
 from replay.runfile.conditions import placeholders
 from replay.runfile.connection import open_connection, prepare_tables, refuse_foreign, take_lock
+from replay.runfile.effects_journal import EffectsJournal, absolute_path
 from replay.runfile.json_blob import pack
 from replay.runfile.old_runs import readable_path
 from replay.runfile.rows import call_columns
@@ -156,8 +157,8 @@ class Run:
     def begin(self, trajectory: Trajectory, *, file: str, format: str, policy: str) -> TrajectoryState:  # noqa: A002
         """Make room for a trajectory, or find out how far an earlier process came with it.
 
-        A trajectory that changed, or that was judged under another policy, starts over; but calls with effects that
-        were sent to shared servers keep their verdicts: they are never sent twice.
+        A trajectory that changed, or that was judged under another policy, starts over; what its calls with effects
+        got stays in the journal, so that they are never sent twice.
         """
         new_digest = digest(trajectory.model_dump(mode="json"))
         with self.transaction() as db:
@@ -168,18 +169,18 @@ class Run:
             ).fetchone()
             if found is None:
                 row = self._insert_trajectory(db, file_id, trajectory, new_digest, policy)
-                return TrajectoryState(row, False, {}, frozenset())
+                return TrajectoryState(row, False, {})
             row, old_digest, old_policy, done = found
             if old_digest != new_digest:
                 forget_verdicts_of(db, row)
                 db.execute("DELETE FROM trajectories WHERE id = ?", (row,))
                 row = self._insert_trajectory(db, file_id, trajectory, new_digest, policy)
-                return TrajectoryState(row, False, {}, frozenset())
+                return TrajectoryState(row, False, {})
             if old_policy != policy:
                 restart(db, row, policy)
                 done = False
         if done:
-            return TrajectoryState(row, True, {}, frozenset())
+            return TrajectoryState(row, True, {})
         return unfinished_state(self.connection, row, trajectory)
 
     def is_done(self, trajectory: Trajectory, *, file: str, policy: str) -> bool:
@@ -187,7 +188,7 @@ class Run:
         found = self.connection.execute(
             "SELECT t.digest FROM trajectories t JOIN files f ON f.id = t.file "
             "WHERE f.absolute_path = ? AND t.name = ? AND t.policy = ? AND t.done",
-            (_absolute(file), trajectory.id, policy),
+            (absolute_path(file), trajectory.id, policy),
         ).fetchone()
         return found is not None and found[0] == digest(trajectory.model_dump(mode="json"))
 
@@ -198,28 +199,25 @@ class Run:
                 db.execute(
                     "UPDATE trajectories SET done = 0, policy = '' "
                     "WHERE file IN (SELECT id FROM files WHERE absolute_path = ?)",
-                    (_absolute(path),),
+                    (absolute_path(path),),
                 )
 
-    def note_sent(self, row: int, position: str) -> None:
-        """Write down that a call with effects is about to be sent."""
+    def journal(self) -> EffectsJournal:
+        """The journal of calls with effects, with nothing else waiting to be committed."""
         self.flush()
-        self.connection.execute("INSERT OR REPLACE INTO journal VALUES (?, ?)", (row, position))
+        return EffectsJournal(self.connection, self._redactor)
 
-    def save_call(self, row: int, ordinal: int, result: CallResult, *, at_once: bool) -> None:
-        """Keep one verdict and its answer.
+    def save_call(self, row: int, ordinal: int, result: CallResult) -> None:
+        """Keep one verdict and its answer; they are committed with the next `flush`.
 
         Args:
             row: of the trajectory, from `begin`.
             ordinal: of the call in it.
             result: the call with its verdict.
-            at_once: commit now, since the call can not be sent again; else with the next `flush`.
         """
         if not self.connection.in_transaction:
             self.connection.execute("BEGIN IMMEDIATE")
         self._save(self.connection, row, ordinal, result)
-        if at_once:
-            self.flush()
 
     def finish(
         self,
@@ -249,7 +247,7 @@ class Run:
         """The run's own numbers of results files, by their paths; those that it does not hold are left out."""
         ids = []
         for path in paths:
-            found = self.connection.execute("SELECT id FROM files WHERE absolute_path = ?", (_absolute(path),))
+            found = self.connection.execute("SELECT id FROM files WHERE absolute_path = ?", (absolute_path(path),))
             ids += [number for (number,) in found]
         return tuple(ids)
 
@@ -278,7 +276,7 @@ class Run:
         return self._redactor.json(record.model_dump(mode="json", exclude_none=True))
 
     def _file(self, db: sqlite3.Connection, path: str, model: str, format: str) -> int:  # noqa: A002
-        absolute = _absolute(path)
+        absolute = absolute_path(path)
         db.execute(
             "INSERT OR IGNORE INTO files (path, model, format, absolute_path) VALUES (?, ?, ?, ?)",
             (path, model, format, absolute),
@@ -341,7 +339,3 @@ class Run:
             f"{verb} INTO answers VALUES (?, ?, ?, ?, ?)",
             (key, result.server, digest_of_server, result.tool, pack(self._clean(answer))),
         )
-
-
-def _absolute(path: str) -> str:
-    return str(Path(path).resolve())

@@ -19,8 +19,6 @@ class TrajectoryState(NamedTuple):
     """Every call has its verdict, under the policy of now."""
     results: Mapping[str, CallResult]
     """Calls that have a verdict although the trajectory is not done: those to shared servers."""
-    in_flight: frozenset[str]
-    """Calls with effects that were sent and have no verdict."""
 
 
 def unfinished_state(connection: sqlite3.Connection, row: int, trajectory: Trajectory) -> TrajectoryState:
@@ -31,22 +29,15 @@ def unfinished_state(connection: sqlite3.Connection, row: int, trajectory: Traje
         if columns["position"] in calls:
             answer = load_answer(connection, columns["answer_key"]) if columns["answer_key"] else None
             results[columns["position"]] = call_result_of(calls[columns["position"]], columns, answer)
-    sent = connection.execute("SELECT position FROM journal WHERE trajectory = ?", (row,))
-    in_flight = frozenset(position for (position,) in sent) - results.keys()
-    return TrajectoryState(row, False, results, in_flight)
+    return TrajectoryState(row, False, results)
 
 
 def forget_verdicts_of(db: sqlite3.Connection, row: int) -> None:
-    """Drop the verdicts, and what was noted of calls with effects."""
+    """Drop the verdicts; what was noted of calls with effects stays."""
     db.execute("DELETE FROM calls WHERE trajectory = ?", (row,))
-    db.execute("DELETE FROM journal WHERE trajectory = ?", (row,))
 
 
 def restart(db: sqlite3.Connection, row: int, policy: str) -> None:
-    """Drop the verdicts, but those of calls with effects that reached a shared server."""
-    db.execute(
-        "DELETE FROM calls WHERE trajectory = ? AND position NOT IN "
-        "(SELECT position FROM journal WHERE trajectory = ?)",
-        (row, row),
-    )
+    """Drop the verdicts of a trajectory that is judged under another policy."""
+    forget_verdicts_of(db, row)
     db.execute("UPDATE trajectories SET done = 0, policy = ? WHERE id = ?", (policy, row))
