@@ -20,6 +20,7 @@ from replay.records import Answer, CallResult, FleetFacts, RuleSpec, Server, Ser
 from replay.redaction import redacting
 from replay.replayer import (
     AnswerBackend,
+    InputCalls,
     LiveBackend,
     StoredBackend,
     TrajectoryReplayer,
@@ -28,7 +29,8 @@ from replay.replayer import (
     with_fleet_names,
 )
 from replay.runfile import Run, TrajectoryState
-from replay.runfile.checkpoint import ReadOnlyCheckpoint, RunCheckpoint
+from replay.runfile.checkpoint import RunCheckpoint, TrialCheckpoint
+from replay.runfile.effects_journal import Origin, absolute_path
 
 _FLUSH_EVERY = 0.05
 """Seconds that a verdict may wait to be committed; a call that cannot be sent again does not wait."""
@@ -66,6 +68,8 @@ class Progress:
     """Of the done ones, those that had their verdict from an earlier run."""
     retried: int = 0
     """Calls of an earlier run that the environment had kept from their verdict, and that are tried again."""
+    not_repeated: int = 0
+    """Calls with effects that an earlier run sent; they count with the answers of then."""
     servers: dict[str, ServerEvent] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     """What a person should know when it is done."""
@@ -80,6 +84,7 @@ class ReplayContext:
     rules: Mapping[str, tuple[RuleSpec, ...]]
     policy: str
     """Digest of all that could change a verdict; a trajectory judged under another is judged again."""
+    input_calls: InputCalls
 
 
 def facts_of(fleet: Fleet) -> FleetFacts:
@@ -136,8 +141,13 @@ async def classify_live(
         registry = registry_of(servers, fleet.local_tools, tuple(fleet.servers), complete=True)
         rules = {name: spec.rules for name, spec in fleet.servers.items()}
         async with LiveBackend(interpreter, facts, options.allow_effects) as backend:
-            await _replay_all(run, files, ReplayContext(backend, registry, rules, policy), options, progress)
+            await _replay_all(run, files, _context(backend, registry, rules, policy, files), options, progress)
             progress.notes = [f"{trajectory}: {note}" for note, trajectory in backend.notes.items()]
+        if progress.not_repeated:
+            progress.notes.append(
+                f"{progress.not_repeated} calls with effects were sent by an earlier run and are not sent again; they "
+                "count with the answers of then (another run file, or --fresh, sends them)"
+            )
         run.save_servers(interpreter.servers.values())
 
 
@@ -177,7 +187,18 @@ async def classify_stored(
         run.save_facts(facts)
     progress.total = sum(_count(file, options) for file in files)
     run.forget_verdicts([file.path for file in files])
-    await _replay_all(run, files, ReplayContext(backend, registry, rules, policy), options, progress)
+    await _replay_all(run, files, _context(backend, registry, rules, policy, files), options, progress)
+
+
+def _context(
+    backend: AnswerBackend,
+    registry: Registry,
+    rules: Mapping[str, tuple[RuleSpec, ...]],
+    policy: str,
+    files: Iterable[ResultsFile],
+) -> ReplayContext:
+    input_calls = InputCalls({absolute_path(file.path): file for file in files}, registry)
+    return ReplayContext(backend, registry, rules, policy, input_calls)
 
 
 def _check_template(fleet: Fleet) -> None:
@@ -286,7 +307,14 @@ async def _replay_one(
     trajectory = with_fleet_names(trajectory, context.registry.servers)
     names = frozenset(servers_named(trajectory, context.registry.server_names))
     ordinals = {call.position: ordinal for ordinal, call in enumerate(trajectory.calls())}
-    checkpoint = RunCheckpoint(run, state, ordinals, stored=options.offline)
+    checkpoint = RunCheckpoint(
+        run,
+        state,
+        ordinals,
+        origin=Origin.of(file.path, trajectory),
+        still_holds=context.input_calls.still_holds,
+        stored=options.offline,
+    )
     trials: list[list[CallResult]] = []
     for trial in range(max(1, options.trials)):
         async with AsyncExitStack() as stack:
@@ -296,12 +324,13 @@ async def _replay_one(
                 session,
                 registry=context.registry,
                 rules=context.rules,
-                checkpoint=checkpoint if trial == 0 else ReadOnlyCheckpoint(checkpoint),
+                checkpoint=checkpoint if trial == 0 else TrialCheckpoint(checkpoint),
                 rebinding=options.rebinding,
                 wanted=options.wanted,
             )
             trials.append(await replayer.run(on_call=progress_counter(progress) if trial == 0 else None))
         trajectory = trajectory.model_copy(update={"edges": replayer.edges})
+    progress.not_repeated += len(checkpoint.not_repeated)
     run.finish(state.row, trajectory, merge_trials(trials) if len(trials) > 1 else trials[0], saved=checkpoint.saved)
 
 

@@ -37,7 +37,7 @@ class BackendSession(Protocol):
         """Whether the effects policy lets the tool be called."""
 
     def has_effects(self, server: str, tool: str) -> bool:
-        """Whether calling the tool changes something that outlives the trajectory."""
+        """Whether calling the tool may change something outside the trajectory's sandbox."""
 
     async def send(self, request: ToolRequest) -> Answer | None:
         """The answer; None where none can be had (`--offline` and not stored)."""

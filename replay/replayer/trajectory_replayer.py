@@ -29,9 +29,11 @@ from replay.records import (
     Verdict,
     qualified_name,
 )
+from replay.records.effects import EffectKey
 from replay.replayer.backend import BackendSession, ToolRequest
 from replay.replayer.checkpoint import Checkpoint
 from replay.replayer.gaps import Gaps
+from replay.replayer.input_calls import keys_of
 from replay.replayer.keys import answer_key, next_state
 from replay.replayer.missing_dependency import missing_program
 from replay.replayer.verdicts import (
@@ -69,6 +71,7 @@ class TrajectoryReplayer:
         self._trajectory, self._session, self._checkpoint = trajectory, session, checkpoint
         self._rebinding, self._wanted = rebinding, wanted
         self._classifier = Classifier(registry, rules)
+        self._registry = registry
         self.edges: tuple[DataEdge, ...] = trajectory.edges if trajectory.edges is not None else infer_edges(trajectory)
         self._graph = Graph(trajectory, self.edges)
         self._gaps = Gaps(session.workspace_servers)
@@ -78,6 +81,9 @@ class TrajectoryReplayer:
         self._recorded = {call.position: call.answer for call in trajectory.calls() if call.answer is not None}
         self._answers: dict[str, Answer] = {}
         self._on_call: Callable[[], None] = lambda: None
+        self._effect_keys: dict[str, EffectKey] | None = None
+        self._not_repeated: set[str] = set()
+        """Calls that had their answer from an earlier replay: what they did is not in this sandbox."""
 
     async def run(self, on_call: Callable[[], None] | None = None) -> list[CallResult]:
         """Replay the steps in order, the calls of a step together; independent calls go on after a failure.
@@ -110,15 +116,32 @@ class TrajectoryReplayer:
             return CallResult(call, verdict_unsent(decided, recorded), target.server, target.tool)
         if target.server is None or target.digest is None:
             return self._unsent(call, target, recorded)
-        if call.position in self._checkpoint.in_flight:
-            return CallResult(call, _interrupted(recorded), target.server, target.tool)
         arguments, rebound = self._bound(call)
         request = self._request(call, target.server, target, arguments)
-        if not self._session.stateful(target.server) and not self._wanted(qualified_name(target.server, target.tool)):
+        inputs = VerdictInputs(recorded, rebound=rebound)
+        key = self._effect_key(call) if self._session.has_effects(request.server, request.tool) else None
+        sent = self._checkpoint.sent_before(key) if key is not None else None
+        if sent is not None:
+            return self._not_sent_again(call, target, request, sent.answer, inputs)
+        if not self._session.stateful(request.server) and not self._wanted(qualified_name(*request[:2])):
             return self._unsent(call, target, recorded)
-        if not self._session.may_send(target.server, target.tool):
+        if not self._session.may_send(request.server, request.tool):
             return _with_finding(self._unsent(call, target, recorded), "withheld")
-        return await self._send(call, target, request, recorded, rebound)
+        return await self._send(call, target, request, key, inputs)
+
+    def _not_sent_again(
+        self, call: Call, target: CallTarget, request: ToolRequest, answer: Answer | None, inputs: VerdictInputs
+    ) -> CallResult:
+        """The verdict of a call with effects that an earlier replay sent."""
+        self._not_repeated.add(call.position)
+        if answer is None:
+            return CallResult(call, _interrupted(inputs.recorded), target.server, target.tool)
+        return self._answered(call, target, request, answer, inputs)
+
+    def _effect_key(self, call: Call) -> EffectKey:
+        if self._effect_keys is None:
+            self._effect_keys = keys_of(self._trajectory.calls(), self._registry)
+        return self._effect_keys[call.position]
 
     def _request(self, call: Call, server: str, target: CallTarget, arguments: dict[str, Any]) -> ToolRequest:
         state = None
@@ -134,39 +157,41 @@ class TrajectoryReplayer:
         call: Call,
         target: CallTarget,
         request: ToolRequest,
-        recorded: Judgement | None,
-        rebound: tuple[Rebinding, ...],
+        key: EffectKey | None,
+        inputs: VerdictInputs,
     ) -> CallResult:
-        shared = not self._session.stateful(request.server)
-        if shared:
-            effects = self._session.has_effects(request.server, request.tool)
-            self._checkpoint.before_send(call.position, effects=effects)
+        if key is not None:
+            self._checkpoint.before_send(key)
         started = time.monotonic()
         answer = await self._session.send(request)
         if answer is None:
-            return self._unsent(call, target, recorded)
+            return self._unsent(call, target, inputs.recorded)
         seconds = round(time.monotonic() - started, 6)
-        inputs = replace(self._compared(call, target, answer, rebound), recorded=recorded, seconds=seconds)
-        verdict = verdict_of_answer(inputs)
+        if key is not None:
+            self._checkpoint.after_send(key, answer)
+        return self._answered(call, target, request, answer, replace(inputs, seconds=seconds))
+
+    def _answered(
+        self, call: Call, target: CallTarget, request: ToolRequest, answer: Answer, inputs: VerdictInputs
+    ) -> CallResult:
+        verdict = verdict_of_answer(self._compared(call, target, answer, inputs))
         result = CallResult(call, verdict, request.server, request.tool, request.key, answer)
         result = self._with_cause(result)
-        if shared:
+        if not self._session.stateful(request.server):
             self._checkpoint.keep(result)
         return result
 
-    def _compared(
-        self, call: Call, target: CallTarget, answer: Answer, rebound: tuple[Rebinding, ...]
-    ) -> VerdictInputs:
+    def _compared(self, call: Call, target: CallTarget, answer: Answer, inputs: VerdictInputs) -> VerdictInputs:
         """What the new answer says, beside what was recorded and what happened before."""
         replayed = self._classifier.answered(call, target, answer, self._session.evidence)
-        if rebound:
+        if inputs.rebound:
             replayed = replayed.model_copy(update={"findings": (*replayed.findings, "rebound")})
-        return VerdictInputs(
+        return replace(
+            inputs,
             replayed=replayed,
             comparison=compare(call.answer, answer) if call.answer is not None else None,
             gap=self._gaps.before(target.server or "", self._graph.ancestors(call.position)),
             missing_dependency=missing_program(answer) if call.answer and not missing_program(call.answer) else None,
-            rebound=rebound,
         )
 
     def _unsent(self, call: Call, target: CallTarget, recorded: Judgement | None) -> CallResult:
@@ -196,6 +221,8 @@ class TrajectoryReplayer:
     def _leaves_gap(self, result: CallResult) -> bool:
         """Whether the call may have changed something when it was recorded, and did not happen alike when replayed."""
         verdict = result.verdict
+        if result.call.position in self._not_repeated and self._session.stateful(result.server or ""):
+            return True
         if self._classifier.is_read_only(result.server, result.tool):
             return False
         if result.answer is not None and not isinstance(result.answer, TransportFault):

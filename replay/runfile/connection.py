@@ -10,7 +10,7 @@ from typing import Any
 from replay.errors import RunFileError
 from replay.filesystem import lock_file
 from replay.runfile.migrations import STEPS, migrate
-from replay.runfile.schema import FORMAT, TABLES, VERSION, WORDS
+from replay.runfile.schema import APPLICATION_ID, FORMAT, TABLES, VERSION, WORDS
 
 
 def take_lock(path: Path) -> int:
@@ -94,7 +94,8 @@ def prepare_tables(path: Path, connection: sqlite3.Connection) -> None:
     """Make the tables of a new file, or bring those of an older one up to date."""
     if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
         connection.executescript(
-            f"BEGIN;{TABLES};INSERT INTO meta VALUES ('format', '{FORMAT}'), ('version', '{VERSION}');COMMIT;"  # noqa: S608
+            f"BEGIN;{TABLES};PRAGMA application_id = {APPLICATION_ID};"  # noqa: S608
+            f"INSERT INTO meta VALUES ('format', '{FORMAT}'), ('version', '{VERSION}');COMMIT;"
         )
         with suppress(sqlite3.OperationalError):  # an SQLite without full-text search: words are looked for row by row
             connection.executescript(f"BEGIN;{WORDS};COMMIT;")

@@ -25,6 +25,7 @@ from replay.records import (
 from replay.redaction import Redactor
 from replay.runfile.conditions import placeholders
 from replay.runfile.connection import open_connection, prepare_tables, refuse_foreign, take_lock
+from replay.runfile.effects_journal import EffectsJournal, absolute_path
 from replay.runfile.json_blob import pack
 from replay.runfile.old_runs import readable_path
 from replay.runfile.rows import call_columns
@@ -171,9 +172,9 @@ class Run:
     ) -> TrajectoryState:
         """Make room for a trajectory, or find out how far an earlier process came with it.
 
-        A trajectory that changed, or that was judged under another policy, starts over; but calls with effects that
-        were sent to shared servers keep their verdicts: they are never sent twice. With
-        `retry`, a done trajectory goes on from the first call that the environment kept from its verdict.
+        A trajectory that changed, or that was judged under another policy, starts over; what its calls with effects
+        got stays in the journal, so that they are never sent twice. With `retry`, a done trajectory goes on from the
+        first call that the environment kept from its verdict.
         """
         new_digest = digest(trajectory.model_dump(mode="json"))
         with self.transaction() as db:
@@ -184,19 +185,19 @@ class Run:
             ).fetchone()
             if found is None:
                 row = self._insert_trajectory(db, file_id, trajectory, new_digest, policy)
-                return TrajectoryState(row, False, {}, frozenset())
+                return TrajectoryState(row, False, {})
             row, old_digest, old_policy, done = found
             if old_digest != new_digest:
                 forget_verdicts_of(db, row)
                 db.execute("DELETE FROM trajectories WHERE id = ?", (row,))
                 row = self._insert_trajectory(db, file_id, trajectory, new_digest, policy)
-                return TrajectoryState(row, False, {}, frozenset())
+                return TrajectoryState(row, False, {})
             if old_policy != policy:
                 restart(db, row, policy)
                 done = False
             retried = retry_calls(db, row, self._stateful()) if done and retry else 0
         if done and not retried:
-            return TrajectoryState(row, True, {}, frozenset())
+            return TrajectoryState(row, True, {})
         return unfinished_state(self.connection, row, trajectory)._replace(retried=retried)
 
     def _stateful(self) -> tuple[str, ...]:
@@ -216,7 +217,7 @@ class Run:
         found = self.connection.execute(
             "SELECT t.digest FROM trajectories t JOIN files f ON f.id = t.file "  # noqa: S608
             f"WHERE f.absolute_path = ? AND t.name = ? AND t.policy = ? AND t.done AND NOT {undecided if retry else 0}",
-            (_absolute(file), self._name(trajectory), policy),
+            (absolute_path(file), self._name(trajectory), policy),
         ).fetchone()
         return found is not None and found[0] == digest(trajectory.model_dump(mode="json"))
 
@@ -227,28 +228,25 @@ class Run:
                 db.execute(
                     "UPDATE trajectories SET done = 0, policy = '' "
                     "WHERE file IN (SELECT id FROM files WHERE absolute_path = ?)",
-                    (_absolute(path),),
+                    (absolute_path(path),),
                 )
 
-    def note_sent(self, row: int, position: str) -> None:
-        """Write down that a call with effects is about to be sent."""
+    def journal(self) -> EffectsJournal:
+        """The journal of calls with effects, with nothing else waiting to be committed."""
         self.flush()
-        self.connection.execute("INSERT OR REPLACE INTO journal VALUES (?, ?)", (row, position))
+        return EffectsJournal(self.connection, self.redactor)
 
-    def save_call(self, row: int, ordinal: int, result: CallResult, *, at_once: bool) -> None:
-        """Keep one verdict and its answer.
+    def save_call(self, row: int, ordinal: int, result: CallResult) -> None:
+        """Keep one verdict and its answer; they are committed with the next `flush`.
 
         Args:
             row: of the trajectory, from `begin`.
             ordinal: of the call in it.
             result: the call with its verdict.
-            at_once: commit now, since the call can not be sent again; else with the next `flush`.
         """
         if not self.connection.in_transaction:
             self.connection.execute("BEGIN IMMEDIATE")
         self._save(self.connection, row, ordinal, result)
-        if at_once:
-            self.flush()
 
     def finish(
         self,
@@ -279,7 +277,7 @@ class Run:
         """The run's own numbers of results files, by their paths; those that it does not hold are left out."""
         ids = []
         for path in paths:
-            found = self.connection.execute("SELECT id FROM files WHERE absolute_path = ?", (_absolute(path),))
+            found = self.connection.execute("SELECT id FROM files WHERE absolute_path = ?", (absolute_path(path),))
             ids += [number for (number,) in found]
         return tuple(ids)
 
@@ -316,7 +314,7 @@ class Run:
         return name if name == trajectory.id else f"{name}-{digest(trajectory.id)[:8]}"
 
     def _file(self, db: sqlite3.Connection, path: str, model: str, format: str) -> int:  # noqa: A002
-        absolute = _absolute(path)
+        absolute = absolute_path(path)
         db.execute(
             "INSERT OR IGNORE INTO files (path, model, format, absolute_path) VALUES (?, ?, ?, ?)",
             (path, model, format, absolute),
@@ -380,7 +378,3 @@ class Run:
             f"{verb} INTO answers VALUES (?, ?, ?, ?, ?)",
             (key, result.server, digest_of_server, tool, pack(self._clean(answer))),
         )
-
-
-def _absolute(path: str) -> str:
-    return str(Path(path).resolve())

@@ -10,6 +10,7 @@ from replay.classification import registry_of
 from replay.interpreter import Fleet, Interpreter
 from replay.outcomes import Registry
 from replay.records import Answer, Call, CallResult, FleetFacts, Outcome, RuleSpec, Step, Trajectory, Verdict, texts_of
+from replay.records.effects import EffectKey
 from replay.replayer import LiveBackend, TrajectoryReplayer, servers_named
 from replay.text import cut
 from replay.volatile import masked
@@ -88,9 +89,14 @@ class _NoCheckpoint:
     """The checkpoint of a replay that is forgotten."""
 
     results: Mapping[str, CallResult] = {}
-    in_flight: frozenset[str] = frozenset()
 
-    def before_send(self, position: str, *, effects: bool) -> None:
+    def sent_before(self, key: EffectKey) -> None:
+        """Nothing is kept."""
+
+    def before_send(self, key: EffectKey) -> None:
+        """Nothing is kept."""
+
+    def after_send(self, key: EffectKey, answer: Answer) -> None:
         """Nothing is kept."""
 
     def keep(self, result: CallResult) -> None:
