@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 from replay.errors import FormatError
+from replay.formats.atif import AtifReader
 from replay.formats.dagfile import DagFileReader
+from replay.formats.google_adk import GoogleAdkReader
 from replay.formats.head import Head
+from replay.formats.inspect_log import InspectReader
+from replay.formats.langfuse import LangfuseReader
 from replay.formats.m3bench import M3BenchReader
+from replay.formats.mcpbench_results import McpBenchReader
+from replay.formats.mcpeval_results import McpEvalReader
 from replay.formats.openai_chat import OpenAIChatReader
+from replay.formats.otel_genai import OtelReader
 from replay.formats.reader import Match, Reader
 
 READERS: tuple[Reader, ...] = (
     DagFileReader(),
     M3BenchReader(),
     OpenAIChatReader(),
+    InspectReader(),
+    AtifReader(),
+    OtelReader(),
+    LangfuseReader(),
+    McpBenchReader(),
+    GoogleAdkReader(),
+    McpEvalReader(),
 )
 
 DOUBT = 0.5

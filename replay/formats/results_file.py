@@ -141,7 +141,7 @@ def look_through(file: InputFile, names: FileNames) -> ResultsFile:
 def _reader_of(document: Document, *, first: bool) -> tuple[Reader | None, str, str | None]:
     if first:
         head = document.head
-        if not head.members:
+        if not (head.members or head.data.startswith(b"PK")):
             document.check_is_json()
             if not head.elements:
                 raise FormatError(document.path, "an empty list; expected at least one trajectory")
