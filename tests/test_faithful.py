@@ -115,7 +115,7 @@ def test_a_file_that_the_harness_wrote_is_a_state_gap_and_not_the_models_fault(
     tmp_path: Path, results_file: Write, notes_fleet: Path
 ) -> None:
     local, read, never = live(tmp_path, results_file(run=notes_run("/ws/made.txt")), notes_fleet)
-    assert (local.outcome, local.reason, local.recorded) == ("inconclusive", "not-in-fleet", "success")
+    assert (local.outcome, local.reason, local.recorded) == ("inconclusive", "local-tool", "success")
     assert (read.outcome, read.recorded, read.replayed) == ("success", "success", "not_found")
     assert (read.reason, read.gap, read.divergence, read.evidence) == ("state-gap", "s1c1", "state-gap", "recorded")
     assert "s1c1 before it could not be replayed" in read.message

@@ -52,16 +52,19 @@ def _unavailable(context: TrajectoryContext, position: str) -> tuple[str, str, s
 
 def _not_in_fleet(context: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
     name = quoted(context.calls[position].name or "?")
-    if context.rows[position].rule == "registry.local-tool":
-        return (
-            "tool-of-the-harness",
-            f"{name} is a tool of the harness that made the recording; no MCP server has it.",
-            None,
-        )
     return (
         "server-not-in-fleet",
         f"No server of this fleet has {name}, but the recorded answer shows that the tool ran.",
         "Add its server to the fleet file, under the name that the trajectory uses.",
+    )
+
+
+def _local_tool(context: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
+    name = quoted(context.calls[position].name or "?")
+    return (
+        "tool-of-the-harness",
+        f"{name} is a tool of the harness that made the recording; no MCP server has it.",
+        None,
     )
 
 
@@ -152,6 +155,8 @@ def _of_gap(context: TrajectoryContext, gap: str) -> tuple[str, str | None]:
 
 
 def _interrupted(context: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
+    if context.rows[position].rule == "registry.interrupted":
+        return "interrupted", "The user refused the call, or it was aborted before it was done.", None
     return (
         "interrupted",
         "The replay was cut off after the call had been sent; it has effects, so it is not sent twice.",
@@ -161,6 +166,7 @@ def _interrupted(context: TrajectoryContext, position: str) -> tuple[str, str, s
 
 _GAPS: Final[dict[Reason, str]] = {
     Reason.SERVER_UNAVAILABLE: "could not be re-issued (its server did not start)",
+    Reason.LOCAL_TOOL: "is a call of the harness's own tool, which cannot be re-issued",
     Reason.NOT_IN_FLEET: "could not be re-issued (its server is not in the fleet)",
     Reason.TIMEOUT: "timed out",
     Reason.RATE_LIMITED: "was refused by a rate limit",
@@ -179,6 +185,7 @@ def _reply(context: TrajectoryContext, position: str) -> str:
 
 _MESSAGES: Final[dict[Reason, _Message]] = {
     Reason.SERVER_UNAVAILABLE: _unavailable,
+    Reason.LOCAL_TOOL: _local_tool,
     Reason.NOT_IN_FLEET: _not_in_fleet,
     Reason.TIMEOUT: _timeout,
     Reason.RATE_LIMITED: _rate_limited,

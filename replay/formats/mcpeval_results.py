@@ -12,7 +12,7 @@ from replay.formats.document import Document
 from replay.formats.file_names import FileNames
 from replay.formats.head import Head
 from replay.formats.loose_json import identifier_of, objects, text_of, written_call
-from replay.formats.openai_chat import _steps as conversation_steps
+from replay.formats.openai_chat import conversation_steps
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import as_object, number_calls
 from replay.records import JsonObject, ReportedResult, Source, Step, Task, Trajectory

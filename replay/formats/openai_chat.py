@@ -66,12 +66,12 @@ class OpenAIChatReader:
         self, record: JsonObject, identifier: str, place: str, document: Document, names: FileNames
     ) -> Trajectory:
         messages = record["messages"]
-        steps, reply = _steps(messages, document.path, place)
+        steps, reply = conversation_steps(messages, document.path, place)
         model = record.get("model")
         return Trajectory(
             id=identifier,
             model=model if isinstance(model, str) and model else names.model(document.path),
-            task=Task(question=_question(messages), type=_string(record.get("type")), images=_images(messages)),
+            task=Task(question=user_text(messages), type=_string(record.get("type")), images=_images(messages)),
             source=Source(file=document.path, format=self.name, position=place),
             steps=number_calls(steps),
             final_reply=reply,
@@ -97,7 +97,7 @@ def _id(element: Element, document: Document, names: FileNames) -> str:
     return element.key or (names.task(document.path) if element.place == "$" else element.place)
 
 
-def _steps(messages: list[Any], path: str, place: str) -> tuple[list[Step], str | None]:
+def conversation_steps(messages: list[Any], path: str, place: str) -> tuple[list[Step], str | None]:
     """The steps of a conversation with their answers, and the last thing the model said without a call."""
     steps: list[Step] = []
     reply: str | None = None
@@ -199,7 +199,7 @@ def _parts(content: Any) -> Iterable[JsonObject]:
     return (part for part in content if isinstance(part, dict)) if isinstance(content, list) else ()
 
 
-def _question(messages: list[Any]) -> str | None:
+def user_text(messages: list[Any]) -> str | None:
     """The text of all user messages: a value from any of it did not come from a tool."""
     texts = [_content_text(message.get("content")) for message in messages if _role(message) == "user"]
     return "\n\n".join(text for text in texts if text) or None

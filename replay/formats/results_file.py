@@ -10,7 +10,7 @@ from itertools import islice
 from replay.errors import FormatError
 from replay.formats.document import Document
 from replay.formats.file_names import FileNames
-from replay.formats.head import MAX_HEAD_RECORDS, Head
+from replay.formats.head import HEAD_BYTES, MAX_HEAD_RECORDS, Head
 from replay.formats.input_file import InputFile
 from replay.formats.reader import Reader
 from replay.formats.readers import surest_reader
@@ -139,23 +139,27 @@ def look_through(file: InputFile, names: FileNames) -> ResultsFile:
 
 
 def _reader_of(document: Document, *, first: bool) -> tuple[Reader | None, str, str | None]:
-    if first:
-        head = document.head
-        if not (head.members or head.data.startswith(b"PK")):
-            document.check_is_json()
-            if not head.elements:
-                raise FormatError(document.path, "an empty list; expected at least one trajectory")
-    else:
-        values = (element.value for element in document.records())
-        head = Head(document.path, document.head.data, tuple(islice(values, MAX_HEAD_RECORDS)))
+    """The surest reader of a document, by its first kilobytes, and by its first whole records where those do not do."""
+    head = document.head
+    if first and not (head.members or head.data.startswith(b"PK")):
+        document.check_is_json()
+        if not head.elements:
+            raise FormatError(document.path, "an empty list; expected at least one trajectory")
     try:
-        reader, match, doubt = surest_reader(head)
+        reader, match, doubt = surest_reader(head if first else _whole_head(document))
     except FormatError:
-        if first:
-            next(document.elements(), None)  # where it is broken, that is what to say
+        if not first:
+            return None, "", None
+        next(document.elements(), None)  # where it is broken, that is what to say
+        if len(head.data) < HEAD_BYTES or head.members:
             raise
-        return None, "", None
+        reader, match, doubt = surest_reader(_whole_head(document))
     return reader, match.why, doubt
+
+
+def _whole_head(document: Document) -> Head:
+    values = (element.value for element in document.records())
+    return Head(document.path, document.head.data, tuple(islice(values, MAX_HEAD_RECORDS)))
 
 
 def _slot(trajectory: Trajectory) -> _Slot:

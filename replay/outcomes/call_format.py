@@ -53,7 +53,8 @@ def judge_format(call: Call) -> Judgement | None:
         return _judge_name(call)
     if call.unreadable == "arguments":
         return _judge_raw(call.raw, "arguments field") if call.raw is not None else _absent()
-    return _absent() if call.arguments is None else None
+    free_text = call.local and call.raw is not None
+    return _absent() if call.arguments is None and not free_text else None
 
 
 def _judge_name(call: Call) -> Judgement:

@@ -13,6 +13,7 @@ from replay.records import Call, Judgement, Outcome, Reason, Record, Server
 from replay.records.tool_name import ToolName, begins_with_server, read_name
 
 REGISTRY_RULES: dict[str, tuple[str, str]] = {
+    "registry.interrupted": ("The user refused the call, or it was aborted before it was done.", "Bash"),
     "registry.local-tool": ("The tool belongs to the harness; no MCP server has it.", "local-python-execute"),
     "registry.server-unavailable": ("The tool's server is in the fleet and did not start.", "maps/geocode"),
     "registry.placeholder": ("The name is a placeholder copied from a prompt, not a tool.", "server/tool"),
@@ -106,9 +107,12 @@ def judge_registry(call: Call, registry: Registry, recorded: Judgement | None = 
     """
     if call.name is None:
         return None
-    if registry.is_local(call.name):
+    if call.interrupted:
+        message = f"{call.name} was refused by the user, or aborted before it was done."
+        return _inconclusive("registry.interrupted", message, Reason.INTERRUPTED)
+    if call.local or registry.is_local(call.name):
         message = f"{call.name} is a tool of the harness; no MCP server has it."
-        return _inconclusive("registry.local-tool", message, Reason.NOT_IN_FLEET)
+        return _inconclusive("registry.local-tool", message, Reason.LOCAL_TOOL)
     server_name, tool = registry.read(call)
     if server_name is not None and server_name in registry.unavailable:
         message = f"Server {server_name} did not start: {registry.unavailable[server_name]}"

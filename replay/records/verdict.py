@@ -33,6 +33,7 @@ class Reason(StrEnum):
 
     SERVER_UNAVAILABLE = "server-unavailable"
     NOT_IN_FLEET = "not-in-fleet"
+    LOCAL_TOOL = "local-tool"
     TIMEOUT = "timeout"
     RATE_LIMITED = "rate-limited"
     UNAUTHORIZED = "unauthorized"

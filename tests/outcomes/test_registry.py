@@ -88,9 +88,9 @@ def test_a_server_that_did_not_start_makes_its_calls_inconclusive():
     assert "command not found" in judged.message
 
 
-def test_a_tool_of_the_harness_is_not_in_the_fleet():
+def test_a_tool_of_the_harness_is_counted_apart():
     judged = _judge("local-python-execute")
-    assert (judged.outcome, judged.reason) == ("inconclusive", "not-in-fleet")
+    assert (judged.outcome, judged.reason) == ("inconclusive", "local-tool")
     assert judge_registry(
         Call(position="s1c1", name="local-x", arguments={}), Registry(local_tools=("local-*",))
     ).reason

@@ -1,0 +1,139 @@
+"""Anthropic Messages API: responses, and requests with their history, also of the MCP connector."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from replay.formats.call_log import CallLog
+from replay.formats.document import Document
+from replay.formats.file_names import FileNames
+from replay.formats.head import Head
+from replay.formats.reader import NO_MATCH, Match
+from replay.formats.record_builders import MISSING, build_call, result_with_flag
+from replay.records import JsonObject, Source, Task, Tool, Trajectory, Usage
+
+CALL_BLOCKS = frozenset({"tool_use", "mcp_tool_use", "server_tool_use"})
+RESULT_BLOCKS = frozenset({"tool_result", "mcp_tool_result"})
+
+
+class AnthropicMessagesReader:
+    """Reads what goes in and out of the Messages API."""
+
+    name = "anthropic-messages"
+    title = "Anthropic Messages requests and responses"
+    expected_shape = 'Anthropic messages ({"type": "message", "content": [...]} or messages with tool_use blocks)'
+
+    def sniff(self, head: Head) -> Match:
+        """Content blocks of the API's own types."""
+        if _is_response(head.first):
+            return Match(0.95, '"type": "message" with content blocks')
+        messages = _messages(head.first) or [record for record in head.records if isinstance(record, dict)]
+        kinds = {block.get("type") for message in messages for block in _blocks(message) if _is_message(message)}
+        if kinds & (CALL_BLOCKS | RESULT_BLOCKS):
+            return Match(0.95, "messages with tool_use and tool_result blocks")
+        tools = head.first.get("tools")
+        own = isinstance(tools, list) and any(isinstance(tool, dict) and "input_schema" in tool for tool in tools)
+        if _messages(head.first) and (own or "anthropic_version" in head.first or "mcp_servers" in head.first):
+            return Match(0.9, 'a request with "messages" and tools with "input_schema"')
+        if _messages(head.first) and "max_tokens" in head.first and kinds:
+            return Match(0.55, "a request with content blocks")
+        return NO_MATCH
+
+    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+        """One for a list of messages, else one a request or response."""
+        bare: list[JsonObject] = []
+        for element in document.records():
+            value, lines = element.value, element.place.startswith("line ")
+            if _is_response(value) and not bare:
+                identifier = value.get("id")
+                name = identifier if isinstance(identifier, str) else names.task(document.path)
+                yield _trajectory(value, [value], name, element.place, document, names)
+            elif _messages(value):
+                name = names.task(document.path) + (f"_{element.place.removeprefix('line ')}" if lines else "")
+                yield _trajectory(value, value["messages"], name, element.place, document, names)
+            elif _is_message(value):
+                bare.append(value)
+            else:
+                document.leave(element)
+        if bare:
+            yield _trajectory({}, bare, names.task(document.path), "$", document, names)
+
+
+def _is_response(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("type") == "message" and isinstance(value.get("content"), list)
+
+
+def _is_message(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("role") in ("user", "assistant") and "content" in value
+
+
+def _messages(value: Any) -> list[Any] | None:
+    messages = value.get("messages") if isinstance(value, dict) else None
+    return messages if isinstance(messages, list) and any(map(_is_message, messages)) else None
+
+
+def _blocks(message: JsonObject) -> list[JsonObject]:
+    content = message.get("content")
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def _trajectory(
+    body: JsonObject, messages: list[Any], identifier: str, place: str, document: Document, names: FileNames
+) -> Trajectory:
+    log, prompts = CallLog(), []
+    for message in messages:
+        if not isinstance(message, dict):
+            continue
+        for block in _blocks(message):
+            if block.get("type") != "text":
+                _read_block(block, log)
+            elif message.get("role") == "assistant":
+                log.say(block.get("text") if isinstance(block.get("text"), str) else None)
+            elif isinstance(block.get("text"), str):
+                prompts.append(block["text"])
+    model = body.get("model") or next((m["model"] for m in messages if isinstance(m, dict) and m.get("model")), None)
+    return Trajectory(
+        id=identifier,
+        model=model if isinstance(model, str) and model else names.model(document.path),
+        task=Task(question="\n\n".join(prompts) or None),
+        source=Source(file=document.path, format=AnthropicMessagesReader.name, position=place),
+        steps=log.steps(),
+        final_reply=log.final_reply,
+        usage=_usage(body.get("usage")),
+        tools=tuple(_tools(body.get("tools"))),
+    )
+
+
+def _read_block(block: JsonObject, log: CallLog) -> None:
+    kind = block.get("type")
+    if kind in CALL_BLOCKS:
+        name, server, identifier = block.get("name", MISSING), block.get("server_name"), block.get("id")
+        fields = {"server": server, "tool": name} if isinstance(server, str) and isinstance(name, str) else {}
+        identifier = identifier if isinstance(identifier, str) else None
+        local = kind == "server_tool_use"
+        log.add(build_call(name, block.get("input", MISSING), id=identifier, local=local, **fields))
+    elif kind in RESULT_BLOCKS or (isinstance(kind, str) and kind.endswith("_tool_result")):
+        identifier = block.get("tool_use_id")
+        answer = result_with_flag(block.get("content"), block.get("is_error") is True)
+        log.answer(identifier if isinstance(identifier, str) else None, answer)
+
+
+def _tools(listed: Any) -> Iterator[Tool]:
+    for tool in listed if isinstance(listed, list) else ():
+        if isinstance(tool, dict) and isinstance(tool.get("name"), str):
+            description = tool.get("description")
+            yield Tool(
+                name=tool["name"],
+                description=description if isinstance(description, str) else None,
+                input_schema=tool.get("input_schema"),
+            )
+
+
+def _usage(value: Any) -> Usage | None:
+    if not isinstance(value, dict):
+        return None
+    read, written = (n if isinstance(n, int) else None for n in (value.get("input_tokens"), value.get("output_tokens")))
+    return Usage(input_tokens=read, output_tokens=written) if read is not None or written is not None else None

@@ -1,0 +1,210 @@
+"""Claude Code session files: JSON Lines, one session a file, sub-agents beside it or in between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from replay.formats.call_log import CallLog
+from replay.formats.document import Document, Element
+from replay.formats.file_names import FileNames
+from replay.formats.head import Head
+from replay.formats.reader import NO_MATCH, Match
+from replay.formats.record_builders import MISSING, build_call, result_with_flag, seconds_between
+from replay.records import Call, JsonObject, ParentCall, Source, Task, Trajectory, Usage
+
+LINE_TYPES = frozenset(
+    {"user", "assistant", "summary", "system", "file-history-snapshot", "progress", "queue-operation"}
+)
+
+INTERRUPTIONS = (
+    "The user doesn't want to proceed",
+    "The user doesn't want to take this action",
+    "Sibling tool call errored",
+    "[Request interrupted",
+    "Request interrupted",
+)
+"""How the harness's own answers begin where the user refused a call, or it was aborted with others."""
+
+SUB_AGENT_TOOLS = frozenset({"Task", "Agent"})
+_MCP = "mcp__"
+
+
+class ClaudeCodeReader:
+    """Reads Claude Code sessions."""
+
+    name = "claude-code"
+    title = "Claude Code sessions"
+    expected_shape = 'Claude Code lines ({"type": "assistant", "sessionId", "uuid", "message"})'
+
+    def sniff(self, head: Head) -> Match:
+        """A conversation line among the first lines."""
+        lines = [record for record in head.records if isinstance(record, dict)]
+        if any(_is_conversation(line) for line in lines):
+            return Match(0.95, 'lines with "sessionId", "parentUuid" and "message"')
+        kinds = {line.get("type") for line in lines if isinstance(line.get("type"), str)}
+        own = kinds & {"file-history-snapshot", "queue-operation"} or any("leafUuid" in line for line in lines)
+        return Match(0.6, "lines that Claude Code writes before a conversation") if own else NO_MATCH
+
+    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+        """The session, then the sub-agents whose lines stand between its own."""
+        threads = _Threads()
+        for element in document.records():
+            line = element.value
+            if isinstance(line, dict) and _is_conversation(line):
+                threads.thread_of(line, element).read(line)
+            elif not _is_other_line(line):
+                document.leave(element)
+        yield from threads.trajectories(document, names)
+
+
+@dataclass
+class _Thread:
+    """A session, or one sub-agent's part of it."""
+
+    id: str
+    place: str
+    parent_session: str | None = None
+    log: CallLog = field(default_factory=CallLog)
+    prompts: list[str] = field(default_factory=list)
+    model: str | None = None
+    started_at: str | None = None
+    tokens: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def read(self, line: JsonObject) -> None:
+        """Take in one conversation line."""
+        moment = line.get("timestamp")
+        if self.started_at is None and isinstance(moment, str):
+            self.started_at = moment
+        message = line["message"]
+        content = message.get("content")
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        for block in blocks if isinstance(blocks, list) else ():
+            if isinstance(block, dict):
+                self._read_block(block, message, line)
+        if line["type"] == "assistant":
+            self._count_tokens(message)
+
+    def _read_block(self, block: JsonObject, message: JsonObject, line: JsonObject) -> None:
+        kind, moment = block.get("type"), line.get("timestamp")
+        if line["type"] == "assistant":
+            model = message.get("model")
+            model = model if isinstance(model, str) and model != "<synthetic>" else None
+            self.model = self.model or model
+            if kind == "tool_use":
+                call = _call(block, seconds_between(self.started_at, moment))
+                self.log.add(call, message.get("id") or line.get("uuid"), model=model)
+            elif kind == "text" and isinstance(block.get("text"), str):
+                self.log.say(block["text"])
+        elif kind == "tool_result":
+            self._read_result(block, moment)
+        elif kind == "text" and isinstance(block.get("text"), str):
+            self.prompts.append(block["text"])
+
+    def _read_result(self, block: JsonObject, moment: Any) -> None:
+        content, failed = block.get("content"), block.get("is_error") is True
+        answer = result_with_flag(content, failed)
+        changes: dict[str, Any] = {}
+        if failed and _first_text(content).lstrip().startswith(INTERRUPTIONS):
+            changes["interrupted"] = True
+        identifier = block.get("tool_use_id")
+        self.log.answer(identifier if isinstance(identifier, str) else None, answer, **changes)
+
+    def _count_tokens(self, message: JsonObject) -> None:
+        usage, identifier = message.get("usage"), message.get("id")
+        if isinstance(usage, dict) and isinstance(identifier, str):
+            read = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+            inputs = sum(usage[key] for key in read if isinstance(usage.get(key), int))
+            outputs = usage.get("output_tokens")
+            self.tokens[identifier] = (inputs, outputs if isinstance(outputs, int) else 0)
+
+
+class _Threads:
+    """The threads of a file, told apart by session, agent and the chain of parents."""
+
+    def __init__(self) -> None:
+        self._threads: dict[str, _Thread] = {}
+        self._root_of: dict[str, str] = {}
+        """For a line of a sub-agent: the first line of its chain."""
+
+    def thread_of(self, line: JsonObject, element: Element) -> _Thread:
+        """The thread that a line belongs to."""
+        session = str(line.get("sessionId"))
+        if line.get("isSidechain") is not True:
+            identifier, parent = session, None
+        elif isinstance(line.get("agentId"), str):
+            identifier, parent = f"agent-{line['agentId']}", session
+        else:
+            identifier, parent = self._root(line), session
+        thread = self._threads.get(identifier)
+        if thread is None:
+            thread = self._threads[identifier] = _Thread(identifier, element.place, parent)
+        return thread
+
+    def _root(self, line: JsonObject) -> str:
+        own, parent = str(line.get("uuid")), line.get("parentUuid")
+        root = self._root_of.get(parent, own) if isinstance(parent, str) else own
+        self._root_of[own] = root
+        return root
+
+    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+        """Sessions first, then sub-agents; each thread is dropped once it was given out."""
+        order = sorted(self._threads, key=lambda identifier: self._threads[identifier].parent_session is not None)
+        parents = {identifier: self._parent(self._threads[identifier]) for identifier in order}
+        for identifier in order:
+            thread = self._threads.pop(identifier)
+            model = thread.model or names.model(document.path)
+            tokens = thread.tokens.values()
+            yield Trajectory(
+                id=identifier,
+                model=model,
+                task=Task(question="\n\n".join(thread.prompts) or None),
+                source=Source(file=document.path, format=ClaudeCodeReader.name, position=thread.place),
+                steps=thread.log.steps(model),
+                final_reply=thread.log.final_reply,
+                usage=Usage(input_tokens=sum(n for n, _ in tokens), output_tokens=sum(n for _, n in tokens))
+                if tokens
+                else None,
+                parent=parents[identifier],
+                started_at=thread.started_at,
+            )
+
+    def _parent(self, thread: _Thread) -> ParentCall | None:
+        """The call that started a sub-agent: the one whose prompt is the sub-agent's first message."""
+        if thread.parent_session is None:
+            return None
+        session = self._threads.get(thread.parent_session)
+        prompt = thread.prompts[0] if thread.prompts else None
+        for position, call in session.log.calls() if session else ():
+            if call.name in SUB_AGENT_TOOLS and prompt and (call.arguments or {}).get("prompt") == prompt:
+                return ParentCall(trajectory=thread.parent_session, call=position)
+        return ParentCall(trajectory=thread.parent_session)
+
+
+def _is_conversation(line: JsonObject) -> bool:
+    return (
+        line.get("type") in {"user", "assistant"}
+        and isinstance(line.get("message"), dict)
+        and ("sessionId" in line or "parentUuid" in line)
+    )
+
+
+def _is_other_line(line: Any) -> bool:
+    """Whether a line is Claude Code's but no part of the conversation, also one of a kind that is new."""
+    if not isinstance(line, dict) or not isinstance(line.get("type"), str):
+        return False
+    return line["type"] in LINE_TYPES or bool({"sessionId", "uuid", "leafUuid", "messageId"} & line.keys())
+
+
+def _call(block: JsonObject, started: float | None) -> Call:
+    name, identifier = block.get("name", MISSING), block.get("id")
+    local = isinstance(name, str) and not name.startswith(_MCP)
+    identifier = identifier if isinstance(identifier, str) else None
+    return build_call(name, block.get("input", MISSING), id=identifier, started=started, local=local)
+
+
+def _first_text(content: Any) -> str:
+    if isinstance(content, list):
+        content = next((block.get("text") for block in content if isinstance(block, dict)), None)
+    return content if isinstance(content, str) else ""

@@ -1,0 +1,209 @@
+"""Codex CLI rollouts: JSON Lines of `{timestamp, type, payload}`, one session a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from replay.formats.call_log import CallLog
+from replay.formats.document import Document
+from replay.formats.file_names import FileNames
+from replay.formats.head import Head
+from replay.formats.reader import NO_MATCH, Match
+from replay.formats.record_builders import json_text_call, result_with_flag, seconds_between, text_call
+from replay.records import Answer, Call, JsonObject, ParentCall, Source, Task, Tool, ToolResult, Trajectory, Usage
+
+LINE_TYPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
+_MCP = "mcp__"
+
+
+class CodexReader:
+    """Reads Codex rollouts."""
+
+    name = "codex"
+    title = "Codex CLI rollouts"
+    expected_shape = 'Codex lines ({"timestamp", "type": "response_item", "payload"})'
+
+    def sniff(self, head: Head) -> Match:
+        """Every line has a payload; the first one says which session it is."""
+        lines = [record for record in head.records if _is_line(record)]
+        if not lines or len(lines) * 2 < len(head.records):
+            return NO_MATCH
+        if lines[0]["type"] == "session_meta":
+            return Match(0.95, 'a first line "session_meta", lines with "payload"')
+        return Match(0.8, 'lines with "payload" of the types that Codex writes')
+
+    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+        """The session; where several stand one after the other, each."""
+        session: _Session | None = None
+        for element in document.records():
+            line = element.value
+            if not _is_line(line):
+                document.leave(element)
+                continue
+            if session is None or (line["type"] == "session_meta" and session.starts_another(line["payload"])):
+                if session:
+                    yield session.trajectory(document, names)
+                session = _Session(element.place)
+            session.read(line)
+        if session:
+            yield session.trajectory(document, names)
+
+
+class _Session:
+    def __init__(self, place: str) -> None:
+        self._place = place
+        self._log = CallLog()
+        self._id: str | None = None
+        self._models: list[str] = []
+        self._prompts: list[str] = []
+        self._tools: dict[str, Tool] = {}
+        self._flags: dict[str, ToolResult] = {}
+        self._usage: Usage | None = None
+        self._started_at: str | None = None
+        self._parent: str | None = None
+
+    def starts_another(self, meta: JsonObject) -> bool:
+        """Whether a `session_meta` is of another session; a forked one repeats its own."""
+        return self._id is not None and isinstance(meta.get("id"), str) and meta["id"] != self._id and not self._parent
+
+    def read(self, line: JsonObject) -> None:
+        """Take in one line."""
+        payload, kind = line["payload"], line["type"]
+        if kind == "session_meta":
+            self._read_meta(payload)
+        elif kind == "turn_context" and isinstance(payload.get("model"), str):
+            self._models.append(payload["model"])
+        elif kind == "response_item":
+            self._read_item(payload, line.get("timestamp"))
+        elif kind == "event_msg":
+            self._read_event(payload)
+
+    def _read_meta(self, payload: JsonObject) -> None:
+        if self._id is None and isinstance(payload.get("id"), str):
+            self._id = payload["id"]
+            self._started_at = _string(payload.get("timestamp"))
+            source = payload.get("source")
+            spawned = (source.get("subagent") or {}) if isinstance(source, dict) else {}
+            spawn = spawned.get("thread_spawn") if isinstance(spawned, dict) else None
+            origin = spawn.get("parent_thread_id") if isinstance(spawn, dict) else payload.get("forked_from_id")
+            self._parent = _string(origin)
+
+    def _read_item(self, payload: JsonObject, moment: Any) -> None:
+        kind, started = payload.get("type"), seconds_between(self._started_at, moment)
+        if kind in {"function_call", "custom_tool_call", "tool_search_call", "web_search_call", "local_shell_call"}:
+            self._log.add(_call(payload, started), model=self._models[-1] if self._models else None)
+        elif kind in {"function_call_output", "custom_tool_call_output", "tool_search_output"}:
+            identifier = _string(payload.get("call_id"))
+            if kind == "tool_search_output":
+                self._keep_tools(payload.get("tools"))
+            else:
+                self._log.answer(identifier, self._answer(identifier, payload.get("output")))
+        elif kind == "message" and payload.get("role") == "assistant":
+            self._log.say(_text(payload.get("content")))
+        elif kind == "message" and payload.get("role") == "user":
+            self._prompts.append(_text(payload.get("content")) or "")
+
+    def _answer(self, identifier: str | None, output: Any) -> Answer | None:
+        if isinstance(output, dict) and isinstance(output.get("success"), bool):
+            return result_with_flag(output.get("content"), not output["success"])
+        event = self._flags.pop(identifier or "", None)
+        answer = result_with_flag(output, event.is_error if event else None)
+        if event and isinstance(answer, ToolResult) and event.structured is not None:
+            answer = answer.model_copy(update={"structured": event.structured})
+        return answer
+
+    def _read_event(self, payload: JsonObject) -> None:
+        if payload.get("type") == "token_count":
+            info = payload.get("info")
+            total = info.get("total_token_usage") if isinstance(info, dict) else None
+            if isinstance(total, dict):
+                counts = (total.get("input_tokens"), total.get("output_tokens"))
+                read, written = (count if isinstance(count, int) else None for count in counts)
+                self._usage = Usage(input_tokens=read, output_tokens=written)
+        elif payload.get("type") == "mcp_tool_call_end":
+            self._read_mcp_end(payload)
+
+    def _read_mcp_end(self, payload: JsonObject) -> None:
+        identifier = _string(payload.get("call_id")) or ""
+        result, changes = payload.get("result"), {}
+        done = result.get("Ok") if isinstance(result, dict) else None
+        if isinstance(done, dict):
+            structured = done.get("structuredContent")
+            self._flags[identifier] = ToolResult(structured=structured, is_error=done.get("isError") is True)
+        elif isinstance(result, dict) and "Err" in result:
+            self._flags[identifier] = ToolResult(is_error=True)
+        duration = payload.get("duration")
+        if isinstance(duration, dict) and isinstance(duration.get("secs"), int):
+            changes["seconds"] = duration["secs"] + (duration.get("nanos") or 0) / 1e9
+        self._log.change(identifier, local=False, **changes)
+
+    def _keep_tools(self, listed: Any) -> None:
+        for entry in listed if isinstance(listed, list) else ():
+            if not isinstance(entry, dict):
+                continue
+            if isinstance(entry.get("tools"), list):
+                self._keep_tools(entry["tools"])
+            elif isinstance(entry.get("name"), str):
+                description = _string(entry.get("description"))
+                self._tools[entry["name"]] = Tool(
+                    name=entry["name"], description=description, input_schema=entry.get("parameters")
+                )
+
+    def trajectory(self, document: Document, names: FileNames) -> Trajectory:
+        """What was read."""
+        model = self._models[-1] if self._models else names.model(document.path)
+        return Trajectory(
+            id=self._id or names.task(document.path),
+            model=model,
+            task=Task(question="\n\n".join(filter(None, self._prompts)) or None),
+            source=Source(file=document.path, format=CodexReader.name, position=self._place),
+            steps=self._log.steps(model),
+            final_reply=self._log.final_reply,
+            usage=self._usage,
+            parent=ParentCall(trajectory=self._parent) if self._parent else None,
+            tools=tuple(self._tools.values()),
+            started_at=self._started_at,
+        )
+
+
+def _is_line(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("type"), str)
+        and isinstance(value.get("payload"), dict)
+        and (value["type"] in LINE_TYPES or "timestamp" in value)
+    )
+
+
+def _call(payload: JsonObject, started: float | None) -> Call:
+    """A call of any kind; the server stands in `namespace`, and free text is the argument of a custom tool."""
+    kind = payload["type"]
+    identifier = _string(payload.get("call_id"))
+    if kind == "custom_tool_call" and isinstance(payload.get("input"), str):
+        return text_call(str(payload.get("name")), payload["input"], id=identifier, started=started)
+    if kind in {"web_search_call", "tool_search_call", "local_shell_call"}:
+        arguments = payload.get("arguments", payload.get("action"))
+        name = kind.removesuffix("_call")
+        return json_text_call(name, arguments or {}, id=identifier, started=started, local=True)
+    name, namespace = payload.get("name"), payload.get("namespace")
+    fields: dict[str, Any] = {}
+    if isinstance(namespace, str) and namespace.startswith(_MCP):
+        fields = {"server": namespace.removeprefix(_MCP).rstrip("_"), "tool": name}
+    elif isinstance(name, str) and name.startswith(_MCP) and "__" in name.removeprefix(_MCP):
+        server, _, tool = name.removeprefix(_MCP).partition("__")
+        fields = {"server": server, "tool": tool}
+    local = not fields and isinstance(name, str) and "__" not in name
+    return json_text_call(name, payload.get("arguments"), id=identifier, started=started, local=local, **fields)
+
+
+def _text(content: Any) -> str | None:
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else ()
+    texts = [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
+    return "\n".join(texts) or None
+
+
+def _string(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

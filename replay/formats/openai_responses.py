@@ -1,0 +1,186 @@
+"""OpenAI Responses: lists of items (as MCPMark publishes them), request bodies and response objects."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from replay.formats.call_log import CallLog
+from replay.formats.document import Document
+from replay.formats.file_names import FileNames
+from replay.formats.head import Head
+from replay.formats.reader import NO_MATCH, Match
+from replay.formats.record_builders import json_text_call, recorded_answer, result_with_flag, text_call
+from replay.records import Answer, JsonObject, Source, Task, Tool, ToolResult, Trajectory, Usage
+
+CALL_TYPES = frozenset({"function_call", "function_call_output", "mcp_call", "custom_tool_call", "mcp_list_tools"})
+ITEM_TYPES = CALL_TYPES | {
+    "custom_tool_call_output", "reasoning", "web_search_call", "file_search_call", "computer_call",
+    "code_interpreter_call", "image_generation_call", "local_shell_call", "mcp_approval_request",
+}  # fmt: skip
+
+
+class OpenAIResponsesReader:
+    """Reads what goes in and out of the Responses API."""
+
+    name = "openai-responses"
+    title = "OpenAI Responses items, requests and responses (MCPMark's messages.json)"
+    expected_shape = 'OpenAI Responses ([{"type": "function_call", "call_id"}] or {"object": "response", "output"})'
+
+    def sniff(self, head: Head) -> Match:
+        """Items of the API's own types, in a list, a request or a response."""
+        first = head.first
+        if _is_body(first):
+            return Match(0.95, '"object": "response"' if first.get("object") == "response" else '"input" of items')
+        kinds = {record.get("type") for record in head.records if isinstance(record, dict) and "payload" not in record}
+        kinds = {kind for kind in kinds if isinstance(kind, str)}
+        if kinds & CALL_TYPES:
+            return Match(0.95, f"items of the type {min(kinds & CALL_TYPES)}")
+        if kinds & ITEM_TYPES:
+            return Match(0.7, f"items of the type {min(kinds & ITEM_TYPES)}")
+        texts = {part.get("type") for record in head.records for part in _parts(record)}
+        return Match(0.6, "messages of output_text parts") if texts & {"output_text", "input_text"} else NO_MATCH
+
+    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+        """One for a list of items, else one a body."""
+        items: list[JsonObject] = []
+        for element in document.records():
+            value = element.value
+            if _is_body(value):
+                identifier = value.get("id")
+                name = identifier if isinstance(identifier, str) else names.task(document.path)
+                if element.place.startswith("line ") and not isinstance(identifier, str):
+                    name = f"{name}_{element.place.removeprefix('line ')}"
+                yield _trajectory(value, name, element.place, document, names)
+            elif isinstance(value, dict) and (isinstance(value.get("type"), str) or isinstance(value.get("role"), str)):
+                items.append(value)
+            else:
+                document.leave(element)
+        if items:
+            yield _trajectory({"input": items}, names.task(document.path), "$", document, names)
+
+
+def _is_body(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    if value.get("object") == "response" and isinstance(value.get("output"), list):
+        return True
+    items = value.get("input")
+    return isinstance(items, list) and any(isinstance(i, dict) and ("type" in i or "role" in i) for i in items)
+
+
+def _trajectory(body: JsonObject, identifier: str, place: str, document: Document, names: FileNames) -> Trajectory:
+    log, prompts, tools = CallLog(), [], _tools(body.get("tools"))
+    items = [*_list(body.get("input")), *_list(body.get("output"))]
+    for item in items:
+        if not isinstance(item, dict):
+            continue
+        if item.get("role") == "user":
+            prompts.append(_text(item.get("content")) or "")
+        elif item.get("role") == "assistant":
+            log.say(_text(item.get("content")))
+        elif item.get("type") == "mcp_list_tools":
+            tools += _tools(item.get("tools"))
+        else:
+            _read_call(item, log)
+    model = body.get("model")
+    return Trajectory(
+        id=identifier,
+        model=model if isinstance(model, str) and model else names.model(document.path),
+        task=Task(question="\n\n".join(filter(None, prompts)) or None),
+        source=Source(file=document.path, format=OpenAIResponsesReader.name, position=place),
+        steps=log.steps(),
+        final_reply=log.final_reply,
+        usage=_usage(body.get("usage")),
+        tools=tuple(tools),
+    )
+
+
+def _read_call(item: JsonObject, log: CallLog) -> None:
+    kind = item.get("type")
+    identifier = item.get("call_id") if isinstance(item.get("call_id"), str) else None
+    if kind == "function_call":
+        log.add(json_text_call(item.get("name"), item.get("arguments"), id=identifier))
+    elif kind == "custom_tool_call" and isinstance(item.get("input"), str):
+        log.add(text_call(str(item.get("name")), item["input"], id=identifier))
+    elif kind in {"function_call_output", "custom_tool_call_output"}:
+        log.answer(identifier, unwrapped(item.get("output")))
+    elif kind == "mcp_call":
+        identifier = item.get("id") if isinstance(item.get("id"), str) else None
+        server, name = item.get("server_label"), item.get("name")
+        fields = {"server": server, "tool": name} if isinstance(server, str) and isinstance(name, str) else {}
+        log.add(json_text_call(name, item.get("arguments"), id=identifier, **fields))
+        error = item.get("error")
+        content = item.get("output") if error is None else error
+        answer = None if content is None else result_with_flag(_error_text(content), error is not None)
+        log.answer(identifier, answer, name=name if isinstance(name, str) else None)
+
+
+def unwrapped(output: Any) -> Answer | None:
+    """What the server said, out of the text block with a whole result as JSON text that MCPMark makes of it; any other
+    output as it is.
+    """
+    if isinstance(output, list):
+        texts = [part["text"] for part in output if isinstance(part, dict) and isinstance(part.get("text"), str)]
+        return recorded_answer("\n".join(texts) if len(texts) == len(output) else output)
+    outer = _object(output)
+    inner = _object(outer.get("text")) if outer and outer.get("type") == "text" else outer
+    if inner and isinstance(inner.get("content"), list) and {"isError", "is_error"} & inner.keys():
+        answer = recorded_answer(inner)
+        if isinstance(answer, ToolResult):
+            return answer
+    return recorded_answer(output)
+
+
+def _object(value: Any) -> JsonObject | None:
+    if isinstance(value, dict):
+        return value
+    if not isinstance(value, str) or not value.lstrip().startswith("{"):
+        return None
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _error_text(error: Any) -> Any:
+    if isinstance(error, dict):
+        content = error.get("content", error.get("message"))
+        return content if content is not None else error
+    return error
+
+
+def _parts(record: Any) -> list[JsonObject]:
+    content = record.get("content") if isinstance(record, dict) else None
+    return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+
+
+def _text(content: Any) -> str | None:
+    if isinstance(content, str):
+        return content
+    texts = [part["text"] for part in _list(content) if isinstance(part, dict) and isinstance(part.get("text"), str)]
+    return "\n".join(texts) or None
+
+
+def _tools(listed: Any) -> list[Tool]:
+    found = []
+    for tool in _list(listed):
+        if isinstance(tool, dict) and isinstance(tool.get("name"), str):
+            description = tool.get("description")
+            schema = tool.get("parameters", tool.get("input_schema"))
+            description = description if isinstance(description, str) else None
+            found.append(Tool(name=tool["name"], description=description, input_schema=schema))
+    return found
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _usage(value: Any) -> Usage | None:
+    if not isinstance(value, dict):
+        return None
+    read, written = (n if isinstance(n, int) else None for n in (value.get("input_tokens"), value.get("output_tokens")))
+    return Usage(input_tokens=read, output_tokens=written) if read is not None or written is not None else None

@@ -1,0 +1,166 @@
+"""OpenCode: the events of `opencode run --format json` (JSON Lines), and `opencode export` (one object)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from replay.formats.call_log import CallLog
+from replay.formats.document import Document
+from replay.formats.file_names import FileNames
+from replay.formats.head import Head
+from replay.formats.reader import NO_MATCH, Match
+from replay.formats.record_builders import MISSING, build_call, result_with_flag
+from replay.records import Call, JsonObject, ParentCall, Source, Task, Trajectory, Usage
+
+EVENT_TYPES = frozenset({"step_start", "tool_use", "text", "reasoning", "step_finish", "error"})
+
+BUILT_IN = frozenset({
+    "apply_patch", "bash", "batch", "codesearch", "edit", "glob", "grep", "invalid", "list", "lsp", "lsp_diagnostics",
+    "lsp_hover", "multiedit", "patch", "plan_enter", "plan_exit", "question", "read", "skill", "task", "todoread",
+    "todowrite", "webfetch", "websearch", "write",
+})  # fmt: skip
+"""The tools that OpenCode brings."""
+
+
+class OpenCodeReader:
+    """Reads OpenCode's events and exports."""
+
+    name = "opencode"
+    title = "OpenCode events and exports"
+    expected_shape = 'OpenCode events ({"type": "tool_use", "sessionID", "part"}) or an export ({"info", "messages"})'
+
+    def sniff(self, head: Head) -> Match:
+        """Events with a part and a session, or an export."""
+        if any(_is_event(record) for record in head.records):
+            return Match(0.95, 'events with "sessionID" and "part"')
+        return Match(0.95, '"info" and "messages" with "parts"') if _is_export(head.first) else NO_MATCH
+
+    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+        """One a session."""
+        sessions: dict[str, _Session] = {}
+        for element in document.records():
+            value = element.value
+            if _is_export(value):
+                session = _Session(element.place)
+                session.read_export(value)
+                yield session.trajectory(str(value["info"].get("id") or names.task(document.path)), document, names)
+            elif _is_event(value):
+                sessions.setdefault(str(value.get("sessionID")), _Session(element.place)).read_event(value)
+            else:
+                document.leave(element)
+        for identifier, session in sessions.items():
+            yield session.trajectory(identifier, document, names)
+
+
+class _Session:
+    def __init__(self, place: str) -> None:
+        self._place = place
+        self._log = CallLog()
+        self._model: str | None = None
+        self._prompts: list[str] = []
+        self._tokens = [0, 0]
+        self._started: float | None = None
+        self._parent: str | None = None
+
+    def read_event(self, event: JsonObject) -> None:
+        """Take in one event."""
+        if self._started is None and isinstance(event.get("timestamp"), int | float):
+            self._started = event["timestamp"] / 1000
+        part = event.get("part")
+        if isinstance(part, dict):
+            self._read_part(part, part.get("messageID"), None)
+
+    def read_export(self, export: JsonObject) -> None:
+        """Take in a whole session."""
+        info = export["info"]
+        self._parent = info.get("parentID") if isinstance(info.get("parentID"), str) else None
+        created = info["time"].get("created") if isinstance(info.get("time"), dict) else None
+        self._started = created / 1000 if isinstance(created, int | float) else None
+        for number, message in enumerate(export["messages"]):
+            about = message.get("info") if isinstance(message, dict) else None
+            if not isinstance(about, dict):
+                continue
+            model = about.get("modelID") if isinstance(about.get("modelID"), str) else None
+            self._model = self._model or model
+            for part in message.get("parts") or ():
+                if isinstance(part, dict) and about.get("role") == "user":
+                    self._prompts += [part["text"]] if isinstance(part.get("text"), str) else []
+                elif isinstance(part, dict):
+                    self._read_part(part, ("message", number), model)
+
+    def _read_part(self, part: JsonObject, step: Any, model: str | None) -> None:
+        kind = part.get("type")
+        if kind == "tool":
+            self._log.add(_call(part, self._started), step, model=model)
+        elif kind == "text" and isinstance(part.get("text"), str):
+            self._log.say(part["text"])
+        elif kind == "step-finish" and isinstance(part.get("tokens"), dict):
+            for place, key in enumerate(("input", "output")):
+                count = part["tokens"].get(key)
+                self._tokens[place] += count if isinstance(count, int) else 0
+
+    def trajectory(self, identifier: str, document: Document, names: FileNames) -> Trajectory:
+        """What was read."""
+        model = self._model or names.model(document.path)
+        return Trajectory(
+            id=identifier,
+            model=model,
+            task=Task(question="\n\n".join(self._prompts) or None),
+            source=Source(file=document.path, format=OpenCodeReader.name, position=self._place),
+            steps=self._log.steps(model),
+            final_reply=self._log.final_reply,
+            usage=Usage(input_tokens=self._tokens[0], output_tokens=self._tokens[1]) if any(self._tokens) else None,
+            parent=ParentCall(trajectory=self._parent) if self._parent else None,
+            started_at=_iso(self._started),
+        )
+
+
+def _iso(seconds: float | None) -> str | None:
+    try:
+        return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat()
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+def _is_event(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and value.get("type") in EVENT_TYPES
+        and "sessionID" in value
+        and (isinstance(value.get("part"), dict) or value["type"] == "error")
+    )
+
+
+def _is_export(value: Any) -> bool:
+    if not (
+        isinstance(value, dict) and isinstance(value.get("info"), dict) and isinstance(value.get("messages"), list)
+    ):
+        return False
+    return not value["messages"] or any(isinstance(m, dict) and "info" in m and "parts" in m for m in value["messages"])
+
+
+def _call(part: JsonObject, session_start: float | None) -> Call:
+    state = part.get("state") if isinstance(part.get("state"), dict) else {}
+    name, identifier, status = part.get("tool", MISSING), part.get("callID"), state.get("status")
+    answer = None
+    if status == "completed":
+        answer = result_with_flag(state.get("output"), is_error=False)
+    elif status == "error":
+        answer = result_with_flag(state.get("error", state.get("output")), is_error=True)
+    time = state.get("time") if isinstance(state.get("time"), dict) else {}
+    begin, end = (
+        value / 1000 if isinstance(value, int | float) else None for value in (time.get("start"), time.get("end"))
+    )
+    aborted = status == "error" and str(state.get("error")).startswith(("Tool execution aborted", "The user rejected"))
+    return build_call(
+        name,
+        state.get("input", MISSING),
+        id=identifier if isinstance(identifier, str) else None,
+        answer=answer,
+        started=begin - session_start if begin and session_start and begin >= session_start else None,
+        seconds=end - begin if begin and end and end >= begin else None,
+        local=isinstance(name, str) and name in BUILT_IN,
+        interrupted=aborted,
+    )
