@@ -168,13 +168,13 @@ def _results(step: JsonObject) -> list[JsonObject]:
 
 
 def _answers(calls: list[JsonObject], results: list[JsonObject]) -> list[Answer | None]:
-    """The answer of each call: by its id; where ids are missing or shared, by order."""
+    """The answer of each call: by its id, and by order among calls that share one, or where no result has any."""
+    if len(results) == len(calls) and all(result.get("source_call_id") is None for result in results):
+        return [_answer(result) for result in results]
     waiting = list(results)
     answers: list[Answer | None] = []
     for call in calls:
         found = next((item for item in waiting if _answers_call(item, call)), None)
-        if found is None and len(waiting) == len(calls) - len(answers):
-            found = next((item for item in waiting[:1] if item.get("source_call_id") is None), None)
         if found is not None:
             waiting.remove(found)
         answers.append(None if found is None else _answer(found))

@@ -61,7 +61,7 @@ def is_model_span(span: Span) -> bool:
     attributes = span.attributes
     operation = first_of(attributes, "gen_ai.operation.name")
     if operation is not None:
-        return operation in _MODEL_OPERATIONS
+        return str(operation) in _MODEL_OPERATIONS
     kind = first_of(attributes, "openinference.span.kind", "traceloop.span.kind")
     if kind is not None:
         return str(kind).lower() == "llm"

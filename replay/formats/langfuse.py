@@ -122,8 +122,8 @@ def _unquoted(text: str) -> Any:
 
 def _without_outer(generations: list[JsonObject]) -> list[JsonObject]:
     """Without the generations that stand around others and repeat their tokens."""
-    parents = {item.get("parentObservationId") for item in generations}
-    return [item for item in generations if item.get("id") not in parents]
+    parents = {identifier_of(item.get("parentObservationId")) for item in generations}
+    return [item for item in generations if identifier_of(item.get("id")) not in parents]
 
 
 def _tokens(generation: JsonObject) -> tuple[Any, Any]:

@@ -39,7 +39,7 @@ class McpEvalReader:
             if not (isinstance(record, dict) and "conversation" in record):
                 document.leave(element)
                 continue
-            messages = objects(record["conversation"])
+            messages = [message for message in objects(record["conversation"]) if text_of(message.get("role"))]
             steps, reply = conversation_steps(messages, document.path, element.place)
             if not messages:
                 steps = _steps_without_conversation(record)

@@ -92,7 +92,7 @@ class _Trace:
         self._with_agents = {
             ancestor.id
             for span in ordered
-            if span.attributes.get("gen_ai.operation.name") in {"invoke_agent", "create_agent"}
+            if str(span.attributes.get("gen_ai.operation.name")) in {"invoke_agent", "create_agent"}
             for ancestor in self._ancestors(span)
             if is_tool_span(ancestor)
         }

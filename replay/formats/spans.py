@@ -124,7 +124,7 @@ def _jaeger(value: JsonObject) -> Span:
         end=None if start is None or duration is None else (start + duration) / 1e6,
         attributes=tags,
         events=tuple((str(log.get("event") or log.get("name") or ""), log) for log in logs),
-        failed=tags.get("otel.status_code") == "ERROR" or tags.get("error") in {True, "true"},
+        failed=tags.get("otel.status_code") == "ERROR" or str(tags.get("error")).lower() == "true",
         message=text_of(tags.get("otel.status_description")),
     )
 
