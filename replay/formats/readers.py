@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from replay.errors import FormatError
 from replay.formats.anthropic_messages import AnthropicMessagesReader
+from replay.formats.atif import AtifReader
 from replay.formats.claude_code import ClaudeCodeReader
 from replay.formats.codex import CodexReader
 from replay.formats.copilot_cli import CopilotCliReader
 from replay.formats.dagfile import DagFileReader
 from replay.formats.gemini_cli import GeminiCliReader
+from replay.formats.google_adk import GoogleAdkReader
 from replay.formats.head import Head
+from replay.formats.inspect_log import InspectReader
+from replay.formats.langfuse import LangfuseReader
 from replay.formats.m3bench import M3BenchReader
+from replay.formats.mcpbench_results import McpBenchReader
+from replay.formats.mcpeval_results import McpEvalReader
 from replay.formats.openai_chat import OpenAIChatReader
 from replay.formats.openai_responses import OpenAIResponsesReader
 from replay.formats.opencode import OpenCodeReader
+from replay.formats.otel_genai import OtelReader
 from replay.formats.reader import Match, Reader
 from replay.formats.tau_bench import TauBenchReader
 
@@ -21,6 +28,13 @@ READERS: tuple[Reader, ...] = (
     DagFileReader(),
     M3BenchReader(),
     OpenAIChatReader(),
+    InspectReader(),
+    AtifReader(),
+    OtelReader(),
+    LangfuseReader(),
+    McpBenchReader(),
+    GoogleAdkReader(),
+    McpEvalReader(),
     ClaudeCodeReader(),
     CodexReader(),
     GeminiCliReader(),

@@ -141,7 +141,7 @@ def look_through(file: InputFile, names: FileNames) -> ResultsFile:
 def _reader_of(document: Document, *, first: bool) -> tuple[Reader | None, str, str | None]:
     """The surest reader of a document, by its first kilobytes, and by its first whole records where those do not do."""
     head = document.head
-    if first and not head.members:
+    if first and not (head.members or head.data.startswith(b"PK")):
         document.check_is_json()
         if not head.elements:
             raise FormatError(document.path, "an empty list; expected at least one trajectory")

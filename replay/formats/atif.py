@@ -1,0 +1,214 @@
+"""ATIF, the Agent Trajectory Interchange Format of Harbor, versions 1.x.
+
+One object: `{schema_version: "ATIF-v1.N", session_id, agent, steps}`. Sub-agents are embedded
+(`subagent_trajectories`, since 1.7) or files of their own, which are read as what they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from replay.formats.document import Document
+from replay.formats.file_names import FileNames
+from replay.formats.harness_tools import TERMINAL_AGENTS
+from replay.formats.head import Head
+from replay.formats.loose_json import (
+    answer_of,
+    first_of,
+    identifier_of,
+    iso_time,
+    objects,
+    seconds_of,
+    text_of,
+    tool_definitions,
+    usage_of,
+    written_call,
+)
+from replay.formats.reader import NO_MATCH, Match
+from replay.formats.record_builders import as_object, number_calls, to_json
+from replay.records import Answer, Call, JsonObject, ParentCall, ReportedResult, Source, Step, Task, Trajectory
+
+_VERSION = re.compile(r"ATIF-v(\d+)\.(\d+)")
+_NEWEST = (1, 7)
+
+
+class AtifReader:
+    """Reads ATIF trajectories."""
+
+    name = "atif"
+    title = "ATIF trajectories (Harbor)"
+    expected_shape = 'an ATIF trajectory ({"schema_version": "ATIF-v1.N", "agent", "steps"})'
+
+    def sniff(self, head: Head) -> Match:
+        """The version stamp says it."""
+        version = head.first.get("schema_version")
+        if isinstance(version, str) and _VERSION.match(version):
+            return Match(1.0, f'"schema_version": "{version}"')
+        return NO_MATCH
+
+    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+        """One an object, and behind it its embedded sub-agents."""
+        for element in document.records():
+            record = element.value
+            if not (isinstance(record, dict) and isinstance(record.get("steps"), list)):
+                document.leave(element)
+                continue
+            _note_version(document, record, element.place)
+            yield from _with_subagents(record, document, names, element.place, None)
+
+
+def _note_version(document: Document, record: JsonObject, place: str) -> None:
+    match = _VERSION.match(str(record.get("schema_version")))
+    if match and (int(match[1]), int(match[2])) > _NEWEST:
+        document.note(f"{match[0]} is newer than what is known (1.7); read as far as it is understood", place)
+
+
+def _with_subagents(
+    record: JsonObject, document: Document, names: FileNames, place: str, parent: ParentCall | None
+) -> Iterator[Trajectory]:
+    trajectory = _trajectory(record, document, names, place, parent)
+    yield trajectory
+    starters = _starters(record, trajectory)
+    for index, inner in enumerate(objects(record.get("subagent_trajectories"))):
+        if isinstance(inner.get("steps"), list):
+            started_by = starters.get(identifier_of(inner.get("trajectory_id")) or "")
+            link = ParentCall(trajectory=trajectory.id, call=started_by)
+            yield from _with_subagents(inner, document, names, f"{place}.subagent_trajectories[{index}]", link)
+
+
+def _starters(record: JsonObject, trajectory: Trajectory) -> dict[str, str]:
+    """Position of the call that started each embedded sub-agent, by the sub-agent's `trajectory_id`."""
+    positions = {call.id: call.position for call in trajectory.calls() if call.id}
+    return {
+        identifier: positions[source]
+        for step in objects(record.get("steps"))
+        for result in _results(step)
+        for reference in objects(result.get("subagent_trajectory_ref"))
+        if (identifier := identifier_of(reference.get("trajectory_id")))
+        and (source := identifier_of(result.get("source_call_id"))) in positions
+    }
+
+
+def _trajectory(
+    record: JsonObject, document: Document, names: FileNames, place: str, parent: ParentCall | None
+) -> Trajectory:
+    agent = as_object(record.get("agent")) or {}
+    written = objects(record.get("steps"))
+    own = [step for step in written if step.get("source") == "agent"]
+    models = [name for step in own if (name := text_of(step.get("model_name")))]
+    model = text_of(agent.get("model_name")) or (models[0] if models else None)
+    times = [moment for step in written if (moment := seconds_of(step.get("timestamp"))) is not None]
+    start = min(times, default=None)
+    steps = [step for item in own if (step := _step(item, model, start)).calls]
+    metrics = as_object(record.get("final_metrics")) or {}
+    extra = as_object(record.get("extra")) or {}
+    return Trajectory(
+        id=_identifier(record, parent, document, names, place),
+        model=model or names.model(document.path),
+        task=Task(question=_question(written)),
+        source=Source(file=document.path, format=AtifReader.name, position=place),
+        steps=number_calls(steps),
+        final_reply=_final_reply(own),
+        usage=usage_of(metrics.get("total_prompt_tokens"), metrics.get("total_completion_tokens")),
+        parent=parent,
+        tools=tool_definitions(agent.get("tool_definitions")),
+        reported=_reported(extra),
+        started_at=iso_time(start),
+    )
+
+
+def _identifier(record: JsonObject, parent: ParentCall | None, document: Document, names: FileNames, place: str) -> str:
+    """The session; of an embedded sub-agent its own id, since it may share the session of its parent."""
+    keys = ("trajectory_id", "session_id") if parent else ("session_id", "trajectory_id")
+    found = identifier_of(first_of(record, *keys))
+    if parent and found in {None, parent.trajectory}:
+        return f"{parent.trajectory}/{found or place}"
+    return found or (names.task(document.path) if place == "$" else place)
+
+
+def _reported(extra: JsonObject) -> ReportedResult | None:
+    reward = extra.get("reward")
+    return ReportedResult(score=float(reward)) if isinstance(reward, int | float) else None
+
+
+def _step(step: JsonObject, model: str | None, start: float | None) -> Step:
+    own_model = text_of(step.get("model_name"))
+    calls = objects(step.get("tool_calls"))
+    answers = _answers(calls, _results(step))
+    moment = seconds_of(step.get("timestamp"))
+    started = None if moment is None or start is None else max(0.0, moment - start)
+    return Step(
+        calls=tuple(_call(call, answer, started) for call, answer in zip(calls, answers, strict=True)),
+        text=text_of(_message(step.get("message"))),
+        model=own_model if own_model != model else None,
+    )
+
+
+def _call(written: JsonObject, answer: Answer | None, started: float | None) -> Call:
+    call = written_call(
+        written.get("function_name"),
+        written.get("arguments"),
+        id=identifier_of(written.get("tool_call_id")),
+        answer=answer,
+        started=started,
+    )
+    redacted = call.unreadable == "arguments"  # the specification wants an object: what is not one, a tool put there
+    return call.model_copy(
+        update={
+            "local": redacted or call.name in TERMINAL_AGENTS,
+            "unreadable": None if redacted else call.unreadable,
+        }
+    )
+
+
+def _results(step: JsonObject) -> list[JsonObject]:
+    return objects((as_object(step.get("observation")) or {}).get("results"))
+
+
+def _answers(calls: list[JsonObject], results: list[JsonObject]) -> list[Answer | None]:
+    """The answer of each call: by its id, and by order among calls that share one, or where no result has any."""
+    if len(results) == len(calls) and all(result.get("source_call_id") is None for result in results):
+        return [_answer(result) for result in results]
+    waiting = list(results)
+    answers: list[Answer | None] = []
+    for call in calls:
+        found = next((item for item in waiting if _answers_call(item, call)), None)
+        if found is not None:
+            waiting.remove(found)
+        answers.append(None if found is None else _answer(found))
+    return answers
+
+
+def _answers_call(result: JsonObject, call: JsonObject) -> bool:
+    return result.get("source_call_id") is not None and result["source_call_id"] == call.get("tool_call_id")
+
+
+def _answer(result: JsonObject) -> Answer | None:
+    content = result.get("content")
+    flag = first_of(as_object(result.get("extra")) or {}, "is_error", "isError", "tool_result_is_error")
+    is_error = flag if isinstance(flag, bool) else None
+    return answer_of(_message(content) if isinstance(content, list) else content, is_error)
+
+
+def _message(content: Any) -> str | None:
+    """A message: text, or since 1.6 a list of parts."""
+    if content is None or isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        parts = [
+            part if isinstance(part, str) else part.get("text") for part in content if isinstance(part, str | dict)
+        ]
+        return "\n".join(part for part in parts if isinstance(part, str))
+    return to_json(content)
+
+
+def _question(steps: list[JsonObject]) -> str | None:
+    texts = [_message(step.get("message")) for step in steps if step.get("source") == "user"]
+    return "\n\n".join(text for text in texts if text) or None
+
+
+def _final_reply(own: list[JsonObject]) -> str | None:
+    last = own[-1] if own else {}
+    return None if objects(last.get("tool_calls")) else text_of(_message(last.get("message")))

@@ -1,0 +1,217 @@
+"""Langfuse trace exports: `{trace: {...}, observations: [...]}`, or a trace that holds its observations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from replay.formats.document import Document
+from replay.formats.file_names import FileNames
+from replay.formats.genai_attributes import call_arguments, call_id, call_result, is_tool_span, tool_name, undecorated
+from replay.formats.harness_tools import ADK
+from replay.formats.head import Head
+from replay.formats.loose_json import (
+    first_of,
+    identifier_of,
+    iso_time,
+    objects,
+    opened,
+    seconds_of,
+    summed_usage,
+    text_of,
+    tool_definitions,
+    with_mcp_server,
+    written_call,
+)
+from replay.formats.reader import NO_MATCH, Match
+from replay.formats.record_builders import as_object, number_calls, to_json
+from replay.formats.spans import Span, attributes_of
+from replay.formats.trace_steps import Timed, calls_without_spans, recorded, steps_of
+from replay.records import Call, JsonObject, ReportedResult, Source, Step, Task, Tool, Trajectory
+
+
+class LangfuseReader:
+    """Reads Langfuse exports."""
+
+    name = "langfuse"
+    title = "Langfuse trace exports"
+    expected_shape = 'a Langfuse export ({"trace": {...}, "observations": [{"type", "startTime", "input", "output"}]})'
+
+    def sniff(self, head: Head) -> Match:
+        """A trace beside its observations, or around them."""
+        for record in (item for item in head.records if isinstance(item, dict)):
+            trace, observations = _opened_record(record)
+            if _is_observation(next(iter(observations), {})):
+                return Match(0.97 if trace else 0.9, '"observations" of a Langfuse trace')
+            if "projectId" in trace and ("observations" in record or "trace" in record):
+                return Match(0.9, '"trace" with a "projectId"')
+        return NO_MATCH
+
+    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+        """One a trace; bare observations are grouped by the trace that they name."""
+        bare: dict[str, list[JsonObject]] = {}
+        for element in document.records():
+            if isinstance(element.value, dict) and _is_observation(element.value):
+                bare.setdefault(str(element.value.get("traceId")), []).append(element.value)
+                continue
+            trace, observations = _opened_record(element.value)
+            if not (trace or observations):
+                document.leave(element)
+                continue
+            identifier = identifier_of(trace.get("id")) or names.task(document.path)
+            yield _trajectory(trace, observations, identifier, element.place, document, names)
+        for identifier, observations in bare.items():
+            yield _trajectory({}, observations, identifier, f"trace {identifier}", document, names)
+
+
+def _opened_record(value: Any) -> tuple[JsonObject, list[JsonObject]]:
+    record = as_object(value) or {}
+    trace = as_object(record.get("trace"))
+    if trace is None:
+        trace = record if isinstance(record.get("observations"), list) else {}
+    return trace, objects(first_of(record, "observations") or trace.get("observations"))
+
+
+def _is_observation(value: JsonObject) -> bool:
+    return "type" in value and "startTime" in value and ("traceId" in value or "parentObservationId" in value)
+
+
+def _trajectory(
+    trace: JsonObject,
+    observations: list[JsonObject],
+    identifier: str,
+    place: str,
+    document: Document,
+    names: FileNames,
+) -> Trajectory:
+    ordered = sorted(observations, key=lambda item: seconds_of(item.get("startTime")) or 0.0)
+    generations = [item for item in ordered if item.get("type") == "GENERATION"]
+    inner = _without_outer(generations)
+    metadata = as_object(opened(trace.get("metadata"))) or {}
+    model = next((name for item in generations if (name := text_of(item.get("model")))), None)
+    start = next((moment for item in ordered if (moment := seconds_of(item.get("startTime"))) is not None), None)
+    return Trajectory(
+        id=identifier,
+        model=model
+        or text_of((as_object(metadata.get("attributes")) or {}).get("model_name"))
+        or names.model(document.path),
+        task=Task(question=_as_text(trace.get("input")), type=text_of(trace.get("name"))),
+        source=Source(file=document.path, format=LangfuseReader.name, position=place),
+        steps=number_calls(_steps(ordered, generations)),
+        final_reply=_as_text(trace.get("output")),
+        usage=summed_usage(map(_tokens, inner)),
+        tools=_tools(generations),
+        reported=_reported(trace),
+        started_at=iso_time(start),
+    )
+
+
+def _as_text(value: Any) -> str | None:
+    """An input or output as text; exports write text as JSON of JSON."""
+    for _ in range(2):
+        value = opened(value)
+        if isinstance(value, str) and value[:1] == value[-1:] == '"' and len(value) > 1:
+            value = _unquoted(value)
+    return value or None if isinstance(value, str) or value is None else to_json(value)
+
+
+def _unquoted(text: str) -> Any:
+    inner = opened(f"[{text}]")
+    return inner[0] if isinstance(inner, list) and inner else text
+
+
+def _without_outer(generations: list[JsonObject]) -> list[JsonObject]:
+    """Without the generations that stand around others and repeat their tokens."""
+    parents = {identifier_of(item.get("parentObservationId")) for item in generations}
+    return [item for item in generations if identifier_of(item.get("id")) not in parents]
+
+
+def _tokens(generation: JsonObject) -> tuple[Any, Any]:
+    usage = as_object(opened(first_of(generation, "usageDetails", "usage"))) or {}
+    return usage.get("input"), usage.get("output")
+
+
+def _steps(ordered: list[JsonObject], generations: list[JsonObject]) -> list[Step]:
+    tools = [item for item in ordered if item.get("type") == "TOOL"]
+    tools = tools or [item for item in ordered if item.get("type") != "GENERATION" and is_tool_span(_span(item))]
+    if not tools:
+        return calls_without_spans(map(_written_calls, generations), {})
+    replies = [Timed(seconds_of(item.get("startTime")), None, None) for item in generations]
+    calls = [Timed(seconds_of(item.get("startTime")), seconds_of(item.get("endTime")), _call(item)) for item in tools]
+    return steps_of([*replies, *calls])
+
+
+def _span(observation: JsonObject) -> Span:
+    """An observation as the span that it was made from: names and values as its attributes have them."""
+    metadata = as_object(opened(observation.get("metadata"))) or {}
+    attributes = attributes_of(opened(metadata.get("attributes")))
+    failed = observation.get("level") == "ERROR"
+    return Span(
+        trace=str(observation.get("traceId") or ""),
+        id=str(observation.get("id") or ""),
+        parent=identifier_of(observation.get("parentObservationId")),
+        name=text_of(observation.get("name")) or "",
+        start=seconds_of(observation.get("startTime")),
+        end=seconds_of(observation.get("endTime")),
+        attributes=attributes,
+        failed=failed,
+        message=text_of(observation.get("statusMessage")),
+    )
+
+
+def _call(observation: JsonObject) -> Call:
+    span = _span(observation)
+    name = tool_name(span) or undecorated(span.name)
+    given, came_back = opened(observation.get("input")), observation.get("output")
+    arguments = _arguments(given) if given is not None else call_arguments(span)
+    result = call_result(span) if came_back is None else came_back
+    failure = (span.message or "the observation has the level ERROR") if span.failed else None
+    call = written_call(name, arguments, id=call_id(span) or _id_in(came_back), answer=recorded(result, failure))
+    return with_mcp_server(call.model_copy(update={"local": name in ADK}))
+
+
+def _arguments(given: Any) -> Any:
+    """Arguments without the `{"input": {...}}` that LangSmith's exporter puts around them."""
+    if isinstance(given, dict) and set(given) == {"input"} and isinstance(opened(given["input"]), dict):
+        return opened(given["input"])
+    if isinstance(given, list) and len(given) == 1 and isinstance(given[0], dict):
+        return given[0]
+    return given
+
+
+def _id_in(output: Any) -> str | None:
+    """The call's id, where the framework's own tool message is the output."""
+    value = opened(output)
+    return identifier_of(value.get("tool_call_id")) if isinstance(value, dict) else None
+
+
+def _written_calls(generation: JsonObject) -> list[JsonObject]:
+    names = generation.get("toolCallNames")
+    names = names if isinstance(names, list) else []
+    calls = generation.get("toolCalls")
+    written = [as_object(opened(call)) or {} for call in calls] if isinstance(calls, list) else []
+    return [{**call, "name": name} for call, name in zip(written, names, strict=False)]
+
+
+def _tools(generations: list[JsonObject]) -> tuple[Tool, ...]:
+    offered: dict[str, Tool] = {}
+    for item in generations:
+        metadata = as_object(opened(item.get("metadata"))) or {}
+        attributes = as_object(metadata.get("attributes")) or {}
+        source = first_of(metadata, "tools") or first_of(attributes, "gen_ai.tool.definitions", "ai.prompt.tools")
+        for tool in tool_definitions(source):
+            offered.setdefault(tool.name, tool)
+    return tuple(offered.values())
+
+
+def _reported(trace: JsonObject) -> ReportedResult | None:
+    scores = {
+        name: first_of(score, "value", "stringValue")
+        for score in objects(trace.get("scores"))
+        if (name := text_of(score.get("name")))
+    }
+    if not scores:
+        return None
+    values = list(scores.values())
+    only = values[0] if len(values) == 1 else None
+    return ReportedResult(score=float(only) if isinstance(only, int | float) else None, details=scores)

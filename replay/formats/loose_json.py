@@ -1,0 +1,153 @@
+"""Values out of exports that nobody validated: JSON in strings, times in three units, fields of any type."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from replay.formats.record_builders import as_object, json_text_call, result_with_flag, to_json
+from replay.records import Answer, Call, JsonObject, Tool, ToolResult, Usage
+
+_MCP_PREFIX = "mcp__"
+
+
+def objects(value: Any) -> list[JsonObject]:
+    """The objects in a list; nothing where it is not a list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def text_of(value: Any) -> str | None:
+    """A string that is not empty, else None."""
+    return value if isinstance(value, str) and value else None
+
+
+def identifier_of(value: Any) -> str | None:
+    """An id: a string that is not empty, or a number, else None."""
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) and value != "" else None
+
+
+def whole_number(value: Any) -> int | None:
+    """A count, also where it was written as text."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        return int(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def opened(value: Any) -> Any:
+    """The object or list that a text holds as JSON; any other value as it is."""
+    if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
+def seconds_of(value: Any) -> float | None:
+    """A time as seconds since 1970: ISO 8601, or a number of seconds, milliseconds, microseconds or nanoseconds."""
+    if isinstance(value, str):
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            number = whole_number(value)
+            return None if number is None else seconds_of(number)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    for limit, unit in ((1e11, 1), (1e14, 1e3), (1e17, 1e6)):
+        if abs(value) < limit:
+            return value / unit
+    return value / 1e9
+
+
+def iso_time(seconds: float | None) -> str | None:
+    """Seconds since 1970 as ISO 8601 in UTC."""
+    try:
+        return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def written_call(name: Any, arguments: Any, **fields: Any) -> Call:
+    """A call whose arguments are an object, or the JSON of one; none at all stand for `{}`.
+
+    `mcp__SERVER__TOOL` names its server.
+    """
+    return with_mcp_server(json_text_call(name, {} if arguments is None else arguments, **fields))
+
+
+def with_mcp_server(call: Call) -> Call:
+    """The call with the server that `mcp__SERVER__TOOL` names."""
+    if call.server is None and call.name and call.name.startswith(_MCP_PREFIX):
+        server, _, tool = call.name.removeprefix(_MCP_PREFIX).partition("__")
+        if server and tool:
+            return call.model_copy(update={"server": server, "tool": tool})
+    return call
+
+
+def answer_of(value: Any, is_error: bool | None = None) -> Answer | None:
+    """A recorded answer, with the error flag where the source has one.
+
+    Args:
+        value: None, text, the JSON of a `CallToolResult`, or any other JSON value.
+        is_error: what the source says beside it; None where it says nothing.
+    """
+    whole = opened(value)
+    if isinstance(whole, dict) and isinstance(whole.get("content"), list):
+        own_flag = first_of(whole, "isError", "is_error")
+        return result_with_flag(whole, is_error or own_flag is True)
+    if isinstance(whole, list) and whole and all(map(_is_text_block, whole)):
+        blocks = tuple({"type": "text", "text": item["text"]} for item in whole)
+        return ToolResult(content=blocks, is_error=is_error or False)
+    return None if value is None else result_with_flag(value, is_error)
+
+
+def error_answer(message: Any) -> ToolResult:
+    """The answer of a call of which only the error is known."""
+    text = message if isinstance(message, str) else "" if message is None else to_json(message)
+    return ToolResult(content=({"type": "text", "text": text},), is_error=True)
+
+
+def _is_text_block(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("text"), str) and value.get("type", "text") == "text"
+
+
+def usage_of(input_tokens: Any, output_tokens: Any) -> Usage | None:
+    """Token counts; None where there are none."""
+    read, written = whole_number(input_tokens), whole_number(output_tokens)
+    return None if read is None and written is None else Usage(input_tokens=read, output_tokens=written)
+
+
+def summed_usage(counts: Iterable[tuple[Any, Any]]) -> Usage | None:
+    """The sum of (input, output) token counts; None where there are none."""
+    pairs = [(whole_number(read), whole_number(written)) for read, written in counts]
+    reads = [read for read, _ in pairs if read is not None]
+    writes = [written for _, written in pairs if written is not None]
+    return usage_of(sum(reads) if reads else None, sum(writes) if writes else None)
+
+
+def tool_definitions(value: Any) -> tuple[Tool, ...]:
+    """Tools as a request offers them: `{name, description, parameters | inputSchema | input_schema}`, or in `function`.
+
+    Of several of one name the first stands.
+    """
+    tools: dict[str, Tool] = {}
+    entries = opened(value)
+    for entry in map(opened, entries if isinstance(entries, list) else []):
+        body = as_object(entry.get("function")) or entry if isinstance(entry, dict) else {}
+        name = text_of(body.get("name"))
+        if name is None:
+            continue
+        schema = first_of(body, "parameters", "inputSchema", "input_schema", "parameters_json_schema")
+        tools.setdefault(name, Tool(name=name, description=text_of(body.get("description")), input_schema=schema))
+    return tuple(tools.values())
+
+
+def first_of(values: Mapping[str, Any], *keys: str) -> Any:
+    """The value of the first key that is there and not null."""
+    return next((values[key] for key in keys if values.get(key) is not None), None)

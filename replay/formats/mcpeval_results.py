@@ -1,0 +1,68 @@
+"""MCPEval's results, as its evaluator writes them: `[{task_id, success, tool_calls, conversation, model}]`.
+
+The calls are read from `conversation` (OpenAI chat messages): `tool_calls` has neither ids nor answers, and puts `{}`
+for arguments that were not JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from replay.formats.document import Document
+from replay.formats.file_names import FileNames
+from replay.formats.head import Head
+from replay.formats.loose_json import identifier_of, objects, text_of, written_call
+from replay.formats.openai_chat import conversation_steps
+from replay.formats.reader import NO_MATCH, Match
+from replay.formats.record_builders import as_object, number_calls
+from replay.records import JsonObject, ReportedResult, Source, Step, Task, Trajectory
+
+
+class McpEvalReader:
+    """Reads MCPEval's results."""
+
+    name = "mcpeval"
+    title = "MCPEval results"
+    expected_shape = 'MCPEval results ([{"task_id", "success", "conversation", "tool_calls"}])'
+
+    def sniff(self, head: Head) -> Match:
+        """A result has a conversation beside its calls and its success."""
+        first = next((item for item in head.elements if isinstance(item, dict)), {})
+        if "conversation" in first and "task_id" in first and ("tool_calls" in first or "success" in first):
+            return Match(0.95, '"task_id" with "conversation" and "tool_calls"')
+        return NO_MATCH
+
+    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+        """One a result."""
+        for element in document.elements():
+            record = element.value
+            if not (isinstance(record, dict) and "conversation" in record):
+                document.leave(element)
+                continue
+            messages = [message for message in objects(record["conversation"]) if text_of(message.get("role"))]
+            steps, reply = conversation_steps(messages, document.path, element.place)
+            if not messages:
+                steps = _steps_without_conversation(record)
+            success = record.get("success")
+            yield Trajectory(
+                id=identifier_of(record.get("task_id")) or element.place,
+                model=text_of(record.get("model")) or names.model(document.path),
+                task=Task(question=_question(record)),
+                source=Source(file=document.path, format=self.name, position=element.place),
+                steps=number_calls(steps),
+                final_reply=reply or text_of(record.get("final_response")),
+                reported=ReportedResult(passed=success) if isinstance(success, bool) else None,
+            )
+
+
+def _steps_without_conversation(record: JsonObject) -> list[Step]:
+    """A task that broke off before it was written down may still have its calls."""
+    calls = [
+        written_call(call.get("tool_name"), call.get("tool_parameters")) for call in objects(record.get("tool_calls"))
+    ]
+    return [Step(calls=(call,)) for call in calls]
+
+
+def _question(record: JsonObject) -> str | None:
+    task = as_object(record.get("task")) or {}
+    return text_of(task.get("description")) or text_of(task.get("goal")) or text_of(task.get("name"))

@@ -1,0 +1,179 @@
+"""OpenTelemetry spans with the GenAI conventions: OTLP JSON, Jaeger, Tempo, and plain lists of spans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from replay.errors import FormatError
+from replay.formats.document import Document
+from replay.formats.file_names import FileNames
+from replay.formats.genai_attributes import (
+    call_arguments,
+    call_id,
+    call_result,
+    calls_in_reply,
+    is_genai,
+    is_model_span,
+    is_tool_span,
+    offered_tools,
+    question_in,
+    span_model,
+    span_usage,
+    text_in_reply,
+    tool_failure,
+    tool_name,
+    written_parts,
+)
+from replay.formats.harness_tools import ADK
+from replay.formats.head import Head
+from replay.formats.loose_json import iso_time, summed_usage, with_mcp_server, written_call
+from replay.formats.reader import NO_MATCH, Match
+from replay.formats.record_builders import number_calls
+from replay.formats.spans import RESOURCE_KEYS, Span, spans_of
+from replay.formats.trace_steps import Timed, calls_without_spans, recorded, responses_in, steps_of
+from replay.records import Call, Source, Step, Task, Tool, Trajectory, Usage
+
+
+class OtelReader:
+    """Reads span exports."""
+
+    name = "otel-genai"
+    title = "OpenTelemetry GenAI spans"
+    expected_shape = (
+        'OpenTelemetry spans with "gen_ai.operation.name" ({"resourceSpans"}, Jaeger\'s {"data": [{"spans"}]}, '
+        'Tempo\'s {"batches"}, or [{"trace_id", "span_id", "attributes"}])'
+    )
+
+    def sniff(self, head: Head) -> Match:
+        """Spans, and one of them that speaks of a model, an agent or a tool; it may stand behind the head."""
+        spans = [span for record in head.records for span in spans_of(record)]
+        if any(is_genai(span) for span in spans):
+            return Match(0.95, "spans with gen_ai attributes")
+        shaped = any(isinstance(record, dict) and _has_span_keys(record) for record in head.records)
+        if not (spans or shaped):
+            return NO_MATCH
+        mentioned = b"gen_ai." in head.data or b"openinference.span.kind" in head.data
+        return Match(0.9 if mentioned else 0.6, "spans of OpenTelemetry")
+
+    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+        """One a trace that has anything to do with a model."""
+        traces: dict[str, list[Span]] = {}
+        for element in document.records():
+            spans = list(spans_of(element.value))
+            if not spans and not (isinstance(element.value, dict) and _has_span_keys(element.value)):
+                document.leave(element)
+            for span in spans:
+                traces.setdefault(span.trace, []).append(span)
+        kept = {trace: spans for trace, spans in traces.items() if any(map(is_genai, spans))}
+        if not kept:
+            raise FormatError(document.path, 'these spans have no "gen_ai.operation.name": no agent wrote them')
+        if len(kept) < len(traces):
+            document.note(f"{len(traces) - len(kept)} traces without a model, an agent or a tool were left out")
+        for trace, spans in kept.items():
+            yield _Trace(spans).trajectory(trace or names.task(document.path), document, names)
+
+
+def _has_span_keys(record: dict[str, Any]) -> bool:
+    if any(isinstance(record.get(key), list) for key in RESOURCE_KEYS):
+        return True
+    data = record.get("data")
+    return isinstance(data, list) and any(isinstance(item, dict) and "traceID" in item for item in data)
+
+
+class _Trace:
+    """The spans of one trace."""
+
+    def __init__(self, spans: list[Span]) -> None:
+        self._by_id = {span.id: span for span in spans}
+        ordered = sorted(spans, key=lambda span: (span.start is None, span.start or 0.0))
+        self._models = [span for span in ordered if is_model_span(span)]
+        self._tools = self._once([span for span in ordered if is_tool_span(span) and tool_name(span)])
+        self._with_agents = {
+            ancestor.id
+            for span in ordered
+            if str(span.attributes.get("gen_ai.operation.name")) in {"invoke_agent", "create_agent"}
+            for ancestor in self._ancestors(span)
+            if is_tool_span(ancestor)
+        }
+        self._start = next((span.start for span in ordered if span.start is not None), None)
+
+    def trajectory(self, identifier: str, document: Document, names: FileNames) -> Trajectory:
+        """What the spans say, in the order of their start."""
+        model = next((name for span in self._models if (name := span_model(span))), None)
+        question = next((text for span in self._models if (text := question_in(span))), None)
+        return Trajectory(
+            id=identifier,
+            model=model or names.model(document.path),
+            task=Task(question=question),
+            source=Source(file=document.path, format=OtelReader.name, position=f"trace {identifier}"),
+            steps=number_calls(self._steps()),
+            final_reply=self._final_reply(),
+            usage=self._usage(),
+            tools=self._offered(),
+            started_at=iso_time(self._start),
+        )
+
+    def _steps(self) -> list[Step]:
+        if not self._tools:
+            answers = responses_in(part for span in self._models for _, part in written_parts(span, "input"))
+            return calls_without_spans(map(calls_in_reply, self._models), answers)
+        replies = [Timed(span.start, span.end, None) for span in self._models]
+        return steps_of([*replies, *(Timed(span.start, span.end, self._call(span)) for span in self._tools)])
+
+    def _call(self, span: Span) -> Call:
+        identifier, name = call_id(span), tool_name(span)
+        arguments = call_arguments(span)
+        if arguments is None:
+            arguments = self._written_arguments(identifier)
+        answer = recorded(call_result(span), tool_failure(span))
+        call = with_mcp_server(written_call(name, arguments, id=identifier, answer=answer))
+        server = span.attributes.get("mcp.server.name")
+        if call.server is None and name and isinstance(server, str) and server:
+            call = call.model_copy(update={"server": server, "tool": name})
+        kind = str(span.attributes.get("gen_ai.tool.type") or "")
+        local = name in ADK or span.id in self._with_agents or kind in {"AgentTool", "agent"}
+        return call.model_copy(update={"local": local})
+
+    def _written_arguments(self, identifier: str | None) -> Any:
+        """The arguments that the model wrote, where the tool's span does not repeat them."""
+        written = (call for span in self._models for call in calls_in_reply(span))
+        return next((call.get("arguments") for call in written if identifier and call.get("id") == identifier), None)
+
+    def _once(self, tools: list[Span]) -> list[Span]:
+        """Without the spans of a tool inside another one of the same call, as a client and its server write them."""
+        return [
+            span
+            for span in tools
+            if not any(is_tool_span(outer) and _same_call(outer, span) for outer in self._ancestors(span))
+        ]
+
+    def _ancestors(self, span: Span) -> Iterator[Span]:
+        seen = {span.id}
+        while span.parent is not None and span.parent in self._by_id and span.parent not in seen:
+            span = self._by_id[span.parent]
+            seen.add(span.id)
+            yield span
+
+    def _outermost_models(self) -> list[Span]:
+        return [span for span in self._models if not any(map(is_model_span, self._ancestors(span)))]
+
+    def _usage(self) -> Usage | None:
+        usages = [usage for span in self._outermost_models() if (usage := span_usage(span))]
+        return summed_usage((usage.input_tokens, usage.output_tokens) for usage in usages)
+
+    def _offered(self) -> tuple[Tool, ...]:
+        tools = {tool.name: tool for span in self._models for tool in offered_tools(span)}
+        return tuple(tools.values())
+
+    def _final_reply(self) -> str | None:
+        last = self._models[-1] if self._models else None
+        return None if last is None or calls_in_reply(last) else text_in_reply(last)
+
+
+def _same_call(outer: Span, inner: Span) -> bool:
+    if tool_name(outer) != tool_name(inner):
+        return False
+    ids = {call_id(outer), call_id(inner)} - {None}
+    arguments = [value for value in (call_arguments(outer), call_arguments(inner)) if value is not None]
+    return len(ids) < 2 and (len(arguments) < 2 or arguments[0] == arguments[1])

@@ -1,0 +1,194 @@
+"""Spans as exporters write them (OTLP JSON, Jaeger, Tempo, plain lists), brought to one form."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from replay.formats.loose_json import first_of, identifier_of, objects, seconds_of, text_of, whole_number
+from replay.formats.record_builders import as_object
+from replay.records import JsonObject
+
+RESOURCE_KEYS = ("resourceSpans", "resource_spans", "batches")
+_SCOPE_KEYS = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans", "instrumentation_library_spans")
+_PLAIN_VALUES = frozenset(
+    {"stringValue", "string_value", "boolValue", "bool_value", "doubleValue", "double_value", "bytesValue"}
+)
+_ERROR_CODES = frozenset({2, "2", "ERROR", "STATUS_CODE_ERROR", "Error", "error"})
+
+
+@dataclass(frozen=True)
+class Span:
+    """One span, whoever exported it."""
+
+    trace: str
+    id: str
+    parent: str | None
+    name: str
+    start: float | None
+    """Seconds since 1970."""
+    end: float | None
+    attributes: JsonObject
+    events: tuple[tuple[str, JsonObject], ...] = field(default=())
+    """(name, attributes) of each."""
+    failed: bool = False
+    """The status is ERROR; any other status says nothing of the call."""
+    message: str | None = None
+    """Of the status."""
+
+
+def spans_of(value: Any) -> Iterator[Span]:
+    """The spans in a record of a file; none where it holds none."""
+    if not isinstance(value, dict):
+        return
+    resources = first_of(value, *RESOURCE_KEYS)
+    trace = value.get("trace")
+    if isinstance(resources, list):
+        yield from _otlp(resources)
+    elif isinstance(trace, dict) and first_of(trace, *RESOURCE_KEYS):
+        yield from spans_of(trace)
+    elif isinstance(value.get("spans"), list):
+        spans = objects(value["spans"])
+        yield from map(_jaeger if any("operationName" in span for span in spans) else plain_span, spans)
+    elif isinstance(first_of(value, "data", "traces"), list):  # Jaeger's lists are called `data`
+        for inner in objects(first_of(value, "data", "traces")):
+            if any(key in inner for key in (*RESOURCE_KEYS, "spans")):
+                yield from spans_of(inner)
+    else:
+        yield from _single_span(value)
+
+
+def _single_span(value: JsonObject) -> Iterator[Span]:
+    if "operationName" in value and "tags" in value:
+        yield _jaeger(value)
+    elif _is_plain_span(value):
+        yield plain_span(value)
+
+
+def _is_plain_span(value: JsonObject) -> bool:
+    context = as_object(value.get("context")) or {}
+    named = any(key in source for source in (value, context) for key in ("trace_id", "traceId", "span_id", "spanId"))
+    return named and isinstance(value.get("attributes"), dict | list)
+
+
+def _otlp(resources: list[Any]) -> Iterator[Span]:
+    for resource in objects(resources):
+        for scope in objects(first_of(resource, *_SCOPE_KEYS)):
+            yield from map(plain_span, objects(scope.get("spans")))
+
+
+def plain_span(value: JsonObject) -> Span:
+    """A span of OTLP, or of one of the SDKs' own dumps."""
+    context = as_object(first_of(value, "context", "spanContext", "span_context")) or {}
+    both = {**context, **value}
+    status = value.get("status")
+    code = (
+        first_of(status, "code", "status_code")
+        if isinstance(status, dict)
+        else first_of(value, "status_code", "status")
+    )
+    code = code.rpartition(".")[2] if isinstance(code, str) else code
+    return Span(
+        trace=_id(first_of(both, "trace_id", "traceId")) or "",
+        id=_id(first_of(both, "span_id", "spanId", "id")) or "",
+        parent=_id(
+            first_of(value, "parent_span_id", "parentSpanId", "parent_id", "parentId") or _id_in(value.get("parent"))
+        ),
+        name=text_of(value.get("name")) or "",
+        start=seconds_of(first_of(value, "start_time", "startTimeUnixNano", "start_time_unix_nano", "startTime")),
+        end=seconds_of(first_of(value, "end_time", "endTimeUnixNano", "end_time_unix_nano", "endTime")),
+        attributes=attributes_of(value.get("attributes")),
+        events=tuple(_events(first_of(value, "span_events", "events"))),
+        failed=code in _ERROR_CODES if isinstance(code, str | int) else False,
+        message=text_of(first_of(status, "message", "description")) if isinstance(status, dict) else None,
+    )
+
+
+def _id_in(parent: Any) -> Any:
+    return first_of(parent, "span_id", "spanId") if isinstance(parent, dict) else None
+
+
+def _jaeger(value: JsonObject) -> Span:
+    tags = {str(tag.get("key")): tag.get("value") for tag in objects(value.get("tags"))}
+    parents = [item for item in objects(value.get("references")) if item.get("refType") == "CHILD_OF"]
+    start, duration = whole_number(value.get("startTime")), whole_number(value.get("duration"))
+    logs = [_fields(log) for log in objects(value.get("logs"))]
+    return Span(
+        trace=_id(value.get("traceID")) or "",
+        id=_id(value.get("spanID")) or "",
+        parent=_id(parents[0].get("spanID")) if parents else _id(value.get("parentSpanID")),
+        name=text_of(value.get("operationName")) or "",
+        start=None if start is None else start / 1e6,
+        end=None if start is None or duration is None else (start + duration) / 1e6,
+        attributes=tags,
+        events=tuple((str(log.get("event") or log.get("name") or ""), log) for log in logs),
+        failed=tags.get("otel.status_code") == "ERROR" or str(tags.get("error")).lower() == "true",
+        message=text_of(tags.get("otel.status_description")),
+    )
+
+
+def _fields(log: JsonObject) -> JsonObject:
+    return {str(item.get("key")): item.get("value") for item in objects(log.get("fields"))}
+
+
+def attributes_of(value: Any) -> JsonObject:
+    """Attributes: an object, whose nested objects are also reachable by dotted names, or OTLP's list of keys."""
+    if isinstance(value, list):
+        return {str(item.get("key")): _otlp_value(item.get("value")) for item in objects(value)}
+    if not isinstance(value, dict):
+        return {}
+    return {**dict(_dotted(value, "")), **value}
+
+
+def _dotted(value: JsonObject, prefix: str) -> Iterable[tuple[str, Any]]:
+    for key, item in value.items():
+        if isinstance(item, dict) and "." not in key:
+            yield from _dotted(item, f"{prefix}{key}.")
+        if prefix:
+            yield f"{prefix}{key}", item
+
+
+def _otlp_value(value: Any) -> Any:
+    """The value in OTLP's wrapping: `{"stringValue": ...}`, `{"intValue": "5"}`, `{"arrayValue": {...}}`."""
+    if not isinstance(value, dict) or len(value) != 1:
+        return value
+    (kind, inner), *_ = value.items()
+    match kind:
+        case "intValue" | "int_value":
+            number = whole_number(inner)
+            return inner if number is None else number
+        case "arrayValue" | "array_value":
+            return [_otlp_value(item) for item in (as_object(inner) or {}).get("values") or []]
+        case "kvlistValue" | "kvlist_value":
+            return attributes_of((as_object(inner) or {}).get("values") or [])
+        case (
+            "stringValue" | "string_value" | "boolValue" | "bool_value" | "doubleValue" | "double_value" | "bytesValue"
+        ):
+            return inner
+    return value
+
+
+def _events(value: Any) -> Iterator[tuple[str, JsonObject]]:
+    for event in objects(value):
+        name = text_of(first_of(event, "name", "event_name"))
+        yield name or "", attributes_of(first_of(event, "attributes", "body"))
+
+
+def _id(value: Any) -> str | None:
+    """An id in hexadecimal; Tempo writes them in base64, SDKs at times with `0x`."""
+    text = identifier_of(value)
+    if text is None or set(text) == {"0"}:
+        return None
+    text = text.removeprefix("0x")
+    if text.endswith("=") or (len(text) in {11, 22} and not _is_hexadecimal(text)):
+        try:
+            return base64.b64decode(text + "=" * (-len(text) % 4)).hex()
+        except ValueError:
+            return text
+    return text
+
+
+def _is_hexadecimal(text: str) -> bool:
+    return all(character in "0123456789abcdefABCDEF" for character in text)

@@ -1,0 +1,97 @@
+"""From the spans of one trace to steps of calls; what span exports and Langfuse have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from replay.formats.loose_json import answer_of, error_answer, identifier_of, objects, opened, written_call
+from replay.formats.record_builders import to_json
+from replay.records import Answer, Call, JsonObject, Step
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A call and when it ran, or (without a call) the moment at which a model began to reply."""
+
+    start: float | None
+    end: float | None
+    call: Call | None
+
+
+def in_order(events: Iterable[Timed]) -> list[Timed]:
+    """By their start; what has none stays where it is in the file, at the end."""
+    return sorted(events, key=lambda event: float("inf") if event.start is None else event.start)
+
+
+def steps_of(events: Sequence[Timed]) -> list[Step]:
+    """Calls with no reply of a model between them were issued together.
+
+    Where the trace has no replies at all, those that ran at the same time.
+    """
+    ordered = in_order(events)
+    replies = any(event.call is None for event in ordered)
+    origin = next((event.start for event in ordered if event.start is not None), None)
+    steps: list[list[Call]] = []
+    opens_step, busy_until = True, float("-inf")
+    for event in ordered:
+        if event.call is None:
+            opens_step = True
+            continue
+        if not replies:
+            opens_step = event.start is None or event.start >= busy_until
+        if opens_step or not steps:
+            steps.append([])
+            opens_step = False
+        busy_until = max(busy_until, event.end if event.end is not None else float("-inf"))
+        steps[-1].append(_with_times(event.call, event, origin))
+    return [Step(calls=tuple(calls)) for calls in steps]
+
+
+def _with_times(call: Call, event: Timed, origin: float | None) -> Call:
+    if event.start is None or origin is None:
+        return call
+    seconds = None if event.end is None else max(0.0, event.end - event.start)
+    return call.model_copy(update={"started": max(0.0, event.start - origin), "seconds": seconds})
+
+
+def recorded(result: object, failure: str | None) -> Answer | None:
+    """The answer of a tool's span, with the error that its status tells."""
+    if failure is None:
+        return answer_of(result)
+    return error_answer(failure) if result is None or result == "" else answer_of(result, is_error=True)
+
+
+def calls_without_spans(replies: Iterable[Sequence[JsonObject]], answers: dict[str, object]) -> list[Step]:
+    """Steps out of what models wrote, for traces in which nobody recorded the tools themselves.
+
+    Args:
+        replies: the calls of each reply, as `{id, name, arguments}`.
+        answers: what later requests say that came back, by call id.
+    """
+    seen: set[str] = set()
+    steps: list[Step] = []
+    for written in replies:
+        calls = []
+        for item in written:
+            identifier = identifier_of(item.get("id")) or to_json([item.get("name"), item.get("arguments")])
+            if identifier not in seen:
+                seen.add(identifier)
+                answer = answer_of(answers.get(identifier))
+                calls.append(
+                    written_call(
+                        item.get("name"), item.get("arguments"), id=identifier_of(item.get("id")), answer=answer
+                    )
+                )
+        if calls:
+            steps.append(Step(calls=tuple(calls)))
+    return steps
+
+
+def responses_in(parts: Iterable[JsonObject]) -> dict[str, object]:
+    """What came back, by call id, out of the parts of a model's input."""
+    return {
+        identifier: opened(part.get("response", part.get("result")))
+        for part in objects(list(parts))
+        if part.get("type") == "tool_call_response" and (identifier := identifier_of(part.get("id")))
+    }
