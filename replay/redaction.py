@@ -8,13 +8,15 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Final, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin
 from urllib.parse import quote, quote_plus
 
-from pydantic import BaseModel
-
 from replay.errors import UsageError
-from replay.records import Record
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from replay.records import Record
 
 REDACTED: Final = "[REDACTED]"
 
@@ -136,6 +138,8 @@ class Redactor:
         return cleaned
 
     def _field(self, value: Any, dumped: Any, types: frozenset[Any]) -> Any:
+        from pydantic import BaseModel  # not at the top: `--help` takes out secrets too, and is quick
+
         if isinstance(value, BaseModel):
             return self._record(value, dumped)
         if isinstance(value, tuple) and value and isinstance(value[0], BaseModel):
