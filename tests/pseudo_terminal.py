@@ -51,6 +51,12 @@ class PseudoTerminal:
     def send(self, keys: bytes) -> None:
         os.write(self.master, keys)
 
+    def hang_up(self) -> None:
+        """Close our end."""
+        if self.master >= 0:
+            os.close(self.master)
+        self.master = -1
+
     def read_to_end(self, seconds: float = 200) -> bytes:
         """All that the program writes until it ends."""
         until = time.monotonic() + seconds
@@ -72,4 +78,4 @@ def terminal_of(arguments: Sequence[str], directory: Path, **extra: str) -> Iter
     finally:
         opened.process.kill()
         opened.process.wait()
-        os.close(opened.master)
+        opened.hang_up()
