@@ -82,7 +82,7 @@ def export_cassette(run: Run, path: Path, *, force: bool = False) -> int:
         )
     redactor = Redactor()
     count = 0
-    with atomic_writer(path) as out:
+    with atomic_writer(path, private=True) as out:
         header = CassetteHeader(fleet=facts, servers=tuple(run.servers().values()))
         out.write(_line(redactor.json(dump(header))))
         for key, server, tool, answer in run.answers():

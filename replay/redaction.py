@@ -4,29 +4,38 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Final, Literal, get_args, get_origin
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin
 from urllib.parse import quote, quote_plus
 
-from pydantic import BaseModel
-
 from replay.errors import UsageError
-from replay.records import Record
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from replay.records import Record
 
 REDACTED: Final = "[REDACTED]"
 
 MIN_SECRET_LENGTH: Final = 6
 """Shorter values (`true`, `8080`, `all`) are in half of all texts; to take them out would ruin the recording."""
 
+_SECRET_NAME: Final = re.compile(
+    r"(?i)(secret|token|passw|passphrase|api_?-?key|apikey|private_?key|access_?key|credential|(^|[_-])(auth|key|pat|pwd)$)"
+)
+PLAIN_VALUE: Final = re.compile(r"(?i)\d+|true|false|yes|no|on|off|none|null|localhost|/.*|\w+://[^@?]*")
+"""What a variable of any name may hold and is no secret."""
 _HEX_PAIR: Final = re.compile(r"%[0-9A-F]{2}")
 
 _OWN_FIELDS: Final = frozenset(
     {
         "caused_by",
         "consumer",
+        "digest",
         "gap",
         "keyword",
         "position",
@@ -34,6 +43,7 @@ _OWN_FIELDS: Final = frozenset(
         "recorded_rule",
         "replayed_rule",
         "rule",
+        "state",
     }
 )
 """Fields of our records that hold words of ours: a secret that happens to be such a word is not one there."""
@@ -136,6 +146,8 @@ class Redactor:
         return cleaned
 
     def _field(self, value: Any, dumped: Any, types: frozenset[Any]) -> Any:
+        from pydantic import BaseModel  # not at the top: `--help` takes out secrets too, and is quick
+
         if isinstance(value, BaseModel):
             return self._record(value, dumped)
         if isinstance(value, tuple) and value and isinstance(value[0], BaseModel):
@@ -190,6 +202,21 @@ class Redactor:
             return value
         written = json.dumps(value)
         return value if self.text(written) == written else REDACTED
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a variable or header of that name holds a secret."""
+    return bool(_SECRET_NAME.search(name))
+
+
+def secrets_around(environment: Mapping[str, str], command: Sequence[str] = ()) -> set[str]:
+    """The secrets that a program gets by variables and options (`--api-key KEY`, `TOKEN=...`) that are named so."""
+    found = {value for name, value in environment.items() if is_secret_name(name)}
+    for argument, following in zip_longest(command, command[1:], fillvalue=""):
+        name, equals, value = argument.partition("=")
+        if is_secret_name(name.lstrip("-")) and (equals or argument.startswith("-")):
+            found.add(value if equals else following)
+    return {value for value in found if not PLAIN_VALUE.fullmatch(value)}
 
 
 def _types_in(annotation: Any) -> frozenset[Any]:

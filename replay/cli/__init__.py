@@ -11,6 +11,7 @@ from typing import NoReturn
 import click
 
 from replay import __version__
+from replay.cli.terminal_door import install
 from replay.errors import ReplayError
 
 VERBS = {
@@ -62,6 +63,7 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """Run the command line; every error is one line on stderr and an exit code."""
+    install()
     arguments, debug = _without_debug(sys.argv[1:])
     try:
         code = _run(arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -277,6 +278,6 @@ def _bar() -> Iterator[Callable[[int, int], None] | None]:
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with Progress(console=Console(file=sys.__stderr__), transient=True) as bar:
         task = bar.add_task("embedding", total=None, visible=False)
         yield lambda done, total: bar.update(task, completed=done, total=total, visible=True)

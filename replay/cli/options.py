@@ -90,10 +90,11 @@ def csv_option(function: F) -> F:
 
 
 def echo_err(text: str) -> None:
-    """Print a line on stderr, made safe for a terminal; stdout is for data."""
+    """Print a line on stderr, without secrets and made safe for a terminal; stdout is for data."""
+    from replay.redaction import clean
     from replay.text import printable
 
-    click.echo(printable(text), err=True)
+    click.echo(printable(clean(text)), err=True)
 
 
 def is_interactive() -> bool:

@@ -20,6 +20,7 @@ from replay.errors import FleetError, NoServerReachedError, UsageError
 from replay.interpreter import Fleet, Interpreter, ServerEvent
 from replay.interpreter.config.variables import VariableScope
 from replay.records import JsonObject, Server, Tool
+from replay.redaction import Redactor
 from replay.text import one_line, printable
 
 _MAX_NOTES: Final = 5
@@ -128,7 +129,13 @@ def _start(fleet_path: Path | None, names: Iterable[str]) -> tuple[Fleet, list[S
     if not wanted:
         raise FleetError(str(fleet.path), "it names no servers", "servers")
     server_records = anyio.run(_connect_all, fleet, wanted)
-    return fleet, [server_records[name] for name in dict.fromkeys(wanted)]
+    redactor = Redactor(fleet.secrets())
+    return fleet, [_without_secrets(server_records[name], redactor) for name in dict.fromkeys(wanted)]
+
+
+def _without_secrets(server: Server, redactor: Redactor) -> Server:
+    """What a server says of itself may hold the secrets that it was given; its name is the fleet file's."""
+    return Server.model_validate(redactor.record(server) | {"name": server.name})
 
 
 async def _connect_all(fleet: Fleet, names: tuple[str, ...]) -> dict[str, Server]:

@@ -165,7 +165,7 @@ class Interpreter:
         def launch() -> Launch:
             return launch_of(name, self.fleet.resolve(name, scope), self.fleet.directory, cwd)
 
-        parts = (name,) if trajectory is None else (name, trajectory)
+        parts = (name,) if trajectory is None else (name, self._redactor.text(trajectory))
         file_name = ".".join(_UNSAFE_IN_FILE_NAME.sub("_", part)[:100] for part in parts) + ".log"
         return Supervisor(
             name,

@@ -27,7 +27,7 @@ def write_trajectory(partial: Path, target: Path) -> str:
         InputError: the journal cannot be read.
     """
     trajectory = assemble(read_journal(partial), target.name)
-    write_json(trajectory, target)
+    write_json(trajectory, target, private=True)
     calls = sum(1 for _ in trajectory.calls())
     return f"{_count(calls, 'call')} in {_count(len(trajectory.steps), 'step')}: {target}"
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from replay.errors import RunFileError
-from replay.filesystem import lock_file
+from replay.filesystem import lock_file, private_opener
 from replay.runfile.migrations import STEPS, migrate
 from replay.runfile.schema import APPLICATION_ID, FORMAT, TABLES, VERSION, WORDS
 
@@ -20,7 +21,7 @@ def take_lock(path: Path) -> int:
         RunFileError: the directory cannot be written, or another process holds the lock.
     """
     try:
-        return lock_file(Path(f"{path}-lock"))
+        return lock_file(Path(f"{path}-lock"), mode=0o600)
     except BlockingIOError:
         raise RunFileError(
             str(path), "another replay is writing this run; wait for it, or name another with --run"
@@ -52,6 +53,8 @@ def open_connection(path: Path, *, readonly: bool) -> sqlite3.Connection:
     try:
         mode = "ro" if readonly else "rwc"
         uri = f"{path.absolute().as_uri()}?mode={mode}"
+        if not readonly and not path.exists():
+            os.close(private_opener(str(path), os.O_RDWR | os.O_CREAT))  # SQLite gives its other files the same mode
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=10)
         if not readonly:
             connection.execute("PRAGMA journal_mode = WAL")
@@ -63,7 +66,7 @@ def open_connection(path: Path, *, readonly: bool) -> sqlite3.Connection:
                 raise
             connection = sqlite3.connect(f"{uri}&immutable=1", uri=True, isolation_level=None)
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except sqlite3.Error as error:
+    except (sqlite3.Error, OSError) as error:
         raise RunFileError(str(path), f"cannot be opened as a run file: {error}; name another with --run") from None
     return connection
 

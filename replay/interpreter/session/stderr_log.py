@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 from typing import Final
 
+from replay.filesystem import private_opener
 from replay.redaction import Redactor
 
 _CHUNK: Final = 65_536
@@ -44,7 +45,7 @@ class RedactedLog:
 
     def _copy(self) -> None:
         held = b""
-        with self._path.open("ab") as log, os.fdopen(self._read_end, "rb", buffering=0) as pipe:
+        with open(self._path, "ab", opener=private_opener) as log, os.fdopen(self._read_end, "rb", buffering=0) as pipe:
             while chunk := pipe.read(_CHUNK):
                 ready, held = _split(held + chunk)
                 self._write(log.fileno(), ready)
