@@ -106,7 +106,9 @@ def _report_error(error: BaseException) -> int:
         case SystemExit() as system_exit:
             return system_exit.code if isinstance(system_exit.code, int) else 1
         case BrokenPipeError():
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            from replay.cli.options import discard_stdout
+
+            discard_stdout()
             return 0
         case OSError() as os_error:
             _echo_error(f"{os_error.filename or 'the output'}: {os_error.strerror or os_error}")

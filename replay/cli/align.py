@@ -121,12 +121,8 @@ def align(
         vectors = embedder.embed(texts_of(standard, results), progress)
     together = group_by_model(standard, results)
     judges = _judges(judge_paths, results, together)
-    alignments = [align_one(standard, one, vectors, settings, judges) for one in results]
-    _keep(run, alignments, standard)
-    by_file = {one.model.file: one for one in alignments}
-    merged = [
-        align_one(standard, one, vectors, settings, judges) if one.files else by_file[one.file] for one in together
-    ]
+    merged = [align_one(standard, one, vectors, settings, judges) for one in together]
+    _keep(run, merged, standard)
     _print(standard, merged, together, explained=explained, swept=swept, as_json=as_json, as_csv=as_csv)
     if broken:
         context.exit(2)

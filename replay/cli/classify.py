@@ -13,6 +13,7 @@ import click
 from replay.cli.options import (
     DEFAULT_FLEET,
     DEFAULT_RUN,
+    closed_pipe_is_no_error,
     csv_option,
     echo_err,
     files_argument,
@@ -296,19 +297,20 @@ def _print(run: Run, paths: list[str], options: Options, *, as_json: bool, as_cs
     if options.only is not None and not any(summary.outcomes.values()):
         raise UsageError(f"--only {options.only!r} matches no call of these files")
     _note_other_files(run, files)
-    if as_json:
-        from replay.reports.json_ import write_json
+    with closed_pipe_is_no_error():
+        if as_json:
+            from replay.reports.json_ import write_json
 
-        write_json(run, sys.stdout, files)
-    elif as_csv:
-        from replay.reports.csv_ import write_csv
+            write_json(run, sys.stdout, files)
+        elif as_csv:
+            from replay.reports.csv_ import write_csv
 
-        write_csv(run, sys.stdout, files)
-    else:
-        from replay.reports.summary_table import summary_text
+            write_csv(run, sys.stdout, files)
+        else:
+            from replay.reports.summary_table import summary_text
 
-        click.echo(summary_text(summary))
-        click.echo("\n" + "\n".join(_next_commands(run, summary)))
+            click.echo(summary_text(summary))
+            click.echo("\n" + "\n".join(_next_commands(run, summary)))
     return summary
 
 

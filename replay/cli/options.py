@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -87,6 +88,21 @@ def json_option(function: F) -> F:
 def csv_option(function: F) -> F:
     """`--csv`."""
     return click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values, a row a call.")(function)
+
+
+@contextmanager
+def closed_pipe_is_no_error() -> Iterator[None]:
+    """Go on where nobody reads stdout any more (`| head`): the exit code still tells what was found."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        discard_stdout()
+
+
+def discard_stdout() -> None:
+    """Send what is still to be printed nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def echo_err(text: str) -> None:

@@ -216,7 +216,7 @@ class Run:
         found = self.connection.execute(
             "SELECT t.digest FROM trajectories t JOIN files f ON f.id = t.file "  # noqa: S608
             f"WHERE f.absolute_path = ? AND t.name = ? AND t.policy = ? AND t.done AND NOT {undecided if retry else 0}",
-            (_absolute(file), trajectory.id, policy),
+            (absolute_path(file), trajectory.id, policy),
         ).fetchone()
         return found is not None and found[0] == digest(trajectory.model_dump(mode="json"))
 
@@ -227,7 +227,7 @@ class Run:
                 db.execute(
                     "UPDATE trajectories SET done = 0, policy = '' "
                     "WHERE file IN (SELECT id FROM files WHERE absolute_path = ?)",
-                    (_absolute(path),),
+                    (absolute_path(path),),
                 )
 
     def note_sent(self, row: int, position: str) -> None:
@@ -278,7 +278,7 @@ class Run:
         """The run's own numbers of results files, by their paths; those that it does not hold are left out."""
         ids = []
         for path in paths:
-            found = self.connection.execute("SELECT id FROM files WHERE absolute_path = ?", (_absolute(path),))
+            found = self.connection.execute("SELECT id FROM files WHERE absolute_path = ?", (absolute_path(path),))
             ids += [number for (number,) in found]
         return tuple(ids)
 
@@ -307,7 +307,7 @@ class Run:
         return self._redactor.json(record.model_dump(mode="json", exclude_none=True))
 
     def _file(self, db: sqlite3.Connection, path: str, model: str, format: str) -> int:  # noqa: A002
-        absolute = _absolute(path)
+        absolute = absolute_path(path)
         db.execute(
             "INSERT OR IGNORE INTO files (path, model, format, absolute_path) VALUES (?, ?, ?, ?)",
             (path, model, format, absolute),
@@ -372,5 +372,6 @@ class Run:
         )
 
 
-def _absolute(path: str) -> str:
+def absolute_path(path: str) -> str:
+    """A results file by the name that the run tells it by, however it is written."""
     return str(Path(path).resolve())
