@@ -170,11 +170,18 @@ def _results(
 
 def _judges(paths: Sequence[Path], results: Sequence[Results], together: Sequence[Results]) -> Judges:
     from replay.alignment.judges import read_judges
+    from replay.suggestions import nearest_names
+    from replay.text import one_line
 
     judges = read_judges(paths, [name for one in results for name in one.names])
     by_id = any(not name and identifier for name, identifier in judges.scores)
     if by_id and len(together) > 1:
         raise UsageError("--judge: scores by id alone, but several results files; give them by model and then id")
+    names = [name for one in (*results, *together) for name in one.names]
+    for stranger in judges.unknown(names, (task for one in together for task in one.tasks)):
+        nearest = nearest_names(stranger, names)
+        hint = f"; nearest: {', '.join(one_line(name, 60) for name in nearest)}" if nearest else ""
+        echo_err(f"note: --judge: {one_line(stranger, 60)} is neither a model nor a task of these files{hint}")
     return judges
 
 

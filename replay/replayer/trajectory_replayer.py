@@ -29,11 +29,13 @@ from replay.records import (
     Verdict,
     qualified_name,
 )
+from replay.replayer.absent_path import absent_path
 from replay.replayer.backend import BackendSession, ToolRequest
 from replay.replayer.checkpoint import Checkpoint
 from replay.replayer.gaps import Gaps
 from replay.replayer.keys import answer_key, next_state
 from replay.replayer.missing_dependency import missing_program
+from replay.replayer.server_stderr import shortened, with_stderr
 from replay.replayer.verdicts import (
     HARMLESS,
     VerdictInputs,
@@ -142,11 +144,16 @@ class TrajectoryReplayer:
             effects = self._session.has_effects(request.server, request.tool)
             self._checkpoint.before_send(call.position, effects=effects)
         started = time.monotonic()
+        mark = self._session.stderr_mark(request.server)
         answer = await self._session.send(request)
         if answer is None:
             return self._unsent(call, target, recorded)
         seconds = round(time.monotonic() - started, 6)
-        inputs = replace(self._compared(call, target, answer, rebound), recorded=recorded, seconds=seconds)
+        replayed = self._classifier.answered(call, target, answer, self._session.evidence)
+        failed = replayed.outcome is not Outcome.SUCCESS
+        stderr = await self._session.stderr_since(request.server, mark) if failed else ""
+        inputs = self._compared(call, request, answer, with_stderr(replayed, stderr), rebound)
+        inputs = replace(inputs, recorded=recorded, seconds=seconds, stderr=shortened(stderr))
         verdict = verdict_of_answer(inputs)
         result = CallResult(call, verdict, request.server, request.tool, request.key, answer)
         result = self._with_cause(result)
@@ -155,17 +162,22 @@ class TrajectoryReplayer:
         return result
 
     def _compared(
-        self, call: Call, target: CallTarget, answer: Answer, rebound: tuple[Rebinding, ...]
+        self,
+        call: Call,
+        request: ToolRequest,
+        answer: Answer,
+        replayed: Judgement,
+        rebound: tuple[Rebinding, ...],
     ) -> VerdictInputs:
         """What the new answer says, beside what was recorded and what happened before."""
-        replayed = self._classifier.answered(call, target, answer, self._session.evidence)
         if rebound:
             replayed = replayed.model_copy(update={"findings": (*replayed.findings, "rebound")})
         return VerdictInputs(
             replayed=replayed,
             comparison=compare(call.answer, answer) if call.answer is not None else None,
-            gap=self._gaps.before(target.server or "", self._graph.ancestors(call.position)),
+            gap=self._gaps.before(request.server, self._graph.ancestors(call.position)),
             missing_dependency=missing_program(answer) if call.answer and not missing_program(call.answer) else None,
+            absent_path=absent_path(request.arguments, answer) if replayed.outcome in FAILURES else None,
             rebound=rebound,
         )
 

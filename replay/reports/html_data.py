@@ -46,6 +46,7 @@ def call_data(diagnosis: Diagnosis, row: CallRow, trajectory: int) -> dict[str, 
         "call": _cut(call_text(context, row.call), limit),
         "a": _cut(answer_text(context.calls[row.call].answer), limit),
         "b": _cut(answer_text(context.answers.get(row.call)), limit),
+        "log": row.stderr or "",
         "f": [finding_data(finding) for finding in diagnosis.calls.get(row.call, ())],
         "v": [
             [violation.pointer or "(the arguments)", violation.keyword, violation.message]

@@ -13,7 +13,8 @@ from replay.runfile.stored_answers import load_answer
 
 MAY_BE_TRIED_AGAIN = f"""
   (c.outcome = '{Outcome.INCONCLUSIVE}' AND c.reason IN ({", ".join(f"'{name}'" for name in ENVIRONMENT_REASONS)})
-    OR c.evidence = 'recorded' AND c.details LIKE '%"divergence": "environment"%')
+    OR c.evidence = 'recorded' AND c.details LIKE '%"divergence": "environment"%'
+      AND c.details NOT LIKE '%"absent_path"%')
   AND NOT EXISTS (SELECT 1 FROM journal j WHERE j.trajectory = c.trajectory AND j.position = c.position)
 """  # noqa: S608
 """Condition on `calls c`: what kept a call from its verdict may be gone, and sending it again does no harm."""
