@@ -15,6 +15,11 @@ _UNSAFE: Final = re.compile(
     "\U000e0000-\U000e007f"  # tags: invisible text
     "]"
 )
+_SYMBOL: Final = "\u2190-\u2bff\U0001f000-\U0001faff"
+_JOINED: Final = re.compile(f"(?<=[{_SYMBOL}\ufe0f])\u200d(?=[{_SYMBOL}])")
+"""The joiner inside one emoji, such as a family, is part of it."""
+_KEPT: Final = "\ue000"
+"""Stands for such a joiner while the rest is escaped."""
 _WHITESPACE: Final = re.compile(r"\s+")
 _ELLIPSIS: Final = "…"
 
@@ -28,7 +33,7 @@ def printable(text: str, limit: int | None = None) -> str:
         text: anything.
         limit: greatest length of the result; what is longer ends in an ellipsis.
     """
-    shown = _UNSAFE.sub(_escape, text if limit is None else text[: limit + 1])
+    shown = _escaped(text if limit is None else text[: limit + 1])
     if limit is None or len(shown) <= limit:
         return shown
     return shown[: max(limit - 1, 0)] + _ELLIPSIS
@@ -38,6 +43,12 @@ def one_line(text: str, limit: int | None = None) -> str:
     """`printable` text on a single line: each run of white space is one space."""
     head = text if limit is None else text[: 8 * limit + 64]
     return printable(_WHITESPACE.sub(" ", head).strip(), limit)
+
+
+def _escaped(text: str) -> str:
+    if "\u200d" not in text or _KEPT in text:
+        return _UNSAFE.sub(_escape, text)
+    return _UNSAFE.sub(_escape, _JOINED.sub(_KEPT, text)).replace(_KEPT, "\u200d")
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -11,7 +11,7 @@ import click
 
 from replay.cli.options import (
     DEFAULT_RUN,
-    csv_option,
+    bar_on,
     echo_err,
     files_argument,
     is_interactive,
@@ -73,7 +73,7 @@ _SHARE = click.FloatRange(0.0, 1.0)
 @run_option("The run file: outcomes are taken from it, the alignment is kept in it.")
 @names_option
 @json_option
-@csv_option
+@click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values: rows of models, types and tasks.")
 @click.pass_context
 def align(
     context: click.Context,
@@ -269,6 +269,6 @@ def _bar() -> Iterator[Callable[[int, int], None] | None]:
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with Progress(console=Console(stderr=True), transient=True) as bar, bar_on(bar.console):
         task = bar.add_task("embedding", total=None, visible=False)
         yield lambda done, total: bar.update(task, completed=done, total=total, visible=True)

@@ -7,12 +7,17 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 F = TypeVar("F", bound=Callable[..., Any])
 
+_BARS: list[Console] = []
+"""Consoles on which a progress bar is drawn now."""
 DEFAULT_RUN = Path("replay-run.db")
 DEFAULT_FLEET = Path("servers.yaml")
 
@@ -106,10 +111,23 @@ def discard_stdout() -> None:
 
 
 def echo_err(text: str) -> None:
-    """Print a line on stderr, made safe for a terminal; stdout is for data."""
+    """Print a line on stderr, made safe for a terminal; stdout is for data. A progress bar makes room for it."""
     from replay.text import printable
 
-    click.echo(printable(text), err=True)
+    if _BARS:
+        _BARS[-1].print(printable(text), markup=False, highlight=False, soft_wrap=True, emoji=False)
+    else:
+        click.echo(printable(text), err=True)
+
+
+@contextmanager
+def bar_on(console: Console) -> Iterator[None]:
+    """As long as it lasts a progress bar is drawn on the console, and `echo_err` prints above it."""
+    _BARS.append(console)
+    try:
+        yield
+    finally:
+        _BARS.remove(console)
 
 
 def is_interactive() -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from replay.cli.options import echo_err, is_interactive
+from replay.cli.options import bar_on, echo_err, is_interactive
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -57,7 +57,7 @@ async def _bar(progress: Progress) -> None:
         console=Console(stderr=True),
         transient=True,
     )
-    with bar:
+    with bar, bar_on(bar.console):
         task = bar.add_task("starting", total=None, rate="")
         started = time.monotonic()
         while True:

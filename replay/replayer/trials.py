@@ -32,6 +32,7 @@ def _merge(calls: Sequence[CallResult]) -> CallResult:
             "trials": dict(outcomes.most_common()),
             "volatile": volatile,
             "findings": (*first.verdict.findings, *flaky),
+            "certainty": "likely" if flaky and first.verdict.certainty == "certain" else first.verdict.certainty,
         }
     )
     return replace(first, verdict=verdict)
