@@ -71,6 +71,6 @@ class NoServerReachedError(ReplayError):
 
 
 class FoundFailuresError(ReplayError):
-    """An outcome that `--fail-on` names was found."""
+    """An outcome that `--fail-on` names was found, or a server that `servers check` could not reach."""
 
     exit_code = 1

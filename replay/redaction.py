@@ -29,6 +29,10 @@ _SECRET_NAME: Final = re.compile(
 )
 PLAIN_VALUE: Final = re.compile(r"(?i)\d+|true|false|yes|no|on|off|none|null|localhost|/.*|\w+://[^@?]*")
 """What a variable of any name may hold and is no secret."""
+MIN_NAMED_LENGTH: Final = 3
+"""Of a value that stands under the name of a secret."""
+_MAX_KEY_LENGTH: Final = 60
+
 _HEX_PAIR: Final = re.compile(r"%[0-9A-F]{2}")
 
 _OWN_FIELDS: Final = frozenset(
@@ -48,6 +52,16 @@ _OWN_FIELDS: Final = frozenset(
 )
 """Fields of our records that hold words of ours: a secret that happens to be such a word is not one there."""
 _HEADER_KEYS: Final = frozenset({"authorization", "proxy-authorization", "x-api-key"})
+
+_NAMED_SO: Final = (
+    r"pass(?:word|wd|phrase|code)|pwd|(?:client|app|shared|webhook|totp)?[_-]?secret(?:[_-]?key)?"
+    r"|(?:api|access|private|account|signing|encryption)[_-]?key|apikey|credential"
+    r"|(?:access|refresh|auth|id|session|bearer|bot|api|user|personal[_-]?access|security)?[_-]?token"
+)
+_SECRET_KEY: Final = re.compile(rf"(?i)(?:[a-z0-9]+[_-])*?(?:{_NAMED_SO})")
+_PUBLIC_KEY: Final = re.compile(r"(?i)(?:page|next|prev|continuation|sync|cursor|resume|sample|max|min|stop|eos|bos)")
+"""Begins the name of what is a token and no secret, such as `next_page_token`."""
+_SECRET_HINTS: Final = ("pass", "pwd", "secret", "key", "credential", "token")
 
 
 @dataclass(frozen=True)
@@ -89,11 +103,19 @@ _TOKEN_PATTERNS: Final = (
     _token_pattern("AIza", r"AIza[\w-]{35}"),
     _token_pattern("hf_", r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{30,}"),
     _token_pattern("npm_", r"(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36}"),
+    _token_pattern(
+        "ass|ASS|wd|WD|ecret|ECRET|ey|EY|redential|oken|OKEN",
+        rf"""(?i)(\\*["'](?:[a-z0-9]+[_-]){{0,4}}?(?<!page[_-])(?<!next[_-])(?:{_NAMED_SO})\\*["']\s*:\s*\\*["'])"""
+        r"""(?!\$\{|\[REDACTED\])[^\s"'\\][^"'\\\n]{2,}(?=\\*["'])""",
+        rf"\g<1>{REDACTED}",
+    ),
     _token_pattern("://", r"""(://[^\s/:@"'\\]*:)[^\s/@"'\\]+(?=@)""", rf"\g<1>{REDACTED}"),
 )
 
 
-_TRIGGERS: Final = tuple(trigger for token in _TOKEN_PATTERNS for trigger in token.triggers if trigger != "://")
+_TRIGGERS: Final = tuple(
+    trigger for token in _TOKEN_PATTERNS for trigger in token.triggers if trigger != "://" and len(trigger) > 2
+)
 
 
 class Redactor:
@@ -166,7 +188,7 @@ class Redactor:
         if any(trigger in text for trigger in _TRIGGERS) or ("://" in text and "@" in text):
             return False
         lowered = text.lower()
-        return not any(key in lowered for key in _HEADER_KEYS)
+        return not any(key in lowered for key in (*_HEADER_KEYS, *_SECRET_HINTS))
 
     def _cleaned(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -195,6 +217,8 @@ class Redactor:
     def _member(self, key: Any, item: Any) -> Any:
         if isinstance(item, str) and item and isinstance(key, str) and key.lower() in _HEADER_KEYS:
             return item if item == REDACTED else REDACTED
+        if isinstance(item, str) and isinstance(key, str) and _is_secret_member(key, item):
+            return REDACTED
         return self._cleaned(item)
 
     def _number(self, value: float) -> Any:
@@ -235,6 +259,13 @@ def _unused(key: Any, taken: dict[Any, Any]) -> Any:
     while new in taken:
         new, number = f"{key} {number}", number + 1
     return new
+
+
+def _is_secret_member(key: str, value: str) -> bool:
+    """Whether the key says that its value is a secret; a variable, a blank and what was taken out are none."""
+    if len(key) > _MAX_KEY_LENGTH or _SECRET_KEY.fullmatch(key) is None or _PUBLIC_KEY.match(key):
+        return False
+    return len(value.strip()) >= MIN_NAMED_LENGTH and value != REDACTED and not value.startswith("${")
 
 
 def _is_unescaped_in_json(literal: str) -> bool:

@@ -18,6 +18,11 @@ _UNSAFE: Final = re.compile(
     "\U000e0000-\U000e007f"  # tags: invisible text
     "]"
 )
+_SYMBOL: Final = "\u2190-\u2bff\U0001f000-\U0001faff"
+_JOINED: Final = re.compile(f"(?<=[{_SYMBOL}\ufe0f])\u200d(?=[{_SYMBOL}])")
+"""The joiner inside one emoji, such as a family, is part of it."""
+_KEPT: Final = "\ue000"
+"""Stands for such a joiner while the rest is escaped."""
 _WHITESPACE: Final = re.compile(r"\s+")
 _ELLIPSIS: Final = "…"
 _MAX_SEARCHED: Final = 65_536
@@ -33,7 +38,7 @@ def printable(text: str, limit: int | None = None) -> str:
         text: anything.
         limit: greatest length of the result; what is longer ends in an ellipsis.
     """
-    shown = _UNSAFE.sub(_escape, text if limit is None else cut(text, limit + 1))
+    shown = _escaped(text if limit is None else cut(text, limit + 1))
     if limit is None or len(shown) <= limit:
         return shown
     return shown[: max(limit - 1, 0)] + _ELLIPSIS
@@ -57,6 +62,12 @@ def json_text(value: Any) -> str:
 
 def _escape_in_json(match: re.Match[str]) -> str:
     return json.dumps(match[0])[1:-1] if match[0] != "\x7f" else "\\u007f"
+
+
+def _escaped(text: str) -> str:
+    if "\u200d" not in text or _KEPT in text:
+        return _UNSAFE.sub(_escape, text)
+    return _UNSAFE.sub(_escape, _JOINED.sub(_KEPT, text)).replace(_KEPT, "\u200d")
 
 
 def _escape(match: re.Match[str]) -> str:

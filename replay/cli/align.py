@@ -12,7 +12,7 @@ import click
 
 from replay.cli.options import (
     DEFAULT_RUN,
-    csv_option,
+    bar_on,
     echo_err,
     files_argument,
     is_interactive,
@@ -74,7 +74,7 @@ _SHARE = click.FloatRange(0.0, 1.0)
 @run_option("The run file: outcomes are taken from it, the alignment is kept in it.")
 @names_option
 @json_option
-@csv_option
+@click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values: rows of models, types and tasks.")
 @click.pass_context
 def align(
     context: click.Context,
@@ -115,12 +115,8 @@ def align(
         vectors = embedder.embed(texts_of(standard, results), progress)
     together = group_by_model(standard, results)
     judges = _judges(judge_paths, results, together)
-    alignments = [align_one(standard, one, vectors, settings, judges) for one in results]
-    _keep(run, alignments, standard)
-    by_file = {one.model.file: one for one in alignments}
-    merged = [
-        align_one(standard, one, vectors, settings, judges) if one.files else by_file[one.file] for one in together
-    ]
+    merged = [align_one(standard, one, vectors, settings, judges) for one in together]
+    _keep(run, merged, standard)
     _print(standard, merged, together, explained=explained, swept=swept, as_json=as_json, as_csv=as_csv)
     if broken:
         context.exit(2)
@@ -186,11 +182,18 @@ def _results(
 
 def _judges(paths: Sequence[Path], results: Sequence[Results], together: Sequence[Results]) -> Judges:
     from replay.alignment.judges import read_judges
+    from replay.suggestions import nearest_names
+    from replay.text import one_line
 
     judges = read_judges(paths, [name for one in results for name in one.names])
     by_id = any(not name and identifier for name, identifier in judges.scores)
     if by_id and len(together) > 1:
         raise UsageError("--judge: scores by id alone, but several results files; give them by model and then id")
+    names = [name for one in (*results, *together) for name in one.names]
+    for stranger in judges.unknown(names, (task for one in together for task in one.tasks)):
+        nearest = nearest_names(stranger, names)
+        hint = f"; nearest: {', '.join(one_line(name, 60) for name in nearest)}" if nearest else ""
+        echo_err(f"note: --judge: {one_line(stranger, 60)} is neither a model nor a task of these files{hint}")
     return judges
 
 
@@ -278,6 +281,6 @@ def _bar() -> Iterator[Callable[[int, int], None] | None]:
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(file=sys.__stderr__), transient=True) as bar:
+    with Progress(console=Console(file=sys.__stderr__), transient=True) as bar, bar_on(bar.console):
         task = bar.add_task("embedding", total=None, visible=False)
         yield lambda done, total: bar.update(task, completed=done, total=total, visible=True)

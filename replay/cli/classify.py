@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ import click
 from replay.cli.options import (
     DEFAULT_FLEET,
     DEFAULT_RUN,
+    closed_pipe_is_no_error,
     csv_option,
     echo_err,
     files_argument,
@@ -24,6 +25,7 @@ from replay.cli.options import (
 
 if TYPE_CHECKING:
     from replay.classification import Options, Progress
+    from replay.cli.fail_on import FailCondition
     from replay.formats import ResultsFile
     from replay.interpreter import Fleet
     from replay.records.summary import RunSummary
@@ -76,8 +78,8 @@ Examples:
 @click.option(
     "--fail-on",
     metavar="OUTCOMES",
-    help="Exit with 1 if a call has one of these outcomes: illegal_format, unknown_tool, invalid_arguments, not_found, "
-    "inconclusive; comma-separated.",
+    help="Exit with 1 if a call has one of these outcomes: failed (the four that are), illegal_format, unknown_tool, "
+    "invalid_arguments, not_found, inconclusive; or if more than a share has: 'not_found>5%'. Comma-separated.",
 )
 @names_option
 @json_option
@@ -111,8 +113,9 @@ def classify(
     import anyio
 
     from replay.classification import Options
+    from replay.cli.fail_on import fail_conditions
 
-    failing_outcomes = _outcomes(fail_on)
+    conditions = fail_conditions(fail_on)
     fleet = _fleet(fleet_path, needed=not (offline or cassette))
     options = Options(
         jobs=jobs,
@@ -129,7 +132,7 @@ def classify(
         _remember(run, fleet, options, names)
         anyio.run(_classify, run, results, fleet, options, cassette)
         summary = _print(run, [file.path for file in results], options, as_json=as_json, as_csv=as_csv)
-    _finish(summary, broken, failing_outcomes)
+    _finish(summary, broken, conditions)
 
 
 def _remember(run: Run, fleet: Fleet | None, options: Options, names: str | None) -> None:
@@ -145,29 +148,15 @@ def _remember(run: Run, fleet: Fleet | None, options: Options, names: str | None
     save_command(run.connection, command)
 
 
-def _finish(summary: RunSummary, broken: int, failing_outcomes: frozenset[str]) -> None:
+def _finish(summary: RunSummary, broken: int, conditions: Sequence[FailCondition]) -> None:
+    from replay.cli.fail_on import found_by
     from replay.errors import FoundFailuresError, InputError
 
-    found = {outcome: count for outcome, count in summary.outcomes.items() if outcome in failing_outcomes and count}
+    found = found_by(conditions, summary.outcomes)
     if found:
-        raise FoundFailuresError(
-            "--fail-on: found " + ", ".join(f"{count} {outcome}" for outcome, count in found.items())
-        )
+        raise FoundFailuresError(f"--fail-on: found {', '.join(found)}")
     if broken:
         raise InputError("", f"{broken} file{'s' if broken > 1 else ''} could not be read; see above")
-
-
-def _outcomes(text: str | None) -> frozenset[str]:
-    from replay.errors import UsageError
-    from replay.records import Outcome
-    from replay.suggestions import nearest_name
-
-    wanted = frozenset(part.strip() for part in (text or "").split(",") if part.strip())
-    for name in sorted(wanted):
-        if name not in set(Outcome):
-            nearest = nearest_name(name, map(str, Outcome)) or "?"
-            raise UsageError(f"--fail-on: there is no outcome {name!r}; did you mean {nearest}?")
-    return wanted
 
 
 def _fleet(path: Path | None, *, needed: bool) -> Fleet | None:
@@ -254,8 +243,8 @@ async def _classify(
             echo_err(f"note: {server.name}: {note}")
     for name, count in ({} if options.offline else withheld_servers(run)).items():
         echo_err(
-            f"note: {count} calls of {name} were not re-issued, as they may change something; "
-            f"re-issue them with --allow-effects {name}"
+            f"note: {counted(count, 'call')} of {name} not re-issued, since it may change something; "
+            f"re-issue with --allow-effects {name}"
         )
     if progress.retried:
         echo_err(
@@ -296,26 +285,30 @@ def _print(run: Run, paths: list[str], options: Options, *, as_json: bool, as_cs
     if options.only is not None and not any(summary.outcomes.values()):
         raise UsageError(f"--only {options.only!r} matches no call of these files")
     _note_other_files(run, files)
-    if as_json:
-        from replay.reports.json_ import write_json
+    with closed_pipe_is_no_error():
+        if as_json:
+            from replay.reports.json_ import write_json
 
-        write_json(run, sys.stdout, files)
-    elif as_csv:
-        from replay.reports.csv_ import write_csv
+            write_json(run, sys.stdout, files)
+        elif as_csv:
+            from replay.reports.csv_ import write_csv
 
-        write_csv(run, sys.stdout, files)
-    else:
-        from replay.reports.summary_table import summary_text
+            write_csv(run, sys.stdout, files)
+        else:
+            from replay.reports.summary_table import summary_text
 
-        click.echo(summary_text(summary))
-        click.echo("\n" + "\n".join(_next_commands(run, summary)))
+            click.echo(summary_text(summary))
+            click.echo("\n" + "\n".join(_next_commands(run, summary)))
     return summary
 
 
 def _note_other_files(run: Run, files: tuple[int, ...]) -> None:
     others = run.file_count() - len(files)
     if others > 0:
-        echo_err(f"note: {run.path} also holds {others} other files; replay browse and report show them")
+        from replay.diagnosis.phrasing import counted
+
+        shown = "it" if others == 1 else "them"
+        echo_err(f"note: {run.path} also holds {counted(others, 'other file')}; replay browse and report show {shown}")
 
 
 def _next_commands(run: Run, summary: RunSummary) -> Iterator[str]:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 F = TypeVar("F", bound=Callable[..., Any])
 
+_BARS: list[Console] = []
+"""Consoles on which a progress bar is drawn now."""
 DEFAULT_RUN = Path("replay-run.db")
 DEFAULT_FLEET = Path("servers.yaml")
 
@@ -89,12 +95,44 @@ def csv_option(function: F) -> F:
     return click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values, a row a call.")(function)
 
 
+@contextmanager
+def closed_pipe_is_no_error() -> Iterator[None]:
+    """Go on where nobody reads stdout any more (`| head`): the exit code still tells what was found."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        discard_stdout()
+
+
+def discard_stdout() -> None:
+    """Send what is still to be printed nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def echo_err(text: str) -> None:
-    """Print a line on stderr, without secrets and made safe for a terminal; stdout is for data."""
+    """Print a line on stderr, without secrets and made safe for a terminal; stdout is for data.
+
+    A progress bar makes room for it.
+    """
     from replay.redaction import clean
     from replay.text import printable
 
-    click.echo(printable(clean(text)), err=True)
+    line = printable(clean(text))
+    if _BARS:
+        _BARS[-1].print(line, markup=False, highlight=False, soft_wrap=True, emoji=False)
+    else:
+        click.echo(line, err=True)
+
+
+@contextmanager
+def bar_on(console: Console) -> Iterator[None]:
+    """As long as it lasts a progress bar is drawn on the console, and `echo_err` prints above it."""
+    _BARS.append(console)
+    try:
+        yield
+    finally:
+        _BARS.remove(console)
 
 
 def is_interactive() -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from replay.cli.options import echo_err, is_interactive
+from replay.cli.options import bar_on, echo_err, is_interactive
 from replay.text import printable
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ async def _bar(progress: Progress) -> None:
         console=Console(file=sys.__stderr__),  # the bar moves the cursor
         transient=True,
     )
-    with bar:
+    with bar, bar_on(bar.console):
         task = bar.add_task("starting", total=None, rate="")
         started = time.monotonic()
         while True:

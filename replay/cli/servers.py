@@ -16,7 +16,7 @@ import anyio
 import click
 
 from replay.cli.options import DEFAULT_FLEET, echo_err, fleet_option, is_interactive, json_option
-from replay.errors import FleetError, NoServerReachedError, UsageError
+from replay.errors import FleetError, FoundFailuresError, NoServerReachedError, UsageError
 from replay.interpreter import Fleet, Interpreter, ServerEvent
 from replay.interpreter.config.variables import VariableScope
 from replay.records import JsonObject, Server, Tool
@@ -49,7 +49,7 @@ def servers() -> None:
 def check(fleet_path: Path | None, as_json: bool, names: tuple[str, ...]) -> None:
     """Start every server, or those named, and say what it is, or why it does not start.
 
-    Exit code 4 where none could be reached.
+    Exit code 1 where some could not be reached, 4 where none could.
     """
     fleet, server_records = _start(fleet_path, names)
     if as_json:
@@ -62,7 +62,9 @@ def check(fleet_path: Path | None, as_json: bool, names: tuple[str, ...]) -> Non
     if wanted and len(failed) == len(wanted):
         raise NoServerReachedError(f"not one of {len(wanted)} servers could be reached")
     if failed:
-        echo_err(f"{len(failed)} of {len(wanted)} servers failed: {', '.join(server.name for server in failed)}")
+        raise FoundFailuresError(
+            f"{len(failed)} of {len(wanted)} servers failed: {', '.join(_shown(server.name) for server in failed)}"
+        )
 
 
 @servers.command(epilog=EXAMPLES)

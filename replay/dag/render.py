@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import pairwise
 from typing import Final
 
 from replay.dag.graph import Graph
@@ -50,11 +51,13 @@ def summary_of(graph: Graph) -> str:
 def to_dot(trajectory: Trajectory, graph: Graph | None = None) -> str:
     """The graph for Graphviz: a rank a step, an arrow a pair of calls."""
     graph = graph or Graph(trajectory)
-    lines = [f"digraph {_dot(trajectory.id)} {{", "  rankdir=TB; node [shape=box, fontname=sans];"]
+    lines = [f"digraph {_dot(trajectory.id)} {{", "  rankdir=TB; newrank=true; node [shape=box, fontname=sans];"]
     for number, step in enumerate(trajectory.steps, 1):
-        lines.append(f"  subgraph cluster_{number} {{ label={_dot(f'step {number}')}; style=dotted;")
+        lines.append(f"  subgraph cluster_{number} {{ label={_dot(f'step {number}')}; style=dotted; rank=same;")
         lines += [f"    {_dot(call.position)} [label={_dot(_label(call))}];" for call in step.calls]
         lines.append("  }")
+    firsts = [_dot(step.calls[0].position) for step in trajectory.steps if step.calls]
+    lines += [f"  {before} -> {after} [style=invis];" for before, after in pairwise(firsts)]
     for (producer, consumer), (label, likely) in _arrows(graph).items():
         style = ", style=dashed" if likely else ""
         lines.append(f"  {_dot(producer)} -> {_dot(consumer)} [label={_dot(label)}{style}];")

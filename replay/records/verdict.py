@@ -135,6 +135,10 @@ class Verdict(Judgement):
     """Position of the root cause: the call whose failure made this one fail."""
     gap: str | None = None
     """Position of the call that could not be re-issued and tainted the replay."""
+    absent_path: str | None = None
+    """A path in the arguments that was there when the call was recorded, and is not in the workspace here."""
+    stderr: str | None = None
+    """The last lines that the server wrote to stderr during the call, where it did not succeed."""
     rebound: tuple[Rebinding, ...] = ()
     trials: dict[str, int] | None = None
     """With `--trials`: how often each outcome came."""

@@ -42,6 +42,12 @@ class BackendSession(Protocol):
     async def send(self, request: ToolRequest) -> Answer | None:
         """The answer; None where none can be had (`--offline` and not stored)."""
 
+    def stderr_mark(self, server: str) -> int:
+        """Where the log of the server's stderr ends now."""
+
+    async def stderr_since(self, server: str, mark: int) -> str:
+        """The last lines that the server wrote to stderr since; empty where none are known."""
+
 
 class AnswerBackend(Protocol):
     """Makes a session for each trajectory."""

@@ -88,3 +88,9 @@ class _LiveSession:
 
     async def send(self, request: ToolRequest) -> Answer | None:
         return await self._sandbox.call(request.server, request.tool, request.arguments)
+
+    def stderr_mark(self, server: str) -> int:
+        return self._sandbox.stderr_mark(server)
+
+    async def stderr_since(self, server: str, mark: int) -> str:
+        return await self._sandbox.stderr_since(server, mark)

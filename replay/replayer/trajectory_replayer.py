@@ -30,12 +30,14 @@ from replay.records import (
     qualified_name,
 )
 from replay.records.effects import EffectKey
+from replay.replayer.absent_path import absent_path
 from replay.replayer.backend import BackendSession, ToolRequest
 from replay.replayer.checkpoint import Checkpoint
 from replay.replayer.gaps import Gaps
 from replay.replayer.input_calls import keys_of
 from replay.replayer.keys import answer_key, next_state
 from replay.replayer.missing_dependency import missing_program
+from replay.replayer.server_stderr import shortened, with_stderr
 from replay.replayer.verdicts import (
     HARMLESS,
     VerdictInputs,
@@ -136,7 +138,8 @@ class TrajectoryReplayer:
         self._not_repeated.add(call.position)
         if answer is None:
             return CallResult(call, _interrupted(inputs.recorded), target.server, target.tool)
-        return self._answered(call, target, request, answer, inputs)
+        replayed = self._classifier.answered(call, target, answer, self._session.evidence)
+        return self._answered(call, request, answer, replayed, inputs)
 
     def _effect_key(self, call: Call) -> EffectKey:
         if self._effect_keys is None:
@@ -163,35 +166,42 @@ class TrajectoryReplayer:
         if key is not None:
             self._checkpoint.before_send(key)
         started = time.monotonic()
+        mark = self._session.stderr_mark(request.server)
         answer = await self._session.send(request)
         if answer is None:
             return self._unsent(call, target, inputs.recorded)
         seconds = round(time.monotonic() - started, 6)
         if key is not None:
             self._checkpoint.after_send(key, answer)
-        return self._answered(call, target, request, answer, replace(inputs, seconds=seconds))
+        replayed = self._classifier.answered(call, target, answer, self._session.evidence)
+        failed = replayed.outcome is not Outcome.SUCCESS
+        stderr = await self._session.stderr_since(request.server, mark) if failed else ""
+        inputs = replace(inputs, seconds=seconds, stderr=shortened(stderr))
+        return self._answered(call, request, answer, with_stderr(replayed, stderr), inputs)
 
     def _answered(
-        self, call: Call, target: CallTarget, request: ToolRequest, answer: Answer, inputs: VerdictInputs
+        self, call: Call, request: ToolRequest, answer: Answer, replayed: Judgement, inputs: VerdictInputs
     ) -> CallResult:
-        verdict = verdict_of_answer(self._compared(call, target, answer, inputs))
+        verdict = verdict_of_answer(self._compared(call, request, answer, replayed, inputs))
         result = CallResult(call, verdict, request.server, request.tool, request.key, answer)
         result = self._with_cause(result)
         if not self._session.stateful(request.server):
             self._checkpoint.keep(result)
         return result
 
-    def _compared(self, call: Call, target: CallTarget, answer: Answer, inputs: VerdictInputs) -> VerdictInputs:
+    def _compared(
+        self, call: Call, request: ToolRequest, answer: Answer, replayed: Judgement, inputs: VerdictInputs
+    ) -> VerdictInputs:
         """What the new answer says, beside what was recorded and what happened before."""
-        replayed = self._classifier.answered(call, target, answer, self._session.evidence)
         if inputs.rebound:
             replayed = replayed.model_copy(update={"findings": (*replayed.findings, "rebound")})
         return replace(
             inputs,
             replayed=replayed,
             comparison=compare(call.answer, answer) if call.answer is not None else None,
-            gap=self._gaps.before(target.server or "", self._graph.ancestors(call.position)),
+            gap=self._gaps.before(request.server, self._graph.ancestors(call.position)),
             missing_dependency=missing_program(answer) if call.answer and not missing_program(call.answer) else None,
+            absent_path=absent_path(request.arguments, answer) if replayed.outcome in FAILURES else None,
         )
 
     def _unsent(self, call: Call, target: CallTarget, recorded: Judgement | None) -> CallResult:

@@ -37,6 +37,7 @@ def _merge(calls: Sequence[CallResult]) -> CallResult:
             "trials": dict(outcomes.most_common()),
             "volatile": volatile,
             "findings": (*first.verdict.findings, *flaky),
+            "certainty": "likely" if flaky and first.verdict.certainty == "certain" else first.verdict.certainty,
         }
     )
     return replace(first, verdict=verdict)

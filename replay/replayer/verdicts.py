@@ -25,6 +25,10 @@ class VerdictInputs:
     """The state gap that the call stands behind."""
     missing_dependency: str | None = None
     """A program or module that the new answer says is not on this machine."""
+    absent_path: str | None = None
+    """An absolute path in the arguments that the new answer, an error, speaks of."""
+    stderr: str | None = None
+    """What the server wrote to stderr meanwhile."""
     rebound: tuple[Rebinding, ...] = ()
     seconds: float | None = None
 
@@ -46,6 +50,8 @@ def verdict_of_answer(inputs: VerdictInputs) -> Verdict:
         return _tainted(inputs, inputs.gap, replayed)
     if recorded is not None and inputs.missing_dependency is not None:
         return _on_another_machine(inputs, recorded, inputs.missing_dependency)
+    if recorded is not None and recorded.outcome is Outcome.SUCCESS and inputs.absent_path is not None:
+        return _without_its_files(inputs, recorded, inputs.absent_path)
     return _verdict(replayed, inputs, divergence=_divergence(inputs))
 
 
@@ -90,6 +96,16 @@ def _on_another_machine(inputs: VerdictInputs, recorded: Judgement, missing: str
     return _verdict(judgement, inputs, divergence="environment")
 
 
+def _without_its_files(inputs: VerdictInputs, recorded: Judgement, path: str) -> Verdict:
+    judgement = recorded.model_copy(
+        update={
+            "message": f"{recorded.message} [judged by the recorded answer: {path} was there when it was recorded, and "
+            "is not in the workspace here.]"
+        }
+    )
+    return _verdict(judgement, inputs, divergence="environment", absent_path=path)
+
+
 def _divergence(inputs: VerdictInputs) -> Divergence | None:
     """Why an untainted replay disagrees with the recording, as far as the answers tell."""
     recorded, replayed, comparison = inputs.recorded, inputs.replayed, inputs.comparison
@@ -110,6 +126,7 @@ def _verdict(judgement: Judgement, inputs: VerdictInputs, **fields: Any) -> Verd
         "drift": comparison.drift if comparison else None,
         "difference": comparison.difference if comparison else None,
         "rebound": inputs.rebound,
+        "stderr": inputs.stderr,
         "seconds": inputs.seconds,
     }
     return Verdict(**{**dict(judgement), **known, **fields})

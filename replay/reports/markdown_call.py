@@ -34,6 +34,7 @@ def call_report(scope: ReportScope) -> str:
         what_happened(row, findings),
         f"## The call\n\n{block(call_text(context, position), _language(context, position))}",
         *_answers(context, position),
+        *_stderr(row),
         f"## Why it is {prose(outcome_label(row))}\n\n{_rule(context, row)}",
         *_violations(row),
         *_fix(findings),
@@ -42,6 +43,12 @@ def call_report(scope: ReportScope) -> str:
         f"## How to reproduce it\n\n{_reproduce(scope, row, call)}",
     ]
     return "\n\n".join(sections) + "\n"
+
+
+def _stderr(row: CallRow) -> Iterator[str]:
+    """What the server wrote to its log meanwhile."""
+    if row.stderr:
+        yield f"## What the server wrote to stderr during the call\n\n{block(row.stderr, 'text', 2000)}"
 
 
 def title(context: TrajectoryContext, row: CallRow) -> str:

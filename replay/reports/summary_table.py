@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.cells import cell_len
 
 from replay.records import Outcome, qualified_name
-from replay.records.summary import FailureGroup, RootCause, RunSummary
+from replay.records.summary import Disagreements, FailureGroup, RootCause, RunSummary
 from replay.text import one_line
 
 _MESSAGE_WIDTH = 88
@@ -16,6 +16,8 @@ _MESSAGE_WIDTH = 88
 def summary_text(summary: RunSummary) -> str:
     """The summary of a run as text for a terminal or a log."""
     parts = ["\n".join(_aligned(_model_rows(summary)))]
+    if summary.disagreements is not None and summary.disagreements.calls:
+        parts.append("\n".join(disagreement_lines(summary.disagreements)))
     if summary.failures:
         parts.append("What went wrong most\n" + "\n".join(_aligned(map(_failure_row, summary.failures), indent=2)))
     if summary.root_causes:
@@ -28,6 +30,17 @@ def summary_text(summary: RunSummary) -> str:
         rows = map(_failure_row, summary.inconclusive)
         parts.append("Inconclusive: these count in no category\n" + "\n".join(_aligned(rows, indent=2)))
     return "\n\n".join(parts)
+
+
+def disagreement_lines(found: Disagreements) -> Iterator[str]:
+    """How many calls came out otherwise than recorded; and what is missing here, with the setting that mends it."""
+    by_recording = f", {found.by_recording:,} of them judged by the recording" if found.by_recording else ""
+    yield f"Disagree with their recording: {found.calls:,} of {found.compared:,} re-issued calls{by_recording}"
+    if found.absent_paths:
+        below = one_line(found.absent_below or "/", 80)
+        yield f"  {found.absent_paths:,} name a file that is not here, below {below}. In the fleet file set"
+        yield "  workspace.template: the directory that they started from, and"
+        yield f"  workspace.recorded_as: {below}"
 
 
 def root_cause_line(cause: RootCause) -> str:

@@ -51,12 +51,14 @@ def refuse_foreign(path: Path) -> None:
 def open_connection(path: Path, *, readonly: bool) -> sqlite3.Connection:
     """Connect to a run file; in WAL mode where it is written. One that lies read-only is read as it is."""
     try:
-        mode = "ro" if readonly else "rwc"
+        mode = "rw" if readonly else "rwc"  # the last to close removes -wal and -shm, which a "ro" would leave there
         uri = f"{path.absolute().as_uri()}?mode={mode}"
         if not readonly and not path.exists():
             os.close(private_opener(str(path), os.O_RDWR | os.O_CREAT))  # SQLite gives its other files the same mode
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=10)
-        if not readonly:
+        if readonly:
+            connection.execute("PRAGMA query_only = 1")
+        else:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
         try:

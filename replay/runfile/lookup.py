@@ -131,4 +131,8 @@ def _missing(what: str, ref: str, known: list[str], hint: str = "") -> UsageErro
 def _ambiguous(what: str, ref: str, ids: list[str]) -> UsageError:
     shown = ", ".join(one_line(identifier, 160) for identifier in ids[:_MAX_NAMED])
     more = f" and {len(ids) - _MAX_NAMED} more" if len(ids) > _MAX_NAMED else ""
-    return UsageError(f"{one_line(ref, 120)} is the id of {len(ids)} {what}s; say which: {shown}{more}")
+    return UsageError(f"{one_line(ref, 120)} is the id of {len(ids)} {_plural(what)}; say which: {shown}{more}")
+
+
+def _plural(what: str) -> str:
+    return "trajectories" if what == "trajectory" else f"{what}s"

@@ -72,6 +72,7 @@ class Run:
             connection = open_connection(path, readonly=False)
             prepare_tables(path, connection)
         except BaseException:
+            Path(f"{path}-lock").unlink(missing_ok=True)
             os.close(lock)
             raise
         return cls(path, connection, lock, redactor)

@@ -13,7 +13,8 @@ from replay.runfile.stored_answers import load_answer
 
 MAY_BE_TRIED_AGAIN = f"""
   (c.outcome = '{Outcome.INCONCLUSIVE}' AND c.reason IN ({", ".join(f"'{name}'" for name in ENVIRONMENT_REASONS)})
-    OR c.evidence = 'recorded' AND c.details LIKE '%"divergence": "environment"%')
+    OR c.evidence = 'recorded' AND c.details LIKE '%"divergence": "environment"%'
+      AND c.details NOT LIKE '%"absent_path"%')
   AND NOT EXISTS (
     SELECT 1 FROM trajectories s JOIN files g ON g.id = s.file
     JOIN journal j ON j.path = g.absolute_path AND j.trajectory = s.name AND j.server = c.server AND j.tool = c.tool

@@ -16,11 +16,14 @@ from replay.interpreter.events import OnEvent, ServerEvent
 from replay.interpreter.session.launch import CannotStartError, Launch
 from replay.interpreter.session.server_connection import ServerConnection
 from replay.interpreter.session.server_history import ServerHistory
+from replay.interpreter.session.server_process import tail_of
 from replay.records import Answer, JsonObject, Server, TransportFault
 from replay.redaction import Redactor
 from replay.text import one_line, printable
 
 _PING_TIMEOUT: Final = 5.0
+_STDERR_PAUSES: Final = (0.005, 0.01, 0.02)
+"""Seconds to wait for what a server wrote: it goes through a pipe and a thread that takes the secrets out."""
 _MAX_REASON_LENGTH: Final = 300
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -76,6 +79,18 @@ class Supervisor:
         if timed_out and connection.messages_received == before:
             self._silent_since = before
         return answer
+
+    def stderr_mark(self) -> int:
+        """Where the log of its stderr ends now."""
+        return self._log.stat().st_size if self._log.exists() else 0
+
+    async def stderr_since(self, mark: int) -> str:
+        """The last lines that it wrote to stderr since; waits a moment for them to reach the log."""
+        for pause in _STDERR_PAUSES:
+            if self.stderr_mark() > mark:
+                break
+            await anyio.sleep(pause)
+        return printable(_COLOUR.sub("", tail_of(self._log, mark)))
 
     async def stop(self) -> None:
         """End it for good."""
