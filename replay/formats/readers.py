@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from replay.errors import FormatError
+from replay.errors import UnknownFormatError
 from replay.formats.anthropic_messages import AnthropicMessagesReader
 from replay.formats.atif import AtifReader
 from replay.formats.claude_code import ClaudeCodeReader
@@ -21,7 +21,7 @@ from replay.formats.openai_chat import OpenAIChatReader
 from replay.formats.openai_responses import OpenAIResponsesReader
 from replay.formats.opencode import OpenCodeReader
 from replay.formats.otel_genai import OtelReader
-from replay.formats.reader import Match, Reader
+from replay.formats.reader import NO_MATCH, READER_FAULTS, Match, Reader
 from replay.formats.tau_bench import TauBenchReader
 
 READERS: tuple[Reader, ...] = (
@@ -53,15 +53,15 @@ def surest_reader(head: Head) -> tuple[Reader, Match, str | None]:
     """The reader that is surest of a file, its match, and the doubt to tell the user, if there is one.
 
     Raises:
-        FormatError: no reader knows it.
+        UnknownFormatError: no reader knows it.
     """
-    matches = [(reader.sniff(head), reader) for reader in READERS]
+    matches = [(_sniffed(reader, head), reader) for reader in READERS]
     found = sorted(((m, r) for m, r in matches if m.certainty > 0), key=lambda pair: -pair[0].certainty)
     if not found:
         looked_for = "; ".join(reader.expected_shape for reader in READERS)
         first = next(iter(head.elements), None)
         place = "" if len(head.elements) == 1 and head.data.lstrip()[:1] == b"{" else "$[0]"
-        raise FormatError(head.path, f"unknown shape: {_describe(first)}. Looked for: {looked_for}", place)
+        raise UnknownFormatError(head.path, f"unknown shape: {_describe(first)}. Looked for: {looked_for}", place)
     (match, reader), *others = found
     doubt = None
     if others and others[0][0].certainty == match.certainty:
@@ -71,6 +71,14 @@ def surest_reader(head: Head) -> tuple[Reader, Match, str | None]:
     elif match.certainty < DOUBT:
         doubt = f"{head.path}: read as {reader.name}, which is not sure ({match.why})"
     return reader, match, doubt
+
+
+def _sniffed(reader: Reader, head: Head) -> Match:
+    """What a reader says of a head; one that trips over it does not know the file."""
+    try:
+        return reader.sniff(head)
+    except READER_FAULTS:
+        return NO_MATCH
 
 
 def _describe(value: object) -> str:
