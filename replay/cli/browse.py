@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from replay.cli.options import DEFAULT_FLEET, DEFAULT_RUN, echo_err, names_option
-from replay.errors import InputError, RunFileError, UsageError
+from replay.errors import RunFileError, UsageError
 
 if TYPE_CHECKING:
     from replay.formats import ResultsFile
@@ -122,16 +122,12 @@ def _classify(files: tuple[Path, ...], target: Path, names: str | None) -> None:
 
 def _open(files: tuple[Path, ...], names: str | None) -> list[ResultsFile]:
     """The files that can be read; what is wrong with the others is told."""
-    from replay.formats import FileNames, open_file
+    from replay.formats import FileNames, open_files
 
-    opened: list[ResultsFile] = []
-    for path in files:
-        if _is_run(path):
-            raise RunFileError(str(path), "a run file does not go together with other files; open it alone")
-        try:
-            opened.append(open_file(path, FileNames(names)))
-        except InputError as error:
-            echo_err(f"{error}")
+    run = next(filter(_is_run, files), None)
+    if run is not None:
+        raise RunFileError(str(run), "a run file does not go together with other files; open it alone")
+    opened = list(open_files(files, FileNames(names), lambda error: echo_err(f"{error}"), echo_err))
     if not opened:
         raise UsageError("none of the files could be read")
     return opened

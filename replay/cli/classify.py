@@ -182,12 +182,16 @@ def _open(files: tuple[Path, ...], names: str | None) -> tuple[list[ResultsFile]
         broken.append(error)
         echo_err(f"replay: {error}")
 
-    results = list(open_files(dict.fromkeys(files), FileNames(names), note))
+    results = list(open_files(files, FileNames(names), note, lambda text: echo_err(f"note: {text}")))
     for file in results:
         for warning in file.warnings:
             echo_err(f"note: {warning}")
+        if not file.calls:
+            echo_err(f"note: {file.path}: no call in it ({file.format})")
     if not results:
         raise InputError("", "no file could be read; see above")
+    if not any(file.calls for file in results):
+        raise InputError("", "no call was found in any file; see above")
     return results, len(broken)
 
 

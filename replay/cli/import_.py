@@ -20,39 +20,71 @@ EXAMPLES = """\b
 Examples:
   replay import results/gpt-5_test_mcp_fuzzy.json -o dags
   replay import runs/*.json --names '{model}_{task}.json' -o dags
+  replay import --list ~/.claude/projects logs.zip
 """
 
 
 @click.command("import", epilog=EXAMPLES)
 @files_argument
-@click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="Directory.")
+@click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), help="Directory.")
+@click.option("--list", "listed", is_flag=True, help="Only say what each file is, and what is in it.")
 @names_option
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
-def import_command(files: tuple[Path, ...], output: Path, names: str | None, force: bool) -> None:
+def import_command(files: tuple[Path, ...], output: Path | None, listed: bool, names: str | None, force: bool) -> None:
     """Turn results files into DAG files, one a trajectory.
 
-    Each becomes ID.trajectory.json (MODEL.ID.trajectory.json where the files hold several models) with its steps,
-    calls, recorded answers and data edges. Nothing is lost: every verb reads a DAG file as it reads the original.
+    FILES are files, folders (with all that is in them), glob patterns, .gz, .zip and .tar.gz archives, or - for stdin,
+    of any of the formats that replay reads, also mixed. Each trajectory becomes ID.trajectory.json
+    (MODEL.ID.trajectory.json where the files hold several models) with its steps, calls, recorded answers and data
+    edges. Nothing is lost: every verb reads a DAG file as it reads the original.
     """
+    if output is None and not listed:
+        raise UsageError("give -o DIRECTORY for the DAG files, or --list to see what is in the files")
+    opened, errors = _open(files, names, listed=listed)
+    if output is not None and not listed:
+        targets = _targets(opened, output)
+        _refuse_overwriting(targets.values(), force)
+        if targets:
+            output.mkdir(parents=True, exist_ok=True)
+        for results in opened:
+            _write(results, targets)
+            echo_err(f"{results.path}: {len(results.ids)} trajectories, {results.calls} calls")
+    for error in errors:
+        echo_err(f"replay: {error}")
+    if errors:
+        raise InputError("", f"{len(errors)} of {len(opened) + len(errors)} files could not be read")
+    if not any(results.calls for results in opened):
+        raise InputError("", "no call was found in any file")
+
+
+def _open(files: tuple[Path, ...], names: str | None, *, listed: bool) -> tuple[list[ResultsFile], list[str]]:
     from replay.formats import FileNames, open_files
 
     errors: list[str] = []
     opened: list[ResultsFile] = []
-    for results in open_files(files, FileNames(names), on_error=lambda error: errors.append(str(error))):
+    notes: list[str] = []
+    for results in open_files(files, FileNames(names), lambda error: errors.append(str(error)), notes.append):
+        opened.append(results)
+        if listed:
+            click.echo(_description(results))
         for warning in results.warnings:
             echo_err(f"replay: {warning}")
-        opened.append(results)
-    targets = _targets(opened, output)
-    _refuse_overwriting(targets.values(), force)
-    if targets:
-        output.mkdir(parents=True, exist_ok=True)
-    for results in opened:
-        _write(results, targets)
-        echo_err(f"{results.path}: {len(results.ids)} trajectories, {results.calls} calls")
-    for error in errors:
-        echo_err(f"replay: {error}")
-    if errors:
-        raise InputError("", f"{len(errors)} of {len(files)} files could not be read")
+        if not results.calls and not listed:
+            echo_err(f"replay: {results.path}: no call in it ({results.format})")
+    for note in notes:
+        echo_err(f"replay: {note}")
+    return opened, errors
+
+
+def _description(results: ResultsFile) -> str:
+    """What a file is and what is in it, in one line."""
+    from replay.text import printable
+
+    unanswered = f", {results.unanswered} of them without an answer" if results.unanswered else ""
+    return printable(
+        f"{results.path}: {results.format} ({results.why}), {len(results.ids)} trajectories, "
+        f"{results.calls} calls{unanswered}"
+    )
 
 
 def _write(results: ResultsFile, targets: dict[tuple[str, str], Path]) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from replay.errors import FormatError
+from replay.errors import FormatError, UnknownFormatError
 from replay.formats.file_names import FileNames
-from replay.formats.input_file import InputFile, plain_file
+from replay.formats.input_file import InputFile
 from replay.formats.reader import Match, Reader
 from replay.formats.readers import READERS
 from replay.formats.results_file import ResultsFile, look_through
+from replay.formats.sources import inputs_of, single_input
 
 __all__ = ["READERS", "FileNames", "InputFile", "Match", "Reader", "ResultsFile", "open_file", "open_files"]
 
@@ -21,24 +22,69 @@ def open_file(path: str | Path | InputFile, names: FileNames | None = None) -> R
     Raises:
         FormatError: no reader knows it, it is broken, or it holds no trajectory.
     """
-    file = path if isinstance(path, InputFile) else plain_file(path)
+    file = path if isinstance(path, InputFile) else single_input(path)
     return look_through(file, names or FileNames())
 
 
 def open_files(
-    paths: Iterable[str | Path | InputFile],
+    paths: Iterable[str | Path],
     names: FileNames | None = None,
     on_error: Callable[[FormatError], None] | None = None,
+    on_note: Callable[[str], None] = lambda text: None,
 ) -> Iterator[ResultsFile]:
-    """Open several files; one that cannot be read goes to `on_error` and the others go on.
+    """Open what several paths stand for: files, folders, glob patterns, archives, and `-` for stdin.
+
+    Without `names`, model and task are found from the file names together, where a pattern explains them all.
+
+    Args:
+        paths: as the user wrote them.
+        names: how file names give model and task.
+        on_error: called for each file that cannot be read; the others go on.
+        on_note: called with what was skipped, and with the pattern that was found.
 
     Raises:
         FormatError: where there is no `on_error`.
     """
-    for path in paths:
+    told = False
+    for file, found in _inputs(paths, names, on_error, on_note):
         try:
-            yield open_file(path, names)
+            opened = look_through(file, found)
+        except UnknownFormatError as error:
+            if file.named:
+                _refuse(error, on_error)
+            else:
+                on_note(f"{file.path}: not of a known format; skipped")
         except FormatError as error:
-            if on_error is None:
-                raise
-            on_error(error)
+            _refuse(error, on_error)
+        else:
+            if found.was_found and not told and found.model(file.path) in opened.models:
+                told = True
+                on_note(f"{found.explain()}; read otherwise with --names PATTERN")
+            yield opened
+
+
+def _inputs(
+    paths: Iterable[str | Path],
+    names: FileNames | None,
+    on_error: Callable[[FormatError], None] | None,
+    on_note: Callable[[str], None],
+) -> Iterator[tuple[InputFile, FileNames]]:
+    """The files, with how their names are read: those of one folder or archive together, and those named one by one."""
+    groups: dict[str, list[InputFile]] = {}
+    for path in dict.fromkeys(map(str, paths)):
+        try:
+            files = list(inputs_of(path, on_note))
+        except FormatError as error:
+            _refuse(error, on_error)
+            continue
+        groups.setdefault("" if len(files) == 1 else path, []).extend(files)
+    for files in groups.values():
+        given = names is not None and names.pattern is not None
+        found = None if given else FileNames.found_in([file.path for file in files])
+        yield from ((file, found or names or FileNames()) for file in files)
+
+
+def _refuse(error: FormatError, on_error: Callable[[FormatError], None] | None) -> None:
+    if on_error is None:
+        raise error
+    on_error(error)

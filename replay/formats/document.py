@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, BinaryIO, Literal
 
-from replay.errors import FormatError
+from replay.errors import FormatError, UnknownFormatError
 from replay.formats.head import CONTAINER_KEYS, HEAD_BYTES, Head, head_of
 from replay.formats.input_file import InputFile
 
@@ -71,7 +71,7 @@ class Document:
     def head(self) -> Head:
         """The first kilobytes."""
         with self.open() as stream:
-            return head_of(self.path, stream.read(HEAD_BYTES))
+            return head_of(self.path, stream.read(HEAD_BYTES), self._file.members)
 
     @cached_property
     def shape(self) -> Literal["array", "object", "lines"]:
@@ -113,7 +113,7 @@ class Document:
             place = (
                 f"line {beginning.count(chr(10), 0, start) + 1}, column {start - beginning.rfind(chr(10), 0, start)}"
             )
-            raise FormatError(self.path, f"expected JSON ('{{' or '['), found {stripped[:20]!r}", place)
+            raise UnknownFormatError(self.path, f"expected JSON ('{{' or '['), found {stripped[:20]!r}", place)
 
     def records(self) -> Iterator[Element]:
         """The records as they stand at the top of the file: the lines of JSON Lines, the elements of a list, or the

@@ -19,7 +19,11 @@ class InputFile:
     open: Callable[[], BinaryIO]
     """A new stream from the beginning, seekable. Raises FormatError."""
     size: Callable[[], int]
-    """In bytes, now; -1 where it cannot be told without reading it."""
+    """In bytes, now: of the archive where it is a member of one. Tells whether a file changed while it was read."""
+    named: bool = True
+    """Whether the user named it; one that was found in a folder or an archive need not be a results file."""
+    members: tuple[str, ...] = ()
+    """The names in it, where it is a zip that is one log."""
 
 
 def plain_file(path: str | Path) -> InputFile:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from replay.errors import FormatError
+from replay.errors import UnknownFormatError
 from replay.formats.anthropic_messages import AnthropicMessagesReader
 from replay.formats.atif import AtifReader
 from replay.formats.claude_code import ClaudeCodeReader
@@ -53,7 +53,7 @@ def surest_reader(head: Head) -> tuple[Reader, Match, str | None]:
     """The reader that is surest of a file, its match, and the doubt to tell the user, if there is one.
 
     Raises:
-        FormatError: no reader knows it.
+        UnknownFormatError: no reader knows it.
     """
     matches = [(reader.sniff(head), reader) for reader in READERS]
     found = sorted(((m, r) for m, r in matches if m.certainty > 0), key=lambda pair: -pair[0].certainty)
@@ -61,7 +61,7 @@ def surest_reader(head: Head) -> tuple[Reader, Match, str | None]:
         looked_for = "; ".join(reader.expected_shape for reader in READERS)
         first = next(iter(head.elements), None)
         place = "" if len(head.elements) == 1 and head.data.lstrip()[:1] == b"{" else "$[0]"
-        raise FormatError(head.path, f"unknown shape: {_describe(first)}. Looked for: {looked_for}", place)
+        raise UnknownFormatError(head.path, f"unknown shape: {_describe(first)}. Looked for: {looked_for}", place)
     (match, reader), *others = found
     doubt = None
     if others and others[0][0].certainty == match.certainty:

@@ -1,0 +1,299 @@
+"""Where results files come from: files, folders, glob patterns, archives, pipes and stdin."""
+
+from __future__ import annotations
+
+import glob
+import gzip
+import io
+import os
+import select
+import stat
+import sys
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, BinaryIO
+
+from replay.errors import FormatError
+from replay.formats.input_file import InputFile, plain_file, printable
+
+RESULT_SUFFIXES = (".json", ".jsonl", ".ndjson", ".eval", ".gz", ".tgz", ".zip", ".tar")
+"""What is looked at in a folder or an archive; a file that is named is looked at whatever its name."""
+
+MAX_EXPANDED_BYTES = 4 * 1024**3
+"""Of one compressed file, or one member of an archive, or what came through a pipe."""
+MAX_RATIO, RATIO_COUNTS_FROM = 250, 64 * 1024**2
+"""More expansion than this, past so many bytes, is a bomb and no results file."""
+MAX_MEMBERS = 100_000
+MEMORY_BYTES = 16 * 1024**2
+"""What is kept in memory of a compressed file; the rest goes to a nameless temporary file."""
+PIPE_SECONDS = 10.0
+"""How long a named pipe may say nothing; stdin has all the time it wants."""
+
+_CHUNK = 1024 * 1024
+
+
+def inputs_of(path: str | Path, note: Callable[[str], None] = lambda text: None) -> Iterator[InputFile]:
+    """The results files that a path of the command line stands for.
+
+    Args:
+        path: a file, a folder, a glob pattern, an archive, or `-` for stdin.
+        note: called with what was skipped, one sentence each.
+
+    Raises:
+        FormatError: there is no such file, it cannot be read, or nothing in it looks like a results file.
+    """
+    place = Path(path)
+    if str(path) == "-" or place in {Path("/dev/stdin"), Path("/dev/fd/0"), Path("/proc/self/fd/0")}:
+        yield from _opened(_from_pipe("-", sys.stdin.fileno(), None), note)
+        return
+    if not os.path.lexists(place) and glob.has_magic(str(path)):
+        matches = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207 - the pattern may be absolute
+        if not matches:
+            raise FormatError(printable(place), "no file matches this pattern")
+        for match in matches:
+            yield from inputs_of(glob.escape(match) if glob.has_magic(match) else match, note)
+        return
+    if place.is_dir():
+        yield from _in_folder(place, note)
+        return
+    yield from _opened(_regular_file(place), note)
+
+
+def single_input(path: str | Path) -> InputFile:
+    """The one results file that a path stands for, opened where it is compressed.
+
+    Raises:
+        FormatError: there is none, or there are several.
+    """
+    place = Path(path)
+    if place.is_dir():
+        return plain_file(place)
+    found = list(inputs_of(path))
+    if len(found) != 1:
+        raise FormatError(printable(place), f"holds {len(found)} files; name one of them")
+    return found[0]
+
+
+def _in_folder(folder: Path, note: Callable[[str], None]) -> Iterator[InputFile]:
+    others = 0
+    found = False
+    for directory, names, files in os.walk(folder):
+        names[:] = sorted(name for name in names if not name.startswith("."))
+        for name in sorted(files):
+            place = Path(directory, name)
+            if name.startswith(".") or not name.lower().endswith(RESULT_SUFFIXES) or not place.is_file():
+                others += 1
+                continue
+            found = True
+            yield from (_within(file) for file in _opened(plain_file(place), note))
+    if others:
+        note(f"{printable(folder)}: {others} files of other kinds were not looked at")
+    if not found:
+        raise FormatError(printable(folder), f"no file in it ends in {', '.join(RESULT_SUFFIXES)}")
+
+
+def _within(file: InputFile) -> InputFile:
+    return InputFile(file.path, file.open, file.size, named=False)
+
+
+def _regular_file(place: Path) -> InputFile:
+    name = printable(place)
+    try:
+        mode = place.stat().st_mode
+    except (OSError, ValueError):
+        return plain_file(place)
+    if stat.S_ISFIFO(mode):
+        descriptor = os.open(place, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            return _from_pipe(name, descriptor, PIPE_SECONDS)
+        finally:
+            os.close(descriptor)
+    if not stat.S_ISREG(mode):
+        raise FormatError(name, "a device or a socket, not a file")
+    return plain_file(place)
+
+
+def _from_pipe(name: str, descriptor: int, patience: float | None) -> InputFile:
+    """Everything that comes through a pipe, kept in a nameless temporary file."""
+    kept = _Kept()
+    total = 0
+    while True:
+        ready, _, _ = select.select([descriptor], [], [], patience)
+        if not ready:
+            raise FormatError(name, f"a pipe to which nobody wrote for {patience:g} seconds")
+        chunk = os.read(descriptor, _CHUNK)
+        if not chunk:
+            break
+        total += len(chunk)
+        if total == len(chunk) and not chunk.strip(b"\0"):
+            raise FormatError(name, "begins with zero bytes; expected JSON")
+        if total > MAX_EXPANDED_BYTES:
+            raise FormatError(name, f"more than {MAX_EXPANDED_BYTES // 1024**3} GB came; not read")
+        kept.write(chunk)
+    if not total:
+        raise FormatError(name, "nothing came through the pipe")
+    return InputFile(name, lambda: io.BufferedReader(_Window(kept, 0, total)), lambda: total)
+
+
+class _Kept:
+    """Bytes in a nameless temporary file, for as long as anybody holds them."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed when it is let go
+        self.size = 0
+
+    def __del__(self) -> None:
+        self._file.close()
+
+    def write(self, data: bytes) -> None:
+        """Append."""
+        self.size += self._file.write(data) or 0
+
+    def read_at(self, offset: int, count: int) -> bytes:
+        """Read without a position."""
+        return os.pread(self._file.fileno(), count, offset)
+
+
+class _Window(io.RawIOBase):
+    """A part of what is kept, with a position of its own."""
+
+    def __init__(self, file: _Kept, start: int, size: int) -> None:
+        super().__init__()
+        self._file, self._start, self._size, self._position = file, start, size, 0
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is."""
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Go to an offset in the window."""
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._size}[whence]
+        self._position = max(base + offset, 0)
+        return self._position
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # RawIOBase takes any buffer
+        """Read on from the position."""
+        wanted = min(len(buffer), max(self._size - self._position, 0))
+        data = self._file.read_at(self._start + self._position, wanted)
+        buffer[: len(data)] = data
+        self._position += len(data)
+        return len(data)
+
+
+def _opened(file: InputFile, note: Callable[[str], None]) -> Iterator[InputFile]:
+    """The file itself, or what is in it where it is an archive."""
+    with file.open() as stream:
+        magic = stream.read(4)
+    try:
+        if magic == b"PK\x03\x04":
+            yield from _in_zip(file, note)
+        elif magic[:2] == b"\x1f\x8b":
+            expanded = _gunzipped(file)
+            yield from _in_tar(expanded, note) if _is_tar(expanded) else iter([expanded])
+        elif file.path.lower().endswith(".tar") and _is_tar(file):
+            yield from _in_tar(file, note)
+        else:
+            yield file
+    except (zipfile.BadZipFile, tarfile.TarError, NotImplementedError, RuntimeError) as error:
+        raise FormatError(file.path, f"a broken archive: {error}") from None
+
+
+def _gunzipped(file: InputFile) -> InputFile:
+    def expand() -> BinaryIO:
+        with file.open() as packed:
+            return _expanded(gzip.GzipFile(fileobj=packed, mode="rb"), file.path, file.size())
+
+    return InputFile(file.path, expand, file.size, named=file.named)
+
+
+def _expanded(stream: IO[bytes], name: str, packed_size: int) -> BinaryIO:
+    """All of a decompressing stream, within limits."""
+    kept = tempfile.SpooledTemporaryFile(MEMORY_BYTES)  # noqa: SIM115 - returned
+    total = 0
+    try:
+        while chunk := stream.read(_CHUNK):
+            total += len(chunk)
+            bomb = total > RATIO_COUNTS_FROM and total > MAX_RATIO * max(packed_size, 1)
+            if bomb or total > MAX_EXPANDED_BYTES:
+                kept.close()
+                raise FormatError(name, f"expands to more than {total // 1024**2} MB; not read")
+            kept.write(chunk)
+    except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as error:
+        kept.close()
+        raise FormatError(name, f"broken compression: {error}") from None
+    kept.seek(0)
+    return kept  # type: ignore[return-value]  # a SpooledTemporaryFile reads and seeks as BinaryIO does
+
+
+def _is_tar(file: InputFile) -> bool:
+    with file.open() as stream:
+        return stream.read(512)[257:262] == b"ustar"
+
+
+def _in_tar(file: InputFile, note: Callable[[str], None]) -> Iterator[InputFile]:
+    """The members, as windows into the tar: nothing is written under a member's name."""
+    with file.open() as stream:
+        kept = _Kept()
+        while chunk := stream.read(_CHUNK):
+            kept.write(chunk)
+    size = kept.size
+    with tarfile.open(fileobj=io.BufferedReader(_Window(kept, 0, size)), mode="r:") as archive:
+        members = [member for member in archive if member.isreg()]
+    yield from _members(file, [(member.name, _part(kept, member.offset_data, member.size)) for member in members], note)
+
+
+def _part(kept: _Kept, start: int, size: int) -> Callable[[], BinaryIO]:
+    return lambda: io.BufferedReader(_Window(kept, start, size))
+
+
+def _in_zip(file: InputFile, note: Callable[[str], None]) -> Iterator[InputFile]:
+    """The members; a zip that is itself a log (Inspect's `.eval`) is one file."""
+    with file.open() as stream, zipfile.ZipFile(stream) as archive:
+        entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+    names = {entry.filename for entry in entries}
+    if names & {"header.json", "_journal/start.json"}:
+        yield InputFile(file.path, file.open, file.size, named=file.named, members=tuple(sorted(names)))
+        return
+
+    def reader(entry: zipfile.ZipInfo) -> Callable[[], BinaryIO]:
+        def expand() -> BinaryIO:
+            with file.open() as stream, zipfile.ZipFile(stream) as archive:
+                try:
+                    with archive.open(entry) as member:
+                        return _expanded(member, f"{file.path}/{entry.filename}", entry.compress_size)
+                except (RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
+                    raise FormatError(f"{file.path}/{entry.filename}", f"cannot be opened: {error}") from None
+
+        return expand
+
+    yield from _members(file, [(entry.filename, reader(entry)) for entry in entries], note)
+
+
+def _members(
+    file: InputFile, members: list[tuple[str, Callable[[], BinaryIO]]], note: Callable[[str], None]
+) -> Iterator[InputFile]:
+    if len(members) > MAX_MEMBERS:
+        raise FormatError(file.path, f"an archive of {len(members)} files; at most {MAX_MEMBERS} are read")
+    wanted = [(name, read) for name, read in sorted(members, key=lambda one: one[0]) if _is_result_name(name)]
+    if len(wanted) < len(members):
+        note(f"{file.path}: {len(members) - len(wanted)} files of other kinds were not looked at")
+    if not wanted:
+        raise FormatError(file.path, f"no file in it ends in {', '.join(RESULT_SUFFIXES)}")
+    for name, read in wanted:
+        shown = name.encode("utf-8", "backslashreplace").decode()
+        inner = InputFile(f"{file.path}/{shown}", read, file.size, named=False)
+        yield _gunzipped(inner) if name.lower().endswith(".gz") else inner
+
+
+def _is_result_name(name: str) -> bool:
+    base = name.rsplit("/", 1)[-1]
+    nested = name.lower().endswith((".zip", ".tar", ".tgz", ".tar.gz"))
+    return not base.startswith(".") and "__MACOSX" not in name and name.lower().endswith(RESULT_SUFFIXES) and not nested
