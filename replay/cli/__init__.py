@@ -23,6 +23,8 @@ VERBS = {
     "align": ("replay.cli.align:align", "Align predicted calls with reference calls, and score them."),
     "record": ("replay.cli.record:record", "Record a trajectory from any MCP client."),
     "import": ("replay.cli.import_:import_command", "Turn results files into DAG files, one a trajectory."),
+    "export": ("replay.cli.export:export", "Write trajectories with their verdicts in the formats of other tools."),
+    "watch": ("replay.cli.watch:watch", "Judge the session files of a folder as they come and grow."),
     "show": ("replay.cli.show:show", "Print a trajectory: its steps, calls and data edges."),
     "servers": ("replay.cli.servers:servers", "Check a fleet's servers, list their tools, and log in to them."),
     "cassette": ("replay.cli.cassette:cassette", "Export the answers of a run, to replay them without servers."),

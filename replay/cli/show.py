@@ -52,17 +52,27 @@ def show(file: Path, identifier: str | None, form: str | None, as_json: bool, na
         _list(results, as_json)
         return
     trajectory = _pick(results, identifier)
-    click.echo(_render(trajectory, form, as_json))
+    click.echo(_render(trajectory, form, as_json, _subagents(results, trajectory)))
 
 
-def _render(trajectory: Trajectory, form: str | None, as_json: bool) -> str:
+def _subagents(results: ResultsFile, trajectory: Trajectory) -> dict[str | None, list[str]]:
+    """Ids of the trajectories that a trajectory's calls started, by the position of the call."""
+    started: dict[str | None, list[str]] = {}
+    for other in results.trajectories() if len(results.ids) > 1 else ():
+        if other.parent is not None and other.parent.trajectory == trajectory.id:
+            started.setdefault(other.parent.call, []).append(other.id)
+    return started
+
+
+def _render(trajectory: Trajectory, form: str | None, as_json: bool, subagents: dict[str | None, list[str]]) -> str:
     from replay.dag import Graph, render_text, to_dot, to_mermaid
 
     graph = Graph(trajectory)
     if as_json:
         return json.dumps(_as_json(trajectory, graph), ensure_ascii=True, indent=1)
-    draw = {"dot": to_dot, "mermaid": to_mermaid}.get(form or "", render_text)
-    return draw(trajectory, graph)
+    if form == "dot":
+        return to_dot(trajectory, graph)
+    return to_mermaid(trajectory, graph) if form == "mermaid" else render_text(trajectory, graph, subagents)
 
 
 def _as_json(trajectory: Trajectory, graph: Graph) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -19,10 +20,22 @@ _MAX_EDGES: Final = 6
 """Edges shown for one pair of calls."""
 
 
-def render_text(trajectory: Trajectory, graph: Graph | None = None) -> str:
-    """Steps, calls and the data edges into each call, for reading."""
+def render_text(
+    trajectory: Trajectory, graph: Graph | None = None, subagents: Mapping[str | None, Sequence[str]] | None = None
+) -> str:
+    """Steps, calls and the data edges into each call, for reading.
+
+    Args:
+        trajectory: what is drawn.
+        graph: its graph, where it was made already.
+        subagents: ids of the trajectories that its calls started, by the position of the call.
+    """
     graph = graph or Graph(trajectory)
+    started = subagents or {}
     lines = [f"{one_line(trajectory.id)}  model {one_line(trajectory.model)}", summary_of(graph)]
+    if trajectory.parent is not None:
+        lines.append(f"sub-agent of {one_line(trajectory.parent.trajectory)} {trajectory.parent.call or ''}".rstrip())
+    lines += [f"started the sub-agent {one_line(identifier)}" for identifier in started.get(None, ())]
     if trajectory.task.question:
         lines.append(f"asked: {one_line(trajectory.task.question, _MAX_LINE_LENGTH)}")
     for number, step in enumerate(trajectory.steps, 1):
@@ -31,6 +44,7 @@ def render_text(trajectory: Trajectory, graph: Graph | None = None) -> str:
             lines.append(f"  {call.position}  {_name(call)} {_arguments(call)}")
             if call.answer is not None:
                 lines.append(f"        = {_answer(call.answer)}")
+            lines += [f"        sub-agent {one_line(identifier)}" for identifier in started.get(call.position, ())]
             lines += [f"        <- {line}" for line in _edge_lines(graph.into(call.position))]
     return "\n".join(lines)
 

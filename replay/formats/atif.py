@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.document import Document
+from replay.formats.exported_details import details_in, with_details
 from replay.formats.file_names import FileNames
 from replay.formats.harness_tools import TERMINAL_AGENTS
 from replay.formats.head import Head
@@ -154,6 +155,9 @@ def _call(written: JsonObject, answer: Answer | None, started: float | None) -> 
         answer=answer,
         started=started,
     )
+    own = details_in(written.get("extra"))
+    if own is not None:
+        return with_details(call, own)
     redacted = call.unreadable == "arguments"  # the specification wants an object: what is not one, a tool put there
     return call.model_copy(
         update={

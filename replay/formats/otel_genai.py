@@ -7,6 +7,7 @@ from typing import Any
 
 from replay.errors import FormatError
 from replay.formats.document import Document
+from replay.formats.exported_details import details_in_attributes, with_details
 from replay.formats.file_names import FileNames
 from replay.formats.genai_attributes import (
     call_arguments,
@@ -128,6 +129,9 @@ class _Trace:
             arguments = self._written_arguments(identifier)
         answer = recorded(call_result(span), tool_failure(span))
         call = with_mcp_server(written_call(name, arguments, id=identifier, answer=answer))
+        own = details_in_attributes(span.attributes)
+        if own is not None:
+            return with_details(call, own)
         server = span.attributes.get("mcp.server.name")
         if call.server is None and name and isinstance(server, str) and server:
             call = call.model_copy(update={"server": server, "tool": name})

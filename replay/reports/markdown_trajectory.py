@@ -24,6 +24,7 @@ def trajectory_report(scope: ReportScope) -> str:
     failed = [row for row in rows if row.outcome in FAILURES]
     sections = [
         f"# Trajectory {code(context.trajectory.id, 100)} of {code(context.trajectory.model, 60)}: {_headline(rows)}",
+        *_parent(context),
         *_question(context),
         *([f"## What it shows\n\n{finding_lines(diagnosis.together)}"] if diagnosis.together else []),
         f"## The calls\n\n{_calls(rows)}",
@@ -37,6 +38,13 @@ def trajectory_report(scope: ReportScope) -> str:
 def _headline(rows: list[CallRow]) -> str:
     counts = {outcome: sum(row.outcome is outcome for row in rows) for outcome in Outcome}
     return ", ".join(f"{count} {outcome.label}" for outcome, count in counts.items() if count)
+
+
+def _parent(context: TrajectoryContext) -> Iterator[str]:
+    parent = context.trajectory.parent
+    if parent is not None:
+        call = f", call {code(parent.call)}" if parent.call else ""
+        yield f"A sub-agent, started by trajectory {code(parent.trajectory, 100)}{call}."
 
 
 def _question(context: TrajectoryContext) -> Iterator[str]:

@@ -99,6 +99,15 @@ def find_tasks(connection: sqlite3.Connection, text: str, limit: int = 20) -> li
     return [TaskName(*row) for row in rows]
 
 
+def row_beside(connection: sqlite3.Connection, stored: StoredTrajectory, name: str) -> int | None:
+    """The trajectory of that id in the same results file, of whatever model."""
+    found = connection.execute(
+        "SELECT t.id FROM trajectories t JOIN files f ON f.id = t.file WHERE f.path = ? AND t.name = ?",
+        (stored.path, name),
+    ).fetchone()
+    return None if found is None else int(found[0])
+
+
 def trajectory_row(connection: sqlite3.Connection, file: int, name: str) -> int | None:
     """The trajectory of that id in a file."""
     found = connection.execute("SELECT id FROM trajectories WHERE file = ? AND name = ?", (file, name)).fetchone()

@@ -19,6 +19,10 @@ def task_page(stored: StoredTrajectory, width: int, styles: Palette) -> list[Row
         facts.append(f"{record.usage.input_tokens or 0:,} tokens in, {record.usage.output_tokens or 0:,} out")
     writer.prose(" · ".join(fact for fact in facts if fact), styles.dim)
     writer.prose(f"{record.source.file} {record.source.position} ({record.source.format})", styles.dim)
+    if record.parent is not None:
+        writer.prose(
+            f"sub-agent of {record.parent.trajectory} {record.parent.call or ''} (u goes there)", styles.accent
+        )
     writer.heading("Question")
     writer.prose((record.task.question or "not recorded")[:20_000])
     for image in record.task.images:

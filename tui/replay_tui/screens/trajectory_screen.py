@@ -43,6 +43,7 @@ class TrajectoryScreen(RunScreen):
         Binding("N", "failure(-1)", "Previous failure", show=False, tooltip="The failure before"),
         Binding("y", "app.copy_diagnosis", "Copy", tooltip="Copy the diagnosis of the call as Markdown"),
         Binding("c", "cause", "Cause", tooltip="Go to the call that made this one fail"),
+        Binding("u", "parent", "Parent", show=False, tooltip="From a sub-agent to the call that started it"),
         Binding("]", "tab(1)", "Call/task/raw", tooltip="The call, its task, what the model wrote"),
         Binding("[", "tab(-1)", "Panel", show=False, tooltip="The panel to the left"),
         Binding("v", "whole", "Whole text", tooltip="Page through everything, however long"),
@@ -224,6 +225,18 @@ class TrajectoryScreen(RunScreen):
             self.dag.select(stored_call.verdict.caused_by)
         else:
             self.app.notify("nothing earlier made this call fail", timeout=2)
+
+    def action_parent(self) -> None:
+        """From a sub-agent's trajectory to the call that started it."""
+        parent = self.stored.record.parent if self.stored else None
+        if self.stored is None or parent is None:
+            self.app.notify("this is no sub-agent's trajectory", timeout=2)
+            return
+        row = trajectory_queries.row_beside(self.open_run.connection, self.stored, parent.trajectory)
+        if row is None:
+            self.app.notify(plain(f"{one_line(parent.trajectory, 40)} is not in the run"), severity="warning")
+        else:
+            self.show(row, position=parent.call)
 
     def action_tab(self, by: int) -> None:
         """The call, the task, the raw text."""

@@ -1,0 +1,81 @@
+"""`replay export`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from replay.cli.options import DEFAULT_RUN, echo_err
+
+if TYPE_CHECKING:
+    from replay.records import JsonObject
+
+FORMATS = ("atif", "otlp", "inspect", "openai")
+
+EXAMPLES = """\b
+Examples:
+  replay export --format inspect -o logs && inspect view --log-dir logs
+  replay export --format otlp -o traces
+  replay export --format atif --trajectory 00060000 > trajectory.json
+  replay export nightly.db --format openai --model gpt-5 -o chats
+"""
+
+
+@click.command("export", epilog=EXAMPLES)
+@click.argument("run_path", metavar="[RUN]", type=click.Path(path_type=Path, dir_okay=False), default=DEFAULT_RUN)
+@click.option("--format", "form", type=click.Choice(FORMATS), required=True, help="Whose format.")
+@click.option("--trajectory", metavar="ID", help="Only the trajectories with this id.")
+@click.option("--model", metavar="NAME", help="Only the trajectories of this model.")
+@click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), help="Directory for the files.")
+@click.option("--force", is_flag=True, help="Overwrite files that exist.")
+def export(
+    run_path: Path, form: str, trajectory: str | None, model: str | None, output: Path | None, force: bool
+) -> None:
+    """Write trajectories with their verdicts in the formats of other tools.
+
+    RUN is a run file (replay-run.db by default). atif is for Harbor, otlp for what shows OpenTelemetry traces, inspect
+    for Inspect's log viewer (a log a results file), openai is chat messages. Verdicts stand where each format has room
+    for what it does not know: ATIF's extra, span attributes and events, the metadata of Inspect's scores. Without -o
+    the one document goes to stdout. Secrets are taken out.
+    """
+    from replay.errors import UsageError
+    from replay.exporting import export as exported
+    from replay.runfile import Run
+
+    with Run.read(run_path) as run:
+        documents = exported(run, form, trajectory=trajectory, model=model)
+        if output is None:
+            _, document = next(documents)
+            if next(documents, None) is not None:
+                raise UsageError("these are several documents; name a directory with -o, or one with --trajectory")
+            click.echo(json.dumps(document, ensure_ascii=True, indent=1))
+            return
+        count = sum(1 for _ in _written(documents, output, force))
+    echo_err(f"wrote {count} {'file' if count == 1 else 'files'} to {output}")
+
+
+def _written(documents: Iterator[tuple[str, JsonObject]], output: Path, force: bool) -> Iterator[Path]:
+    """Write each document to a file of its own; no two have the same name on any file system."""
+    from replay.errors import UsageError
+    from replay.filesystem import write_atomically
+
+    taken: set[str] = set()
+    for name, document in documents:
+        stem = re.sub(r"[^\w.+=@-]+", "_", name).strip("._ ")[:100] or "trajectory"
+        unique, number = stem, 1
+        while unique.lower() in taken:
+            number += 1
+            unique = f"{stem}-{number}"
+        taken.add(unique.lower())
+        path = output / f"{unique}.json"
+        if path.exists() and not force:
+            raise UsageError(f"{path} exists; overwrite it with --force")
+        output.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, json.dumps(document, ensure_ascii=True, indent=1) + "\n", "replace")
+        click.echo(str(path))
+        yield path

@@ -1,0 +1,64 @@
+"""Trajectories of a run in the formats of other tools, with their verdicts, so that other viewers show ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
+
+from replay.errors import UsageError
+from replay.records import JsonObject
+from replay.redaction import Redactor
+from replay.runfile import Run
+from replay.runfile.trajectory_queries import StoredTrajectory, next_trajectory, stored_trajectory
+
+FORMATS: Mapping[str, str] = {
+    "atif": "replay.exporting.atif",
+    "otlp": "replay.exporting.otlp",
+    "inspect": "replay.exporting.inspect_log",
+    "openai": "replay.exporting.openai_chat",
+}
+"""Each format: the module that has its `documents(trajectories)`; imported when it is used."""
+
+
+def export(
+    run: Run,
+    format: str,  # noqa: A002
+    *,
+    trajectory: str | None = None,
+    model: str | None = None,
+) -> Iterator[tuple[str, JsonObject]]:
+    """The documents of a run, each with a name for its file, without secrets.
+
+    Args:
+        run: open for reading.
+        format: one of `FORMATS`.
+        trajectory: only those with this id.
+        model: only those of this model.
+
+    Raises:
+        UsageError: nothing has that id or model, or the run is empty.
+    """
+    documents: Callable[[Iterable[StoredTrajectory]], Iterator[tuple[str, JsonObject]]]
+    documents = import_module(FORMATS[format]).documents
+    redactor = Redactor()
+    empty = True
+    for name, document in documents(_selected(run, trajectory, model)):
+        empty = False
+        yield name, redactor.json(document)
+    if empty:
+        wanted = [f"the id {trajectory!r}" if trajectory else "", f"the model {model!r}" if model else ""]
+        said = " and ".join(part for part in wanted if part)
+        raise UsageError(f"{run.path}: no trajectory with {said}" if said else f"{run.path} holds no trajectory yet")
+
+
+def _selected(run: Run, trajectory: str | None, model: str | None) -> Iterator[StoredTrajectory]:
+    row = next_trajectory(run.connection, -1)
+    while row is not None:
+        stored = stored_trajectory(run.connection, row)
+        if (
+            stored is not None
+            and trajectory in {None, stored.record.id}
+            and model in {None, stored.model, stored.record.model}
+        ):
+            yield stored
+        row = next_trajectory(run.connection, row)

@@ -1,0 +1,42 @@
+"""What our own exporters put into other formats, read back: what those formats have no field for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from replay.formats.loose_json import text_of
+from replay.formats.record_builders import as_object
+from replay.records import Call, JsonObject, ToolResult
+from replay.records.answer import texts_of
+
+_PREFIX = "replay."
+
+
+def details_in(extra: Any) -> JsonObject | None:
+    """The details in an `extra` of ATIF; None where another tool wrote it."""
+    return as_object((as_object(extra) or {}).get("replay"))
+
+
+def details_in_attributes(attributes: JsonObject) -> JsonObject | None:
+    """The details in the attributes of a span; None where another tool wrote it."""
+    found = {key.removeprefix(_PREFIX): value for key, value in attributes.items() if key.startswith(_PREFIX)}
+    return found if "position" in found else None
+
+
+def with_details(call: Call, details: JsonObject) -> Call:
+    """The call as it was before it was exported."""
+    server, tool, raw = (text_of(details.get(key)) for key in ("server", "tool", "raw"))
+    unreadable = details.get("unreadable")
+    changes: JsonObject = {
+        "local": details.get("local") is True,
+        "interrupted": details.get("interrupted") is True,
+        **({"server": server, "tool": tool} if server and tool else {}),
+    }
+    if unreadable in {"call", "name", "arguments"} if isinstance(unreadable, str) else raw is not None:
+        changes |= {"unreadable": text_of(unreadable), "raw": raw}
+        changes |= {"arguments": None} if unreadable != "name" else {}
+        changes |= {"name": None} if unreadable in {"call", "name"} else {}
+    if isinstance(details.get("is_error"), bool) and call.answer is not None:
+        blocks = tuple({"type": "text", "text": text} for text in texts_of(call.answer))
+        changes["answer"] = ToolResult(content=blocks, is_error=details["is_error"])
+    return call.model_copy(update=changes)

@@ -1,0 +1,54 @@
+"""A sub-agent's trajectory, and the call that started it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from replay.cli.show import show
+from replay.reports import render
+from replay.runfile import Run
+from replay.runfile.lookup import trajectory_places
+from replay.runfile.trajectory_queries import next_trajectory, row_beside, stored_trajectory
+from tests.formats.samples import mcpbench, mcpbench_call
+from tests.runs import make_run
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    inner = mcpbench_call("s__a", "S", 5)
+    outer = mcpbench_call("Specialist", "adk_agent_tool", 1, parameters={"request": "look"}, inner_tool_calls=[inner])
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(mcpbench(outer)), "utf-8")
+    return path
+
+
+def test_show_names_the_sub_agent_at_its_call_and_the_call_at_the_sub_agent(results: Path) -> None:
+    def shown(identifier: str) -> str:
+        return CliRunner().invoke(show, [str(results), identifier]).output
+
+    assert "sub-agent k1/c1" in shown("k1")
+    assert "sub-agent of k1 s1c1" in shown("k1/c1")
+
+
+def test_a_report_of_a_sub_agent_names_the_call_that_started_it(results: Path, tmp_path: Path) -> None:
+    with Run.read(make_run(tmp_path / "run.db", [results])) as run:
+        text = render(run, "markdown", trajectory="k1/c1")
+    assert "started by trajectory `k1`, call `s1c1`" in text
+
+
+def test_the_parent_of_a_sub_agent_is_found_in_the_run(results: Path, tmp_path: Path) -> None:
+    with Run.read(make_run(tmp_path / "run.db", [results])) as run:
+        parent = next_trajectory(run.connection, 0)
+        assert parent is not None
+        inner = next_trajectory(run.connection, parent)
+        assert inner is not None
+        stored = stored_trajectory(run.connection, inner)
+        assert stored is not None
+        assert stored.record.parent is not None
+        assert row_beside(run.connection, stored, stored.record.parent.trajectory) == parent
+        assert row_beside(run.connection, stored, "nobody") is None
+        assert len(trajectory_places(run)) == 2
