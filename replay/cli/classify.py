@@ -102,6 +102,7 @@ def classify(
     import anyio
 
     from replay.classification import Options
+    from replay.cli.stop_signals import ended_in_order
 
     failing_outcomes = _outcomes(fail_on)
     fleet = _fleet(fleet_path, needed=not (offline or cassette))
@@ -116,7 +117,8 @@ def classify(
     )
     results, broken = _open(files, names)
     with _open_run(run_path, fresh, fleet) as run:
-        anyio.run(_classify, run, results, fleet, options, cassette)
+        with ended_in_order():
+            anyio.run(_classify, run, results, fleet, options, cassette)
         summary = _print(run, [file.path for file in results], options, as_json=as_json, as_csv=as_csv)
     _finish(summary, broken, failing_outcomes)
 

@@ -64,6 +64,7 @@ def shrink(
     """
     import anyio
 
+    from replay.cli.stop_signals import ended_in_order
     from replay.redaction import Redactor
     from replay.shrinking import shrink as shrink_call
     from replay.shrinking import write_repro
@@ -85,7 +86,8 @@ def shrink(
             tell=lambda text: echo_err(redactor.text(f"note: {text}")),
         )
 
-    shrunk = anyio.run(find)
+    with ended_in_order():
+        shrunk = anyio.run(find)
     repro = write_repro(shrunk, fleet, output)
     _echo_summary(shrunk, redactor)
     click.echo(repro.command)
