@@ -114,6 +114,7 @@ def classify(
 
     from replay.classification import Options
     from replay.cli.fail_on import fail_conditions
+    from replay.cli.stop_signals import ended_in_order
 
     conditions = fail_conditions(fail_on)
     fleet = _fleet(fleet_path, needed=not (offline or cassette))
@@ -130,7 +131,8 @@ def classify(
     results, broken = _open(files, names)
     with _open_run(run_path, fresh, fleet) as run:
         _remember(run, fleet, options, names)
-        anyio.run(_classify, run, results, fleet, options, cassette)
+        with ended_in_order():
+            anyio.run(_classify, run, results, fleet, options, cassette)
         summary = _print(run, [file.path for file in results], options, as_json=as_json, as_csv=as_csv)
     _finish(summary, broken, conditions)
 

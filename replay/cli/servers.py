@@ -16,6 +16,7 @@ import anyio
 import click
 
 from replay.cli.options import DEFAULT_FLEET, echo_err, fleet_option, is_interactive, json_option
+from replay.cli.stop_signals import ended_in_order
 from replay.errors import FleetError, FoundFailuresError, NoServerReachedError, UsageError
 from replay.interpreter import Fleet, Interpreter, ServerEvent
 from replay.interpreter.config.variables import VariableScope
@@ -130,7 +131,8 @@ def _start(fleet_path: Path | None, names: Iterable[str]) -> tuple[Fleet, list[S
         fleet.spec(name)
     if not wanted:
         raise FleetError(str(fleet.path), "it names no servers", "servers")
-    server_records = anyio.run(_connect_all, fleet, wanted)
+    with ended_in_order():
+        server_records = anyio.run(_connect_all, fleet, wanted)
     redactor = Redactor(fleet.secrets())
     return fleet, [_without_secrets(server_records[name], redactor) for name in dict.fromkeys(wanted)]
 

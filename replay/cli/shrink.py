@@ -65,6 +65,7 @@ def shrink(
     """
     import anyio
 
+    from replay.cli.stop_signals import ended_in_order
     from replay.redaction import Redactor
     from replay.shrinking import confirm, write_repro
     from replay.shrinking import shrink as shrink_call
@@ -87,7 +88,8 @@ def shrink(
             tell=lambda text: echo_err(redactor.text(f"note: {text}")),
         )
 
-    shrunk = anyio.run(find)
+    with ended_in_order():
+        shrunk = anyio.run(find)
     repro = write_repro(shrunk, fleet, output)
     confirm(repro, shrunk, redactor)
     _echo_summary(shrunk, redactor)

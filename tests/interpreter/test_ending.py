@@ -55,7 +55,7 @@ def test_no_server_outlives_a_program_that_is_interrupted_or_killed(tmp_path, mo
         assert program.stdout is not None
         workspace = program.stdout.readline().strip()
         servers = psutil.Process(program.pid).children(recursive=True)
-        assert len(servers) == 2
+        assert len(servers) == 3  # the watchdog is one of them
         program.send_signal(number)
         program.wait(20)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
