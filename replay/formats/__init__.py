@@ -11,6 +11,7 @@ from replay.errors import FormatError
 from replay.formats.dagfile import DagFileReader
 from replay.formats.file_names import FileNames
 from replay.formats.json_document import JsonDocument, read_document
+from replay.formats.limits import within_limits
 from replay.formats.m3bench import M3BenchReader
 from replay.formats.openai_chat import OpenAIChatReader
 from replay.formats.reader import Reader, Slot
@@ -53,7 +54,7 @@ class ResultsFile:
         if len(document.text) != self._size:
             raise FormatError(self.path, "the file changed while it was being read; run the command again")
         for slot in self._slots:
-            yield self._reader.read(document, slot, self._names)
+            yield within_limits(self._reader.read(document, slot, self._names))
 
 
 def open_file(path: str | Path, names: FileNames | None = None) -> ResultsFile:

@@ -41,6 +41,8 @@ class Reason(StrEnum):
     WITHHELD = "withheld"
     STATE_GAP = "state-gap"
     INTERRUPTED = "interrupted"
+    BEYOND_LIMITS = "beyond-limits"
+    REPLAY_FAULT = "replay-fault"
 
 
 Evidence: TypeAlias = Literal["format", "registry", "schema", "replay", "stored", "recorded"]

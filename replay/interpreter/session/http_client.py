@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
@@ -12,8 +11,10 @@ from urllib.parse import urljoin, urlsplit
 import httpx2
 from mcp.client.auth import OAuthFlowError
 
-from replay.interpreter.session.channel import MAX_ANSWER_BYTES
+from replay.interpreter.session.channel import MAX_ANSWER_BYTES, encoded
 from replay.interpreter.session.launch import CannotStartError
+from replay.json_values import parse_json
+from replay.records import JsonObject
 from replay.text import one_line
 
 _CONNECT_TIMEOUT: Final = 10.0
@@ -32,8 +33,12 @@ async def http_client(
     Raises:
         CannotStartError: the URL or a header is not one.
     """
-    if urlsplit(url).scheme not in {"http", "https"}:
-        raise CannotStartError("its url must begin with http:// or https://")
+    try:
+        if urlsplit(url).scheme not in {"http", "https"}:
+            raise CannotStartError("its url must begin with http:// or https://")
+        httpx2.URL(url)
+    except (ValueError, httpx2.InvalidURL) as problem:
+        raise CannotStartError(f"its url is not one: {problem}") from None
     timeout = httpx2.Timeout(None, connect=_CONNECT_TIMEOUT)
     try:
         client = httpx2.AsyncClient(headers=dict(headers), timeout=timeout, auth=auth)
@@ -48,14 +53,25 @@ def redirect_within_origin(url: str, response: httpx2.Response) -> str | None:
     may_follow = response.status_code in _KEEPS_METHOD or (response.request.method == "GET" and response.is_redirect)
     if not may_follow:
         return None
-    place = urljoin(url, response.headers.get("location", ""))
+    try:
+        place = urljoin(url, response.headers.get("location", ""))
+    except ValueError:
+        return None
     return place if is_same_origin(url, place) and place != url else None
 
 
 def is_same_origin(url: str, other: str) -> bool:
     """Whether two URLs have the same scheme, host and port."""
-    one, two = urlsplit(url), urlsplit(other)
+    try:
+        one, two = urlsplit(url), urlsplit(other)
+    except ValueError:
+        return False
     return (one.scheme, one.netloc) == (two.scheme, two.netloc)
+
+
+def body_of(message: JsonObject, headers: Mapping[str, str]) -> dict[str, Any]:
+    """Body and headers of a POST, as httpx2 takes them. Its own JSON refuses NaN, which a recording may hold."""
+    return {"content": encoded(message), "headers": {"content-type": "application/json", **headers}}
 
 
 def media_type_of(response: httpx2.Response) -> str:
@@ -87,6 +103,6 @@ def too_long() -> str:
 def parsed_json(text: str | bytes) -> Any:
     """The JSON value, however much it breaks the specification of MCP; None where it is not JSON."""
     try:
-        return json.loads(text.decode("utf-8", "replace") if isinstance(text, bytes) else text)
-    except (ValueError, RecursionError):
+        return parse_json(text)
+    except ValueError:
         return None
