@@ -7,11 +7,11 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import anyio
 import anyio.to_thread
@@ -109,13 +109,13 @@ def _copy(fleet: Fleet, template: Path, target: Path) -> None:
 
 
 def _remove(home: Path) -> None:
-    """Remove a tree, also where a server has left directories that cannot be written to."""
-
-    def unlock(function: Callable[..., Any], path: str, _: object) -> None:
-        with suppress(OSError):
-            Path(path).parent.chmod(stat.S_IRWXU)
-            Path(path).chmod(stat.S_IRWXU)
-            function(path)
-
-    shutil.rmtree(home, onerror=unlock)
+    """Remove a tree, also where a server has left directories that cannot be read or written to."""
     shutil.rmtree(home, ignore_errors=True)
+    if home.exists():
+        for directory, names, _ in os.walk(home):  # from the top: a directory is walked into after it was unlocked
+            for name in names:
+                path = Path(directory, name)
+                if not path.is_symlink():
+                    with suppress(OSError):
+                        path.chmod(stat.S_IRWXU)
+        shutil.rmtree(home, ignore_errors=True)

@@ -19,6 +19,7 @@ from replay.text import one_line
 
 _CONNECT_TIMEOUT: Final = 10.0
 _KEEPS_METHOD: Final = frozenset({HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT})
+_MAX_LINES_OF_EVENT: Final = 500_000
 MAX_REDIRECTS: Final = 3
 HTTP_FAILURES: Final = (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, OAuthFlowError)
 """What a request may raise because of the server, the network or the login."""
@@ -72,6 +73,35 @@ def is_same_origin(url: str, other: str) -> bool:
 def body_of(message: JsonObject, headers: Mapping[str, str]) -> dict[str, Any]:
     """Body and headers of a POST, as httpx2 takes them. Its own JSON refuses NaN, which a recording may hold."""
     return {"content": encoded(message), "headers": {"content-type": "application/json", **headers}}
+
+
+async def events_of(response: httpx2.Response) -> AsyncIterator[httpx2.ServerSentEvent]:
+    """The events of a response, none longer than the limit.
+
+    Raises:
+        httpx2.SSEError: an event is longer, or has too many lines: each costs far more memory than it is long.
+    """
+    async for event in httpx2.EventSource(_WithFewLines(response), max_event_size=MAX_ANSWER_BYTES):  # type: ignore[arg-type]
+        yield event
+
+
+class _WithFewLines:
+    """What an `EventSource` wants of a response; ends where lines come without an event."""
+
+    def __init__(self, response: httpx2.Response) -> None:
+        self._response = response
+        self.headers, self.request = response.headers, response.request
+
+    async def aiter_text(self) -> AsyncIterator[str]:
+        lines = 0
+        async for chunk in self._response.aiter_text():
+            last_event = max(chunk.rfind("\n\n"), chunk.rfind("\r\n\r\n"), chunk.rfind("\r\r"))
+            if last_event >= 0:
+                lines = 0
+            lines += chunk.count("\n", max(last_event, 0)) + chunk.count("\r", max(last_event, 0))
+            if lines > _MAX_LINES_OF_EVENT:
+                raise httpx2.SSEError(f"An event exceeded the limit of {_MAX_LINES_OF_EVENT} lines.")
+            yield chunk
 
 
 def media_type_of(response: httpx2.Response) -> str:

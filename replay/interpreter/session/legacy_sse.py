@@ -16,11 +16,12 @@ import anyio
 import httpx2
 from anyio.abc import TaskGroup
 
-from replay.interpreter.session.channel import MAX_ANSWER_BYTES, ChannelClosedError, Incoming, Unreadable
+from replay.interpreter.session.channel import ChannelClosedError, Incoming, Unreadable
 from replay.interpreter.session.http_client import (
     HTTP_FAILURES,
     MAX_REDIRECTS,
     body_of,
+    events_of,
     failure_in_words,
     http_client,
     is_same_origin,
@@ -97,7 +98,7 @@ class LegacySseChannel:
             what = one_line(media_type_of(response), 60) or "no content type"
             self._failure = f"expected an event stream, got {status_in_words(response)}, {what}"
             return
-        async for event in httpx2.EventSource(response, max_event_size=MAX_ANSWER_BYTES):
+        async for event in events_of(response):
             if event.event == "endpoint":
                 if not self._take_endpoint(event.data):
                     return

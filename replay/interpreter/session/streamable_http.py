@@ -22,6 +22,7 @@ from replay.interpreter.session.http_client import (
     HTTP_FAILURES,
     MAX_REDIRECTS,
     body_of,
+    events_of,
     failure_in_words,
     http_client,
     media_type_of,
@@ -162,7 +163,7 @@ class HttpChannel:
             )
 
     async def _take_events(self, request_id: Any, response: httpx2.Response) -> None:
-        async for event in httpx2.EventSource(response, max_event_size=MAX_ANSWER_BYTES):
+        async for event in events_of(response):
             if event.event != "message" or not event.data:
                 continue
             message = parsed_json(event.data)
