@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
@@ -17,6 +17,7 @@ from replay.errors import FleetError, NoServerReachedError, ReplayError
 from replay.formats import ResultsFile
 from replay.interpreter import Fleet, Interpreter, ServerEvent
 from replay.outcomes import Registry
+from replay.processes import spare_descriptors
 from replay.records import Answer, CallResult, FleetFacts, RuleSpec, Server, ServerFacts, Trajectory, digest
 from replay.replayer import (
     AnswerBackend,
@@ -31,6 +32,9 @@ from replay.replayer.verdicts import fault_in_words, verdict_of_replay_fault
 from replay.runfile import Run, TrajectoryState
 from replay.runfile.checkpoint import ReadOnlyCheckpoint, RunCheckpoint
 
+_DESCRIPTORS_OF_JOB = 6
+_DESCRIPTORS_OF_SERVER = 16
+"""Pipes, process handle and log of a server, and the pipe on which its start reports."""
 _FLUSH_EVERY = 0.05
 """Seconds that a verdict may wait to be committed; a call that cannot be sent again does not wait."""
 
@@ -135,7 +139,8 @@ async def classify_live(
         )
         rules = {name: spec.rules for name, spec in fleet.servers.items()}
         async with LiveBackend(interpreter, facts, options.allow_effects) as backend:
-            await _replay_all(run, files, ReplayContext(backend, registry, rules, policy), options, progress)
+            context = ReplayContext(backend, registry, rules, policy)
+            await _replay_all(run, files, context, _affordable(options, servers.values(), progress), progress)
             progress.notes += [f"{trajectory}: {note}" for note, trajectory in backend.notes.items()]
         run.save_servers(interpreter.servers.values())
 
@@ -177,6 +182,18 @@ async def classify_stored(
     progress.total = sum(_count(file, options) for file in files)
     run.forget_verdicts([file.path for file in files])
     await _replay_all(run, files, ReplayContext(backend, registry, rules, policy), options, progress)
+
+
+def _affordable(options: Options, servers: Iterable[Server], progress: Progress) -> Options:
+    """As many jobs as there may be open files: each trajectory has processes of its own."""
+    own = sum(server.state == "trajectory" for server in servers)
+    jobs = max(1, spare_descriptors() // (_DESCRIPTORS_OF_JOB + own * _DESCRIPTORS_OF_SERVER))
+    if jobs >= options.jobs:
+        return options
+    progress.notes.append(
+        f"{jobs} trajectories at a time instead of {options.jobs}: more files may not be open at once"
+    )
+    return replace(options, jobs=jobs)
 
 
 def _check_template(fleet: Fleet) -> None:
