@@ -164,6 +164,18 @@ def _interrupted(context: TrajectoryContext, position: str) -> tuple[str, str, s
     )
 
 
+def _beyond_limits(context: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
+    return "beyond-limits", context.rows[position].message, None
+
+
+def _replay_fault(context: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
+    return (
+        "replay-fault",
+        context.rows[position].message,
+        "This is a fault of replay, not of the call or its server: please report it.",
+    )
+
+
 _GAPS: Final[dict[Reason, str]] = {
     Reason.SERVER_UNAVAILABLE: "could not be re-issued (its server did not start)",
     Reason.LOCAL_TOOL: "is a call of the harness's own tool, which cannot be re-issued",
@@ -174,6 +186,8 @@ _GAPS: Final[dict[Reason, str]] = {
     Reason.NETWORK: "met no network",
     Reason.SERVER_FAULT: "met a fault of its server",
     Reason.INTERRUPTED: "was cut off",
+    Reason.BEYOND_LIMITS: "is beyond what replay reads",
+    Reason.REPLAY_FAULT: "could not be replayed",
     Reason.STATE_GAP: "stands behind a state gap itself",
     Reason.WITHHELD: "was not re-issued",
 }
@@ -195,4 +209,6 @@ _MESSAGES: Final[dict[Reason, _Message]] = {
     Reason.WITHHELD: _withheld,
     Reason.STATE_GAP: _state_gap,
     Reason.INTERRUPTED: _interrupted,
+    Reason.BEYOND_LIMITS: _beyond_limits,
+    Reason.REPLAY_FAULT: _replay_fault,
 }

@@ -76,9 +76,15 @@ class Interpreter:
     def servers(self) -> dict[str, Server]:
         """Each needed server as it described itself, or with the reason why it could not be had."""
         return {
-            name: server.model_copy(update={"notes": self._histories[name].notes})
+            name: server.model_copy(
+                update={"notes": self._histories[name].notes, "tools_complete": self.tools_complete(name)}
+            )
             for name, server in self._described.items()
         }
+
+    def tools_complete(self, name: str) -> bool:
+        """Whether the list of a server's tools was read to its end, and has not changed since."""
+        return name not in self._histories or self._histories[name].tools_complete
 
     async def start(self) -> None:
         """Start all needed servers at once; return when each is up or has failed.

@@ -199,6 +199,12 @@ def fault_is(kind: str) -> Condition:
     return lambda parsed: parsed.fault is not None and parsed.fault.fault == kind
 
 
+def fault_status_is(*statuses: int) -> Condition:
+    """The transport gave one of these HTTP statuses instead of an answer."""
+    begins = tuple(f"HTTP {status} " for status in statuses)
+    return lambda parsed: parsed.fault is not None and f"{parsed.fault.message} ".startswith(begins)
+
+
 def error_matches(pattern: re.Pattern[str], *, program: bool | None = None) -> Condition:
     """The failure's text matches; with `program`, only if it is (not) a program's output."""
 

@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from replay.json_values import bounded
+from replay.json_values import parse_json as read_json
 from replay.records import JsonObject
 from replay.text import cut
 
@@ -63,13 +65,13 @@ def parse_json(text: str) -> Any:
     if len(stripped) > MAX_ERROR_LENGTH or stripped[:1] not in ("{", "[", '"'):
         return None
     try:
-        return json.loads(stripped)
-    except (ValueError, RecursionError):
+        return read_json(stripped)
+    except ValueError:
         pass
     if stripped[:2] not in ("{'", "[{") or len(stripped) > MAX_ERROR_LENGTH // 4:
         return None
     try:
-        return ast.literal_eval(stripped)
+        return bounded(ast.literal_eval(stripped))
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return None
 

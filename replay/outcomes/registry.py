@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 
 from pydantic import Field
@@ -16,6 +16,10 @@ REGISTRY_RULES: dict[str, tuple[str, str]] = {
     "registry.interrupted": ("The user refused the call, or it was aborted before it was done.", "Bash"),
     "registry.local-tool": ("The tool belongs to the harness; no MCP server has it.", "local-python-execute"),
     "registry.server-unavailable": ("The tool's server is in the fleet and did not start.", "maps/geocode"),
+    "registry.list-incomplete": (
+        "The tool is on no list, but a server's list was not read to its end, is not a list, or changed in mid-run.",
+        "search/find",
+    ),
     "registry.placeholder": ("The name is a placeholder copied from a prompt, not a tool.", "server/tool"),
     "registry.bare-name": ("The name lacks its server; exactly one server has such a tool.", "read_file"),
     "registry.other-server": ("The tool exists, but on another server.", "time/read_file"),
@@ -57,11 +61,19 @@ class Registry(Record):
     """All names in the fleet file, started or not."""
     complete: bool = False
     """Every server that the calls could mean is among these: a server that is not does not exist."""
+    tools_complete: Callable[[str], bool] | None = None
+    """Asks whether a server's list is all that it has, as of now; by default what its record says."""
 
     @property
     def known(self) -> bool:
         """Whether any server's tools/list is known."""
         return any(map(has_tools_list, self.servers.values()))
+
+    def lists_all(self, name: str) -> bool:
+        """Whether a server's tools/list is all that it has: a tool that is not on it does not exist."""
+        server = self.servers.get(name)
+        complete = server is None or server.tools_complete
+        return complete and (self.tools_complete is None or self.tools_complete(name))
 
     def is_local(self, name: str) -> bool:
         """Whether the name as written is one of the harness's own tools."""
@@ -133,6 +145,11 @@ def _judge_by_harness(call: Call, name: str) -> Judgement:
         return _inconclusive("registry.interrupted", message, Reason.INTERRUPTED)
     message = f"{name} is a tool of the harness; no MCP server has it."
     return _inconclusive("registry.local-tool", message, Reason.LOCAL_TOOL)
+def _list_incomplete(name: str, server: str) -> Judgement:
+    message = (
+        f"Whether there is a tool {name} is not known: tools/list of {server} was not read to its end, or changed."
+    )
+    return _inconclusive("registry.list-incomplete", message, Reason.SERVER_FAULT)
 
 
 def _judge_without_lists(name: str, *, ran: bool) -> Judgement | None:
@@ -150,6 +167,9 @@ def _judge_missing(call: Call, name: str, registry: Registry, *, ran: bool) -> J
         message = f"No server of this fleet has {name}, but the recorded answer shows that it ran."
         return _inconclusive("registry.not-in-fleet", message, Reason.NOT_IN_FLEET)
     server, tool = registry.read(call)
+    partial = next((one for one in registry.servers if server in (one, None) and not registry.lists_all(one)), None)
+    if partial is not None:
+        return None if call.answer is not None else _list_incomplete(name, partial)
     return _explain_unknown(name, server, tool, registry, known_server=server in registry.servers)
 
 

@@ -69,8 +69,12 @@ class StdioProxy:
     def _pump_until_end(self, process: subprocess.Popen[bytes]) -> int:
         assert process.stdin is not None
         assert process.stdout is not None
-        to_server = LinePump(0, process.stdin.fileno(), self._inspector.inspect_client_lines)
-        to_client = LinePump(process.stdout.fileno(), 1, self._inspector.inspect_server_lines)
+        to_server = LinePump(
+            0, process.stdin.fileno(), self._inspector.inspect_client_lines, self._inspector.on_overlong_request
+        )
+        to_client = LinePump(
+            process.stdout.fileno(), 1, self._inspector.inspect_server_lines, self._inspector.on_overlong_answer
+        )
         while not (
             to_client.ended
             or to_client.broken

@@ -5,11 +5,11 @@ Three kinds of answer that are never mixed, and a fourth for recordings that kep
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
+from replay.json_values import parse_json
 from replay.records.base import JsonObject, Record
 
 
@@ -78,8 +78,8 @@ def _open_blocks(text: str) -> tuple[JsonObject, ...] | None:
     if not stripped.startswith(("{", "[")) or '"type"' not in stripped:
         return None
     try:
-        value = json.loads(stripped)
-    except (ValueError, RecursionError):
+        value = parse_json(stripped)
+    except ValueError:
         return None
     blocks = value if isinstance(value, list) else [value]
     return tuple(blocks) if blocks and all(map(_is_block, blocks)) else None

@@ -42,6 +42,8 @@ class Reason(StrEnum):
     WITHHELD = "withheld"
     STATE_GAP = "state-gap"
     INTERRUPTED = "interrupted"
+    BEYOND_LIMITS = "beyond-limits"
+    REPLAY_FAULT = "replay-fault"
 
 
 ENVIRONMENT_REASONS = (

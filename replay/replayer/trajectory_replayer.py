@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ import anyio
 
 from replay.dag import Graph, infer_edges, rebind
 from replay.drift import compare
+from replay.errors import ReplayError
 from replay.outcomes import CallTarget, Classifier, Registry
 from replay.records import (
     FAILURES,
@@ -42,6 +44,7 @@ from replay.replayer.verdicts import (
     HARMLESS,
     VerdictInputs,
     verdict_of_answer,
+    verdict_of_replay_fault,
     verdict_unsent,
 )
 
@@ -107,7 +110,14 @@ class TrajectoryReplayer:
 
     async def _replay_call(self, call: Call) -> None:
         kept = self._checkpoint.results.get(call.position)
-        self._results[call.position] = kept if kept is not None else await self._judge(call)
+        if kept is None:
+            try:
+                kept = await self._judge(call)
+            except (ReplayError, sqlite3.Error):  # the fleet file or the run file: no other call would fare better
+                raise
+            except Exception as problem:  # noqa: BLE001 - what goes wrong with one call must not end the others
+                kept = CallResult(call, verdict_of_replay_fault(problem), call.server, call.tool)
+        self._results[call.position] = kept
         self._on_call()
 
     async def _judge(self, call: Call) -> CallResult:

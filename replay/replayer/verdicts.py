@@ -6,10 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from replay.drift import AnswerComparison
+from replay.json_values import without_lone_surrogates
 from replay.records import FAILURES, Divergence, Judgement, Outcome, Reason, Rebinding, Verdict
+from replay.text import one_line
 
 HARMLESS = frozenset({"answer.exists-already"})
 """Rules of failures that cannot make a later call fail: what it would have made is there."""
+
+_MAX_FAULT_LENGTH = 200
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,25 @@ def verdict_of_answer(inputs: VerdictInputs) -> Verdict:
     if recorded is not None and recorded.outcome is Outcome.SUCCESS and inputs.absent_path is not None:
         return _without_its_files(inputs, recorded, inputs.absent_path)
     return _verdict(replayed, inputs, divergence=_divergence(inputs))
+
+
+def verdict_of_replay_fault(problem: Exception) -> Verdict:
+    """The verdict of a call at which the replay itself failed: the others go on."""
+    judgement = Judgement(
+        outcome=Outcome.INCONCLUSIVE,
+        reason=Reason.REPLAY_FAULT,
+        rule="replay.fault",
+        evidence="replay",
+        message=f"The replay of this call failed: {fault_in_words(problem)}.",
+    )
+    return _verdict(judgement, VerdictInputs())
+
+
+def fault_in_words(problem: BaseException) -> str:
+    """One line on an exception that nobody expected; of a group, on the first one in it."""
+    while isinstance(problem, BaseExceptionGroup):
+        problem = problem.exceptions[0]
+    return without_lone_surrogates(one_line(f"{type(problem).__name__}: {problem}", _MAX_FAULT_LENGTH)).rstrip(".")
 
 
 def _disagree(recorded: Judgement | None, replayed: Judgement) -> bool:

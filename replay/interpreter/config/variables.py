@@ -196,7 +196,10 @@ def _secrets_in(resolved: ResolvedServer) -> Iterator[str]:
             yield value.rpartition(" ")[2]
     if resolved.auth is not None and resolved.auth.client_secret:
         yield resolved.auth.client_secret
-    address = urlsplit(resolved.url or "")
+    try:
+        address = urlsplit(resolved.url or "")
+    except ValueError:  # the server will not start, and says so
+        address = urlsplit("")
     if address.password:
         yield address.password
     yield from (value for key, value in parse_qsl(address.query) if is_secret_name(key))

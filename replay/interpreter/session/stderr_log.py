@@ -13,6 +13,8 @@ from replay.redaction import Redactor
 _CHUNK: Final = 65_536
 _MAX_HELD: Final = 262_144
 """Bytes that are held back for the end of a line, or of a private key."""
+MAX_LOG_BYTES: Final = 8 << 20
+"""What is kept of a log at least; it is cut back to that when it is twice as long."""
 _DRAIN_TIMEOUT: Final = 0.5
 """Seconds that the end of the log is waited for, once the server is gone."""
 
@@ -52,8 +54,24 @@ class RedactedLog:
             self._write(log.fileno(), held)
 
     def _write(self, log: int, data: bytes) -> None:
-        if data:
-            os.write(log, self._redactor.text(data.decode("utf-8", "replace")).encode())
+        if not data:
+            return
+        os.write(log, self._redactor.text(data.decode("utf-8", "replace")).encode())
+        size = os.fstat(log).st_size
+        if size > 2 * MAX_LOG_BYTES:
+            _keep_ends(self._path, size)
+
+
+def _keep_ends(path: Path, size: int) -> None:
+    """Cut the middle out of a log that has grown too long: its beginning and its end tell the most."""
+    half = MAX_LOG_BYTES // 2
+    with path.open("r+b") as file:
+        file.seek(size - half)
+        end = file.read()
+        file.seek(half)
+        file.write(b"\n[... %d bytes left out ...]\n" % (size - 2 * half))
+        file.write(end)
+        file.truncate()
 
 
 def _split(data: bytes) -> tuple[bytes, bytes]:

@@ -17,6 +17,7 @@ from replay.interpreter.session.launch import CannotStartError, Launch
 from replay.interpreter.session.server_connection import ServerConnection
 from replay.interpreter.session.server_history import ServerHistory
 from replay.interpreter.session.server_process import tail_of
+from replay.json_values import without_lone_surrogates
 from replay.records import Answer, JsonObject, Server, TransportFault
 from replay.redaction import Redactor
 from replay.text import one_line, printable
@@ -58,7 +59,10 @@ class Supervisor:
         """Start it, and describe it or say why it did not come up."""
         connection = await self._alive()
         if isinstance(connection, ServerConnection):
-            return connection.describe(self.name, self.spec.state)
+            try:
+                return connection.describe(self.name, self.spec.state)
+            except (ValueError, TypeError, RecursionError) as problem:
+                connection = self._failed(f"what it says of itself cannot be used: {problem}")
         tail = self._current.stderr_tail() if self._current else None
         return Server(
             name=self.name,
@@ -74,7 +78,11 @@ class Supervisor:
         if isinstance(connection, TransportFault):
             return connection
         before = connection.messages_received
-        answer = await connection.call(tool, arguments, self.spec.call_timeout)
+        try:
+            answer = await connection.call(tool, arguments, self.spec.call_timeout)
+        except Exception as problem:  # noqa: BLE001 - whatever the server does is an answer
+            why = one_line(f"its answer cannot be used: {type(problem).__name__}: {problem}", _MAX_REASON_LENGTH)
+            answer = TransportFault(fault="unreadable", message=without_lone_surrogates(why))
         timed_out = isinstance(answer, TransportFault) and answer.fault == "timeout"
         if timed_out and connection.messages_received == before:
             self._silent_since = before
