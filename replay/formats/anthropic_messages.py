@@ -29,7 +29,7 @@ class AnthropicMessagesReader:
         if _is_response(head.first):
             return Match(0.95, '"type": "message" with content blocks')
         messages = _messages(head.first) or [record for record in head.records if isinstance(record, dict)]
-        kinds = {block.get("type") for message in messages for block in _blocks(message) if _is_message(message)}
+        kinds = {str(block.get("type")) for message in messages for block in _blocks(message) if _is_message(message)}
         if kinds & (CALL_BLOCKS | RESULT_BLOCKS):
             return Match(0.95, "messages with tool_use and tool_result blocks")
         tools = head.first.get("tools")
@@ -109,13 +109,15 @@ def _trajectory(
 
 def _read_block(block: JsonObject, log: CallLog) -> None:
     kind = block.get("type")
+    if not isinstance(kind, str):
+        return
     if kind in CALL_BLOCKS:
         name, server, identifier = block.get("name", MISSING), block.get("server_name"), block.get("id")
         fields = {"server": server, "tool": name} if isinstance(server, str) and isinstance(name, str) else {}
         identifier = identifier if isinstance(identifier, str) else None
         local = kind == "server_tool_use"
         log.add(build_call(name, block.get("input", MISSING), id=identifier, local=local, **fields))
-    elif kind in RESULT_BLOCKS or (isinstance(kind, str) and kind.endswith("_tool_result")):
+    elif kind in RESULT_BLOCKS or kind.endswith("_tool_result"):
         identifier = block.get("tool_use_id")
         answer = result_with_flag(block.get("content"), block.get("is_error") is True)
         log.answer(identifier if isinstance(identifier, str) else None, answer)

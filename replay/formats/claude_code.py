@@ -94,7 +94,7 @@ class _Thread:
             self.model = self.model or model
             if kind == "tool_use":
                 call = _call(block, seconds_between(self.started_at, moment))
-                self.log.add(call, message.get("id") or line.get("uuid"), model=model)
+                self.log.add(call, str(message.get("id") or line.get("uuid")), model=model)
             elif kind == "text" and isinstance(block.get("text"), str):
                 self.log.say(block["text"])
         elif kind == "tool_result":
@@ -184,7 +184,7 @@ class _Threads:
 
 def _is_conversation(line: JsonObject) -> bool:
     return (
-        line.get("type") in {"user", "assistant"}
+        line.get("type") in ("user", "assistant")
         and isinstance(line.get("message"), dict)
         and ("sessionId" in line or "parentUuid" in line)
     )

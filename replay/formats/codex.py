@@ -90,7 +90,7 @@ class _Session:
             self._parent = _string(origin)
 
     def _read_item(self, payload: JsonObject, moment: Any) -> None:
-        kind, started = payload.get("type"), seconds_between(self._started_at, moment)
+        kind, started = str(payload.get("type")), seconds_between(self._started_at, moment)
         if kind in {"function_call", "custom_tool_call", "tool_search_call", "web_search_call", "local_shell_call"}:
             self._log.add(_call(payload, started), model=self._models[-1] if self._models else None)
         elif kind in {"function_call_output", "custom_tool_call_output", "tool_search_output"}:

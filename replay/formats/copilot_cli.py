@@ -10,7 +10,14 @@ from replay.formats.document import Document, Element
 from replay.formats.file_names import FileNames
 from replay.formats.head import Head
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import MISSING, build_call, json_text_call, result_with_flag, seconds_between
+from replay.formats.record_builders import (
+    MISSING,
+    build_call,
+    json_text_call,
+    objects,
+    result_with_flag,
+    seconds_between,
+)
 from replay.records import Call, JsonObject, Source, Task, Trajectory, Usage
 
 BUILT_IN = frozenset({
@@ -93,9 +100,8 @@ class _Session:
         count = data.get("outputTokens")
         self._output_tokens += count if isinstance(count, int) else 0
         started = seconds_between(self._started_at, event.get("timestamp"))
-        for request in data.get("toolRequests") or ():
-            if isinstance(request, dict):
-                self._log.add(_call(request, started), event.get("id") or data.get("messageId"), model=self._model)
+        for request in objects(data.get("toolRequests")):
+            self._log.add(_call(request, started), str(event.get("id") or data.get("messageId")), model=self._model)
 
     def _read_answer(self, data: JsonObject) -> None:
         result, error = data.get("result"), data.get("error")

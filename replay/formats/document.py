@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, BinaryIO, Literal
 
 from replay.errors import FormatError, UnknownFormatError
-from replay.formats.head import CONTAINER_KEYS, HEAD_BYTES, Head, head_of
+from replay.formats.head import CONTAINER_KEYS, DECODER, HEAD_BYTES, Head, head_of, integer
 from replay.formats.input_file import InputFile
 
 MAX_LINE_BYTES = 512 * 1024 * 1024
@@ -152,7 +152,9 @@ class Document:
                     continue
                 yield Element(f"line {number}", None, value)
         if broken:
-            self.note("the last line is cut off; everything before it was read", f"line {broken[0]}")
+            self.note(
+                "the last line is not whole (still being written?); everything before it was read", f"line {broken[0]}"
+            )
 
     def _values(self, *, open_containers: bool) -> Iterator[Element]:
         position, number = self._skip(0), 0
@@ -263,7 +265,7 @@ class Document:
         except RecursionError:
             raise FormatError(self.path, "values are nested too deeply to be read") from None
         except ValueError:
-            value, end = _HUGE_INTEGER_DECODER.raw_decode(self.text, start)
+            value, end = DECODER.raw_decode(self.text, start)
         return (without_lone_surrogates(value) if "\\ud" in self.text[start:end].lower() else value), end
 
     def broken(self, position: int, expected: str) -> FormatError:
@@ -289,24 +291,11 @@ def _lines_of(stream: BinaryIO) -> Iterator[bytes]:
 def _decode_line(line: bytes) -> Any:
     try:
         value = json.loads(line)
-    except json.JSONDecodeError:
-        raise
-    except UnicodeDecodeError:
+    except (json.JSONDecodeError, UnicodeDecodeError):
         raise
     except ValueError:
-        value = json.loads(line, parse_int=_integer)
+        value = json.loads(line, parse_int=integer)
     return without_lone_surrogates(value) if b"\\ud" in line or b"\\uD" in line else value
-
-
-def _integer(digits: str) -> int | str:
-    """An integer; one of more digits than Python reads stays text."""
-    try:
-        return int(digits)
-    except ValueError:
-        return digits
-
-
-_HUGE_INTEGER_DECODER = json.JSONDecoder(parse_int=_integer)
 
 
 def _reason(error: Exception) -> str:
@@ -320,7 +309,9 @@ def _reason(error: Exception) -> str:
 def _is_whole(line: bytes) -> bool:
     try:
         return isinstance(_decode_line(line), dict)
-    except (ValueError, RecursionError):
+    except RecursionError:
+        return line.rstrip().endswith(b"}")
+    except ValueError:
         return False
 
 

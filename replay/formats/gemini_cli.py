@@ -11,7 +11,7 @@ from replay.formats.document import Document
 from replay.formats.file_names import FileNames
 from replay.formats.head import Head
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import MISSING, build_call, result_with_flag, seconds_between
+from replay.formats.record_builders import MISSING, build_call, objects, result_with_flag, seconds_between
 from replay.records import Call, JsonObject, Source, Task, Trajectory, Usage
 
 BUILT_IN = frozenset({
@@ -71,9 +71,8 @@ def _trajectory(chat: JsonObject, place: str, document: Document, names: FileNam
             models.append(message["model"])
         log.say(text)
         _count(message.get("tokens"), usage)
-        for written in message.get("toolCalls") or ():
-            if isinstance(written, dict):
-                log.add(_call(written, started_at), number, model=message.get("model"))
+        for written in objects(message.get("toolCalls")):
+            log.add(_call(written, started_at), number, model=models[-1] if models else None)
     model = models[-1] if models else names.model(document.path)
     return Trajectory(
         id=str(chat["sessionId"]),
@@ -93,8 +92,8 @@ def _call(written: JsonObject, started_at: str | None) -> Call:
     shown = _SHOWN_SERVER.match(str(written.get("displayName")))
     fields = {"server": shown["server"], "tool": shown["tool"]} if shown else {}
     answer = None
-    for part in written.get("result") or ():
-        response = part.get("functionResponse") if isinstance(part, dict) else None
+    for part in objects(written.get("result")):
+        response = part.get("functionResponse")
         body = response.get("response") if isinstance(response, dict) else None
         if isinstance(body, dict):
             content = body.get("output", body.get("error", body))

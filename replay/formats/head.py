@@ -16,8 +16,18 @@ MAX_HEAD_DEPTH = 200
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}:,]|[^\s\[\]{}:,"]+', re.DOTALL)
 _CLOSERS = {"{": "}", "[": "]"}
-_DECODER = json.JSONDecoder()
+_MAX_DIGITS = 4_300
+"""Longer integers Python does not read; they stay text."""
 _SPACE = re.compile(r"\s*")
+
+
+def integer(digits: str) -> int | str:
+    """An integer; one of more digits than Python reads stays text."""
+    return int(digits) if len(digits) <= _MAX_DIGITS else digits
+
+
+DECODER = json.JSONDecoder(parse_int=integer)
+"""Reads any integer."""
 
 
 @dataclass(frozen=True)
@@ -67,13 +77,13 @@ def _records(text: str) -> list[Any]:
             position = _skip(text, len(text) if end < 0 else end)
             continue
         value, position = _value(text, position)
-        found += value if isinstance(value, list) else [value]
+        found += value if isinstance(value, list) else [] if value is None else [value]
     return found
 
 
 def _value(text: str, start: int) -> tuple[Any, int]:
     try:
-        value, end = _DECODER.raw_decode(text, start)
+        value, end = DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
         end = text.find("\n", start)
         whole_line = text[start : len(text) if end < 0 else end]
@@ -99,7 +109,7 @@ def partial_json(text: str) -> Any:
     for _ in range(2):
         end, closers = _complete_part(text)
         try:
-            return json.loads(text[:end] + closers)
+            return DECODER.decode(text[:end] + closers)
         except json.JSONDecodeError as error:
             text = text[: error.pos]
         except (ValueError, RecursionError):

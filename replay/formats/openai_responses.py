@@ -33,13 +33,13 @@ class OpenAIResponsesReader:
         first = head.first
         if _is_body(first):
             return Match(0.95, '"object": "response"' if first.get("object") == "response" else '"input" of items')
-        kinds = {record.get("type") for record in head.records if isinstance(record, dict) and "payload" not in record}
-        kinds = {kind for kind in kinds if isinstance(kind, str)}
+        items = [record for record in head.records if isinstance(record, dict) and "payload" not in record]
+        kinds = {str(item.get("type")) for item in items}
         if kinds & CALL_TYPES:
             return Match(0.95, f"items of the type {min(kinds & CALL_TYPES)}")
         if kinds & ITEM_TYPES:
             return Match(0.7, f"items of the type {min(kinds & ITEM_TYPES)}")
-        texts = {part.get("type") for record in head.records for part in _parts(record)}
+        texts = {str(part.get("type")) for record in head.records for part in _parts(record)}
         return Match(0.6, "messages of output_text parts") if texts & {"output_text", "input_text"} else NO_MATCH
 
     def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
@@ -98,7 +98,7 @@ def _trajectory(body: JsonObject, identifier: str, place: str, document: Documen
 
 
 def _read_call(item: JsonObject, log: CallLog) -> None:
-    kind = item.get("type")
+    kind = str(item.get("type"))
     identifier = item.get("call_id") if isinstance(item.get("call_id"), str) else None
     if kind == "function_call":
         log.add(json_text_call(item.get("name"), item.get("arguments"), id=identifier))

@@ -11,7 +11,7 @@ from replay.formats.document import Document
 from replay.formats.file_names import FileNames
 from replay.formats.head import Head
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import MISSING, build_call, result_with_flag
+from replay.formats.record_builders import MISSING, build_call, objects, result_with_flag
 from replay.records import Call, JsonObject, ParentCall, Source, Task, Trajectory, Usage
 
 EVENT_TYPES = frozenset({"step_start", "tool_use", "text", "reasoning", "step_finish", "error"})
@@ -70,7 +70,7 @@ class _Session:
             self._started = event["timestamp"] / 1000
         part = event.get("part")
         if isinstance(part, dict):
-            self._read_part(part, part.get("messageID"), None)
+            self._read_part(part, str(part.get("messageID")), None)
 
     def read_export(self, export: JsonObject) -> None:
         """Take in a whole session."""
@@ -84,10 +84,10 @@ class _Session:
                 continue
             model = about.get("modelID") if isinstance(about.get("modelID"), str) else None
             self._model = self._model or model
-            for part in message.get("parts") or ():
-                if isinstance(part, dict) and about.get("role") == "user":
+            for part in objects(message.get("parts")):
+                if about.get("role") == "user":
                     self._prompts += [part["text"]] if isinstance(part.get("text"), str) else []
-                elif isinstance(part, dict):
+                else:
                     self._read_part(part, ("message", number), model)
 
     def _read_part(self, part: JsonObject, step: Any, model: str | None) -> None:
@@ -127,7 +127,8 @@ def _iso(seconds: float | None) -> str | None:
 def _is_event(value: Any) -> bool:
     return (
         isinstance(value, dict)
-        and value.get("type") in EVENT_TYPES
+        and isinstance(value.get("type"), str)
+        and value["type"] in EVENT_TYPES
         and "sessionID" in value
         and (isinstance(value.get("part"), dict) or value["type"] == "error")
     )

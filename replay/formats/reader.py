@@ -25,6 +25,9 @@ class Match:
 
 NO_MATCH = Match(0.0)
 
+READER_FAULTS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What a reader may trip over in a file that is not what it seemed: an error of that file, which ends no run."""
+
 
 class Reader(Protocol):
     """Reads one format."""

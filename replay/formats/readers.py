@@ -21,7 +21,7 @@ from replay.formats.openai_chat import OpenAIChatReader
 from replay.formats.openai_responses import OpenAIResponsesReader
 from replay.formats.opencode import OpenCodeReader
 from replay.formats.otel_genai import OtelReader
-from replay.formats.reader import Match, Reader
+from replay.formats.reader import NO_MATCH, READER_FAULTS, Match, Reader
 from replay.formats.tau_bench import TauBenchReader
 
 READERS: tuple[Reader, ...] = (
@@ -55,7 +55,7 @@ def surest_reader(head: Head) -> tuple[Reader, Match, str | None]:
     Raises:
         UnknownFormatError: no reader knows it.
     """
-    matches = [(reader.sniff(head), reader) for reader in READERS]
+    matches = [(_sniffed(reader, head), reader) for reader in READERS]
     found = sorted(((m, r) for m, r in matches if m.certainty > 0), key=lambda pair: -pair[0].certainty)
     if not found:
         looked_for = "; ".join(reader.expected_shape for reader in READERS)
@@ -71,6 +71,14 @@ def surest_reader(head: Head) -> tuple[Reader, Match, str | None]:
     elif match.certainty < DOUBT:
         doubt = f"{head.path}: read as {reader.name}, which is not sure ({match.why})"
     return reader, match, doubt
+
+
+def _sniffed(reader: Reader, head: Head) -> Match:
+    """What a reader says of a head; one that trips over it does not know the file."""
+    try:
+        return reader.sniff(head)
+    except READER_FAULTS:
+        return NO_MATCH
 
 
 def _describe(value: object) -> str:

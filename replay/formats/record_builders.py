@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
 from replay.records import Answer, Call, Step, TextAnswer, ToolResult
+
+MAX_DEPTH = 200
+"""Nesting of arguments and answers; a deeper value is kept as its text."""
 
 
 def number_calls(steps: Sequence[Step]) -> tuple[Step, ...]:
@@ -33,7 +36,7 @@ def build_call(name: Any, arguments: Any, **fields: Any) -> Call:
     if not isinstance(name, str) or not name.strip():
         raw = None if name is None or name is MISSING else to_json(name)
         return Call(position="", unreadable="name", raw=raw, arguments=as_object(arguments), **fields)
-    if not isinstance(arguments, dict):
+    if not isinstance(arguments, dict) or is_too_deep(arguments):
         raw = None if arguments is MISSING else to_json(arguments)
         return Call(position="", name=name, unreadable="arguments", raw=raw, **fields)
     return Call(position="", name=name, arguments=arguments, **fields)
@@ -69,6 +72,8 @@ def result_with_flag(content: Any, is_error: bool | None) -> Answer | None:
     """
     if is_error is None:
         return recorded_answer(content)
+    if is_too_deep(content):
+        content = to_json(content)
     if isinstance(content, list) and content and all(isinstance(block, dict) for block in content):
         return ToolResult(content=tuple(content), is_error=is_error)
     if isinstance(content, dict) and isinstance(content.get("content"), list):
@@ -87,6 +92,26 @@ def seconds_between(start: Any, moment: Any) -> float | None:
     return seconds if seconds >= 0 else None
 
 
+def is_too_deep(value: Any) -> bool:
+    """Whether a JSON value is nested deeper than what files of ours can hold."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            child
+            for item in level
+            if isinstance(item, dict | list)
+            for child in (item.values() if isinstance(item, dict) else item)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def objects(value: Any) -> Iterator[dict[str, Any]]:
+    """The objects in what should be a list of them."""
+    return (item for item in value if isinstance(item, dict)) if isinstance(value, list) else iter(())
+
+
 class _Missing:
     """Marks a field that is absent, which null is not."""
 
@@ -100,8 +125,11 @@ def as_object(value: Any) -> dict[str, Any] | None:
 
 
 def to_json(value: Any) -> str:
-    """A JSON value as text."""
-    return json.dumps(value, ensure_ascii=False)
+    """A JSON value as text; of one too deep to be written that it is."""
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return "(nested too deeply to be kept)"
 
 
 def recorded_answer(value: Any) -> Answer | None:
@@ -110,6 +138,8 @@ def recorded_answer(value: Any) -> Answer | None:
         return None
     if isinstance(value, str):
         return TextAnswer(text=value)
+    if is_too_deep(value):
+        return TextAnswer(text=to_json(value))
     if isinstance(value, dict) and isinstance(value.get("content"), list) and all(map(as_object, value["content"])):
         return ToolResult(
             content=tuple(value["content"]),

@@ -12,7 +12,7 @@ from replay.formats.document import Document
 from replay.formats.file_names import FileNames
 from replay.formats.head import HEAD_BYTES, MAX_HEAD_RECORDS, Head
 from replay.formats.input_file import InputFile
-from replay.formats.reader import Reader
+from replay.formats.reader import READER_FAULTS, Reader
 from replay.formats.readers import surest_reader
 from replay.records import Trajectory
 
@@ -88,7 +88,16 @@ class ResultsFile:
 
     def _read_all(self) -> Iterator[Trajectory]:
         for part in self._parts:
-            yield from part.reader.trajectories(Document(self._file, part.only), self._names)
+            yield from _guarded(part.reader, Document(self._file, part.only), self._names)
+
+
+def _guarded(reader: Reader, document: Document, names: FileNames) -> Iterator[Trajectory]:
+    """The trajectories; whatever a reader trips over is an error of its file and ends no run."""
+    try:
+        yield from reader.trajectories(document, names)
+    except READER_FAULTS as error:
+        what = f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"
+        raise FormatError(document.path, f"cannot be read as {reader.title} ({what})") from error
 
 
 def look_through(file: InputFile, names: FileNames) -> ResultsFile:
@@ -109,7 +118,7 @@ def look_through(file: InputFile, names: FileNames) -> ResultsFile:
             warnings.append(f"{file.path}: {len(only or ())} records of no known format were not read: {_some(only)}")
             break
         warnings += [doubt] if doubt else []
-        slots += [_slot(trajectory) for trajectory in reader.trajectories(document, names)]
+        slots += [_slot(trajectory) for trajectory in _guarded(reader, document, names)]
         parts.append(Part(reader, why, only))
         warnings += document.notes
         remaining = frozenset(document.left)

@@ -165,7 +165,7 @@ class Interpreter:
             return launch_of(name, self.fleet.resolve(name, scope), self.fleet.directory, cwd)
 
         parts = (name,) if trajectory is None else (name, trajectory)
-        file_name = ".".join(_UNSAFE_IN_FILE_NAME.sub("_", part)[:100] for part in parts) + ".log"
+        file_name = ".".join(_file_name_part(part) for part in parts) + ".log"
         return Supervisor(
             name,
             self.fleet.servers[name],
@@ -177,3 +177,8 @@ class Interpreter:
             redactor=self._redactor,
             trajectory=trajectory,
         )
+
+
+def _file_name_part(text: str) -> str:
+    """A name as part of a file name: two of them and a suffix stay under the 255 bytes that file systems allow."""
+    return _UNSAFE_IN_FILE_NAME.sub("_", text).encode()[:100].decode(errors="ignore")

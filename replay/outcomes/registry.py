@@ -107,12 +107,8 @@ def judge_registry(call: Call, registry: Registry, recorded: Judgement | None = 
     """
     if call.name is None:
         return None
-    if call.interrupted:
-        message = f"{call.name} was refused by the user, or aborted before it was done."
-        return _inconclusive("registry.interrupted", message, Reason.INTERRUPTED)
-    if call.local or registry.is_local(call.name):
-        message = f"{call.name} is a tool of the harness; no MCP server has it."
-        return _inconclusive("registry.local-tool", message, Reason.LOCAL_TOOL)
+    if call.interrupted or call.local or registry.is_local(call.name):
+        return _judge_by_harness(call, call.name)
     server_name, tool = registry.read(call)
     if server_name is not None and server_name in registry.unavailable:
         message = f"Server {server_name} did not start: {registry.unavailable[server_name]}"
@@ -128,6 +124,15 @@ def judge_registry(call: Call, registry: Registry, recorded: Judgement | None = 
     if exists or tools_unknown:
         return None
     return _judge_missing(call, call.name, registry, ran=ran)
+
+
+def _judge_by_harness(call: Call, name: str) -> Judgement:
+    """Judge a call that the harness ran itself, or did not let run to its end."""
+    if call.interrupted:
+        message = f"{name} was refused by the user, or aborted before it was done."
+        return _inconclusive("registry.interrupted", message, Reason.INTERRUPTED)
+    message = f"{name} is a tool of the harness; no MCP server has it."
+    return _inconclusive("registry.local-tool", message, Reason.LOCAL_TOOL)
 
 
 def _judge_without_lists(name: str, *, ran: bool) -> Judgement | None:
