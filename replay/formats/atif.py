@@ -13,7 +13,7 @@ from typing import Any
 from replay.formats.document import Document
 from replay.formats.exported_details import details_in, with_details
 from replay.formats.file_names import FileNames
-from replay.formats.harness_tools import TERMINAL_AGENTS
+from replay.formats.harness_tools import is_own_tool
 from replay.formats.head import Head
 from replay.formats.loose_json import (
     answer_of,
@@ -102,7 +102,8 @@ def _trajectory(
     model = text_of(agent.get("model_name")) or (models[0] if models else None)
     times = [moment for step in written if (moment := seconds_of(step.get("timestamp"))) is not None]
     start = min(times, default=None)
-    steps = [step for item in own if (step := _step(item, model, start)).calls]
+    name = text_of(agent.get("name")) or ""
+    steps = [step for item in own if (step := _step(item, model, start, name)).calls]
     metrics = as_object(record.get("final_metrics")) or {}
     extra = as_object(record.get("extra")) or {}
     return Trajectory(
@@ -134,20 +135,20 @@ def _reported(extra: JsonObject) -> ReportedResult | None:
     return ReportedResult(score=float(reward)) if isinstance(reward, int | float) else None
 
 
-def _step(step: JsonObject, model: str | None, start: float | None) -> Step:
+def _step(step: JsonObject, model: str | None, start: float | None, agent: str) -> Step:
     own_model = text_of(step.get("model_name"))
     calls = objects(step.get("tool_calls"))
     answers = _answers(calls, _results(step))
     moment = seconds_of(step.get("timestamp"))
     started = None if moment is None or start is None else max(0.0, moment - start)
     return Step(
-        calls=tuple(_call(call, answer, started) for call, answer in zip(calls, answers, strict=True)),
+        calls=tuple(_call(call, answer, started, agent) for call, answer in zip(calls, answers, strict=True)),
         text=text_of(_message(step.get("message"))),
         model=own_model if own_model != model else None,
     )
 
 
-def _call(written: JsonObject, answer: Answer | None, started: float | None) -> Call:
+def _call(written: JsonObject, answer: Answer | None, started: float | None, agent: str) -> Call:
     call = written_call(
         written.get("function_name"),
         written.get("arguments"),
@@ -161,7 +162,7 @@ def _call(written: JsonObject, answer: Answer | None, started: float | None) -> 
     redacted = call.unreadable == "arguments"  # the specification wants an object: what is not one, a tool put there
     return call.model_copy(
         update={
-            "local": redacted or call.name in TERMINAL_AGENTS,
+            "local": redacted or (call.server is None and is_own_tool(agent, call.name or "")),
             "unreadable": None if redacted else call.unreadable,
         }
     )

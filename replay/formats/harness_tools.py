@@ -35,9 +35,6 @@ INSPECT = frozenset(
         "memory",
         "update_plan",
         "skill",
-        "read_file",
-        "list_files",
-        "grep",
         "web_browser_go",
         "web_browser_click",
         "web_browser_type",
@@ -50,50 +47,55 @@ INSPECT = frozenset(
 )
 """The standard tools of Inspect, and the `submit` of its agents."""
 
-TERMINAL_AGENTS = frozenset(
-    {
-        "bash_command",
-        "mark_task_complete",
-        "execute_bash",
-        "execute_ipython_cell",
-        "str_replace_editor",
-        "think",
-        "finish",
-        "task_tracker",
-        "terminal",
-        "file_editor",
-        "bash",
-        "shell",
-        "exec_command",
-        "write_stdin",
-        "apply_patch",
-        "update_plan",
-        "view_image",
-        "run_shell_command",
-        "read_file",
-        "write_file",
-        "replace",
-        "Bash",
-        "BashOutput",
-        "KillShell",
-        "Read",
-        "Write",
-        "Edit",
-        "MultiEdit",
-        "NotebookEdit",
-        "Glob",
-        "Grep",
-        "LS",
-        "Task",
-        "Agent",
-        "TodoWrite",
-        "ToolSearch",
-        "Skill",
-        "WebFetch",
-        "WebSearch",
-        "AskUserQuestion",
-        "ExitPlanMode",
-        "EnterPlanMode",
-    }
-)
-"""The coding agents whose trajectories Harbor writes as ATIF: Terminus, OpenHands, Claude Code, Codex, Gemini CLI."""
+_BY_AGENT: dict[str, frozenset[str] | None] = {
+    "terminus": None,
+    "claude-code": None,
+    "openhands": frozenset(
+        {
+            "execute_bash",
+            "execute_ipython_cell",
+            "str_replace_editor",
+            "browser",
+            "think",
+            "finish",
+            "task_tracker",
+            "terminal",
+            "file_editor",
+        }
+    ),
+    "codex": frozenset(
+        {
+            "shell",
+            "exec_command",
+            "write_stdin",
+            "apply_patch",
+            "update_plan",
+            "view_image",
+            "web_search",
+        }
+    ),
+    "gemini-cli": frozenset(
+        {
+            "run_shell_command",
+            "read_file",
+            "read_many_files",
+            "write_file",
+            "replace",
+            "list_directory",
+            "glob",
+            "search_file_content",
+            "web_fetch",
+            "google_web_search",
+            "save_memory",
+            "write_todos",
+        }
+    ),
+}
+"""By the beginning of an agent's name; None: all its tools that name no MCP server are its own."""
+
+
+def is_own_tool(agent: str, tool: str) -> bool:
+    """Whether a tool without a server is built into one of the coding agents whose trajectories Harbor writes."""
+    name = agent.casefold().replace("_", "-").replace(" ", "-")
+    tools = next((tools for prefix, tools in _BY_AGENT.items() if name.startswith(prefix)), frozenset())
+    return tools is None or tool in tools

@@ -70,3 +70,13 @@ def test_an_agent_without_function_calling_has_no_calls(tmp_path: Path) -> None:
     del document["steps"][1]["tool_calls"]
     (trajectory,) = read(tmp_path, document)
     assert list(trajectory.calls()) == []
+
+
+def test_the_own_tools_of_a_known_agent_are_local_and_those_of_servers_are_not(tmp_path: Path) -> None:
+    calls = [call("c1", "mcp__files__read"), call("c2", "bash_command")]
+    document = with_calls(calls, [])
+    unknown = read(tmp_path, document)
+    document["agent"]["name"] = "terminus-2"
+    known = read(tmp_path, document)
+    assert [found.local for trajectory in unknown for found in trajectory.calls()] == [False, False]
+    assert [found.local for trajectory in known for found in trajectory.calls()] == [False, True]

@@ -234,7 +234,8 @@ class TrajectoryScreen(RunScreen):
             return
         row = trajectory_queries.row_beside(self.open_run.connection, self.stored, parent.trajectory)
         if row is None:
-            self.app.notify(plain(f"{one_line(parent.trajectory, 40)} is not in the run"), severity="warning")
+            missing = f"{one_line(parent.trajectory, 40)} is not in the run"
+            self.app.notify(missing, severity="warning", markup=False)
         else:
             self.show(row, position=parent.call)
 
