@@ -85,7 +85,7 @@ def _split_request(request: Any) -> tuple[str | None, JsonObject | None, _Unread
     """Name, arguments, which part cannot be read, and that part verbatim."""
     if isinstance(request, str):
         return None, None, "call", request
-    params = request.get("params")
+    params = request.get("params") if isinstance(request, dict) else None
     if not isinstance(params, dict):
         return None, None, "call", json.dumps(request, ensure_ascii=False)
     name, arguments = params.get("name"), params.get("arguments")

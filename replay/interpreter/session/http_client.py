@@ -75,13 +75,13 @@ def body_of(message: JsonObject, headers: Mapping[str, str]) -> dict[str, Any]:
     return {"content": encoded(message), "headers": {"content-type": "application/json", **headers}}
 
 
-async def events_of(response: httpx2.Response) -> AsyncIterator[httpx2.ServerSentEvent]:
-    """The events of a response, none longer than the limit.
+async def events_of(response: httpx2.Response, max_size: int) -> AsyncIterator[httpx2.ServerSentEvent]:
+    """The events of a response, none longer than `max_size` bytes.
 
     Raises:
         httpx2.SSEError: an event is longer, or has too many lines: each costs far more memory than it is long.
     """
-    async for event in httpx2.EventSource(_WithFewLines(response), max_event_size=MAX_ANSWER_BYTES):  # type: ignore[arg-type]
+    async for event in httpx2.EventSource(_WithFewLines(response), max_event_size=max_size):  # type: ignore[arg-type]
         yield event
 
 

@@ -16,7 +16,7 @@ import anyio
 import httpx2
 from anyio.abc import TaskGroup
 
-from replay.interpreter.session.channel import ChannelClosedError, Incoming, Unreadable
+from replay.interpreter.session.channel import MAX_ANSWER_BYTES, ChannelClosedError, Incoming, Unreadable
 from replay.interpreter.session.http_client import (
     HTTP_FAILURES,
     MAX_REDIRECTS,
@@ -98,7 +98,7 @@ class LegacySseChannel:
             what = one_line(media_type_of(response), 60) or "no content type"
             self._failure = f"expected an event stream, got {status_in_words(response)}, {what}"
             return
-        async for event in events_of(response):
+        async for event in events_of(response, MAX_ANSWER_BYTES):
             if event.event == "endpoint":
                 if not self._take_endpoint(event.data):
                     return

@@ -163,7 +163,7 @@ class HttpChannel:
             )
 
     async def _take_events(self, request_id: Any, response: httpx2.Response) -> None:
-        async for event in events_of(response):
+        async for event in events_of(response, MAX_ANSWER_BYTES):
             if event.event != "message" or not event.data:
                 continue
             message = parsed_json(event.data)
