@@ -18,7 +18,7 @@ from pathlib import Path
 SHARED = Path(__file__).parents[2] / "shared" / "data" / "formats" / "claude-code"
 
 READ = """
-import resource, sys, time
+import json, resource, sys, time
 from replay.formats import open_file
 base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 start = time.perf_counter()
@@ -26,7 +26,13 @@ file = open_file(sys.argv[1])
 opened = time.perf_counter() - start
 calls = sum(1 for trajectory in file.trajectories() for call in trajectory.calls())
 seconds = time.perf_counter() - start
-print(calls, opened, seconds, base / 1024, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+del file
+start = time.perf_counter()
+with open(sys.argv[1], "rb") as stream:
+    for line in stream:
+        json.loads(line)
+bare = time.perf_counter() - start
+print(calls, opened, seconds, bare, base / 1024, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
 
 
@@ -67,10 +73,11 @@ def main() -> None:
         begun = time.perf_counter()
         done = subprocess.run([sys.executable, "-c", READ, path], capture_output=True, text=True, check=True)
         whole = time.perf_counter() - begun
-    read, opened, seconds, base, peak = map(float, done.stdout.split())
+    read, opened, seconds, bare, base, peak = map(float, done.stdout.split())
     print(f"{size:.0f} MB, {calls} calls written, {read:.0f} read")
+    print(f"bare json.loads of each line: {size / bare:.0f} MB/s, in the same process")
     print(f"looked through in {opened:.1f} s ({size / opened:.0f} MB/s), then read in {seconds - opened:.1f} s")
-    print(f"file to calls: {size / seconds:.0f} MB/s; the process: {whole:.1f} s; peak {peak:.0f} MB (start {base:.0f} MB)")
+    print(f"file to calls: {size / seconds:.0f} MB/s; in all {whole:.1f} s; peak {peak:.0f} MB (start {base:.0f} MB)")
 
 
 if __name__ == "__main__":

@@ -9,13 +9,21 @@ from typing import Any
 from replay.records import Answer, Call, Step
 
 
-@dataclass
+@dataclass(slots=True)
 class _Entry:
     call: Call
-    changes: dict[str, Any] = field(default_factory=dict)
+    changes: dict[str, Any] | None = None
+
+    def change(self, changes: dict[str, Any]) -> None:
+        """Add fields."""
+        self.changes = {**(self.changes or {}), **changes}
+
+    def finished(self, position: str) -> Call:
+        """The call with its position, its answer and whatever else came later."""
+        return self.call.model_copy(update={"position": position, **(self.changes or {})})
 
 
-@dataclass
+@dataclass(slots=True)
 class _DraftStep:
     key: Hashable
     text: str | None
@@ -62,22 +70,16 @@ class CallLog:
         waiting = self._waiting.get(key or ("name", name))
         if not waiting:
             return False
-        waiting.pop(0).changes.update(changes if answer is None else {"answer": answer, **changes})
+        waiting.pop(0).change(changes if answer is None else {"answer": answer, **changes})
+        if not waiting:
+            del self._waiting[key or ("name", name)]
         return True
 
     def change(self, key: str, **changes: Any) -> None:
         """Add fields to the last call of an id that waits for its answer."""
         waiting = self._waiting.get(key)
         if waiting:
-            waiting[-1].changes.update(changes)
-
-    def last_position(self, identifier: str) -> str | None:
-        """Position of the call with an id."""
-        for number, step in enumerate(self._steps, 1):
-            for index, entry in enumerate(step.entries, 1):
-                if entry.call.id == identifier:
-                    return f"s{number}c{index}"
-        return None
+            waiting[-1].change(changes)
 
     def calls(self) -> list[tuple[str, Call]]:
         """Each call so far with its position."""
@@ -88,15 +90,14 @@ class CallLog:
         ]
 
     def steps(self, model: str | None = None) -> tuple[Step, ...]:
-        """The steps, numbered. With the trajectory's model, only another one is named in a step."""
-        return tuple(
-            Step(
-                calls=tuple(
-                    entry.call.model_copy(update={"position": f"s{number}c{index}", **entry.changes})
-                    for index, entry in enumerate(step.entries, 1)
-                ),
-                text=step.text,
-                model=step.model if step.model != model else None,
-            )
-            for number, step in enumerate(self._steps, 1)
-        )
+        """The steps, numbered, and the log emptied. With the trajectory's model, only another is named in a step."""
+        self._waiting.clear()
+        drafts, self._steps = self._steps, []
+        drafts.reverse()
+        finished: list[Step] = []
+        while drafts:  # each draft is let go as its step is built: a large session is not held twice
+            draft, number = drafts.pop(), len(finished) + 1
+            calls = tuple(entry.finished(f"s{number}c{index}") for index, entry in enumerate(draft.entries, 1))
+            other = draft.model if draft.model != model else None
+            finished.append(Step(calls=calls, text=draft.text, model=other))
+        return tuple(finished)

@@ -99,7 +99,7 @@ class _Thread:
                 self.log.say(block["text"])
         elif kind == "tool_result":
             self._read_result(block, moment)
-        elif kind == "text" and isinstance(block.get("text"), str):
+        elif kind == "text" and isinstance(block.get("text"), str) and line.get("isCompactSummary") is not True:
             self.prompts.append(block["text"])
 
     def _read_result(self, block: JsonObject, moment: Any) -> None:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, BinaryIO, Literal
 
+from pydantic_core import from_json
+
 from replay.errors import FormatError, UnknownFormatError
 from replay.formats.head import CONTAINER_KEYS, DECODER, HEAD_BYTES, Head, head_of, integer
 from replay.formats.input_file import InputFile
@@ -290,11 +292,10 @@ def _lines_of(stream: BinaryIO) -> Iterator[bytes]:
 
 def _decode_line(line: bytes) -> Any:
     try:
-        value = json.loads(line)
-    except (json.JSONDecodeError, UnicodeDecodeError):
-        raise
+        return from_json(line)
     except ValueError:
-        value = json.loads(line, parse_int=integer)
+        pass  # it is broken, or has what only the slower reader takes: lone surrogates, deep nesting, huge integers
+    value = json.loads(line, parse_int=integer)
     return without_lone_surrogates(value) if b"\\ud" in line or b"\\uD" in line else value
 
 

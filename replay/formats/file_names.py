@@ -106,8 +106,9 @@ def _candidates(paths: Sequence[str]) -> Iterator[FileNames]:
         several_runs = any(part and "{run}" in part for part in parts)
         field_name = "{task}" if several_runs and not _look_like_models(values[free[0]]) else "{model}"
         filled = [field_name if part is None else part for part in parts]
-        pair = (values[free[0]], ["-"]) if field_name == "{model}" else (["-"], values[free[0]])
-        yield _found(filled, suffixes, *pair, files=len(paths))
+        one = ["-"] * len(paths)
+        models, tasks = (values[free[0]], one) if field_name == "{model}" else (one, values[free[0]])
+        yield _found(filled, suffixes, models, tasks)
 
 
 def _literal_or_run(column: Sequence[str]) -> str | None:
@@ -163,11 +164,9 @@ def _look_like_models(values: Sequence[str]) -> float:
     return sum(bool(_MODEL_WORD.search(value)) for value in set(values)) / len(set(values))
 
 
-def _found(
-    parts: Sequence[str | None], suffixes: set[str], models: Sequence[str], tasks: Sequence[str], files: int = 0
-) -> FileNames:
+def _found(parts: Sequence[str | None], suffixes: set[str], models: Sequence[str], tasks: Sequence[str]) -> FileNames:
     pattern = "/".join(part or "" for part in parts) + next(iter(suffixes))
-    return FileNames(pattern, (len(set(models)), len(set(tasks)), files or len(models)))
+    return FileNames(pattern, (len(set(models)), len(set(tasks)), len(models)))
 
 
 def _stem(path: str) -> str:

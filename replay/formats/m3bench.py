@@ -31,12 +31,12 @@ class M3BenchReader:
         record = next(iter(head.elements), None)
         if not isinstance(record, dict):
             return NO_MATCH
-        if "steps" not in record:
-            return Match(0.4, 'records with "id" and "question"') if {"id", "question"} <= record.keys() else NO_MATCH
-        steps = record["steps"]
-        if isinstance(steps, list) and any(isinstance(step, dict) and "calls" in step for step in steps):
-            return Match(0.9, 'records with "steps" of "calls"')
-        return Match(0.7 if {"id", "question"} & record.keys() else 0.4, 'records with "steps"')
+        steps, named = record.get("steps"), bool({"id", "question"} & record.keys())
+        if isinstance(steps, list):
+            if any(isinstance(step, dict) and "calls" in step for step in steps):
+                return Match(0.9, 'records with "steps" of "calls"')
+            return Match(0.7, 'records with "steps"') if named else NO_MATCH
+        return Match(0.4, 'records with "id" and "question"') if {"id", "question"} <= record.keys() else NO_MATCH
 
     def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
         """One a record."""

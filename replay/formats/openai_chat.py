@@ -36,7 +36,7 @@ class OpenAIChatReader:
 
     def sniff(self, head: Head) -> Match:
         """The first element is a message, or holds messages."""
-        first = next(iter(head.elements), None)
+        first: Any = next(iter(head.elements), None)
         if _is_message(first):
             messages = head.elements
         elif _holds_messages(first):

@@ -11,7 +11,7 @@ from replay.formats.document import Document
 from replay.formats.file_names import FileNames
 from replay.formats.head import Head
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import MISSING, build_call, objects, result_with_flag
+from replay.formats.record_builders import MISSING, as_object, build_call, objects, result_with_flag
 from replay.records import Call, JsonObject, ParentCall, Source, Task, Trajectory, Usage
 
 EVENT_TYPES = frozenset({"step_start", "tool_use", "text", "reasoning", "step_finish", "error"})
@@ -143,14 +143,14 @@ def _is_export(value: Any) -> bool:
 
 
 def _call(part: JsonObject, session_start: float | None) -> Call:
-    state = part.get("state") if isinstance(part.get("state"), dict) else {}
+    state = as_object(part.get("state")) or {}
     name, identifier, status = part.get("tool", MISSING), part.get("callID"), state.get("status")
     answer = None
     if status == "completed":
         answer = result_with_flag(state.get("output"), is_error=False)
     elif status == "error":
         answer = result_with_flag(state.get("error", state.get("output")), is_error=True)
-    time = state.get("time") if isinstance(state.get("time"), dict) else {}
+    time = as_object(state.get("time")) or {}
     begin, end = (
         value / 1000 if isinstance(value, int | float) else None for value in (time.get("start"), time.get("end"))
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -15,6 +15,9 @@ from replay.formats.input_file import InputFile
 from replay.formats.reader import READER_FAULTS, Reader
 from replay.formats.readers import surest_reader
 from replay.records import Trajectory
+
+MAX_READY = 8
+"""Trajectories of a file that are kept from looking it through to reading it."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,7 @@ class ResultsFile:
     _file: InputFile
     _names: FileNames
     _size: int
+    _key: object
 
     @property
     def call_counts(self) -> tuple[int, ...]:
@@ -82,6 +86,11 @@ class ResultsFile:
         """
         if self._file.size() != self._size:
             raise FormatError(self.path, "the file changed while it was being read; run the command again")
+        ready = _LAST_READ.take(self._key)
+        if ready is not None:
+            while ready:
+                yield ready.popleft()
+            return
         for number, trajectory in enumerate(self._read_all()):
             if number in self._kept:
                 yield trajectory
@@ -89,6 +98,31 @@ class ResultsFile:
     def _read_all(self) -> Iterator[Trajectory]:
         for part in self._parts:
             yield from _guarded(part.reader, Document(self._file, part.only), self._names)
+
+
+class _LastRead:
+    """The trajectories of the file that was looked through last, where they are few.
+
+    They are handed out once and then let go: a large session is not decoded twice, and of many files only one is held.
+    """
+
+    def __init__(self) -> None:
+        self._key: object = None
+        self._trajectories: deque[Trajectory] | None = None
+
+    def keep(self, key: object, trajectories: list[Trajectory] | None) -> None:
+        """Take the place of what was kept before."""
+        self._key, self._trajectories = key, None if trajectories is None else deque(trajectories)
+
+    def take(self, key: object) -> deque[Trajectory] | None:
+        """What was kept under a key, once."""
+        if self._key is not key:
+            return None
+        found, self._trajectories = self._trajectories, None
+        return found
+
+
+_LAST_READ = _LastRead()
 
 
 def _guarded(reader: Reader, document: Document, names: FileNames) -> Iterator[Trajectory]:
@@ -108,6 +142,7 @@ def look_through(file: InputFile, names: FileNames) -> ResultsFile:
     """
     size = file.size()
     slots: list[_Slot] = []
+    few: list[Trajectory] = []
     parts: list[Part] = []
     warnings: list[str] = []
     only: frozenset[str] | None = None
@@ -118,7 +153,11 @@ def look_through(file: InputFile, names: FileNames) -> ResultsFile:
             warnings.append(f"{file.path}: {len(only or ())} records of no known format were not read: {_some(only)}")
             break
         warnings += [doubt] if doubt else []
-        slots += [_slot(trajectory) for trajectory in _guarded(reader, document, names)]
+        for trajectory in _guarded(reader, document, names):
+            slots.append(_slot(trajectory))
+            few.append(trajectory)
+            if len(slots) > MAX_READY:
+                few.clear()
         parts.append(Part(reader, why, only))
         warnings += document.notes
         remaining = frozenset(document.left)
@@ -129,6 +168,8 @@ def look_through(file: InputFile, names: FileNames) -> ResultsFile:
         raise FormatError(file.path, f"{parts[0].reader.title}, but it holds no trajectory")
     last_of = {slot.id: number for number, slot in enumerate(slots)}
     kept = frozenset(last_of.values())
+    key = object()
+    _LAST_READ.keep(key, few if len(few) == len(kept) else None)
     standing = tuple(slot for number, slot in enumerate(slots) if number in kept)
     return ResultsFile(
         path=file.path,
@@ -144,6 +185,7 @@ def look_through(file: InputFile, names: FileNames) -> ResultsFile:
         _file=file,
         _names=names,
         _size=size,
+        _key=key,
     )
 
 

@@ -214,7 +214,7 @@ def _gunzipped(file: InputFile) -> InputFile:
     return InputFile(file.path, expand, file.size, named=file.named)
 
 
-def _expanded(stream: IO[bytes], name: str, packed_size: int) -> BinaryIO:
+def _expanded(stream: IO[bytes] | gzip.GzipFile, name: str, packed_size: int) -> BinaryIO:
     """All of a decompressing stream, within limits."""
     kept = tempfile.SpooledTemporaryFile(MEMORY_BYTES)  # noqa: SIM115 - returned
     total = 0
