@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,6 +40,9 @@ Examples:
 _SHARE = click.FloatRange(0.0, 1.0)
 
 
+_LINE_EVERY = 10.0
+
+
 @click.command(epilog=EXAMPLES)
 @files_argument
 @click.option(
@@ -70,6 +74,7 @@ _SHARE = click.FloatRange(0.0, 1.0)
     help="JSON with completion_rate and information_grounding_rate, by model or by id. Repeatable.",
 )
 @click.option("--explain", "explained", metavar="TASK", help="Show a task's similarity matrices and chosen pairs.")
+@click.option("--types", is_flag=True, help="Show each model's tasks by type too, worst first.")
 @click.option("--sweep", "swept", is_flag=True, help="Show what other thresholds would give.")
 @run_option("The run file: outcomes are taken from it, the alignment is kept in it.")
 @names_option
@@ -87,6 +92,7 @@ def align(
     no_cache: bool,
     judge_paths: tuple[Path, ...],
     explained: str | None,
+    types: bool,
     swept: bool,
     run_path: Path,
     names: str | None,
@@ -96,8 +102,8 @@ def align(
     """Align predicted calls with reference calls, and score them.
 
     FILES are results files; those of one model count as one. Each call is compared with the reference's calls of the
-    same tool in the same task; the best assignment counts. Prints a leaderboard, the tasks by type, and what became of
-    the calls.
+    same tool in the same task; the best assignment counts. Prints what became of the calls, and last
+    a leaderboard.
     """
     from replay.alignment import Settings, texts_of
     from replay.alignment import align as align_one
@@ -117,7 +123,7 @@ def align(
     judges = _judges(judge_paths, results, together)
     merged = [align_one(standard, one, vectors, settings, judges) for one in together]
     _keep(run, merged, standard)
-    _print(standard, merged, together, explained=explained, swept=swept, as_json=as_json, as_csv=as_csv)
+    _print(standard, merged, together, explained=explained, types=types, swept=swept, as_json=as_json, as_csv=as_csv)
     if broken:
         context.exit(2)
 
@@ -213,6 +219,7 @@ def _print(
     results: Sequence[Results],
     *,
     explained: str | None,
+    types: bool,
     swept: bool,
     as_json: bool,
     as_csv: bool,
@@ -231,25 +238,26 @@ def _print(
 
         parts = [to_csv(alignments).rstrip("\n")]
     else:
-        parts = list(_tables(reference, alignments, swept=swept))
+        parts = list(_tables(reference, alignments, types=types, swept=swept))
     click.echo("\n\n".join(parts))
 
 
-def _tables(reference: Reference, alignments: Sequence[Alignment], *, swept: bool) -> Iterator[str]:
+def _tables(reference: Reference, alignments: Sequence[Alignment], *, types: bool, swept: bool) -> Iterator[str]:
     from replay.alignment import tables
     from replay.alignment.sweep import sweep
 
     models = [one.model for one in alignments]
     if reference.faults:
         yield tables.reference_faults(reference.faults)
-    yield tables.leaderboard(models)
-    yield from map(tables.by_type, models)
+    if types:
+        yield from map(tables.by_type, models)
     yield tables.calls_table(models)
     differing = [line for model in models for line in tables.differing_ids(model, reference)]
     if differing:
         yield "\n".join(differing)
     if swept:
         yield from (tables.sweep_table(one.model, sweep(one)) for one in alignments)
+    yield tables.leaderboard(models)
 
 
 def _explained(
@@ -272,11 +280,24 @@ def _explained(
     return parts
 
 
+def _lines() -> Callable[[int, int], None]:
+    """Tells every ten seconds how far it is."""
+    said = time.monotonic()
+
+    def tell(done: int, total: int) -> None:
+        nonlocal said
+        if time.monotonic() - said >= _LINE_EVERY:
+            said = time.monotonic()
+            echo_err(f"embedding: {done}/{total} texts done")
+
+    return tell
+
+
 @contextmanager
 def _bar() -> Iterator[Callable[[int, int], None] | None]:
-    """A progress bar on stderr while the model works; nothing where it does not, or nobody watches."""
+    """A progress bar on stderr while the model works; where nobody watches, a line now and then."""
     if not is_interactive():
-        yield None
+        yield _lines()
         return
     from rich.console import Console
     from rich.progress import Progress

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -303,7 +305,7 @@ def _print(run: Run, paths: list[str], options: Options, *, as_json: bool, as_cs
         else:
             from replay.reports.summary_table import summary_text
 
-            click.echo(summary_text(summary))
+            click.echo(summary_text(summary, *_terminal()))
             click.echo("\n" + "\n".join(_next_commands(run, summary)))
     return summary
 
@@ -315,6 +317,14 @@ def _note_other_files(run: Run, files: tuple[int, ...]) -> None:
 
         shown = "it" if others == 1 else "them"
         echo_err(f"note: {run.path} also holds {counted(others, 'other file')}; replay browse and report show {shown}")
+
+
+def _terminal() -> tuple[int, Callable[[str], str]]:
+    """How wide stdout is, and how a line is dimmed there; a pipe is wide, and has no colours."""
+    if not sys.stdout.isatty():
+        return (int(os.environ["COLUMNS"]) if os.environ.get("COLUMNS", "").isdigit() else 160), str
+    width = shutil.get_terminal_size().columns
+    return width, str if os.environ.get("NO_COLOR") else lambda line: click.style(line, dim=True)
 
 
 def _next_commands(run: Run, summary: RunSummary) -> Iterator[str]:

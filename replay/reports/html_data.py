@@ -122,7 +122,8 @@ def _aligned(scope: ReportScope, file: int, model: AlignedModel) -> dict[str, An
         f"{scores.total_pred_calls} predicted, {scores.num_ids} tasks",
         "classes": [f"{count} {str(kind).replace('_', ' ')}" for kind, count in model.classes.items() if count],
         "tasks": [
-            _task(task, known.get(task.id), places.get(trajectory_of(connection, model, task.id))) for task in tasks
+            _task(task, known.get(task.id), places.get(trajectory_of(connection, model, task.id) or 0))
+            for task in tasks
         ],
     }
 

@@ -26,7 +26,7 @@ def test_models_with_and_without_judge_columns_are_ranked_apart(align: Align) ->
     reference = align.write("ref.json", REFERENCE)
     files = [align.write("whole.json", REFERENCE), align.write("part.json", record("t1", [[CALL]]))]
     done = align(*files, "--reference", reference, "--judge", judged(align, part=0.1), check=True)
-    table = done.stdout.split("\n\n")[-1] if "grounding" in done.stdout.split("\n\n")[-1] else done.stdout
+    table = "\n" + done.stdout.split("\n\n")[-1]
     head = next(line for line in table.splitlines() if line.startswith("model") and "average" in line)
     assert "over" in head.split()
     part = next(line.split() for line in table.splitlines() if line.startswith("part  "))
@@ -42,10 +42,21 @@ def test_where_all_have_them_the_best_is_first_and_nothing_else_is_said(align: A
     done = align(*files, "--reference", reference, "--judge", judged(align, part=0.1, whole=0.2), check=True)
     assert "ranked apart" not in done.stdout
     assert "average: the mean of the six columns and grounding" in done.stdout
-    assert done.stdout.index("\nwhole ") < done.stdout.index("\npart ")
+    board = done.stdout.split("\n\n")[-1]
+    assert board.index("\nwhole ") < board.index("\npart ")
 
 
 def test_scores_of_a_model_that_is_not_there_are_told(align: Align) -> None:
     reference = align.write("ref.json", REFERENCE)
     done = align(align.write("whole.json", REFERENCE), "--reference", reference, "--judge", judged(align, whoel=0.1))
     assert "--judge: whoel is neither a model nor a task of these files; nearest: whole" in done.stderr
+
+
+def test_the_leaderboard_is_the_last_thing_on_the_screen_and_types_come_on_request(align: Align) -> None:
+    reference = align.write("ref.json", REFERENCE)
+    words = (align.write("whole.json", REFERENCE), "--reference", reference)
+    plain, typed = align(*words, check=True).stdout, align(*words, "--types", check=True).stdout
+    for shown in (plain, typed):
+        assert "average" in shown.split("\n\n")[-1].splitlines()[0]
+    assert "by task type" not in plain
+    assert "by task type" in typed
