@@ -26,24 +26,34 @@ def write_trajectory(partial: Path, target: Path) -> str:
     Raises:
         InputError: the journal cannot be read.
     """
-    trajectory = assemble(read_journal(partial), target.name)
+    return write_assembled(read_journal(partial), target)
+
+
+def write_assembled(entries: Iterable[dict[str, Any]], target: Path, *, lenient: bool = False) -> str:
+    """Write the DAG file of a journal's entries; returns what was written, in words."""
+    trajectory = assemble(entries, target.name, lenient=lenient)
     write_json(trajectory, target)
     calls = sum(1 for _ in trajectory.calls())
     return f"{_count(calls, 'call')} in {_count(len(trajectory.steps), 'step')}: {target}"
 
 
-def assemble(entries: Iterable[dict[str, Any]], file: str) -> TrajectoryFile:
+def assemble(entries: Iterable[dict[str, Any]], file: str, *, lenient: bool = False) -> TrajectoryFile:
     """The trajectory that a journal records.
 
     Args:
         entries: the journal, its header first.
         file: name of the trajectory file.
+        lenient: leave out entries that cannot be, as damage makes them.
     """
     entries = iter(entries)
     header = next(entries)
     builder = _TrajectoryBuilder()
     for entry in entries:
-        builder.apply_event(entry)
+        try:
+            builder.apply_event(entry)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            if not lenient:
+                raise
     return TrajectoryFile(
         id=str(header["id"]),
         model=str(header["model"]),
