@@ -69,7 +69,13 @@ RUN_FILE = """\
 `diff` read it, also while it grows, and so does any SQLite tool. Secrets are taken out before anything is written.
 This is version {version} of its format; the table `meta` says which one a file has.
 A file of an older version is read from a private copy that has today's tables; the verbs that write (`classify`,
-`align`) bring the file itself up to date.
+`align`) bring the file itself up to date. Its SQLite application id (`PRAGMA application_id`) is 0x52504C59; the file
+of another program is refused before it is opened.
+
+`replay recover FILE` copies what can be read of a damaged run file into a new one, and says what was lost as far as
+that can be known. Rows are looked for in the tables that are there: where the upper pages of a table are lost, so are
+the rows under them. Where the first page is lost, that of a new run file takes its place. `classify` on what was saved
+judges what is missing; where the journal of calls with effects was damaged, it may send some of them again.
 
 The failures of a run, the most frequent first:
 

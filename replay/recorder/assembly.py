@@ -30,18 +30,23 @@ def write_trajectory(partial: Path, target: Path) -> str:
     Raises:
         InputError: the journal cannot be read.
     """
+    return write_assembled(read_journal(partial), target)
+
+
+def write_assembled(entries: Iterable[dict[str, Any]], target: Path) -> str:
+    """Write the DAG file of a journal's entries; returns what was written, in words."""
     try:
-        trajectory = assemble(read_journal(partial), target.name)
+        trajectory = assemble(entries, target.name)
     except ValidationError as problem:
         why = problem.errors(include_url=False)[0]["msg"]
-        raise InputError(str(partial), f"cannot be made a trajectory: {why}") from None
+        raise InputError(str(target), f"the recording cannot be made a trajectory: {why}") from None
     write_json(trajectory, target, private=True)
     calls = sum(1 for _ in trajectory.calls())
     return f"{_count(calls, 'call')} in {_count(len(trajectory.steps), 'step')}: {target}"
 
 
 def assemble(entries: Iterable[dict[str, Any]], file: str) -> TrajectoryFile:
-    """The trajectory that a journal records.
+    """The trajectory that a journal records; an entry that cannot be read, as damage makes them, is left out.
 
     Args:
         entries: the journal, its header first.

@@ -98,8 +98,11 @@ def read_journal(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _entry(line: bytes) -> dict[str, Any] | None:
-    if not line.endswith(b"\n"):
-        return None
+    return entry_of(line) if line.endswith(b"\n") else None
+
+
+def entry_of(line: bytes) -> dict[str, Any] | None:
+    """The entry on a line; None where it cannot be read."""
     try:
         value = decode(line)
     except ValueError:

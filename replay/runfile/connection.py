@@ -10,6 +10,7 @@ from typing import Any
 
 from replay.errors import RunFileError
 from replay.filesystem import lock_file, private_opener
+from replay.runfile.file_header import RECOVER, check_is_ours
 from replay.runfile.migrations import STEPS, migrate
 from replay.runfile.schema import APPLICATION_ID, FORMAT, TABLES, VERSION, WORDS
 
@@ -30,26 +31,13 @@ def take_lock(path: Path) -> int:
         raise RunFileError(str(path), f"cannot be written: {error.strerror}; name another with --run") from None
 
 
-def refuse_foreign(path: Path) -> None:
-    """Make sure that a file may be overwritten: it is a run file, or empty, or not there.
+def open_connection(path: Path, *, readonly: bool) -> sqlite3.Connection:
+    """Connect to a run file; in WAL mode where it is written. One that lies read-only is read as it is.
 
     Raises:
-        RunFileError: it is something else.
+        RunFileError: it is not a run file, or cannot be opened.
     """
-    if not path.exists() or (path.is_file() and path.stat().st_size == 0):
-        return
-    try:
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-        found = connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
-        connection.close()
-    except sqlite3.Error:
-        found = None
-    if found != (FORMAT,):
-        raise RunFileError(str(path), "not a run file, so it is not overwritten; name another with --run")
-
-
-def open_connection(path: Path, *, readonly: bool) -> sqlite3.Connection:
-    """Connect to a run file; in WAL mode where it is written. One that lies read-only is read as it is."""
+    check_is_ours(path)
     try:
         mode = "rw" if readonly else "rwc"  # the last to close removes -wal and -shm, which a "ro" would leave there
         uri = f"{path.absolute().as_uri()}?mode={mode}"
@@ -59,6 +47,8 @@ def open_connection(path: Path, *, readonly: bool) -> sqlite3.Connection:
         if readonly:
             connection.execute("PRAGMA query_only = 1")
         else:
+            if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
         try:
@@ -69,7 +59,9 @@ def open_connection(path: Path, *, readonly: bool) -> sqlite3.Connection:
             connection = sqlite3.connect(f"{uri}&immutable=1", uri=True, isolation_level=None)
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except (sqlite3.Error, OSError) as error:
-        raise RunFileError(str(path), f"cannot be opened as a run file: {error}; name another with --run") from None
+        raise RunFileError(
+            str(path), f"cannot be opened as a run file: {error}; name another ({RECOVER} {path})"
+        ) from None
     return connection
 
 
@@ -82,7 +74,7 @@ def version_of(path: Path, connection: sqlite3.Connection) -> int:
     try:
         meta: dict[str, Any] = dict(connection.execute("SELECT key, value FROM meta"))
     except sqlite3.Error:
-        raise RunFileError(str(path), "not a run file (it has no table meta); name another with --run") from None
+        raise RunFileError(str(path), f"not a run file (its table meta cannot be read); {RECOVER} {path}") from None
     if meta.get("format") != FORMAT:
         raise RunFileError(str(path), f'not a run file: its format is {meta.get("format")!r}, expected "{FORMAT}"')
     version = _number(meta.get("version"))
@@ -99,8 +91,7 @@ def prepare_tables(path: Path, connection: sqlite3.Connection) -> None:
     """Make the tables of a new file, or bring those of an older one up to date."""
     if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
         connection.executescript(
-            f"BEGIN;{TABLES};PRAGMA application_id = {APPLICATION_ID};"  # noqa: S608
-            f"INSERT INTO meta VALUES ('format', '{FORMAT}'), ('version', '{VERSION}');COMMIT;"
+            f"BEGIN;{TABLES};INSERT INTO meta VALUES ('format', '{FORMAT}'), ('version', '{VERSION}');COMMIT;"  # noqa: S608
         )
         with suppress(sqlite3.OperationalError):  # an SQLite without full-text search: words are looked for row by row
             connection.executescript(f"BEGIN;{WORDS};COMMIT;")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -24,11 +24,13 @@ from replay.records import (
 )
 from replay.redaction import Redactor
 from replay.runfile.conditions import placeholders
-from replay.runfile.connection import open_connection, prepare_tables, refuse_foreign, take_lock
+from replay.runfile.connection import open_connection, prepare_tables, take_lock
 from replay.runfile.effects_journal import EffectsJournal, absolute_path
+from replay.runfile.file_header import check_is_ours
 from replay.runfile.json_blob import pack
 from replay.runfile.old_runs import readable_path
 from replay.runfile.rows import call_columns
+from replay.runfile.salvage import damage_behind
 from replay.runfile.stored_answers import load_answer, load_answers
 from replay.runfile.trajectory_state import (
     MAY_BE_TRIED_AGAIN,
@@ -63,10 +65,10 @@ class Run:
         Raises:
             RunFileError: it cannot be written, is not a run file, is newer than we are, or another process writes it.
         """
+        check_is_ours(path)
         lock = take_lock(path)
         try:
             if fresh:
-                refuse_foreign(path)
                 for suffix in ("", "-wal", "-shm"):
                     Path(f"{path}{suffix}").unlink(missing_ok=True)
             connection = open_connection(path, readonly=False)
@@ -94,7 +96,13 @@ class Run:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        damaged = None if error is None else damage_behind(error, self.path)
+        if damaged is None:
+            self.close()
+            return
+        with suppress(sqlite3.Error):
+            self.close()
+        raise damaged from error
 
     def close(self) -> None:
         """Close the file; what was written stands."""

@@ -85,7 +85,7 @@ def test_a_process_in_a_session_of_its_own_ends_with_the_run(
 
 
 def test_a_hangup_that_is_ignored_stays_so(tmp_path: Path, fleet: Callable[[float], Path], results_file: Write) -> None:
-    command = [
+    command: list[str | Path] = [
         sys.executable,
         "-m",
         "replay",

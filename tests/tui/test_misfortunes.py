@@ -137,7 +137,7 @@ def test_a_run_of_a_newer_version(tmp_path: Path) -> None:
 
 def test_a_second_run_that_is_none(sample: Path, tmp_path: Path) -> None:
     (tmp_path / "other.db").write_text("no run")
-    with pytest.raises(RunFileError, match="cannot be opened as a run file"):
+    with pytest.raises(RunFileError, match="not a run file"):
         OpenRun(sample, against=tmp_path / "other.db")
 
 
