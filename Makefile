@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 FAST := -m "not live and not slow"
 
-.PHONY: demo test check format schemas docs screenshots bench clean
+.PHONY: demo test hostile fuzz check format schemas docs screenshots bench clean
 
 demo: $(VENV)/.base  ## Install the base package, start real MCP servers, and classify the sample trajectories
 	@echo 'replay classify traces/*.json'
@@ -13,6 +13,13 @@ demo: $(VENV)/.base  ## Install the base package, start real MCP servers, and cl
 
 test: $(VENV)/.all check  ## Install everything and run the whole test suite
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+hostile: $(VENV)/.all  ## Every mode of the hostile servers, against classify and record (a quarter of an hour)
+	$(BIN)/python -m pytest tests/hostile tests/test_hostile_schemas.py
+
+SECONDS ?= 60
+fuzz: $(VENV)/.all  ## Fuzz the readers and the door for answers: make fuzz SECONDS=600
+	$(BIN)/python -m tests.hostile.fuzz $(SECONDS)
 
 check: $(VENV)/.all  ## Lint, types, import contracts
 	$(BIN)/ruff check .

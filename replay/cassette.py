@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from replay.errors import FormatError, UsageError
 from replay.filesystem import atomic_writer
 from replay.interpreter import Fleet
+from replay.json_values import parse_json
 from replay.records import Answer, FleetFacts, Server
 from replay.records.files import (
     CASSETTE_FORMAT,
@@ -82,7 +83,7 @@ def export_cassette(run: Run, path: Path, *, force: bool = False) -> int:
         )
     redactor = Redactor()
     count = 0
-    with atomic_writer(path) as out:
+    with atomic_writer(path, private=True) as out:
         header = CassetteHeader(fleet=facts, servers=tuple(run.servers().values()))
         out.write(_line(redactor.json(dump(header))))
         for key, server, tool, answer in run.answers():
@@ -109,11 +110,10 @@ def read_cassette(path: Path) -> Cassette:
     torn = False
     for number, line in enumerate(lines[1:], 2):
         try:
-            answer = CassetteAnswer.model_validate_json(line)
-        except ValidationError as error:
+            answer = CassetteAnswer.model_validate(parse_json(line))
+        except ValueError as error:
             if number != len(lines):
-                first = error.errors(include_url=False)[0]
-                raise FormatError(str(path), f"not a stored answer: {first['msg'].lower()}", f"line {number}") from None
+                raise FormatError(str(path), f"not a stored answer: {_in_words(error)}", f"line {number}") from None
             torn = True
         else:
             answers[answer.key] = answer
@@ -122,7 +122,7 @@ def read_cassette(path: Path) -> Cassette:
 
 def _header(path: Path, line: str) -> CassetteHeader:
     try:
-        value = json.loads(line)
+        value = parse_json(line)
         if not isinstance(value, dict) or value.get("format") != CASSETTE_FORMAT:
             raise ValueError(f'expected a cassette, whose first line holds "format": "{CASSETTE_FORMAT}"')
         return CassetteHeader.model_validate(migrate(value, CASSETTE_VERSION))
@@ -134,6 +134,11 @@ def _header(path: Path, line: str) -> CassetteHeader:
         raise FormatError(str(path), f"broken JSON: {error.msg.lower()}", f"line 1, column {error.colno}") from None
     except ValueError as error:
         raise FormatError(str(path), str(error), "line 1") from None
+
+
+def _in_words(error: ValueError) -> str:
+    message = error.errors(include_url=False)[0]["msg"] if isinstance(error, ValidationError) else str(error)
+    return message[:1].lower() + message[1:]
 
 
 def _line(value: Any) -> str:

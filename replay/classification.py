@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
@@ -12,13 +13,16 @@ from typing import Any
 
 import anyio
 
-from replay.errors import FleetError, NoServerReachedError
+from replay.errors import FleetError, NoServerReachedError, ReplayError
 from replay.formats import ResultsFile
 from replay.interpreter import Fleet, Interpreter, ServerEvent
 from replay.outcomes import Registry
+from replay.processes import spare_descriptors
 from replay.records import Answer, CallResult, FleetFacts, RuleSpec, Server, ServerFacts, Trajectory, digest
+from replay.redaction import redacting
 from replay.replayer import (
     AnswerBackend,
+    InputCalls,
     LiveBackend,
     StoredBackend,
     TrajectoryReplayer,
@@ -26,9 +30,14 @@ from replay.replayer import (
     servers_named,
     with_fleet_names,
 )
+from replay.replayer.verdicts import fault_in_words, verdict_of_replay_fault
 from replay.runfile import Run, TrajectoryState
-from replay.runfile.checkpoint import ReadOnlyCheckpoint, RunCheckpoint
+from replay.runfile.checkpoint import RunCheckpoint, TrialCheckpoint
+from replay.runfile.effects_journal import Origin, absolute_path
 
+_DESCRIPTORS_OF_JOB = 6
+_DESCRIPTORS_OF_SERVER = 16
+"""Pipes, process handle and log of a server, and the pipe on which its start reports."""
 _FLUSH_EVERY = 0.05
 """Seconds that a verdict may wait to be committed; a call that cannot be sent again does not wait."""
 
@@ -47,6 +56,8 @@ class Options:
     allow_effects: frozenset[str] = frozenset()
     rebinding: bool = True
     offline: bool = False
+    keep_inconclusive: bool = False
+    """Leave what the environment kept from its verdict; by default such calls are tried again."""
 
     def wanted(self, name: str) -> bool:
         """Whether a `server/tool` is to be judged."""
@@ -61,6 +72,10 @@ class Progress:
     done: int = 0
     kept: int = 0
     """Of the done ones, those that had their verdict from an earlier run."""
+    retried: int = 0
+    """Calls of an earlier run that the environment had kept from their verdict, and that are tried again."""
+    not_repeated: int = 0
+    """Calls with effects that an earlier run sent; they count with the answers of then."""
     servers: dict[str, ServerEvent] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     """What a person should know when it is done."""
@@ -75,6 +90,7 @@ class ReplayContext:
     rules: Mapping[str, tuple[RuleSpec, ...]]
     policy: str
     """Digest of all that could change a verdict; a trajectory judged under another is judged again."""
+    input_calls: InputCalls
 
 
 def facts_of(fleet: Fleet) -> FleetFacts:
@@ -128,11 +144,19 @@ async def classify_live(
         if names and all(server.error is not None for server in servers.values()):
             reasons = "; ".join(f"{server.name}: {server.error}" for server in servers.values())
             raise NoServerReachedError(f"no server could be started ({reasons})")
-        registry = registry_of(servers, fleet.local_tools, tuple(fleet.servers), complete=True)
+        registry = registry_of(servers, fleet.local_tools, tuple(fleet.servers), complete=True).model_copy(
+            update={"tools_complete": interpreter.tools_complete}
+        )
         rules = {name: spec.rules for name, spec in fleet.servers.items()}
         async with LiveBackend(interpreter, facts, options.allow_effects) as backend:
-            await _replay_all(run, files, ReplayContext(backend, registry, rules, policy), options, progress)
-            progress.notes = [f"{trajectory}: {note}" for note, trajectory in backend.notes.items()]
+            context = _context(backend, registry, rules, policy, files)
+            await _replay_all(run, files, context, _affordable(options, servers.values(), progress), progress)
+            progress.notes += [f"{trajectory}: {note}" for note, trajectory in backend.notes.items()]
+        if progress.not_repeated:
+            progress.notes.append(
+                f"{progress.not_repeated} calls with effects were sent by an earlier run and are not sent again; they "
+                "count with the answers of then (another run file, or --fresh, sends them)"
+            )
         run.save_servers(interpreter.servers.values())
 
 
@@ -172,7 +196,30 @@ async def classify_stored(
         run.save_facts(facts)
     progress.total = sum(_count(file, options) for file in files)
     run.forget_verdicts([file.path for file in files])
-    await _replay_all(run, files, ReplayContext(backend, registry, rules, policy), options, progress)
+    await _replay_all(run, files, _context(backend, registry, rules, policy, files), options, progress)
+
+
+def _context(
+    backend: AnswerBackend,
+    registry: Registry,
+    rules: Mapping[str, tuple[RuleSpec, ...]],
+    policy: str,
+    files: Iterable[ResultsFile],
+) -> ReplayContext:
+    input_calls = InputCalls({absolute_path(file.path): file for file in files}, registry)
+    return ReplayContext(backend, registry, rules, policy, input_calls)
+
+
+def _affordable(options: Options, servers: Iterable[Server], progress: Progress) -> Options:
+    """As many jobs as there may be open files: each trajectory has processes of its own."""
+    own = sum(server.state == "trajectory" for server in servers)
+    jobs = max(1, spare_descriptors() // (_DESCRIPTORS_OF_JOB + own * _DESCRIPTORS_OF_SERVER))
+    if jobs >= options.jobs:
+        return options
+    progress.notes.append(
+        f"{jobs} trajectories at a time instead of {options.jobs}: more files may not be open at once"
+    )
+    return replace(options, jobs=jobs)
 
 
 def _check_template(fleet: Fleet) -> None:
@@ -213,10 +260,20 @@ def _servers_to_start(
     names: set[str] = set()
     for file in files:
         progress.total += _count(file, options)
-        for trajectory in islice(file.trajectories(), options.limit):
-            if not run.is_done(trajectory, file=file.path, policy=policy):
+        for trajectory in _readable(file, options, progress):
+            if not run.is_done(trajectory, file=file.path, policy=policy, retry=not options.keep_inconclusive):
                 names |= servers_named(trajectory, fleet.servers)
     return [name for name in fleet.servers if name in names]
+
+
+def _readable(file: ResultsFile, options: Options, progress: Progress) -> Iterator[Trajectory]:
+    """The trajectories of a file, up to one that cannot be read although nobody expected it."""
+    try:
+        yield from islice(file.trajectories(), options.limit)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
+        note = f"{file.path}: could not be read to its end: {fault_in_words(problem)}"
+        if note not in progress.notes:
+            progress.notes.append(note)
 
 
 def _count(file: ResultsFile, options: Options) -> int:
@@ -230,8 +287,14 @@ async def _replay_all(
     unfinished = _unfinished(run, files, context.policy, options, progress)
 
     async def worker() -> None:
-        for file, trajectory, state in unfinished:
-            await _replay_one(run, file, trajectory, state, context, options, progress)
+        with redacting(run.redactor):
+            for file, trajectory, state in unfinished:
+                try:
+                    await _replay_one(run, file, trajectory, state, context, options, progress)
+                except Exception as problem:
+                    if _ends_the_run(problem):
+                        raise
+                    _give_up(run, trajectory, state, progress, problem)
 
     async with anyio.create_task_group() as group:
         group.start_soon(_flush_often, run)
@@ -239,6 +302,23 @@ async def _replay_all(
             for _ in range(max(1, options.jobs)):
                 workers.start_soon(worker)
         group.cancel_scope.cancel()
+
+
+def _ends_the_run(problem: BaseException) -> bool:
+    """Whether no other trajectory would fare better: the fleet file, a results file or the run file is at fault."""
+    if isinstance(problem, BaseExceptionGroup):
+        return any(map(_ends_the_run, problem.exceptions))
+    return isinstance(problem, ReplayError | sqlite3.Error)
+
+
+def _give_up(run: Run, trajectory: Trajectory, state: TrajectoryState, progress: Progress, problem: Exception) -> None:
+    """Note what went wrong with a trajectory, and make each of its calls inconclusive."""
+    progress.notes.append(f"{trajectory.id}: could not be replayed: {fault_in_words(problem)}")
+    verdict = verdict_of_replay_fault(problem)
+    try:
+        run.finish(state.row, trajectory, (CallResult(call, verdict) for call in trajectory.calls()))
+    except (ValueError, TypeError, RecursionError) as worse:
+        progress.notes.append(f"{trajectory.id}: could not be kept: {fault_in_words(worse)}")
 
 
 async def _flush_often(run: Run) -> None:
@@ -251,8 +331,14 @@ def _unfinished(
     run: Run, files: list[ResultsFile], policy: str, options: Options, progress: Progress
 ) -> Iterator[tuple[ResultsFile, Trajectory, TrajectoryState]]:
     for file in files:
-        for trajectory in islice(file.trajectories(), options.limit):
-            state = run.begin(trajectory, file=file.path, format=file.format, policy=policy)
+        for trajectory in _readable(file, options, progress):
+            retry = not (options.keep_inconclusive or options.offline)
+            try:
+                state = run.begin(trajectory, file=file.path, format=file.format, policy=policy, retry=retry)
+            except (ValueError, TypeError, RecursionError) as problem:
+                progress.notes.append(f"{trajectory.id}: could not be kept: {fault_in_words(problem)}")
+                continue
+            progress.retried += state.retried
             if state.done:
                 count = sum(len(step.calls) for step in trajectory.steps)
                 progress.done += count
@@ -273,7 +359,14 @@ async def _replay_one(
     trajectory = with_fleet_names(trajectory, context.registry.servers)
     names = frozenset(servers_named(trajectory, context.registry.server_names))
     ordinals = {call.position: ordinal for ordinal, call in enumerate(trajectory.calls())}
-    checkpoint = RunCheckpoint(run, state, ordinals, stored=options.offline)
+    checkpoint = RunCheckpoint(
+        run,
+        state,
+        ordinals,
+        origin=Origin.of(file.path, trajectory),
+        still_holds=context.input_calls.still_holds,
+        stored=options.offline,
+    )
     trials: list[list[CallResult]] = []
     for trial in range(max(1, options.trials)):
         async with AsyncExitStack() as stack:
@@ -283,12 +376,13 @@ async def _replay_one(
                 session,
                 registry=context.registry,
                 rules=context.rules,
-                checkpoint=checkpoint if trial == 0 else ReadOnlyCheckpoint(checkpoint),
+                checkpoint=checkpoint if trial == 0 else TrialCheckpoint(checkpoint),
                 rebinding=options.rebinding,
                 wanted=options.wanted,
             )
             trials.append(await replayer.run(on_call=progress_counter(progress) if trial == 0 else None))
         trajectory = trajectory.model_copy(update={"edges": replayer.edges})
+    progress.not_repeated += len(checkpoint.not_repeated)
     run.finish(state.row, trajectory, merge_trials(trials) if len(trials) > 1 else trials[0], saved=checkpoint.saved)
 
 

@@ -147,7 +147,10 @@ def _calls(run: Run, *, with_model: bool, only: str | None = None) -> Iterator[t
 
 
 def _metrics(run: Run) -> dict[str, AlignedModel]:
-    return {model.model: model for model in aligned_models(run.connection).values()}
+    """The scores of each model; of one that made the same tasks several times there are several, and none is taken."""
+    models = list(aligned_models(run.connection).values())
+    times = Counter(model.model for model in models)
+    return {model.model: model for model in models if times[model.model] == 1}
 
 
 def _same_tool(first: CallOutcome, second: CallOutcome) -> bool:

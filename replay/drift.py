@@ -11,6 +11,7 @@ from replay.dag.documents import answer_tree
 from replay.dag.pointers import as_json, join
 from replay.dag.truncation import split_truncation_marker, truncated_block_text
 from replay.records import Answer, Drift, TextAnswer, ToolResult, TransportFault, texts_of
+from replay.redaction import clean
 from replay.text import one_line
 from replay.volatile import is_noise, masked, same_but_volatile
 
@@ -127,7 +128,7 @@ def _text_differences(recorded: str, replayed: str, place: str) -> Differences:
     old, new = as_json(recorded), as_json(replayed)
     if old is not None and new is not None:
         return _differences(old, new, place)
-    return _lines(recorded.split("\n"), replayed.split("\n"), place)
+    return _text_lines(recorded, replayed, place)
 
 
 def _differences(old: Any, new: Any, base: str) -> Differences:
@@ -137,7 +138,7 @@ def _differences(old: Any, new: Any, base: str) -> Differences:
             and isinstance(replayed, str)
             and ("\n" in recorded.strip() or "\n" in replayed.strip())
         ):
-            yield from _lines(recorded.strip().split("\n"), replayed.strip().split("\n"), place)
+            yield from _text_lines(recorded.strip(), replayed.strip(), place)
         else:
             volatile = _is_volatile(place, recorded, replayed)
             words = f"{place or 'the answer'}: {_shown(recorded)} then, {_shown(replayed)} now"
@@ -187,6 +188,14 @@ def _is_volatile(place: str, recorded: Any, replayed: Any) -> bool:
     if isinstance(recorded, str) and isinstance(replayed, str):
         return same_but_volatile(recorded.strip(), replayed.strip())
     return is_noise(place.rpartition("/")[2], recorded, replayed)
+
+
+def _text_lines(recorded: str, replayed: str, place: str) -> Differences:
+    """The lines that differ. Secrets are taken out of the whole texts: a line of a private key is not known as one."""
+    old, new = clean(recorded), clean(replayed)
+    if old == new and recorded != replayed:
+        return iter([("different", f"{place or 'the answer'}: a secret differs")])
+    return _lines(old.split("\n"), new.split("\n"), place)
 
 
 def _lines(recorded: Sequence[str], replayed: Sequence[str], place: str) -> Differences:

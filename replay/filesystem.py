@@ -18,16 +18,17 @@ _POLL_SECONDS: Final = 0.02
 
 
 @contextmanager
-def atomic_writer(path: Path, errors: str = "strict") -> Iterator[TextIO]:
+def atomic_writer(path: Path, errors: str = "strict", *, private: bool = False) -> Iterator[TextIO]:
     """A text file under a temporary name; it takes the place of `path` when the block ends without an exception.
 
     Args:
         path: of the file in the end.
         errors: what becomes of text that UTF-8 cannot hold, as for `open`.
+        private: only the user may read it.
     """
     partial = path.with_name(path.name + ".tmp")
     try:
-        with partial.open("w", encoding="utf-8", errors=errors) as out:
+        with open(partial, "w", encoding="utf-8", errors=errors, opener=private_opener if private else None) as out:
             yield out
         partial.replace(path)
     except BaseException:
@@ -36,15 +37,21 @@ def atomic_writer(path: Path, errors: str = "strict") -> Iterator[TextIO]:
         raise
 
 
-def write_atomically(path: Path, text: str, errors: str = "strict") -> None:
-    """Write a text file, whole or not at all; `errors` as for `open`."""
-    with atomic_writer(path, errors) as out:
+def private_opener(path: str, flags: int) -> int:
+    """For `open`: a file that is made can be read by the user alone, and a link is not followed."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+
+
+def write_atomically(path: Path, text: str, errors: str = "strict", *, private: bool = False) -> None:
+    """Write a text file, whole or not at all; `errors` as for `open`, `private` as for `atomic_writer`."""
+    with atomic_writer(path, errors, private=private) as out:
         out.write(text)
 
 
-def write_json(record: Record, path: Path) -> None:
-    """Write a record as indented JSON, whole or not at all."""
-    write_atomically(path, json.dumps(dump(record), ensure_ascii=False, indent=1) + "\n", "surrogatepass")
+def write_json(record: Record, path: Path, *, private: bool = False) -> None:
+    """Write a record as indented JSON, whole or not at all; `private` as for `atomic_writer`."""
+    text = json.dumps(dump(record), ensure_ascii=False, indent=1) + "\n"
+    write_atomically(path, text, "surrogatepass", private=private)
 
 
 def lock_file(path: Path, *, wait: float | None = 0, create: bool = True, flags: int = 0, mode: int = 0o644) -> int:

@@ -1,12 +1,19 @@
-"""How arguments break the inputSchema of their tool."""
+"""How arguments break the inputSchema of their tool.
+
+The schema is the server's, and may be made to take for ever: a pattern that backtracks, references that double at each
+of thirty levels. Patterns are matched in linear time, and the work is counted; what is beyond the limit is not checked,
+and said so.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
 from jsonschema import (
     Draft3Validator,
@@ -18,11 +25,14 @@ from jsonschema import (
 )
 from jsonschema.exceptions import ValidationError
 from jsonschema.protocols import Validator
-from jsonschema.validators import validator_for
+from jsonschema.validators import extend, validator_for
 from referencing import Registry
 from referencing.exceptions import NoSuchResource
 
+from replay.json_values import bounded, is_too_deep
+from replay.linear_regex import PatternError, compile_pattern
 from replay.records import JsonObject, SchemaViolation, Tool
+from replay.text import cut
 
 _DRAFTS = (
     Draft3Validator,
@@ -34,22 +44,85 @@ _DRAFTS = (
 )
 _MAX_VIOLATIONS = 50
 _MAX_MESSAGE_LENGTH = 300
+_MAX_SCHEMA_LENGTH: Final = 1_000_000
+_MAX_STEPS: Final = 50_000
+"""Subschemas applied, references followed, list elements compared: some tenths of a second."""
+_STEPS_OF_REFERENCE: Final = 5
+_MAX_REFERENCES_BESIDE_UNEVALUATED: Final = 8
+"""jsonschema follows references once more for `unevaluated*`, where they cannot be counted."""
+
+_Keyword = Callable[[Any, Any, Any, Any], Iterable[ValidationError] | None]
+
+
+@dataclass(frozen=True)
+class SchemaCheck:
+    """What came of holding arguments against a schema."""
+
+    violations: tuple[SchemaViolation, ...] = ()
+    unchecked: str | None = None
+    """Why the schema, or a part of it, was not checked; None where all of it was."""
+
+
+@dataclass
+class _Work:
+    steps: int = 0
+    unchecked: list[str] = field(default_factory=list)
+
+    def spend(self, steps: int) -> None:
+        self.steps += steps
+        if self.steps > _MAX_STEPS:
+            raise _BeyondLimitError
+
+
+class _BeyondLimitError(Exception):
+    """The schema asks for more work than is done."""
+
+
+_WORK: ContextVar[_Work] = ContextVar("_WORK")
 
 
 def schema_violations(tool: Tool, arguments: JsonObject) -> tuple[SchemaViolation, ...]:
-    """Every way in which the arguments break the tool's inputSchema, in the order of their places.
+    """Every way in which the arguments break the tool's inputSchema, in the order of their places."""
+    return check_schema(tool, arguments).violations
+
+
+def check_schema(tool: Tool, arguments: JsonObject) -> SchemaCheck:
+    """Hold arguments against the tool's inputSchema.
 
     A schema that is itself broken is used as far as it can be: keywords that cannot be applied find nothing. No
     schema is fetched from anywhere.
     """
     if not isinstance(tool.input_schema, dict):
-        return ()
+        return SchemaCheck()
+    if is_too_deep(tool.input_schema):
+        return SchemaCheck(unchecked="the schema is nested too deeply")
     try:
         text = json.dumps(tool.input_schema, sort_keys=True)
     except (TypeError, ValueError):
-        return ()
-    found = _errors(_validator(text), arguments)
-    return tuple(sorted(map(_violation, found), key=lambda violation: (violation.pointer, violation.keyword)))
+        return SchemaCheck()
+    beyond = _beyond_limits(text)
+    if beyond is not None:
+        return SchemaCheck(unchecked=beyond)
+    work = _Work()
+    token = _WORK.set(work)
+    try:
+        found = _errors(_validator(text), arguments)
+    except _BeyondLimitError:
+        return SchemaCheck(unchecked="the schema asks for more work than is done for one call")
+    finally:
+        _WORK.reset(token)
+    violations = sorted(map(_violation, found), key=lambda violation: (violation.pointer, violation.keyword))
+    return SchemaCheck(tuple(violations), "; ".join(dict.fromkeys(work.unchecked)) or None)
+
+
+def _beyond_limits(text: str) -> str | None:
+    if len(text) > _MAX_SCHEMA_LENGTH:
+        return f"the schema is longer than {_MAX_SCHEMA_LENGTH // 1_000_000} MB"
+    if '"unevaluated' in text and (
+        text.count('Ref":') + text.count('$ref":') > _MAX_REFERENCES_BESIDE_UNEVALUATED or '"patternProperties"' in text
+    ):
+        return "the schema has unevaluatedProperties or unevaluatedItems beside many references or patterns"
+    return None
 
 
 @lru_cache(maxsize=1024)
@@ -63,7 +136,7 @@ def _validator(schema_text: str) -> Validator:
     if kind not in _DRAFTS:
         kind = Draft202012Validator
     registry: Registry[Any] = Registry(retrieve=_retrieve_nothing)  # type: ignore[call-arg]
-    validator: Validator = kind(schema, registry=registry)
+    validator: Validator = _limited(kind)(schema, registry=registry)
     return validator
 
 
@@ -71,10 +144,89 @@ def _retrieve_nothing(uri: str) -> Any:
     raise NoSuchResource(uri)
 
 
+@lru_cache
+def _limited(draft: Any) -> Any:
+    """The draft's validator, with its work counted and its patterns matched in linear time."""
+    known: dict[str, _Keyword] = draft.VALIDATORS
+    changed = {name: _counted(keyword) for name, keyword in known.items() if name not in _CONSTANT_WORK}
+    changed["pattern"] = _pattern
+    if "patternProperties" in known:
+        changed["patternProperties"] = _counted(_pattern_properties)
+        changed["additionalProperties"] = _counted(_additional_properties(known["additionalProperties"]))
+    return extend(draft, changed)  # type: ignore[no-untyped-call]
+
+
+_CONSTANT_WORK: Final = frozenset(
+    {"type", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "divisibleBy"}
+    | {"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "format", "pattern"}
+)
+
+
+def _counted(keyword: _Keyword) -> _Keyword:
+    def check(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+        steps = 1 + _length(value) + (_STEPS_OF_REFERENCE if isinstance(value, str) else 0)
+        if isinstance(instance, list) and value is True:  # uniqueItems compares each with each
+            steps += len(instance) ** 2 // 2 if any(isinstance(item, dict | list) for item in instance) else 0
+        _WORK.get().spend(steps + _length(instance))
+        yield from keyword(validator, value, instance, schema) or ()
+
+    return check
+
+
+def _length(value: Any) -> int:
+    return len(value) if isinstance(value, dict | list) else 0
+
+
+def _matches(pattern: Any, text: str) -> bool | None:
+    """Whether a text matches; None, and noted, where the pattern cannot be used."""
+    try:
+        return compile_pattern(pattern).search(text) is not None
+    except PatternError as problem:
+        _WORK.get().unchecked.append(f"the pattern {pattern[:80]!r} was not checked: {problem}")
+        return None
+
+
+def _pattern(validator: Any, pattern: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    del schema
+    if validator.is_type(instance, "string") and _matches(pattern, bounded(instance)) is False:
+        yield ValidationError(f"{instance!r} does not match {pattern!r}")
+
+
+def _pattern_properties(validator: Any, patterns: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    del schema
+    if not validator.is_type(instance, "object"):
+        return
+    for pattern, subschema in patterns.items():
+        for name, value in instance.items():
+            _WORK.get().spend(1)
+            if _matches(pattern, bounded(name)):
+                yield from validator.descend(value, subschema, path=name, schema_path=pattern)
+
+
+def _additional_properties(original: _Keyword) -> _Keyword:
+    """The keyword of jsonschema, for those properties that no pattern names."""
+
+    def check(validator: Any, allowed: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+        patterns = schema.get("patternProperties")
+        if patterns and validator.is_type(instance, "object"):
+            _WORK.get().spend(len(patterns) * len(instance))
+            instance = {
+                name: value
+                for name, value in instance.items()
+                if all(_matches(pattern, bounded(name)) is False for pattern in patterns)
+            }
+            schema = {key: value for key, value in schema.items() if key != "patternProperties"}
+        yield from original(validator, allowed, instance, schema) or ()
+
+    return check
+
+
 def _errors(validator: Validator, arguments: JsonObject) -> list[ValidationError]:
     """The validator's errors; where the schema as a whole cannot be applied, those of its parts that can."""
     try:
         return _first(validator.iter_errors(arguments))
+    except _BeyondLimitError:
+        raise
     except Exception:  # noqa: BLE001 - a broken schema fails in as many ways as there are keywords
         return _errors_of_parts(validator, arguments)
 
@@ -90,6 +242,8 @@ def _errors_of_parts(validator: Validator, arguments: JsonObject) -> list[Valida
     for part in parts:
         try:
             found += _first(validator.evolve(schema={**context, **part}).iter_errors(arguments))
+        except _BeyondLimitError:
+            raise
         except Exception:  # noqa: BLE001, S112 - this part of the schema says nothing that can be checked
             continue
     return found
@@ -100,9 +254,9 @@ def _first(errors: Iterable[ValidationError]) -> list[ValidationError]:
 
 
 def _violation(error: ValidationError) -> SchemaViolation:
-    message = (
-        error.message if len(error.message) <= _MAX_MESSAGE_LENGTH else error.message[: _MAX_MESSAGE_LENGTH - 1] + "…"
-    )
+    message = error.message
+    if len(message) > _MAX_MESSAGE_LENGTH:
+        message = cut(message, _MAX_MESSAGE_LENGTH - 1) + "…"
     return SchemaViolation(
         pointer=_pointer(error.absolute_path),
         keyword=str(error.validator),

@@ -7,15 +7,20 @@ loading the MCP host first.
 from __future__ import annotations
 
 import os
+import resource
 import select
 import shutil
 import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 _POLL: Final = 0.01
+_MAX_OPEN_FILES: Final = 16_384
+_OWN_DESCRIPTORS: Final = 64
+"""Files that are open whatever happens: streams, run file, libraries that are loaded late."""
 
 
 def find_command(command: str, *, path_first: bool = False) -> str | None:
@@ -31,6 +36,17 @@ def find_command(command: str, *, path_first: bool = False) -> str | None:
         if found:
             return found
     return None
+
+
+def spare_descriptors() -> int:
+    """How many more files this process may open, once its own limit is raised as far as it may be."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, _MAX_OPEN_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            soft = wanted
+    return _MAX_OPEN_FILES if soft == resource.RLIM_INFINITY else soft - _OWN_DESCRIPTORS
 
 
 def signal_process_group(group: int, number: int) -> bool:

@@ -4,21 +4,64 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Final
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin
 from urllib.parse import quote, quote_plus
 
 from replay.errors import UsageError
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from replay.records import Record
 
 REDACTED: Final = "[REDACTED]"
 
 MIN_SECRET_LENGTH: Final = 6
 """Shorter values (`true`, `8080`, `all`) are in half of all texts; to take them out would ruin the recording."""
 
+_SECRET_NAME: Final = re.compile(
+    r"(?i)(secret|token|passw|passphrase|api_?-?key|apikey|private_?key|access_?key|credential|(^|[_-])(auth|key|pat|pwd)$)"
+)
+PLAIN_VALUE: Final = re.compile(r"(?i)\d+|true|false|yes|no|on|off|none|null|localhost|/.*|\w+://[^@?]*")
+"""What a variable of any name may hold and is no secret."""
+MIN_NAMED_LENGTH: Final = 3
+"""Of a value that stands under the name of a secret."""
+_MAX_KEY_LENGTH: Final = 60
+
 _HEX_PAIR: Final = re.compile(r"%[0-9A-F]{2}")
 
+_OWN_FIELDS: Final = frozenset(
+    {
+        "caused_by",
+        "consumer",
+        "digest",
+        "gap",
+        "keyword",
+        "position",
+        "producer",
+        "recorded_rule",
+        "replayed_rule",
+        "rule",
+        "state",
+    }
+)
+"""Fields of our records that hold words of ours: a secret that happens to be such a word is not one there."""
 _HEADER_KEYS: Final = frozenset({"authorization", "proxy-authorization", "x-api-key"})
+
+_NAMED_SO: Final = (
+    r"pass(?:word|wd|phrase|code)|pwd|(?:client|app|shared|webhook|totp)?[_-]?secret(?:[_-]?key)?"
+    r"|(?:api|access|private|account|signing|encryption)[_-]?key|apikey|credential"
+    r"|(?:access|refresh|auth|id|session|bearer|bot|api|user|personal[_-]?access|security)?[_-]?token"
+)
+_SECRET_KEY: Final = re.compile(rf"(?i)(?:[a-z0-9]+[_-])*?(?:{_NAMED_SO})")
+_PUBLIC_KEY: Final = re.compile(r"(?i)(?:page|next|prev|continuation|sync|cursor|resume|sample|max|min|stop|eos|bos)")
+"""Begins the name of what is a token and no secret, such as `next_page_token`."""
+_SECRET_HINTS: Final = ("pass", "pwd", "secret", "key", "credential", "token")
 
 
 @dataclass(frozen=True)
@@ -60,11 +103,19 @@ _TOKEN_PATTERNS: Final = (
     _token_pattern("AIza", r"AIza[\w-]{35}"),
     _token_pattern("hf_", r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{30,}"),
     _token_pattern("npm_", r"(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36}"),
+    _token_pattern(
+        "ass|ASS|wd|WD|ecret|ECRET|ey|EY|redential|oken|OKEN",
+        rf"""(?i)(\\*["'](?:[a-z0-9]+[_-]){{0,4}}?(?<!page[_-])(?<!next[_-])(?:{_NAMED_SO})\\*["']\s*:\s*\\*["'])"""
+        r"""(?!\$\{|\[REDACTED\])[^\s"'\\][^"'\\\n]{2,}(?=\\*["'])""",
+        rf"\g<1>{REDACTED}",
+    ),
     _token_pattern("://", r"""(://[^\s/:@"'\\]*:)[^\s/@"'\\]+(?=@)""", rf"\g<1>{REDACTED}"),
 )
 
 
-_TRIGGERS: Final = tuple(trigger for token in _TOKEN_PATTERNS for trigger in token.triggers if trigger != "://")
+_TRIGGERS: Final = tuple(
+    trigger for token in _TOKEN_PATTERNS for trigger in token.triggers if trigger != "://" and len(trigger) > 2
+)
 
 
 class Redactor:
@@ -100,6 +151,33 @@ class Redactor:
         """The value without its secrets, keys included; the very same object where it holds none."""
         return value if self._is_clean(value) else self._cleaned(value)
 
+    def record(self, record: Record) -> Any:
+        """A record as JSON without its secrets; it can be read back as the record that it is.
+
+        Only free text and JSON of others are searched: a field that holds one of our own words (an outcome, a rule, a
+        position) or a number stays as it is, also where a secret is spelled alike.
+        """
+        dumped = record.model_dump(mode="json", exclude_none=True)
+        return dumped if self._is_clean(dumped) else self._record(record, dumped)
+
+    def _record(self, record: BaseModel, dumped: dict[str, Any]) -> dict[str, Any]:
+        cleaned = dict(dumped)
+        for name, field in type(record).model_fields.items():
+            if name in dumped and name not in _OWN_FIELDS:
+                cleaned[name] = self._field(getattr(record, name), dumped[name], _types_in(field.annotation))
+        return cleaned
+
+    def _field(self, value: Any, dumped: Any, types: frozenset[Any]) -> Any:
+        from pydantic import BaseModel  # not at the top: `--help` takes out secrets too, and is quick
+
+        if isinstance(value, BaseModel):
+            return self._record(value, dumped)
+        if isinstance(value, tuple) and value and isinstance(value[0], BaseModel):
+            return [self._field(item, inner, types) for item, inner in zip(value, dumped, strict=True)]
+        if Any in types or str in types:
+            return dumped if isinstance(dumped, int | float) and Any not in types else self._cleaned(dumped)
+        return dumped
+
     def _is_clean(self, value: Any) -> bool:
         """Whether nothing in the value can be a secret, told from its JSON text at one go; False where in doubt."""
         if not self._searchable:
@@ -110,7 +188,7 @@ class Redactor:
         if any(trigger in text for trigger in _TRIGGERS) or ("://" in text and "@" in text):
             return False
         lowered = text.lower()
-        return not any(key in lowered for key in _HEADER_KEYS)
+        return not any(key in lowered for key in (*_HEADER_KEYS, *_SECRET_HINTS))
 
     def _cleaned(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -125,7 +203,9 @@ class Redactor:
         return value
 
     def _object(self, value: dict[Any, Any]) -> dict[Any, Any]:
-        cleaned = {self._key(key): self._member(key, item) for key, item in value.items()}
+        cleaned: dict[Any, Any] = {}
+        for key, item in value.items():
+            cleaned[_unused(self._key(key), cleaned)] = self._member(key, item)
         unchanged = len(cleaned) == len(value) and all(
             key in cleaned and cleaned[key] is item for key, item in value.items()
         )
@@ -137,6 +217,8 @@ class Redactor:
     def _member(self, key: Any, item: Any) -> Any:
         if isinstance(item, str) and item and isinstance(key, str) and key.lower() in _HEADER_KEYS:
             return item if item == REDACTED else REDACTED
+        if isinstance(item, str) and isinstance(key, str) and _is_secret_member(key, item):
+            return REDACTED
         return self._cleaned(item)
 
     def _number(self, value: float) -> Any:
@@ -144,6 +226,46 @@ class Redactor:
             return value
         written = json.dumps(value)
         return value if self.text(written) == written else REDACTED
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a variable or header of that name holds a secret."""
+    return bool(_SECRET_NAME.search(name))
+
+
+def secrets_around(environment: Mapping[str, str], command: Sequence[str] = ()) -> set[str]:
+    """The secrets that a program gets by variables and options (`--api-key KEY`, `TOKEN=...`) that are named so."""
+    found = {value for name, value in environment.items() if is_secret_name(name)}
+    for argument, following in zip_longest(command, command[1:], fillvalue=""):
+        name, equals, value = argument.partition("=")
+        if is_secret_name(name.lstrip("-")) and (equals or argument.startswith("-")):
+            found.add(value if equals else following)
+    return {value for value in found if not PLAIN_VALUE.fullmatch(value)}
+
+
+def _types_in(annotation: Any) -> frozenset[Any]:
+    """The types that a field may hold; of a dict those of its values, of a Literal none."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return frozenset()
+    if origin is dict:
+        return _types_in(arguments[1])
+    return frozenset({annotation}) if not arguments else frozenset().union(*map(_types_in, arguments))
+
+
+def _unused(key: Any, taken: dict[Any, Any]) -> Any:
+    """The key, numbered where another one became the same."""
+    new, number = key, 2
+    while new in taken:
+        new, number = f"{key} {number}", number + 1
+    return new
+
+
+def _is_secret_member(key: str, value: str) -> bool:
+    """Whether the key says that its value is a secret; a variable, a blank and what was taken out are none."""
+    if len(key) > _MAX_KEY_LENGTH or _SECRET_KEY.fullmatch(key) is None or _PUBLIC_KEY.match(key):
+        return False
+    return len(value.strip()) >= MIN_NAMED_LENGTH and value != REDACTED and not value.startswith("${")
 
 
 def _is_unescaped_in_json(literal: str) -> bool:
@@ -181,3 +303,21 @@ def _spellings(secret: str) -> set[str]:
 
 def _lower(match: re.Match[str]) -> str:
     return match.group().lower()
+
+
+_current: ContextVar[Redactor] = ContextVar("redactor", default=Redactor())  # noqa: B039
+
+
+@contextmanager
+def redacting(redactor: Redactor) -> Iterator[None]:
+    """Let `clean` take out what this redactor knows, as long as the block lasts and in the tasks that it starts."""
+    token = _current.set(redactor)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def clean(text: str) -> str:
+    """A text without the secrets that are known here: whoever cuts a text does this first, or half a token stays."""
+    return _current.get().text(text)

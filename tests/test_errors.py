@@ -14,6 +14,6 @@ def subtree(error: type[ReplayError], depth: int = 0) -> list[tuple[int, str, in
 
 
 def test_the_drawn_tree_names_every_error_with_its_parent_and_exit_code() -> None:
-    drawn = re.findall(r"^( *)[*x+] (\w+) +(\d+)", errors.__doc__ or "", re.MULTILINE)
+    drawn = re.findall(r"^( *)[*x+-] (\w+) +(\d+)", errors.__doc__ or "", re.MULTILINE)
 
     assert [(len(indent) // 2, name, int(code)) for indent, name, code in drawn] == subtree(ReplayError)

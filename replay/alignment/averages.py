@@ -34,6 +34,17 @@ def task_average(scores: Scores, judge: JudgeScores | None = None) -> float:
     return _mean([*_columns(scores), *given])
 
 
+def overall_columns(judge: JudgeScores | None) -> int:
+    """Over how many columns the overall average is."""
+    return len(COLUMNS) + (judge is not None and judge.information_grounding_rate is not None)
+
+
+def task_columns(judge: JudgeScores | None) -> int:
+    """Over how many columns the average of a task, or a task type, is."""
+    given = (judge.completion_rate, judge.information_grounding_rate) if judge else ()
+    return len(COLUMNS) + sum(value is not None for value in given)
+
+
 def _columns(scores: Scores) -> list[float | None]:
     return [getattr(scores, name) for name in COLUMNS]
 

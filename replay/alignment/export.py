@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from replay.alignment.aligner import Alignment
 from replay.records.alignment import Aggregate, AlignedFile, AlignmentDocument, ReferenceFault, SweepRow
 from replay.records.files import dump
+from replay.text import json_text
 
 _COLUMNS = (
     "file",
@@ -39,7 +39,7 @@ def to_json(
         models=tuple(_with_tasks(alignment, sweeps.get(alignment.model.file)) for alignment in alignments),
         reference_faults=tuple(faults),
     )
-    return json.dumps(dump(document), ensure_ascii=False)
+    return json_text(dump(document))
 
 
 def to_csv(alignments: Sequence[Alignment]) -> str:

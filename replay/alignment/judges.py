@@ -44,6 +44,16 @@ class Judges:
         found = [scores for scores in (self._find(names, identifier) for identifier in ids) if scores]
         return JudgeScores(**{name: _mean(found, name) for name in _FIELDS}) if found else None
 
+    def unknown(self, names: Iterable[str], ids: Iterable[str]) -> tuple[str, ...]:
+        """What scores were given for that is neither a model nor a task here."""
+        known_names, known_ids = set(names), set(ids)
+        strangers = (
+            name if name and name not in known_names else identifier if identifier not in known_ids else ""
+            for name, identifier in self.scores
+            if name or identifier
+        )
+        return tuple(dict.fromkeys(stranger for stranger in strangers if stranger))
+
     def _find(self, names: Sequence[str], identifier: str) -> JudgeScores | None:
         return next((self.scores[key] for name in (*names, "") if (key := (name, identifier)) in self.scores), None)
 

@@ -38,18 +38,18 @@ class RunStore:
     def save(self, alignments: Sequence[Alignment], reference: Reference) -> tuple[str, ...]:
         """Keep the alignments of files that the run holds, and the calls that they were aligned with.
 
-        Gives the paths of the other files.
+        Of a model with several files the alignment of all together is kept. Gives the paths of the other files.
 
         Raises:
             RunFileError: another process writes the run, or it cannot be written.
         """
-        rows = {alignment.model.file: self._row(alignment.model.file) for alignment in alignments}
+        rows = {file: self._row(file) for alignment in alignments for file in _files_of(alignment)}
         try:
             with Run.open(self._path) as run, run.transaction() as db:
                 for alignment in alignments:
-                    row = rows[alignment.model.file]
-                    if row is not None:
-                        save_alignment(db, row, alignment.model, alignment.tasks, _calls_of(alignment, reference))
+                    known = [row for file in _files_of(alignment) if (row := rows[file]) is not None]
+                    if known:
+                        save_alignment(db, known[0], alignment.model, alignment.tasks, _calls_of(alignment, reference))
         except sqlite3.Error as error:
             raise RunFileError(str(self._path), str(error)) from None
         return tuple(file for file, row in rows.items() if row is None)
@@ -60,6 +60,10 @@ class RunStore:
             return int(self._paths[file])
         resolved = Path(file).resolve()
         return next((int(row) for path, row in self._paths.items() if Path(path).resolve() == resolved), None)
+
+
+def _files_of(alignment: Alignment) -> tuple[str, ...]:
+    return alignment.model.files or (alignment.model.file,)
 
 
 def _calls_of(alignment: Alignment, reference: Reference) -> dict[str, list[ReferenceCall]]:

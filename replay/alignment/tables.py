@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from replay.alignment.averages import COLUMNS
+from replay.alignment.averages import COLUMNS, overall_columns, task_columns
 from replay.alignment.reference import Reference
 from replay.records.alignment import (
     Aggregate,
@@ -38,16 +38,19 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def leaderboard(models: Sequence[AlignedModel]) -> str:
     """A line a model, best average first; a second one counts missing predictions as nothing found, where some are."""
     judged = any(model.judge for model in models)
-    head = ["model", "tasks", *_HEADINGS, *(["completion", "grounding"] if judged else []), "average", "steps", "calls"]
+    widths = {model.file: overall_columns(model.judge) for model in models}
+    mixed = len(set(widths.values())) > 1
+    head = _head("model", judged=judged, mixed=mixed)
     rows: list[list[str]] = []
-    for model in sorted(models, key=lambda model: -model.average_score):
+    for model in sorted(models, key=lambda model: (-widths[model.file], -model.average_score)):
+        columns = widths[model.file] if mixed else None
         name = one_line(model.model, _NAME_WIDTH)
-        rows.append(_score_row(name, model.aggregate, model.judge, model.average_score, judged=judged))
+        rows.append(_score_row(name, model.aggregate, model.judge, model.average_score, columns, judged=judged))
         if model.missing:
             label = f"  with {len(model.missing)} missing"
             average = model.average_score_with_missing
-            rows.append(_score_row(label, model.aggregate_with_missing, model.judge, average, judged=judged))
-    return "\n".join([table(head, rows), _footnote(models, judged=judged), *map(ties_line, models)])
+            rows.append(_score_row(label, model.aggregate_with_missing, model.judge, average, columns, judged=judged))
+    return "\n".join([table(head, rows), _footnote(models, judged=judged, mixed=mixed), *map(ties_line, models)])
 
 
 def ties_line(model: AlignedModel) -> str:
@@ -64,10 +67,20 @@ def ties_line(model: AlignedModel) -> str:
 def by_type(model: AlignedModel) -> str:
     """A line a task type, worst first."""
     judged = any(row.judge for row in model.types)
-    head = ["type", "tasks", *_HEADINGS, *(["completion", "grounding"] if judged else []), "average", "steps", "calls"]
+    widths = [task_columns(row.judge) for row in model.types]
+    mixed = len(set(widths)) > 1
+    head = _head("type", judged=judged, mixed=mixed)
+    ordered = sorted(zip(model.types, widths, strict=True), key=lambda pair: (-pair[1], pair[0].average_score))
     rows = (
-        _score_row(one_line(row.type, _NAME_WIDTH), row.aggregate, row.judge, row.average_score, judged=judged)
-        for row in model.types
+        _score_row(
+            one_line(row.type, _NAME_WIDTH),
+            row.aggregate,
+            row.judge,
+            row.average_score,
+            columns if mixed else None,
+            judged=judged,
+        )
+        for row, columns in ordered
     )
     return f"{one_line(model.model)} by task type, worst first\n{table(head, rows)}"
 
@@ -117,7 +130,14 @@ def sweep_table(model: AlignedModel, rows: Iterable[SweepRow]) -> str:
     return f"{one_line(model.model)}: how the thresholds tell\n{table(['', 'pairs', 'recall', 'precision'], lines)}"
 
 
-def _score_row(name: str, scores: Aggregate, judge: JudgeScores | None, average: float, *, judged: bool) -> list[str]:
+def _head(first: str, *, judged: bool, mixed: bool) -> list[str]:
+    judges = ["completion", "grounding"] if judged else []
+    return [first, "tasks", *_HEADINGS, *judges, "average", *(["over"] if mixed else []), "steps", "calls"]
+
+
+def _score_row(
+    name: str, scores: Aggregate, judge: JudgeScores | None, average: float, columns: int | None, *, judged: bool
+) -> list[str]:
     judges = [_share(judge.completion_rate), _share(judge.information_grounding_rate)] if judge else ["-", "-"]
     return [
         name,
@@ -125,14 +145,26 @@ def _score_row(name: str, scores: Aggregate, judge: JudgeScores | None, average:
         *(f"{getattr(scores, column):.3f}" for column in COLUMNS),
         *(judges if judged else []),
         f"{average:.3f}",
+        *([] if columns is None else [str(columns)]),
         f"{scores.average_steps:.2f}",
         f"{scores.average_calls:.2f}",
     ]
 
 
-def _footnote(models: Sequence[AlignedModel], *, judged: bool) -> str:
+def _footnote(models: Sequence[AlignedModel], *, judged: bool, mixed: bool) -> str:
     first = models[0]
+    if mixed:
+        columns = (
+            'the six columns, and of grounding where a judge gave it ("over": how many columns; '
+            "rows over different ones are ranked apart)"
+        )
+        return _definitions(first, columns)
+    judged = judged and all(overall_columns(model.judge) > len(COLUMNS) for model in models)
     columns = "the six columns and grounding" if judged else "the six columns; the paper's has grounding too (--judge)"
+    return _definitions(first, columns)
+
+
+def _definitions(first: AlignedModel, columns: str) -> str:
     return (
         f"definitions: {first.definitions}; tau_strong {first.tau_strong:g}, tau_weak {first.tau_weak:g}; "
         f"average: the mean of {columns}; steps and calls: a task"

@@ -11,6 +11,7 @@ from typing import NoReturn
 import click
 
 from replay import __version__
+from replay.cli.terminal_door import install
 from replay.errors import ReplayError
 
 VERBS = {
@@ -44,6 +45,17 @@ class _Verbs(click.Group):
         command: click.Command = getattr(importlib.import_module(module), name)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        from replay.suggestions import nearest_name
+
+        if args and args[0] not in VERBS and not args[0].startswith("-"):
+            nearest = nearest_name(args[0], VERBS)
+            hint = f"; did you mean {nearest}?" if nearest else f"; there are {', '.join(VERBS)}"
+            ctx.fail(f"there is no verb {args[0]!r}{hint}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Verbs"):
             formatter.write_dl([(verb, line) for verb, (_, line) in VERBS.items()])
@@ -64,6 +76,7 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """Run the command line; every error is one line on stderr and an exit code."""
+    install()
     arguments, debug = _without_debug(sys.argv[1:])
     try:
         code = _run(arguments)
@@ -108,7 +121,9 @@ def _report_error(error: BaseException) -> int:
         case SystemExit() as system_exit:
             return system_exit.code if isinstance(system_exit.code, int) else 1
         case BrokenPipeError():
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            from replay.cli.options import discard_stdout
+
+            discard_stdout()
             return 0
         case OSError() as os_error:
             _echo_error(f"{os_error.filename or 'the output'}: {os_error.strerror or os_error}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +13,7 @@ import click
 
 from replay.cli.options import (
     DEFAULT_RUN,
-    csv_option,
+    bar_on,
     echo_err,
     files_argument,
     is_interactive,
@@ -36,6 +38,9 @@ Examples:
 """
 
 _SHARE = click.FloatRange(0.0, 1.0)
+
+
+_LINE_EVERY = 10.0
 
 
 @click.command(epilog=EXAMPLES)
@@ -69,11 +74,12 @@ _SHARE = click.FloatRange(0.0, 1.0)
     help="JSON with completion_rate and information_grounding_rate, by model or by id. Repeatable.",
 )
 @click.option("--explain", "explained", metavar="TASK", help="Show a task's similarity matrices and chosen pairs.")
+@click.option("--types", is_flag=True, help="Show each model's tasks by type too, worst first.")
 @click.option("--sweep", "swept", is_flag=True, help="Show what other thresholds would give.")
 @run_option("The run file: outcomes are taken from it, the alignment is kept in it.")
 @names_option
 @json_option
-@csv_option
+@click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values: rows of models, types and tasks.")
 @click.pass_context
 def align(
     context: click.Context,
@@ -86,6 +92,7 @@ def align(
     no_cache: bool,
     judge_paths: tuple[Path, ...],
     explained: str | None,
+    types: bool,
     swept: bool,
     run_path: Path,
     names: str | None,
@@ -95,41 +102,48 @@ def align(
     """Align predicted calls with reference calls, and score them.
 
     FILES are results files; those of one model count as one. Each call is compared with the reference's calls of the
-    same tool in the same task; the best assignment counts. Prints a leaderboard, the tasks by type, and what became of
-    the calls.
+    same tool in the same task; the best assignment counts. Prints what became of the calls, and last
+    a leaderboard.
     """
-    from replay.alignment import Settings, read_reference, texts_of
+    from replay.alignment import Settings, texts_of
     from replay.alignment import align as align_one
     from replay.alignment.cache import default_path
     from replay.alignment.embeddings import Embedder
     from replay.alignment.group_by_model import group_by_model
-    from replay.formats import FileNames, open_file
 
-    if as_json and as_csv:
-        raise UsageError("--json and --csv do not go together")
-    if tau_strong < tau_weak:
-        raise UsageError(f"--tau-strong {tau_strong:g} is below --tau-weak {tau_weak:g}")
+    _check_options(tau_strong, tau_weak, as_json=as_json, as_csv=as_csv)
     embedder = Embedder(model, None if no_cache else default_path(), echo_err)
     settings = Settings(definitions, tau_strong, tau_weak, embedder.model.name)
     run = _run(run_path)
-    opened = open_file(reference, FileNames())
-    for warning in opened.warnings:
-        echo_err(f"note: {warning}")
-    standard = read_reference(opened, run.servers if run else {})
+    standard = _reference(reference, run)
     results, broken = _results(files, names, standard, run)
     with _bar() as progress:
         vectors = embedder.embed(texts_of(standard, results), progress)
     together = group_by_model(standard, results)
     judges = _judges(judge_paths, results, together)
-    alignments = [align_one(standard, one, vectors, settings, judges) for one in results]
-    _keep(run, alignments, standard)
-    by_file = {one.model.file: one for one in alignments}
-    merged = [
-        align_one(standard, one, vectors, settings, judges) if one.files else by_file[one.file] for one in together
-    ]
-    _print(standard, merged, together, explained=explained, swept=swept, as_json=as_json, as_csv=as_csv)
+    merged = [align_one(standard, one, vectors, settings, judges) for one in together]
+    _keep(run, merged, standard)
+    _print(standard, merged, together, explained=explained, types=types, swept=swept, as_json=as_json, as_csv=as_csv)
     if broken:
         context.exit(2)
+
+
+def _check_options(tau_strong: float, tau_weak: float, *, as_json: bool, as_csv: bool) -> None:
+    if as_json and as_csv:
+        raise UsageError("--json and --csv do not go together")
+    if tau_strong < tau_weak:
+        raise UsageError(f"--tau-strong {tau_strong:g} is below --tau-weak {tau_weak:g}")
+
+
+def _reference(path: Path, run: RunStore | None) -> Reference:
+    """The reference file, read; what is odd about it is said."""
+    from replay.alignment import read_reference
+    from replay.formats import FileNames, open_file
+
+    opened = open_file(path, FileNames())
+    for warning in opened.warnings:
+        echo_err(f"note: {warning}")
+    return read_reference(opened, run.servers if run else {})
 
 
 def _run(path: Path) -> RunStore | None:
@@ -174,11 +188,18 @@ def _results(
 
 def _judges(paths: Sequence[Path], results: Sequence[Results], together: Sequence[Results]) -> Judges:
     from replay.alignment.judges import read_judges
+    from replay.suggestions import nearest_names
+    from replay.text import one_line
 
     judges = read_judges(paths, [name for one in results for name in one.names])
     by_id = any(not name and identifier for name, identifier in judges.scores)
     if by_id and len(together) > 1:
         raise UsageError("--judge: scores by id alone, but several results files; give them by model and then id")
+    names = [name for one in (*results, *together) for name in one.names]
+    for stranger in judges.unknown(names, (task for one in together for task in one.tasks)):
+        nearest = nearest_names(stranger, names)
+        hint = f"; nearest: {', '.join(one_line(name, 60) for name in nearest)}" if nearest else ""
+        echo_err(f"note: --judge: {one_line(stranger, 60)} is neither a model nor a task of these files{hint}")
     return judges
 
 
@@ -198,6 +219,7 @@ def _print(
     results: Sequence[Results],
     *,
     explained: str | None,
+    types: bool,
     swept: bool,
     as_json: bool,
     as_csv: bool,
@@ -216,25 +238,26 @@ def _print(
 
         parts = [to_csv(alignments).rstrip("\n")]
     else:
-        parts = list(_tables(reference, alignments, swept=swept))
+        parts = list(_tables(reference, alignments, types=types, swept=swept))
     click.echo("\n\n".join(parts))
 
 
-def _tables(reference: Reference, alignments: Sequence[Alignment], *, swept: bool) -> Iterator[str]:
+def _tables(reference: Reference, alignments: Sequence[Alignment], *, types: bool, swept: bool) -> Iterator[str]:
     from replay.alignment import tables
     from replay.alignment.sweep import sweep
 
     models = [one.model for one in alignments]
     if reference.faults:
         yield tables.reference_faults(reference.faults)
-    yield tables.leaderboard(models)
-    yield from map(tables.by_type, models)
+    if types:
+        yield from map(tables.by_type, models)
     yield tables.calls_table(models)
     differing = [line for model in models for line in tables.differing_ids(model, reference)]
     if differing:
         yield "\n".join(differing)
     if swept:
         yield from (tables.sweep_table(one.model, sweep(one)) for one in alignments)
+    yield tables.leaderboard(models)
 
 
 def _explained(
@@ -257,15 +280,28 @@ def _explained(
     return parts
 
 
+def _lines() -> Callable[[int, int], None]:
+    """Tells every ten seconds how far it is."""
+    said = time.monotonic()
+
+    def tell(done: int, total: int) -> None:
+        nonlocal said
+        if time.monotonic() - said >= _LINE_EVERY:
+            said = time.monotonic()
+            echo_err(f"embedding: {done}/{total} texts done")
+
+    return tell
+
+
 @contextmanager
 def _bar() -> Iterator[Callable[[int, int], None] | None]:
-    """A progress bar on stderr while the model works; nothing where it does not, or nobody watches."""
+    """A progress bar on stderr while the model works; where nobody watches, a line now and then."""
     if not is_interactive():
-        yield None
+        yield _lines()
         return
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with Progress(console=Console(file=sys.__stderr__), transient=True) as bar, bar_on(bar.console):
         task = bar.add_task("embedding", total=None, visible=False)
         yield lambda done, total: bar.update(task, completed=done, total=total, visible=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
+from shutil import rmtree
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
@@ -81,7 +83,7 @@ def browse(
         target = run_path or Path(directory) / "replay-run.db"
         _classify(files, target, names)
         label = None if run_path else f"{len(files)} {'file' if len(files) == 1 else 'files'}, offline"
-        browse_run(target, label=label, **shown)
+        browse_run(target, label=label, clean_up=partial(rmtree, directory, ignore_errors=True), **shown)
 
 
 def _check_terminal() -> None:

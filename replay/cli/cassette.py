@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
-from replay.cli.options import echo_err
+from replay.cli.options import echo_err, read_run_option, run_to_read
 
 EXAMPLES = """\b
 Examples:
-  replay cassette export replay-run.db tests/answers.jsonl
+  replay cassette export tests/answers.jsonl
+  replay cassette export --run nightly.db tests/answers.jsonl
   replay classify results/*.json --cassette tests/answers.jsonl
 """
 
@@ -21,14 +22,19 @@ def cassette() -> None:
 
 
 @cassette.command(epilog=EXAMPLES)
-@click.argument("run", type=click.Path(path_type=Path, dir_okay=False))
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@read_run_option
+@click.argument("file", required=False, type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--force", is_flag=True, help="Overwrite FILE.")
-def export(run: Path, file: Path, force: bool) -> None:
-    """Write the answers that RUN holds to FILE, as JSON Lines without secrets."""
+def export(run_argument: Path | None, run_path: Path | None, file: Path | None, force: bool) -> None:
+    """Write the answers that a run holds to FILE, as JSON Lines without secrets."""
     from replay.cassette import export_cassette
+    from replay.errors import UsageError
     from replay.runfile import Run
 
-    with Run.read(run) as opened:
+    if file is None:
+        run_argument, file = None, run_argument
+    if file is None:
+        raise UsageError("say where to: replay cassette export FILE")
+    with Run.read(run_to_read(run_path, run_argument)) as opened:
         count = export_cassette(opened, file, force=force)
     echo_err(f"{file}: {count} answers")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +14,8 @@ import click
 
 from replay.cli.options import (
     DEFAULT_FLEET,
+    DEFAULT_RUN,
+    closed_pipe_is_no_error,
     csv_option,
     echo_err,
     files_argument,
@@ -21,6 +27,7 @@ from replay.cli.options import (
 
 if TYPE_CHECKING:
     from replay.classification import Options, Progress
+    from replay.cli.fail_on import FailCondition
     from replay.formats import ResultsFile
     from replay.interpreter import Fleet
     from replay.records.summary import RunSummary
@@ -41,6 +48,11 @@ Examples:
 @fleet_option
 @run_option("The run file: made where there is none, else resumed.")
 @click.option("--fresh", is_flag=True, help="Start the run over; what the run file held is gone.")
+@click.option(
+    "--keep-inconclusive",
+    is_flag=True,
+    help="Do not try calls again that a server, its limits or the network kept from a verdict.",
+)
 @click.option("--offline", is_flag=True, help="Start no server: judge by stored and recorded answers.")
 @click.option(
     "--cassette",
@@ -68,8 +80,8 @@ Examples:
 @click.option(
     "--fail-on",
     metavar="OUTCOMES",
-    help="Exit with 1 if a call has one of these outcomes: illegal_format, unknown_tool, invalid_arguments, not_found, "
-    "inconclusive; comma-separated.",
+    help="Exit with 1 if a call has one of these outcomes: failed (the four that are), illegal_format, unknown_tool, "
+    "invalid_arguments, not_found, inconclusive; or if more than a share has: 'not_found>5%'. Comma-separated.",
 )
 @names_option
 @json_option
@@ -79,6 +91,7 @@ def classify(
     fleet_path: Path | None,
     run_path: Path,
     fresh: bool,
+    keep_inconclusive: bool,
     offline: bool,
     cassette: Path | None,
     jobs: int,
@@ -102,8 +115,10 @@ def classify(
     import anyio
 
     from replay.classification import Options
+    from replay.cli.fail_on import fail_conditions
+    from replay.cli.stop_signals import ended_in_order
 
-    failing_outcomes = _outcomes(fail_on)
+    conditions = fail_conditions(fail_on)
     fleet = _fleet(fleet_path, needed=not (offline or cassette))
     options = Options(
         jobs=jobs,
@@ -113,37 +128,39 @@ def classify(
         allow_effects=_known_servers(allow_effects, fleet),
         rebinding=not no_rebinding,
         offline=offline or cassette is not None,
+        keep_inconclusive=keep_inconclusive,
     )
     results, broken = _open(files, names)
     with _open_run(run_path, fresh, fleet) as run:
-        anyio.run(_classify, run, results, fleet, options, cassette)
+        _remember(run, fleet, options, names)
+        with ended_in_order():
+            anyio.run(_classify, run, results, fleet, options, cassette)
         summary = _print(run, [file.path for file in results], options, as_json=as_json, as_csv=as_csv)
-    _finish(summary, broken, failing_outcomes)
+    _finish(summary, broken, conditions)
 
 
-def _finish(summary: RunSummary, broken: int, failing_outcomes: frozenset[str]) -> None:
+def _remember(run: Run, fleet: Fleet | None, options: Options, names: str | None) -> None:
+    """Keep what the run is made with, for the commands that reports print."""
+    from replay.runfile.run_command import RunCommand, save_command
+
+    command = RunCommand(
+        servers=str(fleet.path.absolute()) if fleet else None,
+        allow_effects=tuple(sorted(options.allow_effects)),
+        names=names,
+        rebinding=options.rebinding,
+    )
+    save_command(run.connection, command)
+
+
+def _finish(summary: RunSummary, broken: int, conditions: Sequence[FailCondition]) -> None:
+    from replay.cli.fail_on import found_by
     from replay.errors import FoundFailuresError, InputError
 
-    found = {outcome: count for outcome, count in summary.outcomes.items() if outcome in failing_outcomes and count}
+    found = found_by(conditions, summary.outcomes)
     if found:
-        raise FoundFailuresError(
-            "--fail-on: found " + ", ".join(f"{count} {outcome}" for outcome, count in found.items())
-        )
+        raise FoundFailuresError(f"--fail-on: found {', '.join(found)}")
     if broken:
         raise InputError("", f"{broken} file{'s' if broken > 1 else ''} could not be read; see above")
-
-
-def _outcomes(text: str | None) -> frozenset[str]:
-    from replay.errors import UsageError
-    from replay.records import Outcome
-    from replay.suggestions import nearest_name
-
-    wanted = frozenset(part.strip() for part in (text or "").split(",") if part.strip())
-    for name in sorted(wanted):
-        if name not in set(Outcome):
-            nearest = nearest_name(name, map(str, Outcome)) or "?"
-            raise UsageError(f"--fail-on: there is no outcome {name!r}; did you mean {nearest}?")
-    return wanted
 
 
 def _fleet(path: Path | None, *, needed: bool) -> Fleet | None:
@@ -207,6 +224,7 @@ async def _classify(
 ) -> None:
     from replay.classification import Progress, classify_live, classify_stored
     from replay.cli.progress import echo_server_event, shown_progress
+    from replay.diagnosis.phrasing import counted
     from replay.runfile import withheld_servers
 
     progress = Progress()
@@ -233,8 +251,13 @@ async def _classify(
             echo_err(f"note: {server.name}: {note}")
     for name, count in ({} if options.offline else withheld_servers(run)).items():
         echo_err(
-            f"note: {count} calls of {name} were not re-issued, as they may change something; "
-            f"re-issue them with --allow-effects {name}"
+            f"note: {counted(count, 'call')} of {name} not re-issued, since it may change something; "
+            f"re-issue with --allow-effects {name}"
+        )
+    if progress.retried:
+        echo_err(
+            f"note: {counted(progress.retried, 'call')} without a verdict from before: tried again, as the cause may "
+            "be gone (--keep-inconclusive leaves them)"
         )
     if progress.kept:
         echo_err(f"note: {progress.kept} of {progress.total} calls had their verdict from before (--fresh starts over)")
@@ -270,35 +293,51 @@ def _print(run: Run, paths: list[str], options: Options, *, as_json: bool, as_cs
     if options.only is not None and not any(summary.outcomes.values()):
         raise UsageError(f"--only {options.only!r} matches no call of these files")
     _note_other_files(run, files)
-    if as_json:
-        from replay.reports.json_ import write_json
+    with closed_pipe_is_no_error():
+        if as_json:
+            from replay.reports.json_ import write_json
 
-        write_json(run, sys.stdout, files)
-    elif as_csv:
-        from replay.reports.csv_ import write_csv
+            write_json(run, sys.stdout, files)
+        elif as_csv:
+            from replay.reports.csv_ import write_csv
 
-        write_csv(run, sys.stdout, files)
-    else:
-        from replay.reports.summary_table import summary_text
+            write_csv(run, sys.stdout, files)
+        else:
+            from replay.reports.summary_table import summary_text
 
-        click.echo(summary_text(summary))
-        click.echo(
-            f"\nNext: replay browse · replay report --format markdown --call {_example_call(summary)} · "
-            "replay report --format html -o report.html"
-        )
+            click.echo(summary_text(summary, *_terminal()))
+            click.echo("\n" + "\n".join(_next_commands(run, summary)))
     return summary
 
 
 def _note_other_files(run: Run, files: tuple[int, ...]) -> None:
     others = run.file_count() - len(files)
     if others > 0:
-        echo_err(f"note: {run.path} also holds {others} other files; replay browse and report show them")
+        from replay.diagnosis.phrasing import counted
+
+        shown = "it" if others == 1 else "them"
+        echo_err(f"note: {run.path} also holds {counted(others, 'other file')}; replay browse and report show {shown}")
 
 
-def _example_call(summary: RunSummary) -> str:
-    if not summary.failures:
-        return "ID"
+def _terminal() -> tuple[int, Callable[[str], str]]:
+    """How wide stdout is, and how a line is dimmed there; a pipe is wide, and has no colours."""
+    if not sys.stdout.isatty():
+        return (int(os.environ["COLUMNS"]) if os.environ.get("COLUMNS", "").isdigit() else 160), str
+    width = shutil.get_terminal_size().columns
+    return width, str if os.environ.get("NO_COLOR") else lambda line: click.style(line, dim=True)
+
+
+def _next_commands(run: Run, summary: RunSummary) -> Iterator[str]:
+    """What to do with the run, as it is typed."""
+    from replay.runfile.lookup import call_id
     from replay.text import one_line
 
-    first = summary.failures[0]
-    return one_line(f"{first.example_trajectory}:{first.example_call}")
+    where = [] if run.path == DEFAULT_RUN else ["--run", str(run.path)]
+    commands = [["browse", *where]]
+    if summary.failures:
+        first = summary.failures[0]
+        identifier = call_id(run, first.example_file, first.example_trajectory, first.example_call)
+        commands.append(["report", "--call", identifier, *where])
+    commands.append(["report", "-o", "report.html", *where])
+    for number, words in enumerate(commands):
+        yield f"{'      ' if number else 'Next: '}{one_line(shlex.join(['replay', *words]), 400)}"

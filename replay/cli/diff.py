@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from replay.cli.options import json_option
+from replay.cli.options import closed_pipe_is_no_error, json_option
 
 if TYPE_CHECKING:
     from replay.records.comparison import Comparison
@@ -55,13 +55,18 @@ def diff(
             assert other_path is not None
             with Run.read(other_path) as other:
                 comparison = compare_runs(run, other)
-    if as_json:
-        from replay.reports.json_documents import DIFF_FORMAT, DIFF_VERSION
+    with closed_pipe_is_no_error():
+        if as_json:
+            from replay.reports.json_documents import DIFF_FORMAT, DIFF_VERSION
 
-        document = {"format": DIFF_FORMAT, "version": DIFF_VERSION, **comparison.model_dump(mode="json", by_alias=True)}
-        click.echo(json.dumps(_redacted(document), ensure_ascii=True, indent=1))
-    else:
-        click.echo(_redacted(difference_text(comparison)))
+            document = {
+                "format": DIFF_FORMAT,
+                "version": DIFF_VERSION,
+                **comparison.model_dump(mode="json", by_alias=True),
+            }
+            click.echo(json.dumps(_redacted(document), ensure_ascii=True, indent=1))
+        else:
+            click.echo(_redacted(difference_text(comparison)))
     _raise_on(comparison, conditions)
 
 

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 F = TypeVar("F", bound=Callable[..., Any])
 
+_BARS: list[Console] = []
+"""Consoles on which a progress bar is drawn now."""
 DEFAULT_RUN = Path("replay-run.db")
 DEFAULT_FLEET = Path("servers.yaml")
 
@@ -26,6 +32,33 @@ def run_option(help_text: str = "The run file.") -> Callable[[F], F]:
         show_default=True,
         help=help_text,
     )
+
+
+def read_run_option(function: F) -> F:
+    """`--run FILE` of a verb that reads a run; one that stands alone as an argument is taken for it."""
+    argument = click.argument(
+        "run_argument", metavar="", required=False, type=click.Path(path_type=Path, dir_okay=False)
+    )
+    option = click.option(
+        "--run",
+        "run_path",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help=f"The run file.  [default: {DEFAULT_RUN}]",
+    )
+    return argument(option(function))
+
+
+def run_to_read(run_path: Path | None, run_argument: Path | None) -> Path:
+    """The run that a verb with `read_run_option` reads.
+
+    Raises:
+        UsageError: two different ones are named.
+    """
+    from replay.errors import UsageError
+
+    if run_path is not None and run_argument is not None and run_path != run_argument:
+        raise UsageError(f"two runs are named: --run {run_path}, and {run_argument}")
+    return run_path or run_argument or DEFAULT_RUN
 
 
 def fleet_option(function: F) -> F:
@@ -62,11 +95,44 @@ def csv_option(function: F) -> F:
     return click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values, a row a call.")(function)
 
 
+@contextmanager
+def closed_pipe_is_no_error() -> Iterator[None]:
+    """Go on where nobody reads stdout any more (`| head`): the exit code still tells what was found."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        discard_stdout()
+
+
+def discard_stdout() -> None:
+    """Send what is still to be printed nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def echo_err(text: str) -> None:
-    """Print a line on stderr, made safe for a terminal; stdout is for data."""
+    """Print a line on stderr, without secrets and made safe for a terminal; stdout is for data.
+
+    A progress bar makes room for it.
+    """
+    from replay.redaction import clean
     from replay.text import printable
 
-    click.echo(printable(text), err=True)
+    line = printable(clean(text))
+    if _BARS:
+        _BARS[-1].print(line, markup=False, highlight=False, soft_wrap=True, emoji=False)
+    else:
+        click.echo(line, err=True)
+
+
+@contextmanager
+def bar_on(console: Console) -> Iterator[None]:
+    """As long as it lasts a progress bar is drawn on the console, and `echo_err` prints above it."""
+    _BARS.append(console)
+    try:
+        yield
+    finally:
+        _BARS.remove(console)
 
 
 def is_interactive() -> bool:

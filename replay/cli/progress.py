@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from replay.cli.options import echo_err, is_interactive
+from replay.cli.options import bar_on, echo_err, is_interactive
+from replay.text import printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -54,10 +56,10 @@ async def _bar(progress: Progress) -> None:
         MofNCompleteColumn(),
         TextColumn("{task.fields[rate]}", markup=False),
         TimeRemainingColumn(compact=True),
-        console=Console(stderr=True),
+        console=Console(file=sys.__stderr__),  # the bar moves the cursor
         transient=True,
     )
-    with bar:
+    with bar, bar_on(bar.console):
         task = bar.add_task("starting", total=None, rate="")
         started = time.monotonic()
         while True:
@@ -75,7 +77,7 @@ def _stage(progress: Progress) -> str:
     starting = [name for name, event in progress.servers.items() if event.kind == "starting"]
     if starting and not progress.done > progress.kept:
         more = f" and {len(starting) - 3} more" if len(starting) > 3 else ""
-        return f"starting {', '.join(starting[:3])}{more}"
+        return printable(f"starting {', '.join(starting[:3])}{more}")
     return "calls"
 
 

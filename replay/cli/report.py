@@ -6,29 +6,37 @@ from pathlib import Path
 
 import click
 
-from replay.cli.options import DEFAULT_RUN, echo_err
+from replay.cli.options import echo_err, read_run_option, run_to_read
 
 FORMATS = ("markdown", "html", "json", "csv", "junit", "svg")
+_SUFFIXES = {
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".html": "html",
+    ".htm": "html",
+    ".json": "json",
+    ".csv": "csv",
+    ".xml": "junit",
+    ".svg": "svg",
+}
 
 
 EXAMPLES = """\b
 Examples:
   replay report --call 00060000:s2c1 > issue.md
-  replay report replay-run.db --format html -o report.html
-  replay report --format junit -o replay.xml --force
-  replay report --format svg --model gpt-5 -o figure.svg
+  replay report -o report.html
+  replay report --run nightly.db --format junit -o replay.xml --force
+  replay report --model gpt-5 -o figure.svg
 """
 
 
 @click.command("report", epilog=EXAMPLES)
-@click.argument("run_path", metavar="[RUN]", type=click.Path(path_type=Path, dir_okay=False), default=DEFAULT_RUN)
+@read_run_option
 @click.option(
     "--format",
     "form",
-    type=click.Choice(FORMATS),
-    default="markdown",
-    show_default=True,
-    help="What to write; markdown is made for issue trackers.",
+    type=click.Choice([*FORMATS, "md"]),
+    help="What to write; markdown is made for issue trackers.  [default: as the output is named, else markdown]",
 )
 @click.option("--call", metavar="ID", help="One call: TRAJECTORY:s2c1, or MODEL:TRAJECTORY:s2c1.")
 @click.option("--trajectory", metavar="ID", help="One trajectory: its id, or MODEL:ID.")
@@ -41,8 +49,9 @@ Examples:
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
 @click.option("--force", is_flag=True, help="Overwrite the output file.")
 def report(
-    run_path: Path,
-    form: str,
+    run_argument: Path | None,
+    run_path: Path | None,
+    form: str | None,
     call: str | None,
     trajectory: str | None,
     model: str | None,
@@ -52,7 +61,7 @@ def report(
 ) -> None:
     """Write a diagnosis: markdown, html, json, csv, junit or svg.
 
-    RUN is a run file (replay-run.db by default). Without --call, --trajectory or --model the report is about the whole
+    Without --call, --trajectory or --model the report is about the whole
     run. Markdown is made for issue trackers, html is one file that needs no network, junit is for CI servers, json and
     csv for programs, svg is the figure alone. Secrets are taken out of all of them.
     """
@@ -64,13 +73,25 @@ def report(
         raise UsageError("--call, --trajectory and --model do not go together; name one")
     if output is not None:
         check_free(output, force)
-    with Run.read(run_path) as run:
+    form = _format(form, output)
+    with Run.read(run_to_read(run_path, run_argument)) as run:
         text = render(run, form, call=call, trajectory=trajectory, model=model, reference=reference)
     if output is None:
         click.echo(text, nl=False)
         return
     write(output, text)
     echo_err(f"wrote {output}")
+
+
+def _format(asked: str | None, output: Path | None) -> str:
+    """The format: the one that is asked for, else the one that the output's name tells."""
+    from replay.errors import UsageError
+
+    asked = "markdown" if asked == "md" else asked
+    told = _SUFFIXES.get(output.suffix.lower()) if output is not None else None
+    if asked is not None and told not in (None, asked):
+        raise UsageError(f"--format {asked} does not go with {output}, whose name says {told}")
+    return asked or told or "markdown"
 
 
 def check_free(path: Path, force: bool) -> None:

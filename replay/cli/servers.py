@@ -16,10 +16,12 @@ import anyio
 import click
 
 from replay.cli.options import DEFAULT_FLEET, echo_err, fleet_option, is_interactive, json_option
-from replay.errors import FleetError, NoServerReachedError, UsageError
+from replay.cli.stop_signals import ended_in_order
+from replay.errors import FleetError, FoundFailuresError, NoServerReachedError, UsageError
 from replay.interpreter import Fleet, Interpreter, ServerEvent
 from replay.interpreter.config.variables import VariableScope
 from replay.records import JsonObject, Server, Tool
+from replay.redaction import Redactor
 from replay.text import one_line, printable
 
 _MAX_NOTES: Final = 5
@@ -48,7 +50,7 @@ def servers() -> None:
 def check(fleet_path: Path | None, as_json: bool, names: tuple[str, ...]) -> None:
     """Start every server, or those named, and say what it is, or why it does not start.
 
-    Exit code 4 where none could be reached.
+    Exit code 1 where some could not be reached, 4 where none could.
     """
     fleet, server_records = _start(fleet_path, names)
     if as_json:
@@ -61,7 +63,9 @@ def check(fleet_path: Path | None, as_json: bool, names: tuple[str, ...]) -> Non
     if wanted and len(failed) == len(wanted):
         raise NoServerReachedError(f"not one of {len(wanted)} servers could be reached")
     if failed:
-        echo_err(f"{len(failed)} of {len(wanted)} servers failed: {', '.join(server.name for server in failed)}")
+        raise FoundFailuresError(
+            f"{len(failed)} of {len(wanted)} servers failed: {', '.join(_shown(server.name) for server in failed)}"
+        )
 
 
 @servers.command(epilog=EXAMPLES)
@@ -127,8 +131,15 @@ def _start(fleet_path: Path | None, names: Iterable[str]) -> tuple[Fleet, list[S
         fleet.spec(name)
     if not wanted:
         raise FleetError(str(fleet.path), "it names no servers", "servers")
-    server_records = anyio.run(_connect_all, fleet, wanted)
-    return fleet, [server_records[name] for name in dict.fromkeys(wanted)]
+    with ended_in_order():
+        server_records = anyio.run(_connect_all, fleet, wanted)
+    redactor = Redactor(fleet.secrets())
+    return fleet, [_without_secrets(server_records[name], redactor) for name in dict.fromkeys(wanted)]
+
+
+def _without_secrets(server: Server, redactor: Redactor) -> Server:
+    """What a server says of itself may hold the secrets that it was given; its name is the fleet file's."""
+    return Server.model_validate(redactor.record(server) | {"name": server.name})
 
 
 async def _connect_all(fleet: Fleet, names: tuple[str, ...]) -> dict[str, Server]:

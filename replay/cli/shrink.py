@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from replay.cli.options import DEFAULT_FLEET, echo_err, fleet_option
+from replay.cli.options import DEFAULT_FLEET, echo_err, fleet_option, read_run_option, run_to_read
 
 if TYPE_CHECKING:
     from replay.interpreter import Fleet
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  replay shrink replay-run.db --call 00060000:s7c1
-  replay shrink replay-run.db --call gpt-5:00060000:s7c1 --servers servers.yaml -o bug-17
+  replay shrink --call 00060000:s7c1
+  replay shrink --run nightly.db --call gpt-5:00060000:s7c1 --servers servers.yaml -o bug-17
 """
 
 
 @click.command("shrink", epilog=EXAMPLES)
-@click.argument("run_path", metavar="RUN", type=click.Path(path_type=Path, dir_okay=False))
+@read_run_option
 @click.option(
     "--call", required=True, metavar="ID", help="The failing call: TRAJECTORY:s2c1, or MODEL:TRAJECTORY:s2c1."
 )
@@ -48,7 +48,8 @@ Examples:
     help="Re-issue calls of this server although they may change something: once in each replay. Repeatable.",
 )
 def shrink(
-    run_path: Path,
+    run_argument: Path | None,
+    run_path: Path | None,
     call: str,
     fleet_path: Path | None,
     output: Path,
@@ -59,20 +60,22 @@ def shrink(
     """Find the smallest sequence of calls that shows a failure.
 
     Every earlier call that the failure does not need is dropped, then arguments are shortened as long as the call
-    fails in the same way. Each attempt is replayed against the real servers in a sandbox of its own. What is written is
-    replayed once more before; secrets are taken out of it.
+    fails in the same way. Each attempt is replayed against the real servers in a sandbox of its own. Secrets are taken
+    out of what is written, and the command is tried on these files before it is printed.
     """
     import anyio
 
+    from replay.cli.stop_signals import ended_in_order
     from replay.redaction import Redactor
+    from replay.shrinking import confirm, write_repro
     from replay.shrinking import shrink as shrink_call
-    from replay.shrinking import write_repro
 
     _check_free(output, force)
-    trajectory, position = _look_up(run_path, call)
-    fleet = _fleet(fleet_path)
+    path = run_to_read(run_path, run_argument)
+    trajectory, position, known_fleet = _look_up(path, call)
+    fleet = _fleet(fleet_path or known_fleet)
     redactor = Redactor(fleet.secrets())
-    logs = run_path.with_name(f"{run_path.stem}.logs")
+    logs = path.with_name(f"{path.stem}.logs")
 
     async def find() -> Shrunk:
         return await shrink_call(
@@ -85,9 +88,13 @@ def shrink(
             tell=lambda text: echo_err(redactor.text(f"note: {text}")),
         )
 
-    shrunk = anyio.run(find)
+    with ended_in_order():
+        shrunk = anyio.run(find)
     repro = write_repro(shrunk, fleet, output)
+    confirm(repro, shrunk, redactor)
     _echo_summary(shrunk, redactor)
+    if repro.variables:
+        echo_err(f"set before: {', '.join(sorted(repro.variables))} (secrets of the fleet file, which are not written)")
     click.echo(repro.command)
 
 
@@ -100,16 +107,19 @@ def _check_free(output: Path, force: bool) -> None:
         raise UsageError(f"{taken[0]} exists; overwrite it with --force")
 
 
-def _look_up(run_path: Path, call: str) -> tuple[Trajectory, str]:
-    """The trajectory of a call, and its position there."""
+def _look_up(run_path: Path, call: str) -> tuple[Trajectory, str, Path | None]:
+    """The trajectory of a call, its position there, and the fleet file that the run was made with, if it is there."""
     from replay.diagnosis import TrajectoryContext
     from replay.runfile import Run
     from replay.runfile.lookup import TrajectoryPlace, find_call
+    from replay.runfile.run_command import load_command
 
     with Run.read(run_path) as run:
         place = find_call(run, call)
+        servers = load_command(run.connection).servers
         stored = TrajectoryContext.load(run, TrajectoryPlace(*place[:4])).trajectory
-    return _original(stored, place.file), place.call
+    fleet = Path(servers) if servers is not None and Path(servers).exists() else None
+    return _original(stored, place.file), place.call, fleet
 
 
 def _fleet(path: Path | None) -> Fleet:
@@ -146,7 +156,7 @@ def _echo_summary(shrunk: Shrunk, redactor: Redactor) -> None:
     echo_err(f"{len(kept)} of {calls} after {replays}: {', '.join(kept)}")
     verdict = shrunk.result.verdict
     message = one_line(redactor.text(verdict.message), 200)
-    echo_err(f"replayed once more: {shrunk.position} is {verdict.outcome} ({verdict.rule}): {message}")
+    echo_err(f"the command was tried: {shrunk.position} is {verdict.outcome} ({verdict.rule}): {message}")
     if shrunk.redaction_matters:
         echo_err(
             "warning: the failure depends on a secret. It was taken out of what is written, and without it the call "

@@ -6,10 +6,11 @@ document in the first content block.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Final
+
+from replay.json_values import parse_json
 
 __all__ = ["Leaf", "as_json", "join", "leaves", "parts", "resolve"]
 
@@ -50,8 +51,8 @@ def as_json(text: str) -> Any:
     if not stripped or stripped[0] + stripped[-1] not in {"{}", "[]"}:
         return None
     try:
-        return json.loads(stripped)
-    except (ValueError, RecursionError):
+        return parse_json(stripped)
+    except ValueError:
         return None
 
 

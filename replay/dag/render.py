@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Final
 
 from replay.dag.graph import Graph
 from replay.records import Answer, Call, DataEdge, RpcError, ToolResult, Trajectory, TransportFault, texts_of
-from replay.text import one_line
+from replay.text import cut, one_line
 
 __all__ = ["render_text", "summary_of", "to_dot", "to_mermaid"]
 
@@ -64,11 +65,13 @@ def summary_of(graph: Graph) -> str:
 def to_dot(trajectory: Trajectory, graph: Graph | None = None) -> str:
     """The graph for Graphviz: a rank a step, an arrow a pair of calls."""
     graph = graph or Graph(trajectory)
-    lines = [f"digraph {_dot(trajectory.id)} {{", "  rankdir=TB; node [shape=box, fontname=sans];"]
+    lines = [f"digraph {_dot(trajectory.id)} {{", "  rankdir=TB; newrank=true; node [shape=box, fontname=sans];"]
     for number, step in enumerate(trajectory.steps, 1):
-        lines.append(f"  subgraph cluster_{number} {{ label={_dot(f'step {number}')}; style=dotted;")
+        lines.append(f"  subgraph cluster_{number} {{ label={_dot(f'step {number}')}; style=dotted; rank=same;")
         lines += [f"    {_dot(call.position)} [label={_dot(_label(call))}];" for call in step.calls]
         lines.append("  }")
+    firsts = [_dot(step.calls[0].position) for step in trajectory.steps if step.calls]
+    lines += [f"  {before} -> {after} [style=invis];" for before, after in pairwise(firsts)]
     for (producer, consumer), (label, likely) in _arrows(graph).items():
         style = ", style=dashed" if likely else ""
         lines.append(f"  {_dot(producer)} -> {_dot(consumer)} [label={_dot(label)}{style}];")
@@ -109,7 +112,7 @@ def _answer(answer: Answer) -> str:
         return f"error {answer.code}: {one_line(answer.message, _MAX_LINE_LENGTH)}"
     if isinstance(answer, TransportFault):
         return f"no answer ({answer.fault}): {one_line(answer.message, _MAX_LINE_LENGTH)}"
-    text = one_line(" ".join(part[: 4 * _MAX_LINE_LENGTH] for part in texts_of(answer)[:4]), _MAX_LINE_LENGTH)
+    text = one_line(" ".join(cut(part, 4 * _MAX_LINE_LENGTH) for part in texts_of(answer)[:4]), _MAX_LINE_LENGTH)
     mark = "isError: " if isinstance(answer, ToolResult) and answer.is_error else ""
     return f"{mark}{text}" if text else f"{mark}(no text)"
 
@@ -131,7 +134,7 @@ def _edge_lines(edges: tuple[DataEdge, ...]) -> list[str]:
 
 
 def _label(call: Call) -> str:
-    return f"{call.position} {_name(call)[:_MAX_LABEL_LENGTH]}"
+    return f"{call.position} {cut(_name(call), _MAX_LABEL_LENGTH)}"
 
 
 def _arrows(graph: Graph) -> dict[tuple[str, str], tuple[str, bool]]:

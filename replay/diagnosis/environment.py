@@ -46,7 +46,7 @@ def _unavailable(context: TrajectoryContext, position: str) -> tuple[str, str, s
     return (
         "server-did-not-start",
         f"Server {_server(context, position)} did not start, so the call could not be re-issued: {why}.{tail}",
-        f"Try it with: replay servers check {shlex.quote(plain(context.rows[position].server or 'NAME'))}",
+        f"Try it with: {context.command.check(plain(context.rows[position].server or 'NAME'))}",
     )
 
 
@@ -114,7 +114,7 @@ def _server_fault(context: TrajectoryContext, position: str) -> tuple[str, str, 
     return (
         "server-fault",
         f"{_server(context, position)} failed by a fault of its own: {plain(_reply(context, position), 240)}.",
-        "Report it to the server's maintainer: replay report --format markdown writes the issue.",
+        "Report it to the server's maintainer; the Markdown report of this call is made for that.",
     )
 
 
@@ -164,6 +164,18 @@ def _interrupted(context: TrajectoryContext, position: str) -> tuple[str, str, s
     )
 
 
+def _beyond_limits(context: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
+    return "beyond-limits", context.rows[position].message, None
+
+
+def _replay_fault(context: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
+    return (
+        "replay-fault",
+        context.rows[position].message,
+        "This is a fault of replay, not of the call or its server: please report it.",
+    )
+
+
 _GAPS: Final[dict[Reason, str]] = {
     Reason.SERVER_UNAVAILABLE: "could not be re-issued (its server did not start)",
     Reason.LOCAL_TOOL: "is a call of the harness's own tool, which cannot be re-issued",
@@ -174,6 +186,8 @@ _GAPS: Final[dict[Reason, str]] = {
     Reason.NETWORK: "met no network",
     Reason.SERVER_FAULT: "met a fault of its server",
     Reason.INTERRUPTED: "was cut off",
+    Reason.BEYOND_LIMITS: "is beyond what replay reads",
+    Reason.REPLAY_FAULT: "could not be replayed",
     Reason.STATE_GAP: "stands behind a state gap itself",
     Reason.WITHHELD: "was not re-issued",
 }
@@ -195,4 +209,6 @@ _MESSAGES: Final[dict[Reason, _Message]] = {
     Reason.WITHHELD: _withheld,
     Reason.STATE_GAP: _state_gap,
     Reason.INTERRUPTED: _interrupted,
+    Reason.BEYOND_LIMITS: _beyond_limits,
+    Reason.REPLAY_FAULT: _replay_fault,
 }

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from replay.diagnosis.phrasing import counted, listed, place, plain, quoted
 from replay.diagnosis.trajectory_context import TrajectoryContext
+from replay.input_schema import check_schema
 from replay.records import Outcome
 from replay.records.finding import Finding
 
@@ -15,6 +16,7 @@ def flag_findings(context: TrajectoryContext, position: str) -> Iterator[Finding
     yield from _caused(context, position)
     yield from _empty(context, position)
     yield from _refused_though_valid(context, position)
+    yield from _schema_not_checked(context, position)
     yield from _flaky(context, position)
     yield from _moved(context, position)
     yield from _rebound(context, position)
@@ -62,6 +64,15 @@ def _refused_though_valid(context: TrajectoryContext, position: str) -> Iterator
             "The arguments keep to the tool's inputSchema, and the server's own check refuses them.",
             "The schema of the tool should say what the server demands.",
         )
+
+
+def _schema_not_checked(context: TrajectoryContext, position: str) -> Iterator[Finding]:
+    tool = context.tool(position)
+    if "schema-not-checked" not in context.rows[position].findings or tool is None:
+        return
+    why = check_schema(tool, context.arguments(position)).unchecked or "it is beyond the limits"
+    sentence = f"The arguments were not held against all of the tool's inputSchema: {plain(why, 200)}."
+    yield _finding(context, position, "schema-not-checked", sentence)
 
 
 def _flaky(context: TrajectoryContext, position: str) -> Iterator[Finding]:

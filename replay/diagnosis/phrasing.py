@@ -48,8 +48,11 @@ def times(count: int) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """`1 call`, `3 calls`."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    """`1 call`, `3 calls`, `3 trajectories`."""
+    if count == 1:
+        return f"1 {noun}"
+    consonant_y = noun.endswith("y") and noun[-2:-1] not in "aeiou"
+    return f"{count} {noun[:-1]}ies" if consonant_y else f"{count} {noun}s"
 
 
 def kind_of(value: Any) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from replay.dag.pointers import join
 from replay.records import SchemaViolation
+from replay.text import cut
 
 _ZOD: Final = re.compile(r"\[\s*\{.*\}\s*\]", re.DOTALL)
 _PYDANTIC: Final = re.compile(r"^(?P<path>[\w.\[\]-]+)\n\s+(?P<message>[^\n\[]+?)\s*\[type=(?P<type>\w+)", re.MULTILINE)
@@ -150,7 +151,7 @@ def _missing(path: list[Any], message: str) -> SchemaViolation:
 
 
 def _violation(pointer: str, keyword: str, message: str, expected: Any = None) -> SchemaViolation:
-    return SchemaViolation(pointer=pointer, keyword=keyword, message=message[:300], expected=expected)
+    return SchemaViolation(pointer=pointer, keyword=keyword, message=cut(message, 300), expected=expected)
 
 
 def _pointer(path: list[Any]) -> str:

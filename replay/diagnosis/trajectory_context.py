@@ -18,6 +18,7 @@ from replay.records.files import CallRow
 from replay.records.finding import CallRef
 from replay.runfile import Run, call_rows
 from replay.runfile.lookup import TrajectoryPlace
+from replay.runfile.run_command import NOT_KNOWN, RunCommand, load_command
 from replay.runfile.stored_answers import answers_of
 from replay.runfile.trajectory_queries import trajectory_record
 
@@ -38,6 +39,7 @@ class TrajectoryContext:
         answers: the replayed answers, by position.
         servers: of the run.
         file: the results file.
+        command: what the run was made with.
     """
 
     trajectory: Trajectory
@@ -45,6 +47,7 @@ class TrajectoryContext:
     answers: Mapping[str, Answer]
     servers: Mapping[str, Server]
     file: str
+    command: RunCommand = NOT_KNOWN
 
     @classmethod
     def load(cls, run: Run, place: TrajectoryPlace, servers: Mapping[str, Server] | None = None) -> Self:
@@ -61,6 +64,7 @@ class TrajectoryContext:
             answers=answers_of(run.connection, place.row),
             servers=run.servers() if servers is None else servers,
             file=place.file,
+            command=load_command(run.connection),
         )
 
     @cached_property

@@ -12,6 +12,7 @@ from replay.formats.document import Document
 from replay.formats.file_names import FileNames
 from replay.formats.head import HEAD_BYTES, MAX_HEAD_RECORDS, Head
 from replay.formats.input_file import InputFile
+from replay.formats.limits import within_limits
 from replay.formats.reader import READER_FAULTS, Reader
 from replay.formats.readers import surest_reader
 from replay.records import Trajectory
@@ -128,7 +129,7 @@ _LAST_READ = _LastRead()
 def _guarded(reader: Reader, document: Document, names: FileNames) -> Iterator[Trajectory]:
     """The trajectories; whatever a reader trips over is an error of its file and ends no run."""
     try:
-        yield from reader.trajectories(document, names)
+        yield from map(within_limits, reader.trajectories(document, names))
     except READER_FAULTS as error:
         what = f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"
         raise FormatError(document.path, f"cannot be read as {reader.title} ({what})") from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -18,13 +19,15 @@ from replay.interpreter.config.fleet import Fleet
 from replay.interpreter.config.variables import VariableScope
 from replay.interpreter.effects import may_issue
 from replay.interpreter.events import OnEvent
+from replay.interpreter.owned_directory import sweep
 from replay.interpreter.path_map import PathMap
 from replay.interpreter.sandbox import Sandbox
 from replay.interpreter.session.launch import Launch, launch_of
+from replay.interpreter.session.process_guard import ProcessGuard
 from replay.interpreter.session.server_history import ServerHistory
 from replay.interpreter.session.supervisor import Supervisor
 from replay.interpreter.tasks import all_at_once, task_group
-from replay.interpreter.workspace import Workspace, sweep, workspace_of
+from replay.interpreter.workspace import Workspace, workspace_of
 from replay.records import Server, Tool
 from replay.redaction import Redactor
 
@@ -50,6 +53,7 @@ class Interpreter:
         self._histories = {name: ServerHistory() for name in self._names}
         self._described: dict[str, Server] = {}
         self._shared: dict[str, tuple[Supervisor, PathMap | None]] = {}
+        self._guard = ProcessGuard()
         self._stack = AsyncExitStack()
         self._tasks: TaskGroup | None = None
 
@@ -60,17 +64,27 @@ class Interpreter:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
-        with anyio.CancelScope(shield=True):
-            await all_at_once(supervisor.stop for supervisor, _ in self._shared.values())
-        return await self._stack.__aexit__(kind, error, trace)
+        try:
+            with anyio.CancelScope(shield=True):
+                await all_at_once(supervisor.stop for supervisor, _ in self._shared.values())
+            return await self._stack.__aexit__(kind, error, trace)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(self._guard.close)
 
     @property
     def servers(self) -> dict[str, Server]:
         """Each needed server as it described itself, or with the reason why it could not be had."""
         return {
-            name: server.model_copy(update={"notes": self._histories[name].notes})
+            name: server.model_copy(
+                update={"notes": self._histories[name].notes, "tools_complete": self.tools_complete(name)}
+            )
             for name, server in self._described.items()
         }
+
+    def tools_complete(self, name: str) -> bool:
+        """Whether the list of a server's tools was read to its end, and has not changed since."""
+        return name not in self._histories or self._histories[name].tools_complete
 
     async def start(self) -> None:
         """Start all needed servers at once; return when each is up or has failed.
@@ -162,9 +176,10 @@ class Interpreter:
         self, name: str, scope: VariableScope, cwd: Path, tasks: TaskGroup, trajectory: str | None
     ) -> Supervisor:
         def launch() -> Launch:
-            return launch_of(name, self.fleet.resolve(name, scope), self.fleet.directory, cwd)
+            found = launch_of(name, self.fleet.resolve(name, scope), self.fleet.directory, cwd)
+            return replace(found, guard=self._guard)
 
-        parts = (name,) if trajectory is None else (name, trajectory)
+        parts = (name,) if trajectory is None else (name, self._redactor.text(trajectory))
         file_name = ".".join(_file_name_part(part) for part in parts) + ".log"
         return Supervisor(
             name,

@@ -8,7 +8,7 @@ from pathlib import Path
 from replay.interpreter.path_map import PathMap
 from replay.interpreter.session.supervisor import Supervisor
 from replay.interpreter.workspace import Workspace
-from replay.records import Answer, JsonObject, Server, TransportFault
+from replay.records import Answer, JsonObject, Server, TextAnswer, TransportFault, texts_of
 
 
 class Sandbox:
@@ -57,6 +57,22 @@ class Sandbox:
         if paths is None:
             return await supervisor.call(tool, arguments)
         return paths.answer(await supervisor.call(tool, paths.arguments(arguments)))
+
+    def stderr_mark(self, server: str) -> int:
+        """Where the log of a server's stderr ends now."""
+        supervisor = self._running(server)
+        return supervisor.stderr_mark() if supervisor is not None else 0
+
+    async def stderr_since(self, server: str, mark: int) -> str:
+        """The last lines that a server wrote to stderr since, with paths as they were recorded."""
+        supervisor = self._running(server)
+        if supervisor is None:
+            return ""
+        text = await supervisor.stderr_since(mark)
+        return texts_of(self._paths.answer(TextAnswer(text=text)))[0] if text else ""
+
+    def _running(self, server: str) -> Supervisor | None:
+        return self._shared[server][0] if server in self._shared else self._own.get(server)
 
     def own(self) -> tuple[Supervisor, ...]:
         """The servers that were started for this trajectory alone."""

@@ -5,25 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-import tempfile
-import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
 
 import anyio
 import anyio.to_thread
 
 from replay.errors import FleetError
-from replay.filesystem import lock_file
 from replay.interpreter.config.fleet import Fleet
-
-_PREFIX: Final = "replay-"
-_LOCK: Final = ".lock"
-_MIN_SWEPT_AGE: Final = 60.0
-"""Seconds: a younger one may not have been locked yet."""
+from replay.interpreter.owned_directory import make_owned_directory
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +27,7 @@ class Workspace:
     names: tuple[str, ...]
     """All names it goes by, the real path first."""
     note: str | None = None
-    """Why it is empty, where it should not be."""
+    """Why it is empty, or not where it should be."""
 
 
 @asynccontextmanager
@@ -45,43 +37,19 @@ async def workspace_of(fleet: Fleet, task: str | None) -> AsyncIterator[Workspac
     Raises:
         FleetError: the template cannot be copied.
     """
-    home, real_home, lock = _make_home()
+    home = await anyio.to_thread.run_sync(make_owned_directory)
     try:
-        path = real_home / "workspace"
+        path = home.path.resolve() / "workspace"
         template, note = _template_of(fleet, task)
         if template is None:
             path.mkdir()
         else:
             await anyio.to_thread.run_sync(_copy, fleet, template, path)
-        names = tuple(dict.fromkeys((str(path), str(home / "workspace"))))
-        yield Workspace(path, names, note)
+        names = tuple(dict.fromkeys((str(path), str(home.path / "workspace"))))
+        yield Workspace(path, names, note or home.note)
     finally:
         with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(_remove, home)
-            os.close(lock)
-
-
-def sweep() -> None:
-    """Remove the workspaces of programs that were killed: those whose lock nobody holds any more."""
-    for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/{_LOCK}"):
-        with suppress(OSError):
-            if time.time() - path.stat().st_mtime > _MIN_SWEPT_AGE and _is_abandoned(path):
-                _remove(path.parent)
-
-
-def _is_abandoned(path: Path) -> bool:
-    try:
-        os.close(lock_file(path, create=False))
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _make_home() -> tuple[Path, Path, int]:
-    """A new temporary directory, its real path, and its lock: it is held until we end, however we end."""
-    home = Path(tempfile.mkdtemp(prefix=_PREFIX))
-    lock = lock_file(home / _LOCK, mode=0o600)
-    return home, home.resolve(), lock
+            await anyio.to_thread.run_sync(home.remove)
 
 
 def _template_of(fleet: Fleet, task: str | None) -> tuple[Path | None, str | None]:
@@ -106,16 +74,3 @@ def _copy(fleet: Fleet, template: Path, target: Path) -> None:
     except (OSError, shutil.Error) as problem:
         raise FleetError(str(fleet.path), f"{template} cannot be copied: {problem}", "workspace.template") from None
     target.chmod(target.stat().st_mode | stat.S_IRWXU)
-
-
-def _remove(home: Path) -> None:
-    """Remove a tree, also where a server has left directories that cannot be written to."""
-
-    def unlock(function: Callable[..., Any], path: str, _: object) -> None:
-        with suppress(OSError):
-            Path(path).parent.chmod(stat.S_IRWXU)
-            Path(path).chmod(stat.S_IRWXU)
-            function(path)
-
-    shutil.rmtree(home, onerror=unlock)
-    shutil.rmtree(home, ignore_errors=True)

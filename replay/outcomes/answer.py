@@ -10,28 +10,33 @@ from typing import Any
 from replay.dag.tool_traits import returns_content
 from replay.dag.value_matching import ArgumentIndex
 from replay.outcomes import error_phrases, patterns
+from replay.outcomes.envelopes import OpenedAnswer, as_it_came, open_answer
 from replay.outcomes.error_report import (
     ErrorReport,
     ProgramExit,
     error_in_text,
+    error_in_words,
     error_of_exit,
     error_of_rpc,
-    flagged_by_server,
+    is_stored_json,
+    is_stored_label,
     program_exit,
     strip_wrappers,
     traceback_in,
 )
+from replay.outcomes.error_model import ModelVerdict
 from replay.outcomes.json_errors import is_empty, parse_json
+from replay.outcomes.sentence import failure_in_sentence
 from replay.records import (
     Answer,
     Call,
+    EnvelopeLayer,
     RpcError,
     SchemaViolation,
     TextAnswer,
     Tool,
     ToolResult,
     TransportFault,
-    blocks_of,
 )
 from replay.records.tool_name import read_name
 
@@ -68,10 +73,15 @@ class ParsedAnswer:
         self.arguments = ArgumentIndex(call.arguments, tool_name=name, written_name=call.name or "")
         self.flagged = isinstance(answer, RpcError)
         self.text = self.tail = ""
+        self.layers: tuple[EnvelopeLayer, ...] = ()
+        """The envelopes that the text came in."""
+        self.structured: Any = None
         self.has_media = False
         self.body: Any = None
         self.program_exit: ProgramExit | None = None
         self.error: ErrorReport | None = None
+        self.verdict: ModelVerdict | None = None
+        """What the model says of an answer that only its words tell."""
         if isinstance(answer, RpcError):
             self.error = error_of_rpc(answer)
         elif isinstance(answer, ToolResult | TextAnswer):
@@ -91,31 +101,44 @@ class ParsedAnswer:
             return False
         stripped = self.text.strip()
         if stripped in ("", "[]", "{}", "null", "None", "()", '""', "undefined"):
-            return not (isinstance(self.answer, ToolResult) and self.answer.structured) or is_empty(
-                self.answer.structured
-            )
+            return not self.structured or is_empty(self.structured)
         if self.body is not None:
             return is_empty(self.body)
         content = returns_content(self.arguments, self.tool)
         return len(stripped) < 300 and not content and patterns.NO_RESULTS.match(stripped) is not None
 
     def _read_result(self, answer: ToolResult | TextAnswer) -> None:
-        blocks = blocks_of(answer)
-        pieces = [str(block["text"]) for block in blocks if block.get("type") == "text" and "text" in block]
-        self.text, self.tail = _ends(pieces)
-        self.has_media = any(block.get("type") != "text" for block in blocks)
+        opened = open_answer(answer)
+        if opened.layers:
+            closed = as_it_came(answer)
+            opened = closed if self._is_stored_envelope(closed, opened) else opened
+        self.layers = opened.layers
+        pieces = list(opened.pieces)
+        self.text, self.tail = _ends([opened.only_label] if opened.only_label else pieces)
+        self.has_media = opened.has_media
         self.body = parse_json(self.text)
-        if not pieces and isinstance(answer, ToolResult) and answer.structured is not None:
-            self.body = answer.structured
-            self.text = json.dumps(answer.structured, ensure_ascii=False, default=str)[:MAX_HEAD]
+        self.structured = opened.structured
+        if not pieces and self.structured is not None:
+            self.body = self.structured
+            self.text = json.dumps(self.structured, ensure_ascii=False, default=str)[:MAX_HEAD]
         self.program_exit = program_exit(self.text, self.tail, self.body, self.arguments)
-        self.flagged = isinstance(answer, ToolResult) and answer.is_error
-        self.error = self._find_error(flagged_by_server(answer, blocks))
+        self.flagged = opened.flagged
+        self.error = self._find_error(opened.marked)
+
+    def _is_stored_envelope(self, closed: OpenedAnswer, opened: OpenedAnswer) -> bool:
+        """Whether what looks like an envelope of an error is the text that the tool was to hand out."""
+        if closed.marked or not opened.marked or not returns_content(self.arguments, self.tool):
+            return False
+        text, message = "\n".join(closed.pieces)[:MAX_HEAD], "\n".join(opened.pieces)[:MAX_HEAD]
+        structured = any(layer.flag and layer.kind in ("result", "blocks", "repr") for layer in opened.layers)
+        return (is_stored_json if structured else is_stored_label)(text, message, self.arguments)
 
     def _reads_back(self, stored_texts: Collection[str]) -> bool:
         """Whether the answer is, as a whole, a text that an earlier call of the trajectory stored."""
-        text = self.text.strip()
-        return self.program_exit is None and any(text == earlier.strip() for earlier in stored_texts)
+        if self.program_exit is not None or not stored_texts or not isinstance(self.answer, ToolResult | TextAnswer):
+            return False
+        whole = "\n".join(as_it_came(self.answer).pieces)[: 2 * MAX_HEAD].strip()
+        return any(earlier.strip() in (whole, self.text.strip()) for earlier in stored_texts)
 
     def _find_error(self, marked_as_error: bool) -> ErrorReport | None:
         if self.program_exit is not None:
@@ -126,9 +149,17 @@ class ParsedAnswer:
         if self.has_media and not marked_as_error:
             return None
         crashed = traceback_in(self.tail, self.arguments, self.tool) if self.program_exit is None else None
-        return crashed or error_in_text(
+        found = crashed or error_in_text(
             self.text, flagged=marked_as_error, arguments=self.arguments, tool=self.tool, body=self.body
         )
+        return found or self._failure_in_sentence()
+
+    def _failure_in_sentence(self) -> ErrorReport | None:
+        """The failure that the model sees in a short answer, where nothing marks it as one."""
+        if self.program_exit is not None:
+            return None
+        self.verdict = failure_in_sentence(self.text, self.body, self.arguments, self.tool)
+        return error_in_words(self.text, self.body) if self.verdict else None
 
     def _status_is_the_answer(self, program: ProgramExit) -> bool:
         """Whether exit status 1 is the program's way to say no: `grep` without a match, `diff` with a difference."""
@@ -166,6 +197,12 @@ Condition = Callable[[ParsedAnswer], bool]
 def fault_is(kind: str) -> Condition:
     """The transport failed in this way."""
     return lambda parsed: parsed.fault is not None and parsed.fault.fault == kind
+
+
+def fault_status_is(*statuses: int) -> Condition:
+    """The transport gave one of these HTTP statuses instead of an answer."""
+    begins = tuple(f"HTTP {status} " for status in statuses)
+    return lambda parsed: parsed.fault is not None and f"{parsed.fault.message} ".startswith(begins)
 
 
 def error_matches(pattern: re.Pattern[str], *, program: bool | None = None) -> Condition:
@@ -216,8 +253,9 @@ def tool_is_unknown(parsed: ParsedAnswer) -> bool:
 
 def _server_unknown(text: str, parsed: ParsedAnswer) -> bool:
     found = patterns.SERVER_UNKNOWN.search(text)
-    name = next(filter(None, found.groups()), "") if found else ""
-    return bool(name) and parsed.arguments.written_name.startswith(name)
+    name = next(filter(None, found.groups()), "").rstrip(".:'\"`") if found else ""
+    asked = parsed.call.server or ""
+    return bool(name) and (parsed.arguments.written_name.startswith(name) or name.casefold() == asked.casefold())
 
 
 def stored_json_is_broken(parsed: ParsedAnswer) -> bool:

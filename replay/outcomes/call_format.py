@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 
-from replay.records import Call, Judgement, Outcome
+from replay.json_values import MAX_DEPTH, is_too_deep
+from replay.records import Call, Judgement, Outcome, Reason
+from replay.text import cut
 
 FORMAT_RULES: dict[str, tuple[str, str]] = {
     "format.delimiters": (
@@ -25,6 +27,10 @@ FORMAT_RULES: dict[str, tuple[str, str]] = {
     "format.arguments-not-object": (
         "The arguments are JSON, but not an object.",
         '{"name": "time/now", "arguments": ["UTC"]}',
+    ),
+    "format.too-deep": (
+        "The arguments are a JSON object that is nested deeper than replay reads; nothing is wrong with the call.",
+        '{"a": {"a": {"a": ...}}}',
     ),
 }
 """Rule id -> what it says, and an example."""
@@ -82,10 +88,10 @@ def _judge_raw(raw: str | None, part: str) -> Judgement:
         return _judgement("format.delimiters", f"The {part} is wrapped in {wrapped[0]} (offset {place}).")
     try:
         value, end = _DECODER.raw_decode(text)
-    except json.JSONDecodeError as error:
+    except ValueError as error:
         return _judge_broken(text, error, part)
     except RecursionError:
-        return _judgement("format.no-json", f"The {part} is JSON nested too deeply to read.")
+        return _too_deep(part)
     if text[end:].strip():
         return _judgement(
             "format.trailing", f"The {part} is JSON up to offset {end}; then follows {_clip(text[end:])}."
@@ -94,6 +100,8 @@ def _judge_raw(raw: str | None, part: str) -> Judgement:
 
 
 def _judge_value(value: object, part: str, text: str) -> Judgement:
+    if is_too_deep(value) and isinstance(value, dict):
+        return _too_deep(part)
     if part == "call" and isinstance(value, dict):
         if not isinstance(value.get("name"), str) or not value["name"]:
             return _judgement("format.no-name", "The call names no tool.")
@@ -106,7 +114,9 @@ def _judge_value(value: object, part: str, text: str) -> Judgement:
     return _judgement("format.arguments-not-object", f"The {part} must be a JSON object and is {kind}: {_clip(text)}.")
 
 
-def _judge_broken(text: str, error: json.JSONDecodeError, part: str) -> Judgement:
+def _judge_broken(text: str, error: ValueError, part: str) -> Judgement:
+    if not isinstance(error, json.JSONDecodeError):
+        return _judgement("format.no-json", f"The {part} holds a number with too many digits to read.")
     if not text:
         return _judgement("format.no-json", f"The {part} is empty.")
     if text[:1] not in "{[":
@@ -124,8 +134,18 @@ def _judge_broken(text: str, error: json.JSONDecodeError, part: str) -> Judgemen
 
 
 def _clip(text: str, max_length: int = 80) -> str:
-    flat = " ".join(text[: max_length * 4].split())
+    flat = " ".join(cut(text, max_length * 4).split())
     return repr(flat if len(flat) <= max_length else flat[: max_length - 1] + "…")
+
+
+def _too_deep(part: str) -> Judgement:
+    return Judgement(
+        outcome=Outcome.INCONCLUSIVE,
+        reason=Reason.BEYOND_LIMITS,
+        rule="format.too-deep",
+        evidence="format",
+        message=f"The {part} is nested deeper than the {MAX_DEPTH} levels that are read.",
+    )
 
 
 def _judgement(rule: str, message: str) -> Judgement:

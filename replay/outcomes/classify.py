@@ -14,14 +14,15 @@ re-issued goes on to the third, and then to the fourth by its recorded answer, i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
-from replay.input_schema import schema_violations
+from replay.input_schema import SchemaCheck, check_schema
+from replay.json_values import bounded
+from replay.linear_regex import PatternError, compile_pattern
 from replay.outcomes.answer import ParsedAnswer
 from replay.outcomes.call_format import judge_format
+from replay.outcomes.envelopes import open_answer
 from replay.outcomes.error_report import strip_wrappers
 from replay.outcomes.registry import Registry, judge_registry
 from replay.outcomes.rules import RULES, Rule
@@ -35,9 +36,12 @@ from replay.records import (
     Reason,
     RuleSpec,
     SchemaViolation,
+    TextAnswer,
     Tool,
+    ToolResult,
     texts_of,
 )
+from replay.text import cut
 
 ARGUMENT_RULES: dict[str, tuple[str, str]] = {
     "arguments.schema": (
@@ -47,6 +51,9 @@ ARGUMENT_RULES: dict[str, tuple[str, str]] = {
     "arguments.withheld": ("The call was not re-issued, and nothing else tells how it went.", '{"path": "a.txt"}'),
 }
 """Rule id -> what it says, and an example."""
+
+SCHEMA_NOT_CHECKED = "schema-not-checked"
+"""Flag of a call whose arguments were not held against all of the tool's inputSchema."""
 
 _MAX_EXCERPT_LENGTH = 240
 _CERTAINTIES: tuple[Certainty, ...] = ("certain", "likely", "fallback")
@@ -64,6 +71,8 @@ class CallTarget(NamedTuple):
     digest: str | None = None
     """Of its server's identity and tools/list; None where they are not known."""
     violations: tuple[SchemaViolation, ...] = ()
+    schema_checked: bool = True
+    """False where the schema, or a part of it, asks for more than is checked."""
 
 
 class Classifier:
@@ -89,11 +98,12 @@ class Classifier:
 
     def not_reissued(self, target: CallTarget, recorded: Judgement | None) -> Judgement:
         """Stages 3 and 4, for a call that is not re-issued: its arguments, then its recorded answer."""
-        return judge_arguments(target.violations, recorded) or recorded or _withheld(target.record)
+        judgement = judge_arguments(target.violations, recorded) or recorded or _withheld(target.record)
+        return _with_schema_finding(judgement, target)
 
     def answered(self, call: Call, target: CallTarget, answer: Answer, evidence: Evidence) -> Judgement:
         """Stage 4, for a call that was re-issued or whose answer is stored."""
-        return judge_answer(
+        judgement = judge_answer(
             call,
             answer,
             evidence=evidence,
@@ -103,6 +113,7 @@ class Classifier:
             rules=self._rules.get(target.server or "", ()),
             stored_texts=self._stored_texts,
         )
+        return _with_schema_finding(judgement, target)
 
     def recorded(self, call: Call, target: CallTarget) -> Judgement | None:
         """What the recorded answer says, judged once a call and used by all stages; None without an answer."""
@@ -117,9 +128,10 @@ class Classifier:
             return CallTarget(None, call.name)
         known = self._registry.servers.get(server or "")
         record = known.tool(tool) if known else None
-        broken = schema_violations(record, call.arguments) if record and call.arguments is not None else ()
+        checked = check_schema(record, call.arguments) if record and call.arguments is not None else SchemaCheck()
         listed = record is not None and self._registry.writes_the_case_of(call)
-        return CallTarget(server, tool, record, listed, known.digest if known else None, broken)
+        digest = known.digest if known else None
+        return CallTarget(server, tool, record, listed, digest, checked.violations, checked.unchecked is None)
 
     def in_fleet(self, server: str | None) -> bool:
         """Whether the fleet has a server of that name."""
@@ -134,6 +146,12 @@ class Classifier:
     def remember(self, call: Call) -> None:
         """Note the texts that a successful call may have stored: read back, they are content."""
         self._stored_texts.update(_texts_in(call.arguments))
+
+
+def _with_schema_finding(judgement: Judgement, target: CallTarget) -> Judgement:
+    if target.schema_checked or SCHEMA_NOT_CHECKED in judgement.findings:
+        return judgement
+    return judgement.model_copy(update={"findings": (*judgement.findings, SCHEMA_NOT_CHECKED)})
 
 
 def judge_arguments(violations: Sequence[SchemaViolation], recorded: Judgement | None) -> Judgement | None:
@@ -196,6 +214,7 @@ def judge_answer(
         message=_message(rule, parsed, explained=explained),
         violations=tuple(violations),
         findings=_findings(rule, parsed),
+        layers=parsed.layers,
     )
 
 
@@ -212,22 +231,19 @@ def _withheld(tool: Tool | None) -> Judgement:
 def _judge_by_user_rules(answer: Answer, evidence: Evidence, rules: Sequence[RuleSpec]) -> Judgement | None:
     if not rules:
         return None
-    text = "\n".join(texts_of(answer))
+    texts = list(texts_of(answer))
+    if isinstance(answer, ToolResult | TextAnswer):
+        texts += open_answer(answer).pieces
+    text = bounded("\n".join(dict.fromkeys(texts)))
     for rule in rules:
-        pattern = _compiled(rule.pattern)
-        found = pattern.search(text) if pattern else None
-        if found:
-            message = rule.sentence or _excerpt(found[0])
+        try:
+            found = compile_pattern(rule.pattern).search(text)
+        except PatternError:  # the fleet file is refused for it; rules from elsewhere find nothing
+            continue
+        if found is not None:
+            message = rule.sentence or _excerpt(found)
             return Judgement(outcome=rule.outcome, reason=rule.reason, rule=rule.id, evidence=evidence, message=message)
     return None
-
-
-@lru_cache(maxsize=512)
-def _compiled(pattern: str) -> re.Pattern[str] | None:
-    try:
-        return re.compile(pattern)
-    except re.error:
-        return None
 
 
 def _certainty(rule: Rule, parsed: ParsedAnswer) -> Certainty:
@@ -261,7 +277,7 @@ def _describe(violation: SchemaViolation) -> str:
 
 def _excerpt(text: str) -> str:
     """The beginning of a text on one line."""
-    flat = " ".join(text[: _MAX_EXCERPT_LENGTH * 4].split())
+    flat = " ".join(cut(text, _MAX_EXCERPT_LENGTH * 4).split())
     return flat if len(flat) <= _MAX_EXCERPT_LENGTH else flat[: _MAX_EXCERPT_LENGTH - 1].rstrip() + "…"
 
 

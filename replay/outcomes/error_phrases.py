@@ -201,7 +201,7 @@ MALFORMED_VALUE = any_of(
     r"|malformed|unterminated|unclosed|unbalanced|unexpected (?:token|end|character|eof|input)|unmatched",
     r"invalid (?:syntax|json|regex\w*|regular expression|yaml|xml|url|uri|scheme|date|time format|format"
     r"|expression|formula|base64|uuid|escape|character|start byte|value for)",
-    r"(?:marker|delimiter|signature|magic number|bracket|quotation|parenthesis|separator"
+    r"\bline \d{1,7},? col(?:umn)? \d{1,7}|(?:marker|delimiter|signature|magic number|bracket|quotation|parenthesis|separator"
     r"|terminator)s? (?:was )?not found|no (?:closing|escaped|opening) ",
     r"(?:division|divide|modulo) by zero|ZeroDivisionError|not a (?:valid|zip|pdf|number|string)"
     r"|file is not a|unsupported (?:\w+ ){0,2}(?:format|file|type|operand|scheme|protocol|encoding)"

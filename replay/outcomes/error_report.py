@@ -49,7 +49,7 @@ from replay.outcomes.patterns import (
     TRACEBACK_LAST_LINE,
     WRAPPER,
 )
-from replay.records import Certainty, RpcError, TextAnswer, Tool, ToolResult
+from replay.records import Certainty, RpcError, Tool
 
 MAX_REPORT_LENGTH = 20_000
 _MAX_SENTENCE_LENGTH = 600
@@ -63,9 +63,10 @@ _EXIT_CODE = re.compile(
 _PATH = re.compile(r"(?:[A-Za-z]:\\|/)[\w.\-/\\ ]*[\w\-]")
 _DATA_FILE = re.compile(r"\.(?:jsonl?|ndjson|json5|geojson|ipynb)\b", re.IGNORECASE)
 _FIRST_SENTENCE = re.compile(r"\n|[.!?](?:\s|$)|。")
+_WHOLE_ERROR = re.compile(r"\W*(?:[a-z]{1,20} ){0,2}(?:domain|range|parse|syntax|value|type|overflow) error\W*", re.I)
 _EXIT_KEYS = ("exit_code", "exitcode", "returncode", "return_code", "exitstatus", "exit_status")
 
-Basis = Literal["protocol", "flag", "exit", "body", "prefix", "sentence"]
+Basis = Literal["protocol", "flag", "exit", "body", "prefix", "sentence", "model"]
 
 
 class ErrorReport(NamedTuple):
@@ -135,7 +136,7 @@ def error_in_text(
     rows = isinstance(body, list) and not flagged and queries_a_database(arguments)
     error = None if rows else error_in_json(body, arguments.argument_names)
     if error is not None:
-        if not flagged and returns_content(arguments, tool) and _is_stored_json(text, error.message, arguments):
+        if not flagged and returns_content(arguments, tool) and is_stored_json(text, error.message, arguments):
             return None
         return _report(error.message, "flag" if flagged else "body", status=error.status)
     if flagged:
@@ -159,6 +160,12 @@ def error_in_text(
         if basis
         else None
     )
+
+
+def error_in_words(text: str, body: object) -> ErrorReport:
+    """The failure that a model takes a short text for."""
+    inner = sole_text(body)
+    return _report(inner if inner is not None else text, "model", "likely")
 
 
 def error_of_exit(ended: ProgramExit) -> ErrorReport:
@@ -190,7 +197,7 @@ def _basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None) -> Ba
     beginning = text[:300]
     if arguments.tool_named_in(beginning) and len(stripped) <= _MAX_SENTENCE_LENGTH and TOOL_UNKNOWN.search(beginning):
         return "prefix"
-    if not stripped or len(stripped) > MAX_REPORT_LENGTH or _is_content(stripped, text, arguments, tool):
+    if not stripped or len(stripped) > MAX_REPORT_LENGTH or is_content(stripped, text, arguments, tool):
         return None
     stores = returns_content(arguments, tool) and not (
         STATUS_OR_ERROR_LINE.match(stripped) and names_a_web_address(arguments)
@@ -208,7 +215,7 @@ def _basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None) -> Ba
     return "sentence" if _is_report(stripped, text, arguments, stores=stores) else None
 
 
-def _is_content(stripped: str, text: str, arguments: ArgumentIndex, tool: Tool | None) -> bool:
+def is_content(stripped: str, text: str, arguments: ArgumentIndex, tool: Tool | None) -> bool:
     """Whether a text is data, good news, or what the call itself brought or asked for."""
     if DATA_START.match(_without_heading(text)) or SUCCESS_START.match(stripped):
         return True
@@ -227,7 +234,8 @@ def _is_report(stripped: str, text: str, arguments: ArgumentIndex, *, stores: bo
         return True
     if runs_commands(arguments):
         named = lines == 1 and arguments.value_named_in(text) and ERROR_CLAUSE.search(stripped.rstrip(".")) is not None
-        return named or (not stores and SHELL_ERROR.match(stripped) is not None)
+        whole = _WHOLE_ERROR.fullmatch(stripped) or SHELL_ERROR.match(stripped)
+        return named or (not stores and whole is not None)
     return _lacks_a_thing(stripped, text, arguments) or _refuses(stripped, text, arguments, stores=stores)
 
 
@@ -307,11 +315,6 @@ def _without_line(text: str, place: int) -> str:
     return (text[:start] + (text[end:] if end >= 0 else "")).strip()
 
 
-def flagged_by_server(answer: ToolResult | TextAnswer, blocks: tuple[dict[str, object], ...]) -> bool:
-    """Whether the server, or the harness that recorded it, marked the answer as an error."""
-    return (isinstance(answer, ToolResult) and answer.is_error) or any(block.get("error") is True for block in blocks)
-
-
 def _is_stored_text(text: str, arguments: ArgumentIndex) -> bool:
     """Whether an error-shaped answer of a tool that returns content is that content.
 
@@ -326,11 +329,19 @@ def _is_stored_text(text: str, arguments: ArgumentIndex) -> bool:
     return bool(_PATH.search(text)) or text.endswith("\n") or several_lines or not _reads_like_a_report(text, arguments)
 
 
-def _is_stored_json(text: str, message: str, arguments: ArgumentIndex) -> bool:
+def is_stored_json(text: str, message: str, arguments: ArgumentIndex) -> bool:
     """Whether an error-shaped JSON body of a tool that returns content is that content."""
     if _names_the_call(message, arguments):
         return False
     return text.endswith("\n") or any(_DATA_FILE.search(value) for value in arguments.texts)
+
+
+def is_stored_label(text: str, message: str, arguments: ArgumentIndex) -> bool:
+    """Whether what a tool that returns content begins with a label of an error is that content."""
+    if _names_the_call(message, arguments):
+        return False
+    several_lines = text.strip("\n").count("\n") > 1
+    return bool(_PATH.search(message)) or text.endswith("\n") or several_lines
 
 
 def _names_the_call(text: str, arguments: ArgumentIndex) -> bool:

@@ -8,7 +8,10 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from replay.json_values import bounded
+from replay.json_values import parse_json as read_json
 from replay.records import JsonObject
+from replay.text import cut
 
 MAX_ERROR_LENGTH = 60_000
 
@@ -62,13 +65,13 @@ def parse_json(text: str) -> Any:
     if len(stripped) > MAX_ERROR_LENGTH or stripped[:1] not in ("{", "[", '"'):
         return None
     try:
-        return json.loads(stripped)
-    except (ValueError, RecursionError):
+        return read_json(stripped)
+    except ValueError:
         pass
     if stripped[:2] not in ("{'", "[{") or len(stripped) > MAX_ERROR_LENGTH // 4:
         return None
     try:
-        return ast.literal_eval(stripped)
+        return bounded(ast.literal_eval(stripped))
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return None
 
@@ -235,7 +238,7 @@ def _status_of(body: JsonObject) -> int | None:
 
 def _message_of(body: JsonObject, error: Any) -> str:
     parts = [*_strings(error), *(text for key in (*_MESSAGE_KEYS, "code", "name") for text in _strings(body.get(key)))]
-    return ": ".join(dict.fromkeys(parts))[:4000] or json.dumps(body, default=str)[:400]
+    return ": ".join(dict.fromkeys(parts))[:4000] or cut(json.dumps(body, default=str), 400)
 
 
 def _strings(part: Any, depth: int = 0) -> Iterator[str]:

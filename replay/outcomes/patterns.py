@@ -35,7 +35,7 @@ ERROR_PREFIX = re.compile(
     r"|timeout|auth\w*|permission"
     r"|unexpected|internal|unknown|search|fatal|security|configuration|config|rate limit|parameter|argument)"
     r" (?:error|exception)(?: \d{3})?(?: ?\([^)\n]{0,80}\))?:"
-    r"|(?<!\w)\([45]\d\d, b?['\"]|(?<!\w)❌(?![^✅]{0,2000}✅)|"
+    r"|(?<!\w)\((?:[45]\d\d, b?['\"]|-?\d{1,5}, b?['\"](?:\w{1,40} ){2,40}[^\n]{0,300}['\"]\)\W{0,4}\Z)|(?<!\w)[❌✗✘✖](?![^✅✓✔]{0,2000}[✅✓✔])|"
     r"(?-i:\[(?=[A-Z]+_)[A-Z_]*(?:ERROR|FAIL|INVALID|DENIED|NOT_FOUND|LIMIT)[A-Z_]*\]) (?=\w)"
     r"|mcp error -?\d+|fatal(?: error)?:|panic:|(?:caught |unhandled |uncaught )?exception[.:]|failure:|failed:"
     r"|traceback \(most recent call last\)|security violation)",
@@ -204,20 +204,22 @@ WRAPPER = re.compile(
 """What only wraps a report: the frame of an SDK or of a harness."""
 
 SERVER_UNKNOWN = re.compile(
-    r"\b(?:unknown|no such|invalid|unrecogni[sz]ed) (?:mcp )?server:? ['\"`]?(?P<first>[\w./:-]{1,100})"
+    r"\b(?:unknown|no such|invalid|unrecogni[sz]ed|undefined|unavailable) (?:mcp )?server:? ['\"`]?(?P<first>[\w./:-]{1,100})"
     r"|\bserver(?: named| with name)?:? ['\"`]?(?P<second>[\w./:-]{1,100})['\"`]? (?:is |was )?"
-    r"(?:not (?:found|available|known|registered|configured|connected)|does(?: not|n't) exist|unknown)"
+    r"(?:not (?:found|available|known|registered|configured|connected|defined|enabled|listed|exposed)"
+    r"|does(?: not|n't) exist|unknown|unavailable|undefined)"
     r"|\bno (?:mcp )?server (?:named|called|with (?:the )?name|for(?: tool)?) ['\"`]?(?P<third>[\w./:-]{1,100})",
     re.IGNORECASE,
 )
 """How a harness says that it has no server of that name."""
 
 TOOL_UNKNOWN = re.compile(
-    r"\b(?:unknown|unrecogni[sz]ed|unsupported|invalid|no such|undefined) (?:tool|method"
+    r"\b(?:unknown|unrecogni[sz]ed|unsupported|invalid|no such|undefined|unavailable|non-?existent|unregistered"
+    r"|unlisted|missing) (?:tool|method"
     r"|function)(?: name)?\b(?! (?:argument|call arg|input|param))"
     r"|\b(?:tool|method|function)(?: with name| named| name)?:? ?['\"`]?[\w./:-]{1,120}['\"`]? (?:was "
-    r"|is |could )?(?:not (?:be )?(?:found|available|registered|known|exist|recogni[sz]ed|defined)"
-    r"|does(?: not|n't) exist)"
+    r"|is |could )?(?:not (?:be )?(?:found|available|registered|known|exist|recogni[sz]ed|defined|exposed"
+    r"|enabled|offered)|does(?: not|n't) exist|unavailable|unknown|undefined|not in (?:the|this|any)\b)"
     r"|\btool not found|\bno (?:tool|function) (?:named|called|with (?:the )?name|found)"
     r"|tool_not_found|^(?:tool|method|function) not found|\b(?:has|have"
     r"|there is) no (?:tool|function) ",

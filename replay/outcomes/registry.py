@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
+from functools import cached_property
 
 from pydantic import Field
-from rapidfuzz import fuzz
+from rapidfuzz import fuzz, process
 
 from replay.records import Call, Judgement, Outcome, Reason, Record, Server
 from replay.records.tool_name import ToolName, begins_with_server, read_name
@@ -16,6 +17,10 @@ REGISTRY_RULES: dict[str, tuple[str, str]] = {
     "registry.interrupted": ("The user refused the call, or it was aborted before it was done.", "Bash"),
     "registry.local-tool": ("The tool belongs to the harness; no MCP server has it.", "local-python-execute"),
     "registry.server-unavailable": ("The tool's server is in the fleet and did not start.", "maps/geocode"),
+    "registry.list-incomplete": (
+        "The tool is on no list, but a server's list was not read to its end, is not a list, or changed in mid-run.",
+        "search/find",
+    ),
     "registry.placeholder": ("The name is a placeholder copied from a prompt, not a tool.", "server/tool"),
     "registry.bare-name": ("The name lacks its server; exactly one server has such a tool.", "read_file"),
     "registry.other-server": ("The tool exists, but on another server.", "time/read_file"),
@@ -44,6 +49,25 @@ _PLACEHOLDER_MESSAGE = '"{name}" is a placeholder, not the name of a tool.'
 _MIN_MISSPELT_SCORE, _MIN_NEAR_SCORE, _MAX_NAMES = 82.0, 60.0, 3
 
 
+class NameIndex:
+    """Names of tools, by what they look like."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+        self.bare = [_bare(full) for full in names]
+        self.folded_bare = [_fold(bare) for bare in self.bare]
+        self._folded = [_fold(full) for full in names]
+
+    def similar(self, tool: str, name: str) -> list[str]:
+        """Names that look like a folded tool name, or like a folded name as written; nearest first."""
+        scores: dict[int, float] = {}
+        for wanted, choices in ((tool, self.folded_bare), (name, self._folded)):
+            found = process.extract(wanted, choices, scorer=fuzz.ratio, score_cutoff=_MIN_NEAR_SCORE, limit=None)
+            for _, score, place in found:
+                scores[place] = max(score, scores.get(place, 0.0))
+        return [self.names[place] for place in sorted(scores, key=lambda place: (-scores[place], self.names[place]))]
+
+
 class Registry(Record):
     """What is known of the tools that exist."""
 
@@ -57,11 +81,24 @@ class Registry(Record):
     """All names in the fleet file, started or not."""
     complete: bool = False
     """Every server that the calls could mean is among these: a server that is not does not exist."""
+    tools_complete: Callable[[str], bool] | None = None
+    """Asks whether a server's list is all that it has, as of now; by default what its record says."""
+
+    @cached_property
+    def name_index(self) -> NameIndex:
+        """The names of all tools that are known, made ready to be searched: a server may list a hundred thousand."""
+        return NameIndex(tuple(self.tool_names()))
 
     @property
     def known(self) -> bool:
         """Whether any server's tools/list is known."""
         return any(map(has_tools_list, self.servers.values()))
+
+    def lists_all(self, name: str) -> bool:
+        """Whether a server's tools/list is all that it has: a tool that is not on it does not exist."""
+        server = self.servers.get(name)
+        complete = server is None or server.tools_complete
+        return complete and (self.tools_complete is None or self.tools_complete(name))
 
     def is_local(self, name: str) -> bool:
         """Whether the name as written is one of the harness's own tools."""
@@ -133,6 +170,11 @@ def _judge_by_harness(call: Call, name: str) -> Judgement:
         return _inconclusive("registry.interrupted", message, Reason.INTERRUPTED)
     message = f"{name} is a tool of the harness; no MCP server has it."
     return _inconclusive("registry.local-tool", message, Reason.LOCAL_TOOL)
+def _list_incomplete(name: str, server: str) -> Judgement:
+    message = (
+        f"Whether there is a tool {name} is not known: tools/list of {server} was not read to its end, or changed."
+    )
+    return _inconclusive("registry.list-incomplete", message, Reason.SERVER_FAULT)
 
 
 def _judge_without_lists(name: str, *, ran: bool) -> Judgement | None:
@@ -150,17 +192,24 @@ def _judge_missing(call: Call, name: str, registry: Registry, *, ran: bool) -> J
         message = f"No server of this fleet has {name}, but the recorded answer shows that it ran."
         return _inconclusive("registry.not-in-fleet", message, Reason.NOT_IN_FLEET)
     server, tool = registry.read(call)
+    partial = next((one for one in registry.servers if server in (one, None) and not registry.lists_all(one)), None)
+    if partial is not None:
+        return None if call.answer is not None else _list_incomplete(name, partial)
     return _explain_unknown(name, server, tool, registry, known_server=server in registry.servers)
 
 
 def nearest_names(name: str, tool: str, registry: Registry) -> tuple[str, ...]:
     """Names that exist and come nearest, best first: the same tool name before similar ones."""
-    names = registry.tool_names()
-    same = [full for full in names if _bare(full) in (tool, name)]
-    folded = [full for full in names if full not in same and _fold(_bare(full)) in (_fold(tool), _fold(name))]
-    scored = [(_closeness(full, name, tool), full) for full in names if full not in same and full not in folded]
-    same, folded = (sorted(found, key=lambda full: _fold(full) != _fold(name)) for found in (same, folded))
-    similar = [full for score, full in sorted(scored, key=lambda pair: (-pair[0], pair[1])) if score >= _MIN_NEAR_SCORE]
+    index = registry.name_index
+    wanted = (_fold(tool), _fold(name))
+    same = [full for full, bare in zip(index.names, index.bare, strict=True) if bare in (tool, name)]
+    known = set(same)
+    folded = [
+        full for full, bare in zip(index.names, index.folded_bare, strict=True) if bare in wanted and full not in known
+    ]
+    known.update(folded)
+    same, folded = (sorted(found, key=lambda full: _fold(full) != wanted[1]) for found in (same, folded))
+    similar = [full for full in index.similar(*wanted) if full not in known]
     return tuple([*same, *folded, *similar][:_MAX_NAMES])
 
 

@@ -14,6 +14,7 @@ from replay.outcomes.answer import (
     error_is_only_a_value,
     error_matches,
     fault_is,
+    fault_status_is,
     internal_error_only,
     network_is_down,
     one_of,
@@ -29,6 +30,7 @@ from replay.outcomes.answer import (
     undefined_in_place,
     value_is_malformed,
 )
+from replay.outcomes.responsibility import model_says, own_file_missing, own_program_failed, query_names_nothing
 from replay.records import Certainty, Outcome, Reason, TransportFault
 
 
@@ -78,6 +80,22 @@ RULES: tuple[Rule, ...] = (
         Example(TransportFault(fault="not-started", message="command not found: uvx")),
         fault_is("not-started"),
         Reason.SERVER_UNAVAILABLE,
+    ),
+    Rule(
+        "fault.unauthorized",
+        Outcome.INCONCLUSIVE,
+        "The server refused the request over HTTP for want of credentials (401, 403, 407).",
+        Example(TransportFault(fault="unreadable", message="HTTP 401 Unauthorized")),
+        fault_status_is(401, 403, 407),
+        Reason.UNAUTHORIZED,
+    ),
+    Rule(
+        "fault.rate-limited",
+        Outcome.INCONCLUSIVE,
+        "The server refused the request over HTTP because there were too many (429).",
+        Example(TransportFault(fault="unreadable", message="HTTP 429 Too Many Requests")),
+        fault_status_is(429),
+        Reason.RATE_LIMITED,
     ),
     Rule(
         "fault.unreadable",
@@ -225,6 +243,14 @@ RULES: tuple[Rule, ...] = (
         Reason.SERVER_FAULT,
     ),
     Rule(
+        "answer.own-program",
+        Outcome.INVALID_ARGUMENTS,
+        "A program that the call brought raised an exception.",
+        Example("TypeError: rows.map is not a function", {"code": "() => rows.map(row => row.id)"}, "evaluate"),
+        own_program_failed,
+        certainty="likely",
+    ),
+    Rule(
         "answer.gone",
         Outcome.NOT_FOUND,
         "The backend answered 404 or 410.",
@@ -244,6 +270,22 @@ RULES: tuple[Rule, ...] = (
         "What the call would make is there already.",
         Example("Error: Sheet Totals already exists", {"sheet": "Totals"}),
         error_matches(error_phrases.ALREADY_EXISTS),
+    ),
+    Rule(
+        "answer.query-names-nothing",
+        Outcome.INVALID_ARGUMENTS,
+        "The query names a column or a function that does not exist.",
+        Example('column "prise" does not exist', {"sql": "select prise from items"}, "execute_sql"),
+        query_names_nothing,
+    ),
+    Rule(
+        "answer.own-file-missing",
+        Outcome.INCONCLUSIVE,
+        "The server misses a file that the call neither named nor could have named.",
+        Example("Error: ENOENT: no such file or directory, open '/srv/data/index.json'", {"query": "apples"}, "search"),
+        own_file_missing,
+        Reason.SERVER_FAULT,
+        "likely",
     ),
     Rule(
         "answer.malformed-value",
@@ -291,6 +333,31 @@ RULES: tuple[Rule, ...] = (
         "The server refuses the arguments and says what they should be.",
         Example("Invalid slide index: 5. Available slides: 0-0", {"slide": 5}),
         error_matches(error_phrases.REFUSAL),
+        certainty="likely",
+    ),
+    Rule(
+        "model.environment",
+        Outcome.INCONCLUSIVE,
+        "The sentence reads like those that report a fault of the environment.",
+        Example("The add-on for charts was not set up on this host.", tool="draw", flagged=False),
+        model_says("inconclusive"),
+        Reason.SERVER_FAULT,
+        "likely",
+    ),
+    Rule(
+        "model.not-found",
+        Outcome.NOT_FOUND,
+        "The sentence reads like those that report a missing thing.",
+        Example("Nobody by that id is on record.", tool="get_user"),
+        model_says("not_found"),
+        certainty="likely",
+    ),
+    Rule(
+        "model.invalid-arguments",
+        Outcome.INVALID_ARGUMENTS,
+        "The sentence reads like those that refuse the arguments.",
+        Example("Please open a session with 'begin' before this action.", tool="update_item", flagged=False),
+        model_says("invalid_arguments"),
         certainty="likely",
     ),
     Rule(

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
+from replay.errors import InputError
 from replay.filesystem import write_json
 from replay.recorder.call_draft import CallDraft
 from replay.recorder.journal import read_journal
@@ -26,8 +30,12 @@ def write_trajectory(partial: Path, target: Path) -> str:
     Raises:
         InputError: the journal cannot be read.
     """
-    trajectory = assemble(read_journal(partial), target.name)
-    write_json(trajectory, target)
+    try:
+        trajectory = assemble(read_journal(partial), target.name)
+    except ValidationError as problem:
+        why = problem.errors(include_url=False)[0]["msg"]
+        raise InputError(str(partial), f"cannot be made a trajectory: {why}") from None
+    write_json(trajectory, target, private=True)
     calls = sum(1 for _ in trajectory.calls())
     return f"{_count(calls, 'call')} in {_count(len(trajectory.steps), 'step')}: {target}"
 
@@ -43,10 +51,11 @@ def assemble(entries: Iterable[dict[str, Any]], file: str) -> TrajectoryFile:
     header = next(entries)
     builder = _TrajectoryBuilder()
     for entry in entries:
-        builder.apply_event(entry)
+        with suppress(KeyError, TypeError, AttributeError, ValueError):  # a damaged entry costs itself, not the rest
+            builder.apply_event(entry)
     return TrajectoryFile(
-        id=str(header["id"]),
-        model=str(header["model"]),
+        id=str(header.get("id") or file),
+        model=str(header.get("model") or "unknown"),
         task=Task(question=header.get("task")),
         source=Source(file=file, format=SOURCE_FORMAT),
         steps=tuple(builder.steps()),
@@ -67,10 +76,10 @@ class _TrajectoryBuilder:
         """Take one journal entry."""
         event, message, number = entry.get("event"), entry.get("message"), entry.get("n", 0)
         if event == "call":
-            self._drafts[number] = CallDraft(message, entry["t"], entry.get("server"), entry.get("tool"))
+            self._drafts[number] = CallDraft(message, float(entry["t"]), entry.get("server"), entry.get("tool"))
             self.grouper.call_sent(number)
         elif event == "unparsed":
-            self._drafts[number] = CallDraft.unparsed(str(message), entry["t"])
+            self._drafts[number] = CallDraft.unparsed(str(message), float(entry["t"]))
             if entry.get("open"):
                 self.grouper.call_sent(number)
             else:
@@ -78,7 +87,7 @@ class _TrajectoryBuilder:
         elif event == "over":
             self.grouper.call_ended(number)
         elif event in {"answer", "fault"}:
-            self._drafts[number].end(message, entry["t"], fault=event == "fault")
+            self._drafts[number].end(message, float(entry["t"]), fault=event == "fault")
             self.grouper.call_ended(number)
         elif event == "note":
             self.grouper.note(str(message))

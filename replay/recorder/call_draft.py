@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Final, Literal, cast
+from typing import Any, Literal, cast
 
 from replay.interpreter.session.answer_reader import answer_of as read_answer
 from replay.interpreter.session.json_rpc import Failed, Returned
+from replay.json_values import bounded
 from replay.records import Answer, Call, JsonObject, TransportFault
-
-MAX_DEPTH: Final = 100
-"""Levels of nesting that a DAG file keeps as they are; what lies deeper is kept as its JSON text."""
 
 _Unreadable = Literal["call", "name", "arguments"]
 _Fault = Literal["timeout", "closed", "not-started", "unreadable"]
@@ -75,17 +73,8 @@ def to_answer(response: Any) -> Answer:
     if not isinstance(response, dict):
         return TransportFault(fault="unreadable", message="the response is not a JSON object")
     error = response.get("error")
-    outcome = Failed(error) if isinstance(error, dict) else Returned(limit_depth(response.get("result")))
+    outcome = Failed(error) if isinstance(error, dict) else Returned(bounded(response.get("result")))
     return read_answer(outcome, lambda note: None)
-
-
-def limit_depth(value: Any, levels: int = MAX_DEPTH) -> Any:
-    """The value, with what is nested too deeply for a JSON library turned into its JSON text."""
-    if isinstance(value, dict):
-        return json.dumps(value) if levels == 0 else {key: limit_depth(item, levels - 1) for key, item in value.items()}
-    if isinstance(value, list):
-        return json.dumps(value) if levels == 0 else [limit_depth(item, levels - 1) for item in value]
-    return value
 
 
 def _to_fault(message: Any) -> TransportFault:
@@ -96,7 +85,7 @@ def _split_request(request: Any) -> tuple[str | None, JsonObject | None, _Unread
     """Name, arguments, which part cannot be read, and that part verbatim."""
     if isinstance(request, str):
         return None, None, "call", request
-    params = request.get("params")
+    params = request.get("params") if isinstance(request, dict) else None
     if not isinstance(params, dict):
         return None, None, "call", json.dumps(request, ensure_ascii=False)
     name, arguments = params.get("name"), params.get("arguments")
@@ -106,7 +95,7 @@ def _split_request(request: Any) -> tuple[str | None, JsonObject | None, _Unread
         return None, kept_arguments, "name", json.dumps(name, ensure_ascii=False) if "name" in params else None
     if not isinstance(arguments, dict):
         return name, None, "arguments", json.dumps(arguments, ensure_ascii=False)
-    return name, cast("JsonObject", limit_depth(arguments)), None, None
+    return name, cast("JsonObject", bounded(arguments)), None, None
 
 
 def _request_id(request: Any) -> str | None:

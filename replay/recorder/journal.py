@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from replay.errors import InputError, UsageError
 from replay.filesystem import lock_file
+from replay.json_values import bounded, parse_json
 
 JOURNAL_FORMAT: Final = "replay.recording"
 JOURNAL_VERSION: Final = 1
@@ -32,6 +33,7 @@ class Journal:
         self.path = path
         self._file = _open_locked(path, timeout)
         self._write_lock = Lock()
+        self.closed = False
 
     @property
     def empty(self) -> bool:
@@ -55,24 +57,25 @@ class Journal:
         """Release the lock; with `remove` the file goes first, while it is still ours."""
         if remove:
             self.path.unlink(missing_ok=True)
-        os.close(self._file)
+        if not self.closed:
+            os.close(self._file)
+            self.closed = True
 
 
 def encode(value: Any) -> bytes:
-    """Compact JSON, lone surrogates kept; what JSON has no form for, as its text."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str).encode("utf-8", "surrogatepass")
+    """Compact JSON, bounded; what JSON has no form for, as its text."""
+    return json.dumps(bounded(value), ensure_ascii=False, separators=(",", ":"), default=str).encode(
+        "utf-8", "surrogatepass"
+    )
 
 
 def decode(line: bytes) -> Any:
-    """What `encode` encoded, and any JSON that a peer may send.
+    """What `encode` encoded, and any JSON that a peer may send, bounded.
 
     Raises:
         ValueError: it is not JSON, or nested too deeply.
     """
-    try:
-        return json.loads(line.decode("utf-8", "surrogatepass"))
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+    return parse_json(line.decode("utf-8", "surrogatepass"))
 
 
 def read_journal(path: Path) -> Iterator[dict[str, Any]]:

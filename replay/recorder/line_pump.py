@@ -9,33 +9,53 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 READ_SIZE: Final = 1 << 18
+_KEPT_OF_OVERLONG_LINE: Final = 512
 MAX_ATOMIC_WRITE: Final = select.PIPE_BUF if hasattr(select, "PIPE_BUF") else 512
 """What a pipe that reports itself writable takes without blocking."""
+MAX_LINE_BYTES: Final = 64 << 20
+"""A longer line is passed on in pieces, and not read."""
 MAX_QUEUED_BYTES: Final = 1 << 20
 """Queued bytes at which a pump stops reading: whoever writes too fast waits, as without us."""
 
 
 class LineSplitter:
-    """Cuts a stream into lines. A line of many chunks is joined once."""
+    """Cuts a stream into lines. A line of many chunks is joined once; one that is too long is not kept together."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_length: int = MAX_LINE_BYTES) -> None:
         self._pieces: list[bytes] = []
+        self._length, self._max_length = 0, max_length
+        self._overlong = False
 
-    def feed(self, chunk: bytes) -> list[bytes]:
-        """The lines that a chunk completes, each with its line feed."""
+    def feed(self, chunk: bytes) -> tuple[bytes, list[bytes]]:
+        """More of a line that is too long, and then the lines that a chunk completes, each with its line feed."""
+        unread = b""
+        if self._overlong:
+            end = chunk.find(b"\n") + 1
+            unread, chunk = (chunk[:end], chunk[end:]) if end else (chunk, b"")
+            self._overlong = not end
         *complete, rest = chunk.split(b"\n")
         lines = []
         for part in complete:
             lines.append(b"".join((*self._pieces, part, b"\n")))
             self._pieces.clear()
+            self._length = 0
         if rest:
             self._pieces.append(rest)
-        return lines
+            self._length += len(rest)
+        return unread, lines
+
+    def overlong_part(self) -> bytes:
+        """The beginning of a line that is too long, once; empty where there is none."""
+        if self._length <= self._max_length:
+            return b""
+        self._overlong = True
+        return self.rest()
 
     def rest(self) -> bytes:
         """What came after the last line feed."""
         rest = b"".join(self._pieces)
         self._pieces.clear()
+        self._length = 0
         return rest
 
 
@@ -49,10 +69,17 @@ class LinePump:
         source: descriptor to read.
         sink: descriptor to write.
         inspect: is given the lines of one chunk before the first of them is passed on, and returns those to pass on.
+        on_overlong: is given the beginning of a line that is too long to be inspected.
     """
 
-    def __init__(self, source: int, sink: int, inspect: Callable[[list[bytes]], list[bytes]]) -> None:
-        self.source, self.sink, self._inspect = source, sink, inspect
+    def __init__(
+        self,
+        source: int,
+        sink: int,
+        inspect: Callable[[list[bytes]], list[bytes]],
+        on_overlong: Callable[[bytes], None] = lambda beginning: None,
+    ) -> None:
+        self.source, self.sink, self._inspect, self._on_overlong = source, sink, inspect, on_overlong
         self._splitter = LineSplitter()
         self._queue: deque[memoryview] = deque()
         self._queued = 0
@@ -78,13 +105,17 @@ class LinePump:
         except OSError:
             chunk = b""
         if chunk:
-            lines = self._splitter.feed(chunk)
+            unread, lines = self._splitter.feed(chunk)
+            self.send(unread)
         else:
             self.ended = True
             lines = [rest] if (rest := self._splitter.rest()) else []
         passed_on = self._inspect(lines) if lines else lines
         if passed_on:
             self.send(b"".join(passed_on) if len(passed_on) > 1 else passed_on[0])
+        if overlong := self._splitter.overlong_part():
+            self._on_overlong(overlong[:_KEPT_OF_OVERLONG_LINE])
+            self.send(overlong)
 
     def send(self, data: bytes) -> None:
         """Queue bytes, and write at once what the sink takes."""
@@ -142,12 +173,12 @@ def pump_ready(pumps: Sequence[LinePump], wakeup_fd: int, timeout: float | None 
     for pump in pumps:
         if pump.wants_read:
             poll.register(pump.source, select.POLLIN)
-        if pump.wants_write:
-            poll.register(pump.sink, select.POLLOUT)
+        if not pump.broken:  # without an event, that its reader is gone is told all the same
+            poll.register(pump.sink, select.POLLOUT if pump.wants_write else 0)
     ready = dict(poll.poll(None if timeout is None else max(timeout, 0.0) * 1000))
     for pump in pumps:
-        if pump.wants_write and pump.sink in ready:
-            pump.write() if ready[pump.sink] & select.POLLOUT else pump.abort()
+        if not pump.broken and pump.sink in ready:
+            pump.write() if pump.wants_write and ready[pump.sink] & select.POLLOUT else pump.abort()
     for pump in pumps:
         if pump.wants_read and pump.source in ready:
             pump.read()

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
 from replay.recorder.journal import decode, encode
+from replay.recorder.line_pump import MAX_LINE_BYTES
 from replay.recorder.recording_store import RecordingStore
 
 CONNECTION_CLOSED: Final = -32000
 _PROTOCOL_META: Final = "io.modelcontextprotocol/protocolVersion"
 _OWN_REQUEST_PREFIX: Final = b"mcp-replay/tools-list/"
+_ID: Final = re.compile(rb'^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*("[^"\\]{1,200}"|\d{1,15})\s*,')
 _IDENTITY_METHODS: Final = frozenset({"initialize", "server/discover"})
 
 
@@ -78,6 +81,20 @@ class MessageInspector:
         """Inspect lines on their way to the client; all pass but the answers to our own requests."""
         self._inspect(lines, self._from_server)
         return [line for line in lines if _OWN_REQUEST_PREFIX not in line] if self._own_requests else lines
+
+    def on_overlong_request(self, beginning: bytes) -> None:
+        """A line of the client is too long to be read."""
+        del beginning
+        self._store.notify(f"a message of more than {MAX_LINE_BYTES >> 20} MB was passed on and not recorded")
+
+    def on_overlong_answer(self, beginning: bytes) -> None:
+        """A line of the server is too long to be read: no more comes of the request that it answers."""
+        found = _ID.search(beginning)
+        key = found[1] if found else next(iter(self._pending), b"") if len(self._pending) == 1 else b""
+        pending = self._pending.pop(key, None)
+        if pending is not None and pending.call is not None:
+            why = f"the answer is longer than the limit of {MAX_LINE_BYTES >> 20} MB"
+            self._recording.fault(pending.call, "unreadable", why)
 
     def tools_list_request(self) -> bytes:
         """A request for tools/list, or its next page, in the way that the client asked."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
@@ -11,7 +12,7 @@ from replay.recorder.notices import print_notice
 from replay.recorder.recording import RecordingInfo
 from replay.recorder.recording_store import RecordingStore
 from replay.recorder.wrapped_session import WrappedSession
-from replay.redaction import Redactor
+from replay.redaction import Redactor, secrets_around
 
 SessionT = TypeVar("SessionT")
 
@@ -66,7 +67,10 @@ class Recorder:
         secrets: Iterable[str] = (),
     ) -> None:
         self._store = RecordingStore(
-            Path(path), RecordingInfo(id, model, task), Redactor(secrets, redact), print_notice
+            Path(path),
+            RecordingInfo(id, model, task),
+            Redactor({*secrets, *secrets_around(os.environ)}, redact),
+            print_notice,
         )
         self._recording = self._store.begin()
         self._recording.has_content = True

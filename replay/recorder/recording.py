@@ -131,13 +131,14 @@ class Recording:
     def _write_event(self, event: str, message: Any, raw: bytes | None, **fields: Any) -> None:
         known = {key: value for key, value in fields.items() if value is not None}
         entry = {"event": event, "t": round(time.monotonic() - self._started_at, 6), **known}
-        clean = self._redactor.json(message)
         try:
+            clean = self._redactor.json(message)
             if raw is not None and clean is message:
                 self.journal.append(entry, raw.strip())
             else:
                 self.journal.append({**entry, "message": clean})
-        except OSError as error:
+        except (OSError, ValueError, TypeError, RecursionError) as error:
             if not self.broken:
-                self._notify(f"not all could be recorded: {self.journal.path}: {error.strerror}")
+                why = error.strerror if isinstance(error, OSError) else error
+                self._notify(f"not all could be recorded: {self.journal.path}: {why}")
             self.broken = True

@@ -8,11 +8,13 @@ from typing import Any, Protocol
 import anyio
 import anyio.abc
 
+from replay.errors import ReplayError
 from replay.interpreter.interpreter import Interpreter
 from replay.recorder.recording import Recording
 from replay.recorder.recording_store import RecordingStore
 from replay.recorder.tool_names import ServerTool
 from replay.records import Answer, JsonObject, RpcError, Server, ToolResult, TransportFault
+from replay.text import one_line
 
 
 class ToolCaller(Protocol):
@@ -28,14 +30,21 @@ class RecordingSession:
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self._caller: ToolCaller | None = None
+        self._failure = "the session has ended"
         self._servers_ready, self._ended = anyio.Event(), anyio.Event()
 
     async def hold_servers(self, interpreter: Interpreter, trajectory: str) -> None:
         """Hold the session's own servers until `end`: a sandbox must be left by the task that entered it."""
-        async with interpreter.sandbox(trajectory) as sandbox:
-            self._caller = sandbox
+        try:
+            async with interpreter.sandbox(trajectory) as sandbox:
+                self._caller = sandbox
+                self._servers_ready.set()
+                await self._ended.wait()
+        except Exception as problem:  # noqa: BLE001 - what goes wrong with one session must not end the others
+            self._failure = one_line(f"{type(problem).__name__}: {problem}", 300)
+        finally:
+            self._caller = None
             self._servers_ready.set()
-            await self._ended.wait()
 
     def end(self) -> None:
         """The client has disconnected."""
@@ -51,8 +60,10 @@ class RecordingSession:
         number = self.recording.call(request, server=target.server, tool=target.tool)
         try:
             await self._servers_ready.wait()
-            assert self._caller is not None
-            answer = await self._caller.call(target.server, target.tool, arguments)
+            if self._caller is None:
+                answer: Answer = TransportFault(fault="not-started", message=self._failure)
+            else:
+                answer = await self._caller.call(target.server, target.tool, arguments)
         except anyio.get_cancelled_exc_class():
             self.recording.fault(number, "closed", "the client cancelled the call")
             raise
@@ -89,7 +100,10 @@ class SessionManager:
     def end(self, session: RecordingSession) -> None:
         """The client has disconnected: write its trajectory."""
         session.end()
-        self._store.finish(session.recording)
+        try:
+            self._store.finish(session.recording)
+        except (ReplayError, OSError) as problem:
+            self._store.notify(f"a recording could not be finished: {problem}")
 
 
 def to_response(answer: Answer) -> dict[str, Any]:

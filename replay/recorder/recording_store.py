@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from replay.errors import InputError
+from replay.errors import InputError, ReplayError
 from replay.recorder.journal import Journal
 from replay.recorder.recording import Recording, RecordingInfo
 from replay.recorder.recovery import write_recovered
@@ -64,18 +64,27 @@ class RecordingStore:
         if recording.has_content:
             from replay.recorder.assembly import write_trajectory
 
-            written = write_trajectory(recording.journal.path, target)
+            try:
+                written = write_trajectory(recording.journal.path, target)
+            except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
+                recording.journal.close()
+                raise InputError(str(recording.journal.path), f"cannot be finished: {problem}") from problem
             self.notify(f"recorded {written}")
         self._release(recording.journal)
         return target if recording.has_content else None
 
     def close(self) -> None:
         """Finish all that is open, and let go of the files."""
-        try:
-            for recording in list(self._open):
+        problems = []
+        for recording in list(self._open):
+            try:
                 self.finish(recording)
-        finally:
+            except (ReplayError, OSError) as problem:
+                problems.append(problem)
+        if not self._base.closed:
             self._base.close(remove=self._base.empty)
+        if problems:
+            raise problems[0]
 
     def _next_free(self) -> tuple[Journal, Path]:
         for number in range(1, 1_000_000):

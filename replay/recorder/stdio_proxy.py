@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from replay.recorder.recording import RecordingInfo
 from replay.recorder.recording_store import RecordingStore
 from replay.recorder.stop_signal import StopSignal
 from replay.recorder.watchdog import Watchdog, describe_exit, end_server, start_server
-from replay.redaction import Redactor
+from replay.redaction import Redactor, secrets_around
 
 _EOF_TIMEOUT: Final = 1.0
 """Seconds from the end of the client's input to SIGTERM. The SDK's client ends its server, us, after two."""
@@ -68,8 +69,12 @@ class StdioProxy:
     def _pump_until_end(self, process: subprocess.Popen[bytes]) -> int:
         assert process.stdin is not None
         assert process.stdout is not None
-        to_server = LinePump(0, process.stdin.fileno(), self._inspector.inspect_client_lines)
-        to_client = LinePump(process.stdout.fileno(), 1, self._inspector.inspect_server_lines)
+        to_server = LinePump(
+            0, process.stdin.fileno(), self._inspector.inspect_client_lines, self._inspector.on_overlong_request
+        )
+        to_client = LinePump(
+            process.stdout.fileno(), 1, self._inspector.inspect_server_lines, self._inspector.on_overlong_answer
+        )
         while not (
             to_client.ended
             or to_client.broken
@@ -162,5 +167,5 @@ def record_server(
         InputError: the file cannot be written.
         UsageError: another recorder is writing to it, or a pattern is not a regular expression.
     """
-    store = RecordingStore(path, info, Redactor(patterns=patterns), print_notice)
+    store = RecordingStore(path, info, Redactor(secrets_around(os.environ, command), patterns), print_notice)
     return StdioProxy(command, store, name).run()

@@ -38,10 +38,13 @@ from replay.records.trajectory import (
     qualified_name,
 )
 from replay.records.verdict import (
+    ENVIRONMENT_REASONS,
     FAILURES,
     Certainty,
     Divergence,
     Drift,
+    EnvelopeKind,
+    EnvelopeLayer,
     Evidence,
     Judgement,
     Outcome,
@@ -52,6 +55,7 @@ from replay.records.verdict import (
 )
 
 __all__ = [
+    "ENVIRONMENT_REASONS",
     "FAILURES",
     "Aggregate",
     "AlignedCall",
@@ -68,6 +72,8 @@ __all__ = [
     "DataEdge",
     "Divergence",
     "Drift",
+    "EnvelopeKind",
+    "EnvelopeLayer",
     "Evidence",
     "FleetFacts",
     "JsonObject",

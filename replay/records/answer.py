@@ -5,11 +5,11 @@ Three kinds of answer that are never mixed, and a fourth for recordings that kep
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
+from replay.json_values import parse_json
 from replay.records.base import JsonObject, Record
 
 
@@ -78,7 +78,7 @@ def _open_blocks(text: str) -> tuple[JsonObject, ...] | None:
     if not stripped.startswith(("{", "[")) or '"type"' not in stripped:
         return None
     try:
-        value = json.loads(stripped)
+        value = parse_json(stripped)
     except ValueError:
         return None
     blocks = value if isinstance(value, list) else [value]

@@ -36,6 +36,8 @@ class Server(Record):
     protocol: str | None = None
     """Negotiated MCP protocol version."""
     tools: tuple[Tool, ...] = ()
+    tools_complete: bool = True
+    """Whether `tools` are all that it has: tools/list was a list, was read to its end, and did not change since."""
     digest: str | None = None
     """SHA-256 over identity and tools/list, hexadecimal; None where the server did not start."""
     state: str = "none"

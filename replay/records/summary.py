@@ -51,6 +51,21 @@ class RootCause(Record):
     """What followed from it, by outcome."""
 
 
+class Disagreements(Record):
+    """Calls that came out otherwise than when they were recorded."""
+
+    compared: int
+    """Re-issued calls with a recorded answer."""
+    calls: int
+    """Those whose outcome is another."""
+    by_recording: int
+    """Those of them that are judged by the recorded answer, since the replay had not what the recording had."""
+    absent_paths: int = 0
+    """Those of them that name a path which is not here."""
+    absent_below: str | None = None
+    """The directory that these paths have in common."""
+
+
 class RunSummary(Record):
     """The whole run."""
 
@@ -63,6 +78,8 @@ class RunSummary(Record):
     """Calls that count in no category, likewise."""
     root_causes: tuple[RootCause, ...]
     """Those that most followed from first."""
+    disagreements: Disagreements | None = None
+    """None where no call was re-issued that has a recorded answer."""
     trials: int = 1
     """How often each call was re-issued."""
     flaky: tuple[FailureGroup, ...] = ()

@@ -42,7 +42,19 @@ class Reason(StrEnum):
     WITHHELD = "withheld"
     STATE_GAP = "state-gap"
     INTERRUPTED = "interrupted"
+    BEYOND_LIMITS = "beyond-limits"
+    REPLAY_FAULT = "replay-fault"
 
+
+ENVIRONMENT_REASONS = (
+    Reason.SERVER_UNAVAILABLE,
+    Reason.TIMEOUT,
+    Reason.RATE_LIMITED,
+    Reason.UNAUTHORIZED,
+    Reason.NETWORK,
+    Reason.SERVER_FAULT,
+)
+"""Reasons that may be gone the next time: such calls are tried again when a run goes on."""
 
 Evidence: TypeAlias = Literal["format", "registry", "schema", "replay", "stored", "recorded"]
 Certainty: TypeAlias = Literal["certain", "likely", "fallback"]
@@ -63,6 +75,21 @@ class SchemaViolation(Record):
     schema_pointer: str = ""
 
 
+EnvelopeKind: TypeAlias = Literal["result", "blocks", "repr", "string", "fence", "tag", "heading", "label"]
+
+
+class EnvelopeLayer(Record):
+    """One envelope that an answer's content came in."""
+
+    kind: EnvelopeKind
+    """`result`: a whole `CallToolResult`; `blocks`: content blocks as JSON; `repr`: the Python repr of either;
+    `string`: a JSON string; the others are words or marks before the content."""
+    flag: bool | None = None
+    """Whether this layer says that the answer is an error; None where it says nothing of it."""
+    label: str | None = None
+    """The words of a label, heading or tag."""
+
+
 class Judgement(Record):
     """An outcome and the rule that gave it: what is said of one answer, or of a call before it is sent."""
 
@@ -78,6 +105,8 @@ class Judgement(Record):
     violations: tuple[SchemaViolation, ...] = ()
     findings: tuple[str, ...] = ()
     """Short flags beside the outcome: `empty`, `accepted-though-invalid`, `rebound`, ..."""
+    layers: tuple[EnvelopeLayer, ...] = ()
+    """The envelopes that were opened to reach the answer's content, from the outside in; empty where it had none."""
 
 
 class Rebinding(Record):
@@ -108,6 +137,10 @@ class Verdict(Judgement):
     """Position of the root cause: the call whose failure made this one fail."""
     gap: str | None = None
     """Position of the call that could not be re-issued and tainted the replay."""
+    absent_path: str | None = None
+    """A path in the arguments that was there when the call was recorded, and is not in the workspace here."""
+    stderr: str | None = None
+    """The last lines that the server wrote to stderr during the call, where it did not succeed."""
     rebound: tuple[Rebinding, ...] = ()
     trials: dict[str, int] | None = None
     """With `--trials`: how often each outcome came."""

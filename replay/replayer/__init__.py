@@ -2,6 +2,7 @@
 
 from replay.replayer.backend import AnswerBackend, BackendSession, ToolRequest
 from replay.replayer.checkpoint import Checkpoint
+from replay.replayer.input_calls import InputCalls
 from replay.replayer.keys import answer_key
 from replay.replayer.live_backend import LiveBackend
 from replay.replayer.recorded_servers import servers_named, with_fleet_names
@@ -13,6 +14,7 @@ __all__ = [
     "AnswerBackend",
     "BackendSession",
     "Checkpoint",
+    "InputCalls",
     "LiveBackend",
     "StoredBackend",
     "ToolRequest",

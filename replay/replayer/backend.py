@@ -37,10 +37,16 @@ class BackendSession(Protocol):
         """Whether the effects policy lets the tool be called."""
 
     def has_effects(self, server: str, tool: str) -> bool:
-        """Whether calling the tool changes something that outlives the trajectory."""
+        """Whether calling the tool may change something outside the trajectory's sandbox."""
 
     async def send(self, request: ToolRequest) -> Answer | None:
         """The answer; None where none can be had (`--offline` and not stored)."""
+
+    def stderr_mark(self, server: str) -> int:
+        """Where the log of the server's stderr ends now."""
+
+    async def stderr_since(self, server: str, mark: int) -> str:
+        """The last lines that the server wrote to stderr since; empty where none are known."""
 
 
 class AnswerBackend(Protocol):

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from replay.records import CallResult
+from replay.records import Answer, CallResult
+from replay.records.effects import EffectKey
+
+
+class SentBefore(Protocol):
+    """A call with effects that was sent once, and is never sent again."""
+
+    @property
+    def answer(self) -> Answer | None:
+        """What it got; None where that is not known."""
 
 
 class Checkpoint(Protocol):
@@ -15,12 +24,14 @@ class Checkpoint(Protocol):
     def results(self) -> Mapping[str, CallResult]:
         """Calls to shared servers that an earlier, interrupted replay finished: they are not sent again."""
 
-    @property
-    def in_flight(self) -> frozenset[str]:
-        """Calls with effects that had been sent when the replay was cut off: their fate is unknown."""
+    def sent_before(self, key: EffectKey) -> SentBefore | None:
+        """What is known of a call with effects outside a sandbox that was sent; None where it was not."""
 
-    def before_send(self, position: str, *, effects: bool) -> None:
-        """Note that a call is about to be sent to a shared server."""
+    def before_send(self, key: EffectKey) -> None:
+        """Note that a call with effects outside a sandbox is about to be sent; it is noted for good on return."""
+
+    def after_send(self, key: EffectKey, answer: Answer) -> None:
+        """Keep what such a call got."""
 
     def keep(self, result: CallResult) -> None:
-        """Keep the verdict of a call to a shared server at once."""
+        """Keep the verdict of a call to a shared server."""

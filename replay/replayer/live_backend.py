@@ -38,6 +38,11 @@ class LiveBackend:
         record = self.tool(server, tool)
         return record is not None and self._interpreter.may_issue(server, record, self._allowed)
 
+    def is_sandboxed(self, server: str) -> bool:
+        """Whether the fleet file says that the server changes nothing outside its workspace and process."""
+        spec = self._interpreter.fleet.servers.get(server)
+        return spec is not None and spec.effects == "sandboxed"
+
     async def __aenter__(self) -> Self:
         self._shared = await self._stack.enter_async_context(self._interpreter.sandbox("shared-servers"))
         return self
@@ -77,7 +82,15 @@ class _LiveSession:
 
     def has_effects(self, server: str, tool: str) -> bool:
         record = self._backend.tool(server, tool)
-        return not self.stateful(server) and not (record is not None and record.read_only)
+        if record is not None and record.read_only:
+            return False
+        return not (self.stateful(server) and self._backend.is_sandboxed(server))
 
     async def send(self, request: ToolRequest) -> Answer | None:
         return await self._sandbox.call(request.server, request.tool, request.arguments)
+
+    def stderr_mark(self, server: str) -> int:
+        return self._sandbox.stderr_mark(server)
+
+    async def stderr_since(self, server: str, mark: int) -> str:
+        return await self._sandbox.stderr_since(server, mark)

@@ -47,3 +47,9 @@ class _StoredSession:
 
     async def send(self, request: ToolRequest) -> Answer | None:
         return self._lookup(request.key)
+
+    def stderr_mark(self, server: str) -> int:
+        return 0
+
+    async def stderr_since(self, server: str, mark: int) -> str:
+        return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ import anyio
 
 from replay.dag import Graph, infer_edges, rebind
 from replay.drift import compare
+from replay.errors import ReplayError
 from replay.outcomes import CallTarget, Classifier, Registry
 from replay.records import (
     FAILURES,
@@ -29,15 +31,20 @@ from replay.records import (
     Verdict,
     qualified_name,
 )
+from replay.records.effects import EffectKey
+from replay.replayer.absent_path import absent_path
 from replay.replayer.backend import BackendSession, ToolRequest
 from replay.replayer.checkpoint import Checkpoint
 from replay.replayer.gaps import Gaps
+from replay.replayer.input_calls import keys_of
 from replay.replayer.keys import answer_key, next_state
 from replay.replayer.missing_dependency import missing_program
+from replay.replayer.server_stderr import shortened, with_stderr
 from replay.replayer.verdicts import (
     HARMLESS,
     VerdictInputs,
     verdict_of_answer,
+    verdict_of_replay_fault,
     verdict_unsent,
 )
 
@@ -69,6 +76,7 @@ class TrajectoryReplayer:
         self._trajectory, self._session, self._checkpoint = trajectory, session, checkpoint
         self._rebinding, self._wanted = rebinding, wanted
         self._classifier = Classifier(registry, rules)
+        self._registry = registry
         self.edges: tuple[DataEdge, ...] = trajectory.edges if trajectory.edges is not None else infer_edges(trajectory)
         self._graph = Graph(trajectory, self.edges)
         self._gaps = Gaps(session.workspace_servers)
@@ -78,6 +86,9 @@ class TrajectoryReplayer:
         self._recorded = {call.position: call.answer for call in trajectory.calls() if call.answer is not None}
         self._answers: dict[str, Answer] = {}
         self._on_call: Callable[[], None] = lambda: None
+        self._effect_keys: dict[str, EffectKey] | None = None
+        self._not_repeated: set[str] = set()
+        """Calls that had their answer from an earlier replay: what they did is not in this sandbox."""
 
     async def run(self, on_call: Callable[[], None] | None = None) -> list[CallResult]:
         """Replay the steps in order, the calls of a step together; independent calls go on after a failure.
@@ -99,7 +110,14 @@ class TrajectoryReplayer:
 
     async def _replay_call(self, call: Call) -> None:
         kept = self._checkpoint.results.get(call.position)
-        self._results[call.position] = kept if kept is not None else await self._judge(call)
+        if kept is None:
+            try:
+                kept = await self._judge(call)
+            except (ReplayError, sqlite3.Error):  # the fleet file or the run file: no other call would fare better
+                raise
+            except Exception as problem:  # noqa: BLE001 - what goes wrong with one call must not end the others
+                kept = CallResult(call, verdict_of_replay_fault(problem), call.server, call.tool)
+        self._results[call.position] = kept
         self._on_call()
 
     async def _judge(self, call: Call) -> CallResult:
@@ -110,15 +128,33 @@ class TrajectoryReplayer:
             return CallResult(call, verdict_unsent(decided, recorded), target.server, target.tool)
         if target.server is None or target.digest is None:
             return self._unsent(call, target, recorded)
-        if call.position in self._checkpoint.in_flight:
-            return CallResult(call, _interrupted(recorded), target.server, target.tool)
         arguments, rebound = self._bound(call)
         request = self._request(call, target.server, target, arguments)
-        if not self._session.stateful(target.server) and not self._wanted(qualified_name(target.server, target.tool)):
+        inputs = VerdictInputs(recorded, rebound=rebound)
+        key = self._effect_key(call) if self._session.has_effects(request.server, request.tool) else None
+        sent = self._checkpoint.sent_before(key) if key is not None else None
+        if sent is not None:
+            return self._not_sent_again(call, target, request, sent.answer, inputs)
+        if not self._session.stateful(request.server) and not self._wanted(qualified_name(*request[:2])):
             return self._unsent(call, target, recorded)
-        if not self._session.may_send(target.server, target.tool):
+        if not self._session.may_send(request.server, request.tool):
             return _with_finding(self._unsent(call, target, recorded), "withheld")
-        return await self._send(call, target, request, recorded, rebound)
+        return await self._send(call, target, request, key, inputs)
+
+    def _not_sent_again(
+        self, call: Call, target: CallTarget, request: ToolRequest, answer: Answer | None, inputs: VerdictInputs
+    ) -> CallResult:
+        """The verdict of a call with effects that an earlier replay sent."""
+        self._not_repeated.add(call.position)
+        if answer is None:
+            return CallResult(call, _interrupted(inputs.recorded), target.server, target.tool)
+        replayed = self._classifier.answered(call, target, answer, self._session.evidence)
+        return self._answered(call, request, answer, replayed, inputs)
+
+    def _effect_key(self, call: Call) -> EffectKey:
+        if self._effect_keys is None:
+            self._effect_keys = keys_of(self._trajectory.calls(), self._registry)
+        return self._effect_keys[call.position]
 
     def _request(self, call: Call, server: str, target: CallTarget, arguments: dict[str, Any]) -> ToolRequest:
         state = None
@@ -134,39 +170,48 @@ class TrajectoryReplayer:
         call: Call,
         target: CallTarget,
         request: ToolRequest,
-        recorded: Judgement | None,
-        rebound: tuple[Rebinding, ...],
+        key: EffectKey | None,
+        inputs: VerdictInputs,
     ) -> CallResult:
-        shared = not self._session.stateful(request.server)
-        if shared:
-            effects = self._session.has_effects(request.server, request.tool)
-            self._checkpoint.before_send(call.position, effects=effects)
+        if key is not None:
+            self._checkpoint.before_send(key)
         started = time.monotonic()
+        mark = self._session.stderr_mark(request.server)
         answer = await self._session.send(request)
         if answer is None:
-            return self._unsent(call, target, recorded)
+            return self._unsent(call, target, inputs.recorded)
         seconds = round(time.monotonic() - started, 6)
-        inputs = replace(self._compared(call, target, answer, rebound), recorded=recorded, seconds=seconds)
-        verdict = verdict_of_answer(inputs)
+        if key is not None:
+            self._checkpoint.after_send(key, answer)
+        replayed = self._classifier.answered(call, target, answer, self._session.evidence)
+        failed = replayed.outcome is not Outcome.SUCCESS
+        stderr = await self._session.stderr_since(request.server, mark) if failed else ""
+        inputs = replace(inputs, seconds=seconds, stderr=shortened(stderr))
+        return self._answered(call, request, answer, with_stderr(replayed, stderr), inputs)
+
+    def _answered(
+        self, call: Call, request: ToolRequest, answer: Answer, replayed: Judgement, inputs: VerdictInputs
+    ) -> CallResult:
+        verdict = verdict_of_answer(self._compared(call, request, answer, replayed, inputs))
         result = CallResult(call, verdict, request.server, request.tool, request.key, answer)
         result = self._with_cause(result)
-        if shared:
+        if not self._session.stateful(request.server):
             self._checkpoint.keep(result)
         return result
 
     def _compared(
-        self, call: Call, target: CallTarget, answer: Answer, rebound: tuple[Rebinding, ...]
+        self, call: Call, request: ToolRequest, answer: Answer, replayed: Judgement, inputs: VerdictInputs
     ) -> VerdictInputs:
         """What the new answer says, beside what was recorded and what happened before."""
-        replayed = self._classifier.answered(call, target, answer, self._session.evidence)
-        if rebound:
+        if inputs.rebound:
             replayed = replayed.model_copy(update={"findings": (*replayed.findings, "rebound")})
-        return VerdictInputs(
+        return replace(
+            inputs,
             replayed=replayed,
             comparison=compare(call.answer, answer) if call.answer is not None else None,
-            gap=self._gaps.before(target.server or "", self._graph.ancestors(call.position)),
+            gap=self._gaps.before(request.server, self._graph.ancestors(call.position)),
             missing_dependency=missing_program(answer) if call.answer and not missing_program(call.answer) else None,
-            rebound=rebound,
+            absent_path=absent_path(request.arguments, answer) if replayed.outcome in FAILURES else None,
         )
 
     def _unsent(self, call: Call, target: CallTarget, recorded: Judgement | None) -> CallResult:
@@ -196,6 +241,8 @@ class TrajectoryReplayer:
     def _leaves_gap(self, result: CallResult) -> bool:
         """Whether the call may have changed something when it was recorded, and did not happen alike when replayed."""
         verdict = result.verdict
+        if result.call.position in self._not_repeated and self._session.stateful(result.server or ""):
+            return True
         if self._classifier.is_read_only(result.server, result.tool):
             return False
         if result.answer is not None and not isinstance(result.answer, TransportFault):

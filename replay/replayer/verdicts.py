@@ -6,10 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from replay.drift import AnswerComparison
+from replay.json_values import without_lone_surrogates
 from replay.records import FAILURES, Divergence, Judgement, Outcome, Reason, Rebinding, Verdict
+from replay.text import one_line
 
 HARMLESS = frozenset({"answer.exists-already"})
 """Rules of failures that cannot make a later call fail: what it would have made is there."""
+
+_MAX_FAULT_LENGTH = 200
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,10 @@ class VerdictInputs:
     """The state gap that the call stands behind."""
     missing_dependency: str | None = None
     """A program or module that the new answer says is not on this machine."""
+    absent_path: str | None = None
+    """An absolute path in the arguments that the new answer, an error, speaks of."""
+    stderr: str | None = None
+    """What the server wrote to stderr meanwhile."""
     rebound: tuple[Rebinding, ...] = ()
     seconds: float | None = None
 
@@ -46,7 +54,28 @@ def verdict_of_answer(inputs: VerdictInputs) -> Verdict:
         return _tainted(inputs, inputs.gap, replayed)
     if recorded is not None and inputs.missing_dependency is not None:
         return _on_another_machine(inputs, recorded, inputs.missing_dependency)
+    if recorded is not None and recorded.outcome is Outcome.SUCCESS and inputs.absent_path is not None:
+        return _without_its_files(inputs, recorded, inputs.absent_path)
     return _verdict(replayed, inputs, divergence=_divergence(inputs))
+
+
+def verdict_of_replay_fault(problem: Exception) -> Verdict:
+    """The verdict of a call at which the replay itself failed: the others go on."""
+    judgement = Judgement(
+        outcome=Outcome.INCONCLUSIVE,
+        reason=Reason.REPLAY_FAULT,
+        rule="replay.fault",
+        evidence="replay",
+        message=f"The replay of this call failed: {fault_in_words(problem)}.",
+    )
+    return _verdict(judgement, VerdictInputs())
+
+
+def fault_in_words(problem: BaseException) -> str:
+    """One line on an exception that nobody expected; of a group, on the first one in it."""
+    while isinstance(problem, BaseExceptionGroup):
+        problem = problem.exceptions[0]
+    return without_lone_surrogates(one_line(f"{type(problem).__name__}: {problem}", _MAX_FAULT_LENGTH)).rstrip(".")
 
 
 def _disagree(recorded: Judgement | None, replayed: Judgement) -> bool:
@@ -90,6 +119,16 @@ def _on_another_machine(inputs: VerdictInputs, recorded: Judgement, missing: str
     return _verdict(judgement, inputs, divergence="environment")
 
 
+def _without_its_files(inputs: VerdictInputs, recorded: Judgement, path: str) -> Verdict:
+    judgement = recorded.model_copy(
+        update={
+            "message": f"{recorded.message} [judged by the recorded answer: {path} was there when it was recorded, and "
+            "is not in the workspace here.]"
+        }
+    )
+    return _verdict(judgement, inputs, divergence="environment", absent_path=path)
+
+
 def _divergence(inputs: VerdictInputs) -> Divergence | None:
     """Why an untainted replay disagrees with the recording, as far as the answers tell."""
     recorded, replayed, comparison = inputs.recorded, inputs.replayed, inputs.comparison
@@ -110,6 +149,7 @@ def _verdict(judgement: Judgement, inputs: VerdictInputs, **fields: Any) -> Verd
         "drift": comparison.drift if comparison else None,
         "difference": comparison.difference if comparison else None,
         "rebound": inputs.rebound,
+        "stderr": inputs.stderr,
         "seconds": inputs.seconds,
     }
     return Verdict(**{**dict(judgement), **known, **fields})

@@ -12,8 +12,9 @@ from replay.records.files import CallRow
 from replay.records.finding import Finding
 from replay.reports.call_text import EVIDENCE, answer_text, call_text
 from replay.reports.report_scope import ReportScope
-from replay.runfile.alignment_queries import aligned_models, aligned_tasks
+from replay.runfile.alignment_queries import aligned_models, aligned_tasks, trajectory_of
 from replay.runfile.rows import preview
+from replay.text import cut
 
 _MAX_ANSWER: Final = 4000
 _MAX_GOOD_ANSWER: Final = 240
@@ -46,6 +47,7 @@ def call_data(diagnosis: Diagnosis, row: CallRow, trajectory: int) -> dict[str, 
         "call": _cut(call_text(context, row.call), limit),
         "a": _cut(answer_text(context.calls[row.call].answer), limit),
         "b": _cut(answer_text(context.answers.get(row.call)), limit),
+        "log": row.stderr or "",
         "f": [finding_data(finding) for finding in diagnosis.calls.get(row.call, ())],
         "v": [
             [violation.pointer or "(the arguments)", violation.keyword, violation.message]
@@ -63,7 +65,7 @@ def trajectory_data(diagnosis: Diagnosis) -> dict[str, Any]:
     context = diagnosis.context
     pairs: dict[tuple[str, str], str] = {}
     for edge in context.graph.edges:
-        pairs.setdefault((edge.producer, edge.consumer), f"{edge.consumer_pointer}: {str(edge.value)[:80]}")
+        pairs.setdefault((edge.producer, edge.consumer), f"{edge.consumer_pointer}: {cut(str(edge.value), 80)}")
     return {
         "id": context.trajectory.id,
         "model": context.trajectory.model,
@@ -107,9 +109,10 @@ def _aligned(scope: ReportScope, file: int, model: AlignedModel) -> dict[str, An
         "merge purity": scores.merge_purity,
         "average": model.average_score,
     }
-    tasks = aligned_tasks(scope.run.connection, file)
+    connection = scope.run.connection
+    tasks = aligned_tasks(connection, file)
     known = scope.read_reference.tasks if scope.read_reference is not None else {}
-    places = {(place.file, place.trajectory): number for number, place in enumerate(scope.places)}
+    places = {place.row: number for number, place in enumerate(scope.places)}
     return {
         "model": model.model,
         "definitions": model.definitions,
@@ -118,7 +121,10 @@ def _aligned(scope: ReportScope, file: int, model: AlignedModel) -> dict[str, An
         "counts": f"{scores.matched} of {scores.total_gt_calls} reference calls matched, "
         f"{scores.total_pred_calls} predicted, {scores.num_ids} tasks",
         "classes": [f"{count} {str(kind).replace('_', ' ')}" for kind, count in model.classes.items() if count],
-        "tasks": [_task(task, known.get(task.id), places.get((model.file, task.id))) for task in tasks],
+        "tasks": [
+            _task(task, known.get(task.id), places.get(trajectory_of(connection, model, task.id) or 0))
+            for task in tasks
+        ],
     }
 
 
@@ -160,4 +166,4 @@ def _reference_call(reference: SignedTask | None, number: int, name: str | None)
 
 
 def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else f"{text[:limit]}\n… (cut: {len(text)} characters)"
+    return text if len(text) <= limit else f"{cut(text, limit)}\n… (cut: {len(text)} characters)"

@@ -17,6 +17,7 @@ from replay.redaction import Redactor
 from replay.reports import Selection
 from replay.reports.report_scope import scope_of
 from replay.runfile import Run, call_rows, summarize, trajectory_rows
+from replay.text import json_text
 
 
 def write_json(run: Run, out: TextIO, files: Sequence[int] | None = None) -> None:
@@ -26,18 +27,14 @@ def write_json(run: Run, out: TextIO, files: Sequence[int] | None = None) -> Non
     _write_list(out, "trajectories", trajectory_rows(run, files))
     _write_list(out, "calls", call_rows(run, files=files))
     summary = summarize(run, most=1000, files=files).model_dump(mode="json")
-    out.write(f',\n"summary": {_text(summary)}}}\n')
+    out.write(f',\n"summary": {json_text(summary)}}}\n')
 
 
 def _write_list(out: TextIO, name: str, records: Iterable[Record]) -> None:
     out.write(f',\n"{name}": [')
     for number, record in enumerate(records):
-        out.write(("," if number else "") + "\n" + _text(record.model_dump(mode="json")))
+        out.write(("," if number else "") + "\n" + json_text(record.model_dump(mode="json")))
     out.write("]")
-
-
-def _text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
 
 
 def render(run: Run, selection: Selection) -> str:

@@ -14,7 +14,7 @@ from replay.reports import Selection
 from replay.reports.call_text import answer_text, call_text, outcome_label
 from replay.reports.report_scope import ReportScope, scope_of
 from replay.runfile import Run
-from replay.text import one_line, printable
+from replay.text import cut, one_line, printable
 
 _FORBIDDEN: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold, not even escaped."""
@@ -68,8 +68,8 @@ def _body(diagnosis: Diagnosis, row: CallRow) -> str:
     parts = [f"{finding.sentence} {finding.suggestion or ''}".rstrip() for finding in diagnosis.calls.get(row.call, ())]
     parts += ["", f"rule: {row.rule} ({row.evidence}, {row.certainty})", "", "call:", call_text(context, row.call)]
     recorded, replayed = answer_text(context.calls[row.call].answer), answer_text(context.answers.get(row.call))
-    parts += ["", "recorded:", recorded[:_MAX_ANSWER]] if recorded else []
-    parts += ["", "replayed:", replayed[:_MAX_ANSWER]] if replayed else []
+    parts += ["", "recorded:", cut(recorded, _MAX_ANSWER)] if recorded else []
+    parts += ["", "replayed:", cut(replayed, _MAX_ANSWER)] if replayed else []
     return "\n".join(parts)
 
 

@@ -16,6 +16,7 @@ from replay.records.finding import Finding
 from replay.reports.call_text import EVIDENCE, answer_text, call_text, outcome_label
 from replay.reports.markdown_syntax import block, code, details, prose, table
 from replay.reports.report_scope import ReportScope, short_id
+from replay.runfile.run_command import load_command
 
 _MAX_UNFOLDED: Final = 900
 """Characters of an answer from which it is folded away."""
@@ -33,6 +34,7 @@ def call_report(scope: ReportScope) -> str:
         what_happened(row, findings),
         f"## The call\n\n{block(call_text(context, position), _language(context, position))}",
         *_answers(context, position),
+        *_stderr(row),
         f"## Why it is {prose(outcome_label(row))}\n\n{_rule(context, row)}",
         *_violations(row),
         *_fix(findings),
@@ -41,6 +43,12 @@ def call_report(scope: ReportScope) -> str:
         f"## How to reproduce it\n\n{_reproduce(scope, row, call)}",
     ]
     return "\n\n".join(sections) + "\n"
+
+
+def _stderr(row: CallRow) -> Iterator[str]:
+    """What the server wrote to its log meanwhile."""
+    if row.stderr:
+        yield f"## What the server wrote to stderr during the call\n\n{block(row.stderr, 'text', 2000)}"
 
 
 def title(context: TrajectoryContext, row: CallRow) -> str:
@@ -181,22 +189,15 @@ def _before(context: TrajectoryContext, position: str) -> Iterator[str]:
 
 
 def _reproduce(scope: ReportScope, row: CallRow, call: str) -> str:
+    command = load_command(scope.run.connection)
     if row.outcome is Outcome.INCONCLUSIVE:
-        again = f"replay classify {shell(row.file)} --servers servers.yaml --run again.db"
+        again = command.classify(row.file, "again.db")
         return f"There is no failure of the call to show yet. To judge it again:\n\n{block(again, 'sh')}"
-    run = shell(str(scope.run.path))
     commands = (
-        f"replay shrink {run} --call {shell(call)} --servers servers.yaml -o repro\n"
+        f"{command.shrink(str(scope.run.path), call)}\n"
         "replay classify repro/repro.trajectory.json --servers repro/repro.servers.yaml --run repro.db --fresh"
     )
     return (
         "The smallest sequence of calls that shows it, as a file, and the command that replays it:\n\n"
         f"{block(commands, 'sh')}"
     )
-
-
-def shell(word: str) -> str:
-    """A word as a shell takes it."""
-    from shlex import quote
-
-    return quote(word)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from replay.text import one_line, printable
+from replay.text import cut, one_line, printable
 
 _SPECIAL: Final = re.compile(r"([\\`*_\[\]<>|~$&])")
 _LEADING: Final = re.compile(r"^([#+=-]|\d+[.)])")
@@ -39,10 +39,10 @@ def code(text: str, limit: int | None = None) -> str:
 def block(text: str, language: str = "", limit: int = 4000) -> str:
     """Text as a code block, cut where it is long; its fence is longer than any run of backticks inside."""
     shown = printable(text.replace("\r\n", "\n"))
-    cut = len(shown) > limit
-    shown = shown[:limit].rstrip("\n")
+    too_long = len(shown) > limit
+    shown = cut(shown, limit).rstrip("\n") if too_long else shown.rstrip("\n")
     fence = "`" * max(3, _longest_run(shown) + 1)
-    note = f"\n\n*Cut after {limit} of {len(text)} characters.*" if cut else ""
+    note = f"\n\n*Cut after {limit} of {len(text)} characters.*" if too_long else ""
     return f"{fence}{language}\n{shown}\n{fence}{note}"
 
 

@@ -8,9 +8,10 @@ from replay.diagnosis import Diagnosis, TrajectoryContext
 from replay.records import FAILURES, Outcome
 from replay.records.files import CallRow
 from replay.reports.call_text import call_text, outcome_label
-from replay.reports.markdown_call import finding_lines, shell, versions
+from replay.reports.markdown_call import finding_lines, versions
 from replay.reports.markdown_syntax import block, code, details, prose, table
 from replay.reports.report_scope import ReportScope, short_id
+from replay.runfile.run_command import load_command
 
 _MAX_CALLS = 400
 _MAX_FAILURES = 20
@@ -86,9 +87,9 @@ def _failures(diagnosis: Diagnosis, failed: list[CallRow]) -> str:
 
 
 def _reproduce(scope: ReportScope, context: TrajectoryContext, failed: list[CallRow]) -> str:
-    run = shell(str(scope.run.path))
-    again = f"replay classify {shell(context.file)} --servers servers.yaml --run again.db"
+    command = load_command(scope.run.connection)
+    again = command.classify(context.file, "again.db")
     if not failed:
         return block(again, "sh")
-    call = shell(short_id(context, failed[0].call, scope.run))
-    return block(f"{again}\nreplay shrink {run} --call {call} --servers servers.yaml -o repro", "sh")
+    call = short_id(context, failed[0].call, scope.run)
+    return block(f"{again}\n{command.shrink(str(scope.run.path), call)}", "sh")

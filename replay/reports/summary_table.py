@@ -2,32 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from textwrap import shorten, wrap
 
 from rich.cells import cell_len
 
-from replay.records import Outcome, qualified_name
-from replay.records.summary import FailureGroup, RootCause, RunSummary
+from replay.records import qualified_name
+from replay.records.summary import Disagreements, FailureGroup, RootCause, RunSummary
+from replay.reports.model_table import model_lines
 from replay.text import one_line
 
 _MESSAGE_WIDTH = 88
+_MIN_MESSAGE = 44
+"""Columns under which a message stands on a line of its own."""
 
 
-def summary_text(summary: RunSummary) -> str:
-    """The summary of a run as text for a terminal or a log."""
-    parts = ["\n".join(_aligned(_model_rows(summary)))]
+def summary_text(summary: RunSummary, width: int = 160, dim: Callable[[str], str] = str) -> str:
+    """The summary of a run as text for a terminal or a log.
+
+    Args:
+        summary: of the run.
+        width: columns that there are; only a call's id or a name may be longer.
+        dim: makes a text less bright, where that can be shown.
+    """
+    parts = ["\n".join(model_lines(summary, width, dim))]
+    if summary.disagreements is not None and summary.disagreements.calls:
+        parts.append(_wrapped(disagreement_lines(summary.disagreements), width))
     if summary.failures:
-        parts.append("What went wrong most\n" + "\n".join(_aligned(map(_failure_row, summary.failures), indent=2)))
+        parts.append(_listed("What went wrong most", summary.failures, width))
     if summary.root_causes:
-        parts.append("Root causes\n" + "\n".join(f"  {line}" for line in map(root_cause_line, summary.root_causes)))
+        parts.append(
+            "Root causes\n" + _wrapped((f"  {root_cause_line(cause)}" for cause in summary.root_causes), width)
+        )
     if summary.trials > 1:
-        flaky = [*map(_failure_row, summary.flaky)]
-        found = "\n" + "\n".join(_aligned(flaky, indent=2)) if flaky else ": none"
-        parts.append(f"Flaky over {summary.trials} trials{found}")
+        title = f"Flaky over {summary.trials} trials"
+        parts.append(_listed(title, summary.flaky, width) if summary.flaky else f"{title}: none")
     if summary.inconclusive:
-        rows = map(_failure_row, summary.inconclusive)
-        parts.append("Inconclusive: these count in no category\n" + "\n".join(_aligned(rows, indent=2)))
+        parts.append(_listed("Inconclusive: these count in no category", summary.inconclusive, width))
     return "\n\n".join(parts)
+
+
+def _listed(title: str, groups: Sequence[FailureGroup], width: int) -> str:
+    """A line a group; its message stands beside it, or below it where there is little room."""
+    rows = [_failure_row(group) for group in groups]
+    lines = list(_aligned(rows, indent=2))
+    room = width - max(map(cell_len, lines)) - 2
+    below = room < _MIN_MESSAGE
+    room = min(width - 6, _MESSAGE_WIDTH) if below else min(room, _MESSAGE_WIDTH)
+    messages = [shorten(one_line(group.example_message), max(room, 20), placeholder=" …") for group in groups]
+    if below:
+        shown = (f"{line.rstrip()}\n      {message}" for line, message in zip(lines, messages, strict=True))
+    else:
+        longest = max(map(cell_len, lines))
+        shown = (
+            f"{line}{' ' * (longest - cell_len(line))}  {message}".rstrip()
+            for line, message in zip(lines, messages, strict=True)
+        )
+    return "\n".join([title, *shown])
+
+
+def _wrapped(lines: Iterable[str], width: int) -> str:
+    """Lines broken between words, the rest of each further in."""
+    broken = (
+        wrap(line, width, subsequent_indent="      ", break_long_words=False, break_on_hyphens=False) for line in lines
+    )
+    return "\n".join(part for parts in broken for part in parts)
+
+
+def disagreement_lines(found: Disagreements) -> Iterator[str]:
+    """How many calls came out otherwise than recorded; and what is missing here, with the setting that mends it."""
+    by_recording = f", {found.by_recording:,} of them judged by the recording" if found.by_recording else ""
+    yield f"Disagree with their recording: {found.calls:,} of {found.compared:,} re-issued calls{by_recording}"
+    if found.absent_paths:
+        below = one_line(found.absent_below or "/", 80)
+        yield f"  {found.absent_paths:,} name a file that is not here, below {below}. In the fleet file set"
+        yield "  workspace.template: the directory that they started from, and"
+        yield f"  workspace.recorded_as: {below}"
 
 
 def root_cause_line(cause: RootCause) -> str:
@@ -39,34 +89,14 @@ def root_cause_line(cause: RootCause) -> str:
     )
 
 
-def _model_rows(summary: RunSummary) -> Iterator[Sequence[str]]:
-    yield ["", "", *(outcome.label.rpartition(" ")[0] for outcome in Outcome)]
-    yield ["model", "calls", *(outcome.label.rpartition(" ")[2] for outcome in Outcome)]
-    for model in summary.models:
-        yield _row(one_line(model.model, 40), model.calls, model.outcomes)
-    if len(summary.models) > 1:
-        yield _row("all", sum(model.calls for model in summary.models), summary.outcomes)
-
-
-def _row(name: str, calls: int, outcomes: dict[Outcome, int]) -> list[str]:
-    judged = calls - outcomes[Outcome.INCONCLUSIVE]
-    shares = [_count_and_share(outcomes[outcome], judged) for outcome in Outcome if outcome is not Outcome.INCONCLUSIVE]
-    return [name, str(calls), *shares, str(outcomes[Outcome.INCONCLUSIVE])]
-
-
-def _count_and_share(count: int, judged: int) -> str:
-    return f"{count} {count / judged:6.1%}" if judged else f"{count}      -"
-
-
 def _failure_row(group: FailureGroup) -> Sequence[str]:
     tool = qualified_name(group.server, group.tool) or "(no name)"
     example = f"{one_line(group.example_trajectory, 30)}:{group.example_call}"
     return [
         str(group.calls),
         str(group.reason or group.outcome.label),
-        one_line(tool, 44),
+        one_line(tool, 32),
         example,
-        one_line(group.example_message, _MESSAGE_WIDTH),
     ]
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from markupsafe import Markup, escape
@@ -38,22 +39,48 @@ _MARKS: Final = {
     Outcome.INCONCLUSIVE: '<path d="M0 5 H10" class="line"/>',
 }
 """What each outcome is hatched with, on a tile of 10 by 10."""
-STYLE: Final = """
-.replay-figure { --ink: #1b1f24; --paper: #ffffff; --mute: #59636e; --frame: #8c959f; --o-success: #cfe8d5;
-  --o-not_found: #f5d99a; --o-invalid_arguments: #f0a884; --o-unknown_tool: #d29bc4; --o-illegal_format: #9fb4e0;
-  --o-inconclusive: #eef0f2; font: 13px system-ui, sans-serif }
-@media (prefers-color-scheme: dark) { .replay-figure { --ink: #f0f3f6; --paper: #11161d; --mute: #a6b0bb;
-  --frame: #6e7a87; --o-success: #235c38; --o-not_found: #7a5b12; --o-invalid_arguments: #8a4120;
-  --o-unknown_tool: #6f3a63; --o-illegal_format: #36508a; --o-inconclusive: #2b323b } }
-.replay-figure text { fill: var(--ink) } .replay-figure .mute { fill: var(--mute) }
-.replay-figure .paper { fill: var(--paper) } .replay-figure .ink { fill: var(--ink); opacity: .75 }
-.replay-figure .line { stroke: var(--ink); stroke-width: 1; opacity: .6; fill: none }
-.replay-figure .thick { stroke: var(--ink); stroke-width: 1.8; opacity: .7; fill: none }
-.replay-figure .frame { fill: none; stroke: var(--frame); stroke-width: 1 }
-.replay-figure .count { font-weight: 600 }
-.replay-figure .halo { stroke: var(--paper); stroke-width: 3.5px; paint-order: stroke }
-"""
-"""The page that holds the figure, or the figure itself, carries it."""
+_LIGHT: Final = {
+    "ink": "#1b1f24", "paper": "#ffffff", "mute": "#59636e", "frame": "#8c959f", "o-success": "#cfe8d5",
+    "o-not_found": "#f5d99a", "o-invalid_arguments": "#f0a884", "o-unknown_tool": "#d29bc4",
+    "o-illegal_format": "#9fb4e0", "o-inconclusive": "#eef0f2",
+}  # fmt: skip
+_DARK: Final = {
+    "ink": "#f0f3f6", "paper": "#11161d", "mute": "#a6b0bb", "frame": "#6e7a87", "o-success": "#235c38",
+    "o-not_found": "#7a5b12", "o-invalid_arguments": "#8a4120", "o-unknown_tool": "#6f3a63",
+    "o-illegal_format": "#36508a", "o-inconclusive": "#2b323b",
+}  # fmt: skip
+_ATTRIBUTES: Final[Mapping[str, Mapping[str, str]]] = {
+    "mute": {"fill": "var(--mute)"},
+    "paper": {"fill": "var(--paper)"},
+    "ink": {"fill": "var(--ink)", "opacity": ".75"},
+    "line": {"stroke": "var(--ink)", "stroke-width": "1", "opacity": ".6", "fill": "none"},
+    "thick": {"stroke": "var(--ink)", "stroke-width": "1.8", "opacity": ".7", "fill": "none"},
+    "frame": {"fill": "none", "stroke": "var(--frame)", "stroke-width": "1"},
+    "count": {"font-weight": "600"},
+    "halo": {"stroke": "var(--paper)", "stroke-width": "3.5"},
+}
+"""How each class is drawn: rules of a style sheet in a page, attributes in a file, which not only browsers read."""
+_ROOT: Final = {"font-family": "system-ui, sans-serif", "font-size": "13px", "fill": "var(--ink)"}
+_CLASSES: Final[Mapping[str, Mapping[str, str]]] = {"replay-figure": _ROOT, **_ATTRIBUTES}
+
+
+def _rules(attributes: Mapping[str, str]) -> str:
+    return "; ".join(f"{name}: {value}" for name, value in attributes.items())
+
+
+def _colours(palette: Mapping[str, str]) -> str:
+    return ".replay-figure {" + _rules({f"--{name}": colour for name, colour in palette.items()}) + "}"
+
+
+STYLE: Final = "\n".join(
+    [
+        _colours(_LIGHT),
+        "@media (prefers-color-scheme: dark) {" + _colours(_DARK) + "}",
+        ".replay-figure {" + _rules(_ROOT) + "}",
+        *(f".replay-figure .{name} {{{_rules(attributes)}}}" for name, attributes in _ATTRIBUTES.items()),
+    ]
+)
+"""The page that holds the figure carries it."""
 
 
 def render(run: Run, selection: Selection) -> str:
@@ -63,13 +90,12 @@ def render(run: Run, selection: Selection) -> str:
 
 
 def figure(models: Sequence[ModelSummary], *, alone: bool = False) -> Markup:
-    """The figure; alone it carries its style with it."""
+    """The figure; alone it needs no style sheet, and looks the same in every program."""
     height = _TOP + _ROW * len(models) + 34
     words = "; ".join(f"{one_line(model.model, 60)}: {_in_words(model)}" for model in models)
-    style = f"<style>{STYLE}</style>" if alone else ""
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="replay-figure" viewBox="0 0 {WIDTH} {height}"',
-        f' role="img" aria-labelledby="figure-title figure-words">{style}',
+        ' role="img" aria-labelledby="figure-title figure-words">',
         '<title id="figure-title">How the calls of each model came out</title>',
         f'<desc id="figure-words">{escape(words)}</desc>',
         f'<rect class="paper" width="{WIDTH}" height="{height}"/>' if alone else "",
@@ -79,7 +105,19 @@ def figure(models: Sequence[ModelSummary], *, alone: bool = False) -> Markup:
         *_axis(_TOP + len(models) * _ROW),
         "</svg>",
     ]
-    return Markup("".join(parts))  # noqa: S704 - every text in it is escaped
+    text = "".join(parts)
+    return Markup(_self_contained(text) if alone else text)  # noqa: S704 - every text in it is escaped
+
+
+def _self_contained(svg: str) -> str:
+    """The figure with attributes in the place of classes, and colours in the place of variables."""
+
+    def attributes(match: re.Match[str]) -> str:
+        found = {key: value for name in match[1].split() for key, value in _CLASSES[name].items()}
+        return " ".join(f'{key}="{value}"' for key, value in found.items())
+
+    svg = re.sub(r'class="([\w -]+)"', attributes, svg)
+    return re.sub(r'"var\(--([\w-]+)\)"', lambda match: f'"{_LIGHT[match[1]]}"', svg)
 
 
 def _patterns() -> Iterator[str]:
@@ -113,7 +151,9 @@ def _bar(model: ModelSummary, top: float) -> Iterator[str]:
         yield f'<rect {place} class="frame"/>'
         if width >= 9 * len(str(count)) + 8:
             middle = left + width / 2
-            yield f'<text class="count halo" x="{middle:.2f}" y="{top + 19}" text-anchor="middle">{count}</text>'
+            place = f'x="{middle:.2f}" y="{top + 19}" text-anchor="middle"'
+            yield f'<text class="count halo" aria-hidden="true" {place}>{count}</text>'
+            yield f'<text class="count" {place}>{count}</text>'
         yield "</g>"
         left += width
     calls = counted(model.calls, "call")

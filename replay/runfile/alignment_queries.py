@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass
 
 from replay.records import AlignedModel, AlignedTask, Outcome
+from replay.runfile.conditions import placeholders
+from replay.runfile.effects_journal import absolute_path
 from replay.runfile.json_blob import pack, unpack
 from replay.runfile.run import Run
 
@@ -27,6 +29,17 @@ def aligned_models(connection: sqlite3.Connection) -> dict[int, AlignedModel]:
     """By file, in the order of the files."""
     rows = connection.execute("SELECT file, record FROM alignments ORDER BY file")
     return {file: AlignedModel.model_validate(unpack(record)) for file, record in rows}
+
+
+def trajectory_of(connection: sqlite3.Connection, model: AlignedModel, task: str) -> int | None:
+    """The row of the trajectory that was aligned for a task; None where the run does not hold it any more."""
+    paths = tuple(absolute_path(path) for path in model.files or (model.file,))
+    found = connection.execute(
+        "SELECT t.id FROM trajectories t JOIN files f ON f.id = t.file "  # noqa: S608
+        f"WHERE f.absolute_path IN ({placeholders(paths)}) AND t.name = ?",
+        (*paths, task),
+    ).fetchone()
+    return None if found is None else int(found[0])
 
 
 def task_names(connection: sqlite3.Connection, file: int) -> list[str]:
@@ -75,17 +88,21 @@ def save_alignment(
     tasks: Iterable[AlignedTask],
     reference: Mapping[str, Iterable[ReferenceCall]],
 ) -> None:
-    """Keep the alignment of one file, in the place of an earlier one.
+    """Keep the alignment of one file, or of several of one model, in the place of every earlier one of these files.
 
     Args:
         db: inside a transaction of the run.
-        file: its number in the run.
+        file: its number in the run; of several, that of the first.
         model: the metrics.
         tasks: the aligned tasks.
         reference: the reference's calls of each of these tasks.
     """
-    db.execute("INSERT OR REPLACE INTO alignments VALUES (?, ?)", (file, pack(model.model_dump(mode="json"))))
-    db.execute("DELETE FROM aligned_tasks WHERE file = ?", (file,))
+    paths = {absolute_path(path) for path in model.files or (model.file,)}
+    for row, earlier in aligned_models(db).items():
+        if row == file or paths & {absolute_path(path) for path in earlier.files or (earlier.file,)}:
+            db.execute("DELETE FROM alignments WHERE file = ?", (row,))
+            db.execute("DELETE FROM aligned_tasks WHERE file = ?", (row,))
+    db.execute("INSERT INTO alignments VALUES (?, ?)", (file, pack(model.model_dump(mode="json"))))
     db.executemany(
         "INSERT INTO aligned_tasks VALUES (?, ?, ?)",
         ((file, task.id, pack(task.model_dump(mode="json"))) for task in tasks),

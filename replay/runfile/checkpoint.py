@@ -4,58 +4,83 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from replay.records import CallResult
+from replay.records import Answer, CallResult
+from replay.records.effects import EffectKey
+from replay.runfile.effects_journal import Origin, SentCall, StillHolds
 from replay.runfile.run import Run
 from replay.runfile.trajectory_state import TrajectoryState
 
 
 class RunCheckpoint:
-    """The checkpoint that a run file is."""
+    """The checkpoint that a run file is.
 
-    def __init__(self, run: Run, state: TrajectoryState, ordinals: Mapping[str, int], *, stored: bool) -> None:
+    Args:
+        run: open for writing.
+        state: how far an earlier process came.
+        ordinals: of the calls, by position.
+        origin: where the calls stand.
+        still_holds: whether another place still has a call that was sent.
+        stored: all is judged anew by stored answers, and nothing is sent.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        state: TrajectoryState,
+        ordinals: Mapping[str, int],
+        *,
+        origin: Origin,
+        still_holds: StillHolds,
+        stored: bool,
+    ) -> None:
         self._run, self._state, self._ordinals, self._stored = run, state, ordinals, stored
-        self.kept_effects: dict[str, CallResult] = dict(state.results)
+        self._origin, self._still_holds = origin, still_holds
         self.saved: dict[str, CallResult] = {}
-        self._effects: set[str] = set()
+        self._sent: dict[EffectKey, SentCall] = {}
+        self.not_repeated: set[EffectKey] = set()
+        """Calls that an earlier replay sent, and this one therefore did not."""
 
     @property
     def results(self) -> Mapping[str, CallResult]:
         """Calls to shared servers that an interrupted replay finished; none where all is judged anew."""
         return {} if self._stored else self._state.results
 
-    @property
-    def in_flight(self) -> frozenset[str]:
-        """Calls with effects that were sent, and whose fate is unknown."""
-        return self._state.in_flight
-
-    def before_send(self, position: str, *, effects: bool) -> None:
-        """Note that a call is about to be sent to a shared server."""
+    def sent_before(self, key: EffectKey) -> SentCall | None:
+        """What is known of a call with effects that was sent; None where it was not."""
         if self._stored:
-            return
-        if effects:
-            self._effects.add(position)
-            self._run.note_sent(self._state.row, position)
+            return None
+        if key not in self._sent:
+            found = self._run.journal().find(self._origin, key, self._still_holds)
+            if found is None:
+                return None
+            self._sent[key] = found
+            self.not_repeated.add(key)
+        return self._sent[key]
+
+    def before_send(self, key: EffectKey) -> None:
+        """Write down, for good, that a call with effects is about to be sent."""
+        if not self._stored:
+            self._sent[key] = SentCall(self._run.journal().note(self._origin, key), None)
+
+    def after_send(self, key: EffectKey, answer: Answer) -> None:
+        """Keep what a call with effects got, at once: it cannot be sent again."""
+        if not self._stored:
+            sent = self._sent[key] = self._sent[key]._replace(answer=answer)
+            self._run.journal().keep(sent.row, answer)
 
     def keep(self, result: CallResult) -> None:
         """Keep the verdict of a call to a shared server."""
-        if self._stored:
-            return
-        effects = result.call.position in self._effects
-        if effects:
-            self.kept_effects[result.call.position] = result
-        self.saved[result.call.position] = result
-        self._run.save_call(self._state.row, self._ordinals[result.call.position], result, at_once=effects)
+        if not self._stored:
+            self.saved[result.call.position] = result
+            self._run.save_call(self._state.row, self._ordinals[result.call.position], result)
 
 
-class ReadOnlyCheckpoint:
-    """The checkpoint of a second trial: what has effects outside the sandbox is not sent again."""
+class TrialCheckpoint:
+    """The checkpoint of a second trial: it keeps no verdict, and knows what the first one sent."""
 
     def __init__(self, first: RunCheckpoint) -> None:
-        self.results: Mapping[str, CallResult] = first.kept_effects
-        self.in_flight = first.in_flight
-
-    def before_send(self, position: str, *, effects: bool) -> None:
-        """A trial leaves no trace."""
+        self.results: Mapping[str, CallResult] = {}
+        self.sent_before, self.before_send, self.after_send = first.sent_before, first.before_send, first.after_send
 
     def keep(self, result: CallResult) -> None:
         """A trial leaves no trace."""

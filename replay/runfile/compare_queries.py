@@ -91,7 +91,7 @@ def call_outcomes(run: Run) -> Iterator[CallOutcome]:
 
 def attach(connection: sqlite3.Connection, path: Path) -> None:
     """Make a second run readable beside the first, as the schema `other`."""
-    connection.execute(f"ATTACH ? AS {OTHER}", (f"{readable_path(path).absolute().as_uri()}?mode=ro",))
+    connection.execute(f"ATTACH ? AS {OTHER}", (f"{readable_path(path).absolute().as_uri()}?mode=rw",))
 
 
 def models_to_compare(connection: sqlite3.Connection) -> list[RunModel]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from replay.errors import RunFileError
-from replay.filesystem import lock_file
+from replay.filesystem import lock_file, private_opener
 from replay.runfile.migrations import STEPS, migrate
-from replay.runfile.schema import FORMAT, TABLES, VERSION, WORDS
+from replay.runfile.schema import APPLICATION_ID, FORMAT, TABLES, VERSION, WORDS
 
 
 def take_lock(path: Path) -> int:
@@ -20,7 +21,7 @@ def take_lock(path: Path) -> int:
         RunFileError: the directory cannot be written, or another process holds the lock.
     """
     try:
-        return lock_file(Path(f"{path}-lock"))
+        return lock_file(Path(f"{path}-lock"), mode=0o600)
     except BlockingIOError:
         raise RunFileError(
             str(path), "another replay is writing this run; wait for it, or name another with --run"
@@ -50,10 +51,14 @@ def refuse_foreign(path: Path) -> None:
 def open_connection(path: Path, *, readonly: bool) -> sqlite3.Connection:
     """Connect to a run file; in WAL mode where it is written. One that lies read-only is read as it is."""
     try:
-        mode = "ro" if readonly else "rwc"
+        mode = "rw" if readonly else "rwc"  # the last to close removes -wal and -shm, which a "ro" would leave there
         uri = f"{path.absolute().as_uri()}?mode={mode}"
+        if not readonly and not path.exists():
+            os.close(private_opener(str(path), os.O_RDWR | os.O_CREAT))  # SQLite gives its other files the same mode
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=10)
-        if not readonly:
+        if readonly:
+            connection.execute("PRAGMA query_only = 1")
+        else:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
         try:
@@ -63,7 +68,7 @@ def open_connection(path: Path, *, readonly: bool) -> sqlite3.Connection:
                 raise
             connection = sqlite3.connect(f"{uri}&immutable=1", uri=True, isolation_level=None)
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except sqlite3.Error as error:
+    except (sqlite3.Error, OSError) as error:
         raise RunFileError(str(path), f"cannot be opened as a run file: {error}; name another with --run") from None
     return connection
 
@@ -94,7 +99,8 @@ def prepare_tables(path: Path, connection: sqlite3.Connection) -> None:
     """Make the tables of a new file, or bring those of an older one up to date."""
     if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
         connection.executescript(
-            f"BEGIN;{TABLES};INSERT INTO meta VALUES ('format', '{FORMAT}'), ('version', '{VERSION}');COMMIT;"  # noqa: S608
+            f"BEGIN;{TABLES};PRAGMA application_id = {APPLICATION_ID};"  # noqa: S608
+            f"INSERT INTO meta VALUES ('format', '{FORMAT}'), ('version', '{VERSION}');COMMIT;"
         )
         with suppress(sqlite3.OperationalError):  # an SQLite without full-text search: words are looked for row by row
             connection.executescript(f"BEGIN;{WORDS};COMMIT;")

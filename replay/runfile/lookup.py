@@ -77,6 +77,13 @@ def find_call(run: Run, ref: str) -> CallPlace:
     raise _missing("call", ref, near)
 
 
+def call_id(run: Run, file: str, trajectory: str, position: str) -> str:
+    """The shortest id that finds a call again."""
+    places = trajectory_places(run)
+    place = next(place for place in places if (place.file, place.trajectory) == (file, trajectory))
+    return f"{_qualified(place, places)}:{position}"
+
+
 def trajectory_places(run: Run) -> list[TrajectoryPlace]:
     """All trajectories, in the order in which they were read."""
     rows = run.connection.execute(
@@ -124,4 +131,8 @@ def _missing(what: str, ref: str, known: list[str], hint: str = "") -> UsageErro
 def _ambiguous(what: str, ref: str, ids: list[str]) -> UsageError:
     shown = ", ".join(one_line(identifier, 160) for identifier in ids[:_MAX_NAMED])
     more = f" and {len(ids) - _MAX_NAMED} more" if len(ids) > _MAX_NAMED else ""
-    return UsageError(f"{one_line(ref, 120)} is the id of {len(ids)} {what}s; say which: {shown}{more}")
+    return UsageError(f"{one_line(ref, 120)} is the id of {len(ids)} {_plural(what)}; say which: {shown}{more}")
+
+
+def _plural(what: str) -> str:
+    return "trajectories" if what == "trajectory" else f"{what}s"

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from replay.records import Answer, Call, CallResult, Verdict
+from replay.redaction import Redactor
 
 _COLUMNS = (
     "outcome",
@@ -34,27 +35,34 @@ def rows_as_dicts(cursor: sqlite3.Cursor) -> Iterator[dict[str, Any]]:
         yield dict(zip(names, values, strict=True))
 
 
-def call_columns(result: CallResult) -> dict[str, Any]:
-    """The columns of a call's row, but for those that place it."""
-    fields = result.verdict.model_dump(mode="json", exclude_none=True)
+def call_columns(result: CallResult, redactor: Redactor) -> dict[str, Any]:
+    """The columns of a call's row without its secrets, but for those that place it."""
+    fields = redactor.record(result.verdict)
     columns: dict[str, Any] = {name: fields.pop(name, None) for name in _COLUMNS}
     call = result.call
     tool = result.tool if result.server is not None and result.tool else call.name
     return columns | {
         "position": call.position,
-        "server": result.server,
-        "tool": tool,
-        "arguments": preview(call),
+        "server": redactor.text(result.server) if result.server else result.server,
+        "tool": redactor.text(tool) if tool else tool,
+        "arguments": preview(call, redactor),
         "answer_key": result.key,
         "details": json.dumps({name: value for name, value in fields.items() if value not in ([], {})}),
     }
 
 
-def preview(call: Call) -> str:
-    """The start of the arguments as JSON, or of the raw text where they could not be read."""
+def preview(call: Call, redactor: Redactor | None = None) -> str:
+    """The start of the arguments as JSON, or of the raw text where they could not be read.
+
+    Args:
+        call: the call.
+        redactor: takes the secrets out before the text is cut; by default the common token shapes.
+    """
+    redactor = redactor or Redactor()
     if call.arguments is None:
-        return (call.raw or "")[:_MAX_PREVIEW]
-    return json.dumps(call.arguments, ensure_ascii=False)[:_MAX_PREVIEW].encode("utf-8", "replace").decode()
+        return redactor.text(call.raw or "")[:_MAX_PREVIEW]
+    text = json.dumps(redactor.json(call.arguments), ensure_ascii=False)
+    return text[:_MAX_PREVIEW].encode("utf-8", "replace").decode()
 
 
 def verdict_of_row(columns: Mapping[str, Any]) -> Verdict:

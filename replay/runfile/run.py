@@ -25,11 +25,19 @@ from replay.records import (
 from replay.redaction import Redactor
 from replay.runfile.conditions import placeholders
 from replay.runfile.connection import open_connection, prepare_tables, refuse_foreign, take_lock
+from replay.runfile.effects_journal import EffectsJournal, absolute_path
 from replay.runfile.json_blob import pack
 from replay.runfile.old_runs import readable_path
 from replay.runfile.rows import call_columns
 from replay.runfile.stored_answers import load_answer, load_answers
-from replay.runfile.trajectory_state import TrajectoryState, forget_verdicts_of, restart, unfinished_state
+from replay.runfile.trajectory_state import (
+    MAY_BE_TRIED_AGAIN,
+    TrajectoryState,
+    forget_verdicts_of,
+    restart,
+    unfinished_state,
+)
+from replay.runfile.trajectory_state import retry as retry_calls
 
 
 class Run:
@@ -39,7 +47,7 @@ class Run:
         self, path: Path, connection: sqlite3.Connection, lock: int | None = None, redactor: Redactor | None = None
     ) -> None:
         self.path, self.connection, self._lock = path, connection, lock
-        self._redactor = redactor or Redactor()
+        self.redactor = redactor or Redactor()
         self._digests: dict[str, str] = {}
         self._file_and_type: dict[int, tuple[int, str | None]] = {}
 
@@ -64,6 +72,7 @@ class Run:
             connection = open_connection(path, readonly=False)
             prepare_tables(path, connection)
         except BaseException:
+            Path(f"{path}-lock").unlink(missing_ok=True)
             os.close(lock)
             raise
         return cls(path, connection, lock, redactor)
@@ -153,41 +162,63 @@ class Run:
 
     # --- trajectories
 
-    def begin(self, trajectory: Trajectory, *, file: str, format: str, policy: str) -> TrajectoryState:  # noqa: A002
+    def begin(
+        self,
+        trajectory: Trajectory,
+        *,
+        file: str,
+        format: str,  # noqa: A002
+        policy: str,
+        retry: bool = False,
+    ) -> TrajectoryState:
         """Make room for a trajectory, or find out how far an earlier process came with it.
 
-        A trajectory that changed, or that was judged under another policy, starts over; but calls with effects that
-        were sent to shared servers keep their verdicts: they are never sent twice.
+        A trajectory that changed, or that was judged under another policy, starts over; what its calls with effects
+        got stays in the journal, so that they are never sent twice. With `retry`, a done trajectory goes on from the
+        first call that the environment kept from its verdict.
         """
         new_digest = digest(trajectory.model_dump(mode="json"))
         with self.transaction() as db:
-            file_id = self._file(db, file, trajectory.model, format)
+            file_id = self._file(db, file, self.redactor.text(trajectory.model), format)
             found = db.execute(
                 "SELECT id, digest, policy, done FROM trajectories WHERE file = ? AND name = ?",
-                (file_id, trajectory.id),
+                (file_id, self._name(trajectory)),
             ).fetchone()
             if found is None:
                 row = self._insert_trajectory(db, file_id, trajectory, new_digest, policy)
-                return TrajectoryState(row, False, {}, frozenset())
+                return TrajectoryState(row, False, {})
             row, old_digest, old_policy, done = found
             if old_digest != new_digest:
                 forget_verdicts_of(db, row)
                 db.execute("DELETE FROM trajectories WHERE id = ?", (row,))
                 row = self._insert_trajectory(db, file_id, trajectory, new_digest, policy)
-                return TrajectoryState(row, False, {}, frozenset())
+                return TrajectoryState(row, False, {})
             if old_policy != policy:
                 restart(db, row, policy)
                 done = False
-        if done:
-            return TrajectoryState(row, True, {}, frozenset())
-        return unfinished_state(self.connection, row, trajectory)
+            retried = retry_calls(db, row, self._stateful()) if done and retry else 0
+        if done and not retried:
+            return TrajectoryState(row, True, {})
+        return unfinished_state(self.connection, row, trajectory)._replace(retried=retried)
 
-    def is_done(self, trajectory: Trajectory, *, file: str, policy: str) -> bool:
-        """Whether every call of a trajectory, as it is now, has its verdict under this policy."""
+    def _stateful(self) -> tuple[str, ...]:
+        facts = self.facts()
+        return tuple(name for name, server in facts.servers.items() if server.stateful) if facts else ()
+
+    def is_done(self, trajectory: Trajectory, *, file: str, policy: str, retry: bool = False) -> bool:
+        """Whether every call of a trajectory, as it is now, has its verdict under this policy.
+
+        Args:
+            trajectory: as it was read.
+            file: its results file.
+            policy: digest of what it is judged under.
+            retry: a call that may be tried again has no verdict that counts.
+        """
+        undecided = f"EXISTS (SELECT 1 FROM calls c WHERE c.trajectory = t.id AND {MAY_BE_TRIED_AGAIN})"  # noqa: S608
         found = self.connection.execute(
-            "SELECT t.digest FROM trajectories t JOIN files f ON f.id = t.file "
-            "WHERE f.absolute_path = ? AND t.name = ? AND t.policy = ? AND t.done",
-            (_absolute(file), trajectory.id, policy),
+            "SELECT t.digest FROM trajectories t JOIN files f ON f.id = t.file "  # noqa: S608
+            f"WHERE f.absolute_path = ? AND t.name = ? AND t.policy = ? AND t.done AND NOT {undecided if retry else 0}",
+            (absolute_path(file), self._name(trajectory), policy),
         ).fetchone()
         return found is not None and found[0] == digest(trajectory.model_dump(mode="json"))
 
@@ -198,28 +229,25 @@ class Run:
                 db.execute(
                     "UPDATE trajectories SET done = 0, policy = '' "
                     "WHERE file IN (SELECT id FROM files WHERE absolute_path = ?)",
-                    (_absolute(path),),
+                    (absolute_path(path),),
                 )
 
-    def note_sent(self, row: int, position: str) -> None:
-        """Write down that a call with effects is about to be sent."""
+    def journal(self) -> EffectsJournal:
+        """The journal of calls with effects, with nothing else waiting to be committed."""
         self.flush()
-        self.connection.execute("INSERT OR REPLACE INTO journal VALUES (?, ?)", (row, position))
+        return EffectsJournal(self.connection, self.redactor)
 
-    def save_call(self, row: int, ordinal: int, result: CallResult, *, at_once: bool) -> None:
-        """Keep one verdict and its answer.
+    def save_call(self, row: int, ordinal: int, result: CallResult) -> None:
+        """Keep one verdict and its answer; they are committed with the next `flush`.
 
         Args:
             row: of the trajectory, from `begin`.
             ordinal: of the call in it.
             result: the call with its verdict.
-            at_once: commit now, since the call can not be sent again; else with the next `flush`.
         """
         if not self.connection.in_transaction:
             self.connection.execute("BEGIN IMMEDIATE")
         self._save(self.connection, row, ordinal, result)
-        if at_once:
-            self.flush()
 
     def finish(
         self,
@@ -242,14 +270,15 @@ class Run:
                 if saved is None or saved.get(result.call.position) is not result:
                     self._save(db, row, ordinals[result.call.position], result)
             db.execute(
-                "UPDATE trajectories SET done = 1, record = ? WHERE id = ?", (pack(self._clean(trajectory)), row)
+                "UPDATE trajectories SET done = 1, record = ? WHERE id = ?",
+                (pack(self._clean_trajectory(trajectory)), row),
             )
 
     def file_ids(self, paths: Iterable[str]) -> tuple[int, ...]:
         """The run's own numbers of results files, by their paths; those that it does not hold are left out."""
         ids = []
         for path in paths:
-            found = self.connection.execute("SELECT id FROM files WHERE absolute_path = ?", (_absolute(path),))
+            found = self.connection.execute("SELECT id FROM files WHERE absolute_path = ?", (absolute_path(path),))
             ids += [number for (number,) in found]
         return tuple(ids)
 
@@ -275,10 +304,18 @@ class Run:
 
     def _clean(self, record: Record) -> Any:
         """A record as JSON without secrets."""
-        return self._redactor.json(record.model_dump(mode="json", exclude_none=True))
+        return self.redactor.record(record)
+
+    def _clean_trajectory(self, trajectory: Trajectory) -> Any:
+        return self._clean(trajectory) | {"id": self._name(trajectory)}
+
+    def _name(self, trajectory: Trajectory) -> str:
+        """The id without secrets; two that differ in a secret alone stay two."""
+        name = self.redactor.text(trajectory.id)
+        return name if name == trajectory.id else f"{name}-{digest(trajectory.id)[:8]}"
 
     def _file(self, db: sqlite3.Connection, path: str, model: str, format: str) -> int:  # noqa: A002
-        absolute = _absolute(path)
+        absolute = absolute_path(path)
         db.execute(
             "INSERT OR IGNORE INTO files (path, model, format, absolute_path) VALUES (?, ?, ?, ?)",
             (path, model, format, absolute),
@@ -294,14 +331,14 @@ class Run:
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 file,
-                trajectory.id,
-                task.type,
-                self._redactor.text(task.question) if task.question else None,
+                self._name(trajectory),
+                self.redactor.text(task.type) if task.type else task.type,
+                self.redactor.text(task.question) if task.question else None,
                 len(trajectory.steps),
                 sum(len(step.calls) for step in trajectory.steps),
                 record_digest,
                 policy,
-                pack(self._clean(trajectory)),
+                pack(self._clean_trajectory(trajectory)),
             ),
         )
         return int(cursor.lastrowid or 0)
@@ -312,7 +349,7 @@ class Run:
                 row: db.execute("SELECT file, task_type FROM trajectories WHERE id = ?", (row,)).fetchone()
             }
         file, task_type = self._file_and_type[row]
-        columns = self._redactor.json(call_columns(result)) | {
+        columns = call_columns(result, self.redactor) | {
             "position": result.call.position,
             "answer_key": result.key,
             "trajectory": row,
@@ -335,13 +372,10 @@ class Run:
         answer = result.answer
         if answer is None:
             return
+        tool = self.redactor.text(result.tool) if result.tool else result.tool
         verb = "INSERT OR IGNORE" if isinstance(answer, TransportFault) else "INSERT OR REPLACE"
         digest_of_server = self._digests.get(result.server or "", "")
         db.execute(
             f"{verb} INTO answers VALUES (?, ?, ?, ?, ?)",
-            (key, result.server, digest_of_server, result.tool, pack(self._clean(answer))),
+            (key, result.server, digest_of_server, tool, pack(self._clean(answer))),
         )
-
-
-def _absolute(path: str) -> str:
-    return str(Path(path).resolve())

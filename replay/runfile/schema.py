@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 FORMAT = "replay.run-file"
-VERSION = 2
+VERSION = 3
+APPLICATION_ID = 0x52504C59
+"""In the header of our files ("RPLY"): what tells them from the SQLite files of other programs."""
 
 TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -102,12 +104,20 @@ CREATE TRIGGER calls_deleted AFTER DELETE ON calls BEGIN
   DELETE FROM call_group_index WHERE trajectory = OLD.trajectory AND ordinal = OLD.ordinal;
 END;
 
--- Written before a call with effects is sent to a shared server: a call that stands here and has no verdict was in
--- flight when the run was cut off.
+-- Written, and on the disk, before a call with effects outside a sandbox is sent. It is told by what was sent, so that
+-- it is known again in a file that was edited or renamed. One without an answer was in flight when a run was cut off.
 CREATE TABLE journal (
-  trajectory INTEGER NOT NULL, position TEXT NOT NULL,
-  PRIMARY KEY (trajectory, position)
-) WITHOUT ROWID;
+  id INTEGER PRIMARY KEY,
+  path TEXT NOT NULL,                -- of the results file that has the call, absolute
+  trajectory TEXT NOT NULL,          -- the trajectory's own id
+  question TEXT NOT NULL,            -- SHA-256 of its question, or ''
+  server TEXT NOT NULL,
+  tool TEXT NOT NULL,
+  arguments TEXT NOT NULL,           -- SHA-256 of the arguments as they were recorded
+  occurrence INTEGER NOT NULL,       -- 1 for the first such call of its trajectory
+  answer BLOB,                       -- the Answer record as JSON, compressed with zlib
+  UNIQUE (arguments, server, tool, occurrence, trajectory, path)
+);
 
 -- Every answer that came, under the key of `replay.replayer.answer_key`.
 CREATE TABLE answers (

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from replay.records import Outcome, Reason, qualified_name
-from replay.records.summary import FailureGroup, ModelSummary, RootCause, RunSummary
+from replay.records.summary import Disagreements, FailureGroup, ModelSummary, RootCause, RunSummary
 from replay.runfile.conditions import in_files, is_failure
 from replay.runfile.run import Run
 
@@ -33,8 +34,31 @@ def summarize(run: Run, *, most: int = 10, files: Sequence[int] | None = None) -
         failures=tuple(_groups(run, f"{is_failure('c.outcome')} AND {where}", most)),
         inconclusive=tuple(_groups(run, f"c.outcome = 'inconclusive' AND {where}", most)),
         root_causes=tuple(_root_causes(run, most, where)),
+        disagreements=_disagreements(run, where),
         trials=run.trials(),
         flaky=tuple(_groups(run, f"c.details LIKE '%\"flaky\"%' AND {where}", most)) if run.trials() > 1 else (),
+    )
+
+
+def _disagreements(run: Run, where: str) -> Disagreements | None:
+    condition = f"c.recorded IS NOT NULL AND c.replayed IS NOT NULL AND {where}"
+    compared, calls, by_recording = run.connection.execute(
+        "SELECT count(*), sum(c.recorded <> c.replayed), sum(c.recorded <> c.replayed AND c.evidence = 'recorded') "  # noqa: S608
+        f"FROM calls c JOIN files f ON f.id = c.file WHERE {condition}"
+    ).fetchone()
+    if not compared:
+        return None
+    paths = [
+        path
+        for (path,) in run.connection.execute(
+            "SELECT json_extract(c.details, '$.absent_path') FROM calls c JOIN files f ON f.id = c.file "  # noqa: S608
+            f"WHERE c.details LIKE '%\"absent_path\"%' AND {condition}"
+        )
+        if path
+    ]
+    below = posixpath.commonpath([posixpath.dirname(path) for path in paths]) if paths else None
+    return Disagreements(
+        compared=compared, calls=calls, by_recording=by_recording, absent_paths=len(paths), absent_below=below
     )
 
 

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from replay.records import CallResult, Trajectory
+from replay.records import ENVIRONMENT_REASONS, CallResult, Outcome, Trajectory
+from replay.runfile.conditions import placeholders
 from replay.runfile.rows import call_result_of, rows_as_dicts
 from replay.runfile.stored_answers import load_answer
+
+MAY_BE_TRIED_AGAIN = f"""
+  (c.outcome = '{Outcome.INCONCLUSIVE}' AND c.reason IN ({", ".join(f"'{name}'" for name in ENVIRONMENT_REASONS)})
+    OR c.evidence = 'recorded' AND c.details LIKE '%"divergence": "environment"%'
+      AND c.details NOT LIKE '%"absent_path"%')
+  AND NOT EXISTS (
+    SELECT 1 FROM trajectories s JOIN files g ON g.id = s.file
+    JOIN journal j ON j.path = g.absolute_path AND j.trajectory = s.name AND j.server = c.server AND j.tool = c.tool
+    WHERE s.id = c.trajectory
+  )
+"""  # noqa: S608
+"""Condition on `calls c`: what kept a call from its verdict may be gone, and sending it again does no harm."""
 
 
 class TrajectoryState(NamedTuple):
@@ -19,8 +32,8 @@ class TrajectoryState(NamedTuple):
     """Every call has its verdict, under the policy of now."""
     results: Mapping[str, CallResult]
     """Calls that have a verdict although the trajectory is not done: those to shared servers."""
-    in_flight: frozenset[str]
-    """Calls with effects that were sent and have no verdict."""
+    retried: int = 0
+    """Calls that are tried again, since what kept them from their verdict may be gone."""
 
 
 def unfinished_state(connection: sqlite3.Connection, row: int, trajectory: Trajectory) -> TrajectoryState:
@@ -31,22 +44,44 @@ def unfinished_state(connection: sqlite3.Connection, row: int, trajectory: Traje
         if columns["position"] in calls:
             answer = load_answer(connection, columns["answer_key"]) if columns["answer_key"] else None
             results[columns["position"]] = call_result_of(calls[columns["position"]], columns, answer)
-    sent = connection.execute("SELECT position FROM journal WHERE trajectory = ?", (row,))
-    in_flight = frozenset(position for (position,) in sent) - results.keys()
-    return TrajectoryState(row, False, results, in_flight)
+    return TrajectoryState(row, False, results)
 
 
 def forget_verdicts_of(db: sqlite3.Connection, row: int) -> None:
-    """Drop the verdicts, and what was noted of calls with effects."""
+    """Drop the verdicts; what was noted of calls with effects stays."""
     db.execute("DELETE FROM calls WHERE trajectory = ?", (row,))
-    db.execute("DELETE FROM journal WHERE trajectory = ?", (row,))
 
 
 def restart(db: sqlite3.Connection, row: int, policy: str) -> None:
-    """Drop the verdicts, but those of calls with effects that reached a shared server."""
-    db.execute(
-        "DELETE FROM calls WHERE trajectory = ? AND position NOT IN "
-        "(SELECT position FROM journal WHERE trajectory = ?)",
-        (row, row),
-    )
+    """Drop the verdicts of a trajectory that is judged under another policy."""
+    forget_verdicts_of(db, row)
     db.execute("UPDATE trajectories SET done = 0, policy = ? WHERE id = ?", (policy, row))
+
+
+def retry(db: sqlite3.Connection, row: int, stateful: Iterable[str]) -> int:
+    """Drop the verdicts of a done trajectory from the first call on that may be tried again.
+
+    What came before it stands, but for servers whose state is built up anew with each replay. Calls with effects that
+    were sent are not sent again: the journal has what they got.
+
+    Args:
+        db: in a transaction.
+        row: of the trajectory.
+        stateful: servers that have a process of their own in each replay.
+
+    Returns:
+        How many calls are tried again; 0 where nothing is dropped.
+    """
+    count, first = db.execute(
+        f"SELECT count(*), min(ordinal) FROM calls c WHERE c.trajectory = ? AND {MAY_BE_TRIED_AGAIN}",  # noqa: S608
+        (row,),
+    ).fetchone()
+    if not count:
+        return 0
+    names = tuple(stateful)
+    db.execute(
+        f"DELETE FROM calls WHERE trajectory = ? AND (ordinal >= ? OR server IN ({placeholders(names)}))",  # noqa: S608
+        (row, first, *names),
+    )
+    db.execute("UPDATE trajectories SET done = 0 WHERE id = ?", (row,))
+    return int(count)

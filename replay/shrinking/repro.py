@@ -18,6 +18,7 @@ from replay.text import one_line
 
 TRAJECTORY: Final = "repro.trajectory.json"
 FLEET: Final = "repro.servers.yaml"
+RUN: Final = "repro.db"
 _DEFAULTS: Final = ("call_timeout", "startup_timeout", "max_restarts")
 
 
@@ -26,7 +27,17 @@ class Repro(NamedTuple):
 
     trajectory: Path
     fleet: Path
-    command: str
+    run: Path
+    """The run file that the command makes."""
+    words: tuple[str, ...]
+    """The command."""
+    variables: dict[str, str]
+    """Environment variables that stand where the fleet file had a secret, with that secret."""
+
+    @property
+    def command(self) -> str:
+        """The command as it is typed."""
+        return shlex.join(self.words)
 
 
 def files_in(directory: Path) -> tuple[Path, Path]:
@@ -40,16 +51,16 @@ def write_repro(shrunk: Shrunk, fleet: Fleet, directory: Path) -> Repro:
     trajectory, servers = files_in(directory)
     fields = {name: getattr(shrunk.trajectory, name) for name in type(shrunk.trajectory).model_fields}
     write_json(TrajectoryFile(**fields), trajectory)
-    write_atomically(servers, _fleet_text(shrunk, fleet, directory))
-    return Repro(trajectory, servers, _command(trajectory, servers, directory))
+    variables: dict[str, str] = {}
+    write_atomically(servers, _fleet_text(shrunk, fleet, directory, variables))
+    run = directory / RUN
+    words = ["replay", "classify", str(trajectory), "--servers", str(servers), "--run", str(run), "--fresh"]
+    for name in sorted(shrunk.allowed):
+        words += ["--allow-effects", name]
+    return Repro(trajectory, servers, run, tuple(words), variables)
 
 
-def _command(trajectory: Path, servers: Path, directory: Path) -> str:
-    words = ["replay", "classify", str(trajectory), "--servers", str(servers)]
-    return shlex.join([*words, "--run", str(directory / "repro.db"), "--fresh"])
-
-
-def _fleet_text(shrunk: Shrunk, fleet: Fleet, directory: Path) -> str:
+def _fleet_text(shrunk: Shrunk, fleet: Fleet, directory: Path, variables: dict[str, str]) -> str:
     """The fleet file: what each server said of itself stands as a comment, what was a secret as a variable."""
     redactor = Redactor(fleet.secrets())
     document: dict[str, Any] = {"version": 1}
@@ -58,7 +69,7 @@ def _fleet_text(shrunk: Shrunk, fleet: Fleet, directory: Path) -> str:
     workspace = _workspace(fleet, directory)
     if workspace:
         document["workspace"] = workspace
-    document["servers"] = {name: _spec(fleet, name, directory, redactor) for name in sorted(shrunk.servers)}
+    document["servers"] = {name: _spec(fleet, name, directory, redactor, variables) for name in sorted(shrunk.servers)}
     comments = [
         f"# {name}: {one_line(server.title or '?', 80)} {one_line(server.version or '?', 40)}, "
         f"protocol {server.protocol or '?'}"
@@ -68,16 +79,17 @@ def _fleet_text(shrunk: Shrunk, fleet: Fleet, directory: Path) -> str:
     return "\n".join(["# The servers that the reproduction was made with.", *comments, text])
 
 
-def _spec(fleet: Fleet, name: str, directory: Path, redactor: Redactor) -> dict[str, Any]:
+def _spec(fleet: Fleet, name: str, directory: Path, redactor: Redactor, variables: dict[str, str]) -> dict[str, Any]:
     spec = fleet.servers[name].model_dump(mode="json", exclude_defaults=True)
     spec["state"] = "trajectory" if fleet.servers[name].command is not None else fleet.servers[name].state
     spec = {key: value for key, value in spec.items() if value not in ({}, [], None)}
     for field in ("env", "headers"):
-        cleaned = {key: _secret(key, redactor.text(value)) for key, value in spec.get(field, {}).items()}
+        cleaned = {key: _secret(key, value, redactor, variables) for key, value in spec.get(field, {}).items()}
         if cleaned:
             spec[field] = cleaned
     if "client_secret" in spec.get("auth", {}):
-        spec["auth"]["client_secret"] = _secret(f"{name}_client_secret", redactor.text(spec["auth"]["client_secret"]))
+        secret = spec["auth"]["client_secret"]
+        spec["auth"]["client_secret"] = _secret(f"{name}_client_secret", secret, redactor, variables)
     spec["args"] = [_moved(redactor.text(argument), fleet, directory) for argument in spec.get("args", [])]
     if os.sep in (spec.get("command") or ""):
         spec["command"] = _moved(spec["command"], fleet, directory)
@@ -93,9 +105,14 @@ def redactor_safe(spec: dict[str, Any]) -> dict[str, Any]:
     return {key: spec[key] for key in sorted(spec, key=lambda key: (key not in ("command", "url", "args"), key))}
 
 
-def _secret(key: str, value: str) -> str:
+def _secret(key: str, value: str, redactor: Redactor, variables: dict[str, str]) -> str:
     """A literal secret becomes a variable of the same name, which its reader sets."""
-    return value if REDACTED not in value else f"${{{''.join(c if c.isalnum() else '_' for c in key).upper()}}}"
+    cleaned = redactor.text(value)
+    if REDACTED not in cleaned:
+        return cleaned
+    name = "".join(c if c.isalnum() else "_" for c in key).upper()
+    variables[name] = value
+    return f"${{{name}}}"
 
 
 def _workspace(fleet: Fleet, directory: Path) -> dict[str, Any]:

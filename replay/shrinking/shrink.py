@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from replay.classification import facts_of
@@ -11,9 +11,9 @@ from replay.dag import Graph
 from replay.diagnosis.phrasing import counted
 from replay.errors import NoServerReachedError, UsageError
 from replay.interpreter import Fleet, Interpreter
-from replay.outcomes import read_name
 from replay.records import FAILURES, CallResult, Outcome, Server, Trajectory
 from replay.redaction import Redactor
+from replay.replayer import servers_named, with_fleet_names
 from replay.shrinking.arguments import bound_pointers, shorter, with_arguments
 from replay.shrinking.reduce import Reduction
 from replay.shrinking.trial import Failure, Trials, part_of
@@ -37,6 +37,8 @@ class Shrunk:
     servers: dict[str, Server]
     redaction_matters: bool
     """With the secrets taken out the call comes out otherwise."""
+    allowed: frozenset[str] = frozenset()
+    """Servers whose effects had to be allowed."""
 
 
 async def shrink(
@@ -69,13 +71,15 @@ async def shrink(
     names = _servers_of(whole, fleet)
     async with Interpreter(fleet, names=names, logs=logs) as interpreter:
         await interpreter.start()
+        whole = with_fleet_names(whole, interpreter.servers)
         trials = Trials(interpreter, facts_of(fleet), allowed)
         first, result = await trials.failure(whole, position)
         _check(first, result, position)
         tell(f"{position} fails: {result.verdict.message}")
         search = _Search(trials, whole, position, first, max_replays - _RESERVED, tell)
         small = await search.shorten(await search.fewest())
-        return await _finish(trials, small, first, whole, position, fleet, dict(interpreter.servers))
+        shrunk = await _finish(trials, small, first, whole, position, fleet, dict(interpreter.servers))
+    return replace(shrunk, allowed=allowed & set(shrunk.servers))
 
 
 class _Search:
@@ -132,7 +136,7 @@ class _Search:
         call = next(call for call in trajectory.calls() if call.position == position)
         if not call.arguments:
             return []
-        server, name = read_name(call.name or "", self._trials.registry.server_names)
+        server, name = self._trials.registry.read(call)
         known = self._trials.registry.servers.get(server or "")
         return list(shorter(call, known.tool(name) if known else None, bound_pointers(trajectory, position)))
 
@@ -187,7 +191,7 @@ def _up_to(trajectory: Trajectory, position: str) -> Trajectory:
 
 
 def _servers_of(trajectory: Trajectory, fleet: Fleet) -> list[str]:
-    names = {read_name(call.name, fleet.servers).server for call in trajectory.calls() if call.name}
+    names = servers_named(trajectory, fleet.servers)
     return [name for name in fleet.servers if name in names]
 
 

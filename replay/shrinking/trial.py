@@ -8,22 +8,47 @@ from typing import Final, NamedTuple
 
 from replay.classification import registry_of
 from replay.interpreter import Fleet, Interpreter
-from replay.outcomes import Registry, read_name
-from replay.records import Call, CallResult, FleetFacts, Outcome, RuleSpec, Step, Trajectory, texts_of
-from replay.replayer import LiveBackend, TrajectoryReplayer
+from replay.outcomes import Registry
+from replay.records import Answer, Call, CallResult, FleetFacts, Outcome, RuleSpec, Step, Trajectory, Verdict, texts_of
+from replay.records.effects import EffectKey
+from replay.replayer import LiveBackend, TrajectoryReplayer, servers_named
+from replay.text import cut
 from replay.volatile import masked
 
-_QUOTED: Final = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|`[^`\n]*`")
+_INPUT_ECHO: Final = re.compile(r"input_value=.*?, input_type=\w+")
+"""What pydantic shows of the arguments beside a validation error."""
+_QUOTED: Final = re.compile(r"\"([^\"\n]+)\"|'([^'\n]+)'|`([^`\n]+)`")
+_CUT: Final = re.compile(r"(?:\.\.\.|…)")
 _MIN_VALUE_LENGTH: Final = 3
-_MAX_LENGTH: Final = 300
+_MAX_LENGTH: Final = 4000
 
 
 class Failure(NamedTuple):
-    """What must stay the same: outcome, rule, and the words of the error without names, values and numbers."""
+    """What must stay the same: outcome, rule, what is wrong with the arguments, and the words of the error without the
+    values of the arguments, numbers and times.
+    """
 
     outcome: Outcome
     rule: str
+    violations: frozenset[tuple[str, str, str]]
+    """Place in the arguments, without the numbers of list items, the schema's keyword, and what is missing there."""
     words: str
+
+    @classmethod
+    def of(cls, verdict: Verdict, call: Call, answer: Answer | None) -> Failure:
+        """How a call came out.
+
+        Args:
+            verdict: of the call.
+            call: with the arguments that the answer may echo.
+            answer: the one that the verdict rests on; None where the call was not sent.
+        """
+        words = "\n".join(texts_of(answer)) if answer is not None else verdict.message
+        violations = frozenset(
+            (re.sub(r"/\d+(?=/|$)", "/#", found.pointer), found.keyword, found.message * (found.keyword == "required"))
+            for found in verdict.violations
+        )
+        return cls(verdict.outcome, verdict.rule, violations, bare_words(words, call))
 
 
 class Trials:
@@ -53,23 +78,25 @@ class Trials:
             )
             results = {result.call.position: result for result in await replayer.run()}
         found = results[position]
-        words = "\n".join(texts_of(found.answer)) if found.answer is not None else found.verdict.message
-        verdict = found.verdict
-        return Failure(verdict.outcome, verdict.rule, bare_words(words, found.call)), found
+        return Failure.of(found.verdict, found.call, found.answer), found
 
     def servers(self, trajectory: Trajectory) -> frozenset[str]:
         """The servers of the fleet that a trajectory names."""
-        names = (read_name(call.name, self.registry.server_names).server for call in trajectory.calls() if call.name)
-        return frozenset(name for name in names if name)
+        return frozenset(servers_named(trajectory, self.registry.server_names))
 
 
 class _NoCheckpoint:
     """The checkpoint of a replay that is forgotten."""
 
     results: Mapping[str, CallResult] = {}
-    in_flight: frozenset[str] = frozenset()
 
-    def before_send(self, position: str, *, effects: bool) -> None:
+    def sent_before(self, key: EffectKey) -> None:
+        """Nothing is kept."""
+
+    def before_send(self, key: EffectKey) -> None:
+        """Nothing is kept."""
+
+    def after_send(self, key: EffectKey, answer: Answer) -> None:
         """Nothing is kept."""
 
     def keep(self, result: CallResult) -> None:
@@ -89,11 +116,22 @@ def part_of(trajectory: Trajectory, positions: Sequence[str]) -> Trajectory:
 
 
 def bare_words(text: str, call: Call) -> str:
-    """The words of an error without what differs from call to call: values, names in quotes, numbers, times."""
-    for value in sorted(_strings(call.arguments or {}), key=len, reverse=True):
+    """The words of an error without what differs from call to call: the values of its arguments, numbers, times.
+
+    Names in quotes stay: `'title' is required` is another failure than `'id' is required`.
+    """
+    values = sorted(_strings(call.arguments or {}), key=len, reverse=True)
+    text = _QUOTED.sub(lambda quoted: " " if _echoes(quoted, values) else quoted[0], _INPUT_ECHO.sub(" ", text))
+    for value in values:
         text = text.replace(value, " ")
-    text = re.sub(r"\d+", "#", masked(_QUOTED.sub(" ", text)))
-    return " ".join(text.split())[:_MAX_LENGTH]
+    text = re.sub(r"\d+", "#", masked(text))
+    return cut(" ".join(text.split()), _MAX_LENGTH)
+
+
+def _echoes(quoted: re.Match[str], values: Sequence[str]) -> bool:
+    """Whether a quotation is the value of an argument, or such a value cut off."""
+    pieces = [piece for piece in _CUT.split(next(filter(None, quoted.groups()))) if piece]
+    return any(all(piece in value for piece in pieces) for value in values)
 
 
 def _strings(value: object) -> list[str]:

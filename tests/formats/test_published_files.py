@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -11,17 +11,14 @@ from replay.formats import READERS, open_file
 from tests.conftest import SHARED
 from tests.formats.expected_calls import Comparison, compare
 
-HAS_INSPECT = importlib.util.find_spec("inspect_ai") is not None
-"""Without the extra `inspect` an `.eval` log is refused; tests/formats/test_inspect_log.py has that."""
-
 FORMATS = sorted({reader.name for reader in READERS} & {path.name for path in SHARED.glob("formats/*")})
 
 
 def published(name: str) -> list[tuple[Path, Path]]:
     root = SHARED / "formats"
     expected = sorted((root / "expected" / name).glob("*.calls.json"))
-    pairs = [(root / name / path.name.removesuffix(".calls.json"), path) for path in expected]
-    return [(path, calls) for path, calls in pairs if HAS_INSPECT or path.suffix != ".eval"]
+    files = [(root / name / path.name.removesuffix(".calls.json"), path) for path in expected]
+    return [(path, calls) for path, calls in files if path.suffix != ".eval" or find_spec("inspect_ai") is not None]
 
 
 @pytest.mark.parametrize("name", FORMATS)

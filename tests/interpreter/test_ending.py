@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from replay.interpreter.workspace import sweep
+from replay.interpreter.owned_directory import sweep
 from tests.interpreter.conftest import SERVERS
 
 PROGRAM = """
@@ -50,23 +50,21 @@ def test_no_server_outlives_a_program_that_is_interrupted_or_killed(tmp_path, mo
         [sys.executable, "-c", PROGRAM, str(SERVERS), str(tmp_path), tool],
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "TMPDIR": str(tmp_path)},
+        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)},
     ) as program:
         assert program.stdout is not None
         workspace = program.stdout.readline().strip()
         servers = psutil.Process(program.pid).children(recursive=True)
-        assert len(servers) == 2
+        assert len(servers) == 3  # the watchdog is one of them
         program.send_signal(number)
         program.wait(20)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     _, alive = psutil.wait_procs(servers, timeout=10)
     assert not [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]
     if number == signal.SIGINT:
         assert program.returncode == 130
         assert not Path(workspace).exists()
     else:
-        sweep()
         assert Path(workspace).exists()
-        monkeypatch.setattr("replay.interpreter.workspace._MIN_SWEPT_AGE", -1)
         sweep()
         assert not Path(workspace).exists()

@@ -28,7 +28,7 @@ async def test_a_call_gives_the_result_as_the_server_sent_it(host):
         ("strings", ToolResult(content=({"type": "text", "text": "one"}, {"type": "text", "text": "2"}))),
         ("no-content", ToolResult(structured={"rows": [1, 2]})),
         ("wrong-structure", ToolResult(structured={"n": "no number"})),
-        ("surrogate", ToolResult(content=({"type": "text", "text": "half \ud83d"},))),
+        ("surrogate", ToolResult(content=({"type": "text", "text": "half \ufffd"},))),
         ("infinite", ToolResult(structured={"n": float("inf")})),
         ("not-an-object", TransportFault(fault="unreadable", message="the result is not a JSON object")),
         ("refuses", RpcError(code=-32000, message="Connection closed", data={"really": "no"})),

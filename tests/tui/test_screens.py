@@ -311,7 +311,8 @@ async def test_two_runs_are_compared(browse: Browsing, tmp_path: Path) -> None:
         assert "≠" in shown
         screen = cast("CompareScreen", pilot.app.screen)
         assert screen.pair is not None
-        assert [side.schema for side in screen.pair] == ["main", "other"]
+        assert [side.schema for side in screen.pair] == ["other", "main"], "what stood before is on the left"
+        assert "0 better, 1 worse" in shown
 
 
 async def test_a_run_without_alignment_says_what_to_type(browse: Browsing, sample: Path) -> None:

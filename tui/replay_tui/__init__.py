@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 
@@ -13,6 +14,7 @@ def browse_run(
     filter_text: str | None = None,
     light: bool = False,
     clipboard_file: Path | None = None,
+    clean_up: Callable[[], None] | None = None,
 ) -> None:
     """Open a run in the terminal, until the user leaves.
 
@@ -23,6 +25,7 @@ def browse_run(
         filter_text: begin with the list of the calls that match.
         light: light colours.
         clipboard_file: what is copied is also written there.
+        clean_up: called where the terminal goes away: nothing after this function runs then.
 
     Raises:
         RunFileError: there is no run, it is none, or it is newer than we are.
@@ -33,7 +36,7 @@ def browse_run(
     from replay_tui.terminal_watch import end_with_terminal
     from replay_tui.theme import DARK, LIGHT
 
-    end_with_terminal()
+    end_with_terminal(clean_up)
     open_run = OpenRun(path, label, against)
     try:
         if filter_text:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual import on, work
 from textual.app import App, SuspendNotSupported
 from textual.binding import Binding, BindingType
+from textual.filter import LineFilter
 from textual.screen import Screen
 
 from replay.errors import ReplayError, RunFileError
@@ -23,6 +24,7 @@ from replay_tui.export_request import ExportRequest, write_whole
 from replay_tui.messages import ShowCalls, ShowPreviousScreen, ShowScreen, ShowTrajectory
 from replay_tui.open_run import OpenRun
 from replay_tui.palette import ActionProvider, NameProvider
+from replay_tui.plain_text import PLAIN_TEXT
 from replay_tui.screens.calls_screen import CallsScreen
 from replay_tui.screens.compare_screen import CompareScreen
 from replay_tui.screens.help_screen import HelpScreen
@@ -105,6 +107,10 @@ class BrowseApp(App[None]):
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         self.theme = theme
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Those of Textual, and last of all the one that lets nothing through but plain text."""
+        return [*super().get_line_filters(), PLAIN_TEXT]
 
     @property
     def run_note(self) -> str:

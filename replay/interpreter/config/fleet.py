@@ -18,11 +18,11 @@ from replay.interpreter.config.variables import (
     FleetContext,
     ResolvedServer,
     VariableScope,
-    is_secret_name,
     resolve,
     secrets_of,
 )
 from replay.records import JsonObject, Record
+from replay.redaction import is_secret_name
 
 _NOT_IN_FILES: Final = frozenset({"inputs", "path"})
 

@@ -21,6 +21,8 @@ _JSONC_NOISE: Final = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/|,(?=\s
 _BLANKED: Final = re.compile(r"[^\n]")
 _SERVER_HINTS: Final = frozenset({"command", "url", "serverUrl", "httpUrl"})
 _EXPECTED: Final = 'expected "servers" (replay, VS Code, M3-Bench) or "mcpServers" (Claude Desktop)'
+_MAX_VALUES: Final = 200_000
+"""Values of a YAML file, those that an alias repeats counted again."""
 _TYPED_FIELDS: Final = frozenset(
     {"version", "call_timeout", "startup_timeout", "max_restarts", "disabled", "redirect_port"}
 )
@@ -77,7 +79,10 @@ def _from_yaml(path: Path, text: str, fields: Sequence[str]) -> FleetDocument:
     except yaml.YAMLError as problem:
         raise FleetError(str(path), _yaml_problem(problem), _mark_of(problem)) from None
     except RecursionError:
-        raise FleetError(str(path), "is not a fleet file: an anchor contains itself") from None
+        why = "an anchor contains itself, or values are nested too deeply"
+        raise FleetError(str(path), f"is not a fleet file: {why}") from None
+    except ValueError as problem:
+        raise FleetError(str(path), f"holds a value that cannot be read: {problem}") from None
     if not isinstance(data, dict):
         raise FleetError(str(path), f"is not a fleet file: {_EXPECTED}")
     if "servers" not in data and ("mcpServers" in data or "mcp" in data):
@@ -101,8 +106,13 @@ def _built(loader: yaml.SafeLoader, node: yaml.Node | None, field: str) -> Any:
 def _lines_of(path: Path, root: yaml.Node | None) -> dict[Place, int]:
     """The line (from 1) of every key and list item."""
     lines: dict[Place, int] = {}
+    seen = 0
 
     def walk(node: yaml.Node | None, place: Place) -> None:
+        nonlocal seen
+        seen += 1
+        if seen > _MAX_VALUES:
+            raise FleetError(str(path), f"its anchors expand to more than {_MAX_VALUES} values")
         if isinstance(node, yaml.MappingNode):
             for key, value in node.value:
                 inner = (*place, str(key.value))
@@ -157,6 +167,8 @@ def _from_json(path: Path, text: str) -> JsonObject:
         raise FleetError(
             str(path), f"is not JSON: {problem.msg}", f"line {problem.lineno}, column {problem.colno}"
         ) from None
+    except (ValueError, RecursionError) as problem:
+        raise FleetError(str(path), f"holds a value that cannot be read: {problem}") from None
     if not isinstance(data, dict):
         raise FleetError(str(path), f"is not a fleet file: {_EXPECTED}")
     return _foreign(path, data)

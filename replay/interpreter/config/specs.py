@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from replay.linear_regex import PatternError, compile_pattern
 from replay.records import Record, RuleSpec
 
 Effects = Literal["read-only", "sandboxed", "all"]
@@ -96,6 +97,16 @@ class ServerSpec(Record):
     max_restarts: int = Field(default=3, ge=0)
     disabled: bool = False
     rules: tuple[RuleSpec, ...] = ()
+
+    @field_validator("rules")
+    @classmethod
+    def _patterns_that_can_be_used(cls, rules: tuple[RuleSpec, ...]) -> tuple[RuleSpec, ...]:
+        for rule in rules:
+            try:
+                compile_pattern(rule.pattern)
+            except PatternError as problem:
+                raise ValueError(f"the pattern of the rule {rule.id} cannot be used: {problem}") from None
+        return rules
 
     @field_validator("type", mode="before")
     @classmethod

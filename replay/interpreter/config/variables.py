@@ -12,16 +12,13 @@ from urllib.parse import parse_qsl, urlsplit
 
 from replay.errors import FleetError
 from replay.interpreter.config.specs import AuthSpec, ServerSpec, TransportType
+from replay.redaction import PLAIN_VALUE, is_secret_name
 
 _VARIABLE: Final = re.compile(r"\$\$|\$\{([^{}]*)\}")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_SECRET_NAME: Final = re.compile(
-    r"(?i)(secret|token|passw|passphrase|api_?-?key|apikey|private_?key|access_?key|credential|(^|[_-])(auth|key|pat|pwd)$)"
-)
 _PUBLIC_VARIABLES: Final = frozenset(
     ("HOME", "HOSTNAME", "LANG", "LOGNAME", "PATH", "PWD", "PYTHONPATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
 )
-_PLAIN_VALUE: Final = re.compile(r"(?i)\d+|true|false|yes|no|on|off|none|null|localhost|/.*|\w+://[^@?]*")
 _MIN_SECRET_LENGTH: Final = 4
 
 
@@ -183,20 +180,15 @@ def secrets_of(servers: Mapping[str, ServerSpec], fleet: FleetContext) -> set[st
     return {secret for secret in found if len(secret) >= _MIN_SECRET_LENGTH}
 
 
-def is_secret_name(name: str) -> bool:
-    """Whether a variable or header of that name holds a secret."""
-    return bool(_SECRET_NAME.search(name))
-
-
 def _is_secret(variable: str, value: str) -> bool:
     if variable in _PUBLIC_VARIABLES:
         return False
-    return is_secret_name(variable) or (len(value) >= 8 and not _PLAIN_VALUE.fullmatch(value))
+    return is_secret_name(variable) or (len(value) >= 8 and not PLAIN_VALUE.fullmatch(value))
 
 
 def _secrets_in(resolved: ResolvedServer) -> Iterator[str]:
     yield from (
-        value for key, value in resolved.env.items() if is_secret_name(key) and not _PLAIN_VALUE.fullmatch(value)
+        value for key, value in resolved.env.items() if is_secret_name(key) and not PLAIN_VALUE.fullmatch(value)
     )
     for key, value in resolved.headers.items():
         if key.lower() in {"authorization", "cookie", "proxy-authorization"} or is_secret_name(key):
@@ -204,7 +196,10 @@ def _secrets_in(resolved: ResolvedServer) -> Iterator[str]:
             yield value.rpartition(" ")[2]
     if resolved.auth is not None and resolved.auth.client_secret:
         yield resolved.auth.client_secret
-    address = urlsplit(resolved.url or "")
+    try:
+        address = urlsplit(resolved.url or "")
+    except ValueError:  # the server will not start, and says so
+        address = urlsplit("")
     if address.password:
         yield address.password
     yield from (value for key, value in parse_qsl(address.query) if is_secret_name(key))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -26,6 +27,11 @@ class Unreadable:
 
 
 Incoming = JsonObject | Unreadable
+
+
+def encoded(message: JsonObject) -> bytes:
+    """A message as it goes over the wire."""
+    return json.dumps(message, separators=(",", ":")).encode()
 
 
 class ChannelClosedError(Exception):

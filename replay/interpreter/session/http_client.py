@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
@@ -12,12 +11,15 @@ from urllib.parse import urljoin, urlsplit
 import httpx2
 from mcp.client.auth import OAuthFlowError
 
-from replay.interpreter.session.channel import MAX_ANSWER_BYTES
+from replay.interpreter.session.channel import MAX_ANSWER_BYTES, encoded
 from replay.interpreter.session.launch import CannotStartError
+from replay.json_values import parse_json
+from replay.records import JsonObject
 from replay.text import one_line
 
 _CONNECT_TIMEOUT: Final = 10.0
 _KEEPS_METHOD: Final = frozenset({HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT})
+_MAX_LINES_OF_EVENT: Final = 500_000
 MAX_REDIRECTS: Final = 3
 HTTP_FAILURES: Final = (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, OAuthFlowError)
 """What a request may raise because of the server, the network or the login."""
@@ -32,8 +34,12 @@ async def http_client(
     Raises:
         CannotStartError: the URL or a header is not one.
     """
-    if urlsplit(url).scheme not in {"http", "https"}:
-        raise CannotStartError("its url must begin with http:// or https://")
+    try:
+        if urlsplit(url).scheme not in {"http", "https"}:
+            raise CannotStartError("its url must begin with http:// or https://")
+        httpx2.URL(url)
+    except (ValueError, httpx2.InvalidURL) as problem:
+        raise CannotStartError(f"its url is not one: {problem}") from None
     timeout = httpx2.Timeout(None, connect=_CONNECT_TIMEOUT)
     try:
         client = httpx2.AsyncClient(headers=dict(headers), timeout=timeout, auth=auth)
@@ -48,14 +54,54 @@ def redirect_within_origin(url: str, response: httpx2.Response) -> str | None:
     may_follow = response.status_code in _KEEPS_METHOD or (response.request.method == "GET" and response.is_redirect)
     if not may_follow:
         return None
-    place = urljoin(url, response.headers.get("location", ""))
+    try:
+        place = urljoin(url, response.headers.get("location", ""))
+    except ValueError:
+        return None
     return place if is_same_origin(url, place) and place != url else None
 
 
 def is_same_origin(url: str, other: str) -> bool:
     """Whether two URLs have the same scheme, host and port."""
-    one, two = urlsplit(url), urlsplit(other)
+    try:
+        one, two = urlsplit(url), urlsplit(other)
+    except ValueError:
+        return False
     return (one.scheme, one.netloc) == (two.scheme, two.netloc)
+
+
+def body_of(message: JsonObject, headers: Mapping[str, str]) -> dict[str, Any]:
+    """Body and headers of a POST, as httpx2 takes them. Its own JSON refuses NaN, which a recording may hold."""
+    return {"content": encoded(message), "headers": {"content-type": "application/json", **headers}}
+
+
+async def events_of(response: httpx2.Response, max_size: int) -> AsyncIterator[httpx2.ServerSentEvent]:
+    """The events of a response, none longer than `max_size` bytes.
+
+    Raises:
+        httpx2.SSEError: an event is longer, or has too many lines: each costs far more memory than it is long.
+    """
+    async for event in httpx2.EventSource(_WithFewLines(response), max_event_size=max_size):  # type: ignore[arg-type]
+        yield event
+
+
+class _WithFewLines:
+    """What an `EventSource` wants of a response; ends where lines come without an event."""
+
+    def __init__(self, response: httpx2.Response) -> None:
+        self._response = response
+        self.headers, self.request = response.headers, response.request
+
+    async def aiter_text(self) -> AsyncIterator[str]:
+        lines = 0
+        async for chunk in self._response.aiter_text():
+            last_event = max(chunk.rfind("\n\n"), chunk.rfind("\r\n\r\n"), chunk.rfind("\r\r"))
+            if last_event >= 0:
+                lines = 0
+            lines += chunk.count("\n", max(last_event, 0)) + chunk.count("\r", max(last_event, 0))
+            if lines > _MAX_LINES_OF_EVENT:
+                raise httpx2.SSEError(f"An event exceeded the limit of {_MAX_LINES_OF_EVENT} lines.")
+            yield chunk
 
 
 def media_type_of(response: httpx2.Response) -> str:
@@ -87,6 +133,6 @@ def too_long() -> str:
 def parsed_json(text: str | bytes) -> Any:
     """The JSON value, however much it breaks the specification of MCP; None where it is not JSON."""
     try:
-        return json.loads(text.decode("utf-8", "replace") if isinstance(text, bytes) else text)
-    except (ValueError, RecursionError):
+        return parse_json(text)
+    except ValueError:
         return None

@@ -8,6 +8,7 @@ is not a number or that comes without an id, and takes about twice as long for a
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -22,6 +23,11 @@ from replay.text import one_line
 _METHOD_NOT_FOUND: Final = -32601
 _MAX_NOTE_LENGTH: Final = 100
 _CANCEL_TIMEOUT: Final = 1.0
+_MAX_ID_GAP: Final = 1 << 12
+"""Ids grow by random steps: a server cannot answer a request before it was sent."""
+_MAX_ID_DIGITS: Final = 15
+_MAX_REFUSALS: Final = 256
+"""Answers to the server's own requests that wait to be read by it."""
 
 REFUSAL: Final = "{method} is not available in a replay"
 """What a server hears that asks its client for anything; the rule `answer.needs-a-client` knows the sentence."""
@@ -58,9 +64,13 @@ class _Waiter:
         self.arrived = anyio.Event()
         self.reply: RpcReply = Closed("the connection ended")
 
-    def resolve(self, reply: RpcReply) -> None:
+    def resolve(self, reply: RpcReply) -> bool:
+        """Take an answer; the first one stands. Whether this one was the first."""
+        if self.arrived.is_set():
+            return False
         self.reply = reply
         self.arrived.set()
+        return True
 
 
 class JsonRpcClient:
@@ -69,7 +79,8 @@ class JsonRpcClient:
     def __init__(self, channel: Channel, note: Callable[[str], None]) -> None:
         self._channel, self._note = channel, note
         self._waiting: dict[int, _Waiter] = {}
-        self._last_id = 0
+        self._last_id = secrets.randbelow(_MAX_ID_GAP)
+        self._refusals_under_way = 0
         self._closed: Closed | None = None
         self.messages_received = 0
         """How many things have arrived: tells a slow server from a dead one."""
@@ -98,11 +109,18 @@ class JsonRpcClient:
                 if isinstance(incoming, Unreadable):
                     self._unreadable(incoming)
                 elif isinstance(incoming.get("method"), str) and incoming.get("id") is not None:
-                    refusals.start_soon(self._refuse, incoming["id"], incoming["method"])
+                    self._start_refusal(refusals, incoming["id"], incoming["method"])
                 else:
                     self._take(incoming)
         except ChannelClosedError as end:
             self.close(str(end))
+
+    def _start_refusal(self, refusals: TaskGroup, request_id: Any, method: str) -> None:
+        if self._refusals_under_way >= _MAX_REFUSALS:
+            self._note("asks for more than it reads the answers of; the rest gets none")
+            return
+        self._refusals_under_way += 1
+        refusals.start_soon(self._refuse, request_id, method)
 
     def close(self, why: str) -> None:
         """Answer all that waits, and all that will be asked, with `Closed`; the first reason stands."""
@@ -117,7 +135,7 @@ class JsonRpcClient:
         """Send a request and wait for what comes of it. When cancelled, tells the server so."""
         if self._closed is not None:
             return self._closed
-        self._last_id += 1
+        self._last_id += 1 + secrets.randbelow(_MAX_ID_GAP)
         request_id = self._last_id
         message: JsonObject = {"jsonrpc": "2.0", "id": request_id, "method": method}
         if params is not None:
@@ -174,8 +192,8 @@ class JsonRpcClient:
             request_id = next(iter(self._waiting))
             self._note("sent an error without the id of the request")
         waiter = self._waiting.get(request_id) if request_id is not None else None
-        if waiter is not None:
-            waiter.resolve(reply)
+        if waiter is not None and not waiter.resolve(reply):
+            self._note("answered a request more than once; the first answer was taken")
 
     def _unreadable(self, what: Unreadable) -> None:
         if not what.is_answer:
@@ -200,11 +218,13 @@ class JsonRpcClient:
             await self._channel.send(answer, {})
         except ChannelClosedError as end:
             self.close(str(end))
+        finally:
+            self._refusals_under_way -= 1
 
 
 def _as_number(request_id: Any) -> int | None:
     if isinstance(request_id, bool):
         return None
-    if isinstance(request_id, str) and request_id.isdecimal():
+    if isinstance(request_id, str) and request_id.isdecimal() and len(request_id) <= _MAX_ID_DIGITS:
         return int(request_id)
     return request_id if isinstance(request_id, int) else None

@@ -9,6 +9,7 @@ from typing import Final
 
 from replay.interpreter.config.specs import AuthSpec, TransportType
 from replay.interpreter.config.variables import ResolvedServer
+from replay.interpreter.session.process_guard import ProcessGuard
 from replay.processes import find_command
 
 _INHERITED: Final = frozenset(
@@ -33,6 +34,8 @@ class Launch:
     headers: dict[str, str] = field(default_factory=dict)
     auth: AuthSpec | None = None
     transport: TransportType = "stdio"
+    guard: ProcessGuard | None = None
+    """Sees to it that what is started ends."""
 
 
 class CannotStartError(Exception):

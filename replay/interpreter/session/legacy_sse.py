@@ -20,6 +20,8 @@ from replay.interpreter.session.channel import MAX_ANSWER_BYTES, ChannelClosedEr
 from replay.interpreter.session.http_client import (
     HTTP_FAILURES,
     MAX_REDIRECTS,
+    body_of,
+    events_of,
     failure_in_words,
     http_client,
     is_same_origin,
@@ -96,7 +98,7 @@ class LegacySseChannel:
             what = one_line(media_type_of(response), 60) or "no content type"
             self._failure = f"expected an event stream, got {status_in_words(response)}, {what}"
             return
-        async for event in httpx2.EventSource(response, max_event_size=MAX_ANSWER_BYTES):
+        async for event in events_of(response, MAX_ANSWER_BYTES):
             if event.event == "endpoint":
                 if not self._take_endpoint(event.data):
                     return
@@ -106,7 +108,11 @@ class LegacySseChannel:
                 await self._put.send(message if is_message else Unreadable("an event that is not a JSON-RPC message"))
 
     def _take_endpoint(self, place: str) -> bool:
-        endpoint = urljoin(self._url, place)
+        try:
+            endpoint = urljoin(self._url, place)
+        except ValueError:
+            self._failure = "its endpoint is not a URL"
+            return False
         if not is_same_origin(self._url, endpoint):
             self._failure = f"its endpoint {one_line(endpoint, 100)} is on another origin, which gets nothing of ours"
             return False
@@ -118,10 +124,10 @@ class LegacySseChannel:
         failure, lost = self._failure, True
         if self._endpoint is not None and failure is None:
             try:
-                response = await self._client.post(self._endpoint, json=message, headers=headers)
-                if response.is_success:
-                    return
-                failure, lost = status_in_words(response), False
+                async with self._client.stream("POST", self._endpoint, **body_of(message, headers)) as response:
+                    if response.is_success:
+                        return
+                    failure, lost = status_in_words(response), False
             except HTTP_FAILURES as problem:
                 failure = failure_in_words(problem)
         if "id" in message and "method" in message:

@@ -85,7 +85,7 @@ class ServerConnection:
             self.disconnected_on_probe = isinstance(problem, DisconnectedOnProbeError)
             self._fail(str(problem))
         except Exception as problem:  # noqa: BLE001 - what goes wrong with one server must not end the others
-            self._fail(f"{type(problem).__name__}: {problem}")
+            self._fail(_in_words(problem))
         finally:
             self._disconnected.set()
             self.ready_or_failed.set()
@@ -128,6 +128,7 @@ class ServerConnection:
             title=who.title,
             protocol=who.protocol,
             tools=self._tools,
+            tools_complete=self._history.tools_complete,
             digest=digest_of(who.title, who.version, self._tools),
             state=state,
             notes=self._history.notes,
@@ -152,7 +153,7 @@ class ServerConnection:
         """List the tools; again where the list changes meanwhile, as some servers' does right after the start."""
         for _ in range(_MAX_LISTINGS):
             self._list_changed = False
-            self._tools = await list_tools(client, identity, self._history.note)
+            self._tools, self._history.tools_complete = await list_tools(client, identity, self._history.note)
             if not self._list_changed:
                 return
 
@@ -167,6 +168,14 @@ class ServerConnection:
         self._list_changed = True
         if self.ready_or_failed.is_set():
             self._history.note("changed its tools/list while it ran; the first list was kept")
+            self._history.tools_complete = False
+
+
+def _in_words(problem: BaseException) -> str:
+    """What went wrong; of a group of exceptions the first: that a task group had errors tells nobody anything."""
+    while isinstance(problem, BaseExceptionGroup):
+        problem = problem.exceptions[0]
+    return str(problem) if isinstance(problem, CannotStartError) else f"{type(problem).__name__}: {problem}"
 
 
 @asynccontextmanager

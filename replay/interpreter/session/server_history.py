@@ -14,6 +14,8 @@ class ServerHistory:
         self._sentences: dict[str, None] = {}
         self.login: object | None = None
         """How the server is logged in to, where it wants that; see `transports.login_of`."""
+        self.tools_complete = True
+        """Whether the list of its tools was read to its end, and has not changed since."""
         self.wants_initialize = False
         """Whether it is an older server: the next connection is initialized without asking first."""
 

@@ -19,6 +19,8 @@ import anyio.to_thread
 from anyio.abc import Process
 
 from replay.interpreter.session.launch import CannotStartError, Launch
+from replay.interpreter.session.orphans import VARIABLE
+from replay.interpreter.session.process_guard import ProcessGuard
 from replay.interpreter.session.stderr_log import RedactedLog
 from replay.processes import end_process_group, signal_process_group
 from replay.redaction import Redactor
@@ -99,11 +101,18 @@ async def running(launch: Launch, log: Path, redactor: Redactor) -> AsyncIterato
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     stderr_log = RedactedLog(log, redactor)
+    guard = launch.guard or ProcessGuard()
+    mark = guard.new_mark()
     try:
         with anyio.CancelScope(shield=True):
             process = await anyio.open_process(
-                launch.command, env=launch.env, cwd=launch.cwd, stderr=stderr_log.write_end, start_new_session=True
+                launch.command,
+                env={**launch.env, VARIABLE: mark},
+                cwd=launch.cwd,
+                stderr=stderr_log.write_end,
+                start_new_session=True,
             )
+            guard.started(process.pid)
     except (OSError, ValueError) as problem:
         stderr_log.abandon()
         raise CannotStartError(f"{launch.command[0]} cannot be started: {problem}") from None
@@ -114,6 +123,9 @@ async def running(launch: Launch, log: Path, redactor: Redactor) -> AsyncIterato
     finally:
         with anyio.CancelScope(shield=True):
             await server.stop()
+            await anyio.to_thread.run_sync(guard.ended, server.pid, mark)
+            if guard is not launch.guard:
+                await anyio.to_thread.run_sync(guard.close)
 
 
 def tail_of(log: Path, start: int = 0) -> str:

@@ -7,11 +7,14 @@ import threading
 from pathlib import Path
 from typing import Final
 
+from replay.filesystem import private_opener
 from replay.redaction import Redactor
 
 _CHUNK: Final = 65_536
 _MAX_HELD: Final = 262_144
 """Bytes that are held back for the end of a line, or of a private key."""
+MAX_LOG_BYTES: Final = 8 << 20
+"""What is kept of a log at least; it is cut back to that when it is twice as long."""
 _DRAIN_TIMEOUT: Final = 0.5
 """Seconds that the end of the log is waited for, once the server is gone."""
 
@@ -44,15 +47,31 @@ class RedactedLog:
 
     def _copy(self) -> None:
         held = b""
-        with self._path.open("ab") as log, os.fdopen(self._read_end, "rb", buffering=0) as pipe:
+        with open(self._path, "ab", opener=private_opener) as log, os.fdopen(self._read_end, "rb", buffering=0) as pipe:
             while chunk := pipe.read(_CHUNK):
                 ready, held = _split(held + chunk)
                 self._write(log.fileno(), ready)
             self._write(log.fileno(), held)
 
     def _write(self, log: int, data: bytes) -> None:
-        if data:
-            os.write(log, self._redactor.text(data.decode("utf-8", "replace")).encode())
+        if not data:
+            return
+        os.write(log, self._redactor.text(data.decode("utf-8", "replace")).encode())
+        size = os.fstat(log).st_size
+        if size > 2 * MAX_LOG_BYTES:
+            _keep_ends(self._path, size)
+
+
+def _keep_ends(path: Path, size: int) -> None:
+    """Cut the middle out of a log that has grown too long: its beginning and its end tell the most."""
+    half = MAX_LOG_BYTES // 2
+    with path.open("r+b") as file:
+        file.seek(size - half)
+        end = file.read()
+        file.seek(half)
+        file.write(b"\n[... %d bytes left out ...]\n" % (size - 2 * half))
+        file.write(end)
+        file.truncate()
 
 
 def _split(data: bytes) -> tuple[bytes, bytes]:

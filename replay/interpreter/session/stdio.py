@@ -6,15 +6,15 @@ The SDK's `stdio_client` drops a line that breaks the specification, so that its
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Final
 
 import anyio
 
-from replay.interpreter.session.channel import MAX_ANSWER_BYTES, ChannelClosedError, Incoming, Unreadable
+from replay.interpreter.session.channel import MAX_ANSWER_BYTES, ChannelClosedError, Incoming, Unreadable, encoded
 from replay.interpreter.session.server_process import ServerProcess
+from replay.json_values import parse_json
 from replay.records import JsonObject
 
 _KEPT_OF_OVERLONG_LINE: Final = 512
@@ -34,7 +34,7 @@ class StdioChannel:
     async def send(self, message: JsonObject, headers: Mapping[str, str]) -> None:
         """Write one line."""
         del headers
-        line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+        line = encoded(message) + b"\n"
         try:
             async with self._writing:
                 await self._process.write(line)
@@ -96,8 +96,8 @@ class _LineReader:
 
 def _message_of(line: bytes) -> Incoming:
     try:
-        message = json.loads(line.decode("utf-8-sig", "replace"))
-    except (ValueError, RecursionError) as problem:
+        message = parse_json(line)
+    except ValueError as problem:
         start = line.find(b'{"jsonrpc"', 1)
         if start > 0 and not line.lstrip().startswith(b"{"):
             return _message_of(line[start:])  # something was printed before it that did not end its line

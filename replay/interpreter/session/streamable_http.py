@@ -21,6 +21,8 @@ from replay.interpreter.session.channel import MAX_ANSWER_BYTES, ChannelClosedEr
 from replay.interpreter.session.http_client import (
     HTTP_FAILURES,
     MAX_REDIRECTS,
+    body_of,
+    events_of,
     failure_in_words,
     http_client,
     media_type_of,
@@ -93,7 +95,9 @@ class HttpChannel:
     async def _tell(self, message: JsonObject, headers: dict[str, str]) -> None:
         """Send what has no answer; a failure will show in the next request."""
         with suppress(*HTTP_FAILURES):
-            await self._client.post(self._url, json=message, headers=self._headers(headers))
+            request = self._client.stream("POST", self._url, **body_of(message, self._headers(headers)))
+            async with request:
+                return  # whatever the body says, nobody reads it
 
     async def _ask(self, message: JsonObject, headers: dict[str, str], scope: anyio.CancelScope) -> None:
         request_id = message["id"]
@@ -113,7 +117,7 @@ class HttpChannel:
 
     async def _post(self, message: JsonObject, headers: dict[str, str]) -> None:
         for _ in range(MAX_REDIRECTS + 1):
-            request = self._client.stream("POST", self._url, json=message, headers=self._headers(headers))
+            request = self._client.stream("POST", self._url, **body_of(message, self._headers(headers)))
             async with request as response:
                 moved = redirect_within_origin(self._url, response)
                 if moved is None:
@@ -159,7 +163,7 @@ class HttpChannel:
             )
 
     async def _take_events(self, request_id: Any, response: httpx2.Response) -> None:
-        async for event in httpx2.EventSource(response, max_event_size=MAX_ANSWER_BYTES):
+        async for event in events_of(response, MAX_ANSWER_BYTES):
             if event.event != "message" or not event.data:
                 continue
             message = parsed_json(event.data)

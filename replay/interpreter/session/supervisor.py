@@ -16,11 +16,15 @@ from replay.interpreter.events import OnEvent, ServerEvent
 from replay.interpreter.session.launch import CannotStartError, Launch
 from replay.interpreter.session.server_connection import ServerConnection
 from replay.interpreter.session.server_history import ServerHistory
+from replay.interpreter.session.server_process import tail_of
+from replay.json_values import without_lone_surrogates
 from replay.records import Answer, JsonObject, Server, TransportFault
 from replay.redaction import Redactor
 from replay.text import one_line, printable
 
 _PING_TIMEOUT: Final = 5.0
+_STDERR_PAUSES: Final = (0.005, 0.01, 0.02)
+"""Seconds to wait for what a server wrote: it goes through a pipe and a thread that takes the secrets out."""
 _MAX_REASON_LENGTH: Final = 300
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -55,7 +59,10 @@ class Supervisor:
         """Start it, and describe it or say why it did not come up."""
         connection = await self._alive()
         if isinstance(connection, ServerConnection):
-            return connection.describe(self.name, self.spec.state)
+            try:
+                return connection.describe(self.name, self.spec.state)
+            except (ValueError, TypeError, RecursionError) as problem:
+                connection = self._failed(f"what it says of itself cannot be used: {problem}")
         tail = self._current.stderr_tail() if self._current else None
         return Server(
             name=self.name,
@@ -71,11 +78,27 @@ class Supervisor:
         if isinstance(connection, TransportFault):
             return connection
         before = connection.messages_received
-        answer = await connection.call(tool, arguments, self.spec.call_timeout)
+        try:
+            answer = await connection.call(tool, arguments, self.spec.call_timeout)
+        except Exception as problem:  # noqa: BLE001 - whatever the server does is an answer
+            why = one_line(f"its answer cannot be used: {type(problem).__name__}: {problem}", _MAX_REASON_LENGTH)
+            answer = TransportFault(fault="unreadable", message=without_lone_surrogates(why))
         timed_out = isinstance(answer, TransportFault) and answer.fault == "timeout"
         if timed_out and connection.messages_received == before:
             self._silent_since = before
         return answer
+
+    def stderr_mark(self) -> int:
+        """Where the log of its stderr ends now."""
+        return self._log.stat().st_size if self._log.exists() else 0
+
+    async def stderr_since(self, mark: int) -> str:
+        """The last lines that it wrote to stderr since; waits a moment for them to reach the log."""
+        for pause in _STDERR_PAUSES:
+            if self.stderr_mark() > mark:
+                break
+            await anyio.sleep(pause)
+        return printable(_COLOUR.sub("", tail_of(self._log, mark)))
 
     async def stop(self) -> None:
         """End it for good."""

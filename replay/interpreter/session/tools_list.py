@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from replay.interpreter.session.channel import Unreadable
 from replay.interpreter.session.handshake import ServerIdentity
@@ -13,6 +13,7 @@ from replay.records import JsonObject, Tool
 from replay.text import one_line
 
 _MAX_PAGES: Final = 1000
+_MAX_TOOLS: Final = 100_000
 _METHOD_NOT_FOUND: Final = -32601
 _MAX_NAME_LENGTH: Final = 60
 _MAX_NAMES: Final = 3
@@ -20,7 +21,15 @@ _MAX_NAMES: Final = 3
 Note = Callable[[str], None]
 
 
-async def list_tools(client: JsonRpcClient, identity: ServerIdentity, note: Note) -> tuple[Tool, ...]:
+class ToolsList(NamedTuple):
+    """What a server listed."""
+
+    tools: tuple[Tool, ...]
+    complete: bool = True
+    """Whether that is all: each page was a list, and the last one was reached."""
+
+
+async def list_tools(client: JsonRpcClient, identity: ServerIdentity, note: Note) -> ToolsList:
     """All pages of tools/list.
 
     Raises:
@@ -29,21 +38,30 @@ async def list_tools(client: JsonRpcClient, identity: ServerIdentity, note: Note
     entries: list[Any] = []
     cursor: str | None = None
     seen: set[str] = set()
+    complete = True
     for _ in range(_MAX_PAGES):
         page = await _page(client, identity, cursor)
         if page is None:
-            return ()
-        entries += _entries_of(page, note)
+            return ToolsList(())
+        listed = page.get("tools")
+        if isinstance(listed, list):
+            entries += listed
+        else:
+            note('tools/list has no list "tools"')
+            complete = False
         cursor = page.get("nextCursor")
-        if not cursor or not isinstance(cursor, str):
+        if not cursor:
             break
-        if cursor in seen:
-            note("tools/list gives the same nextCursor again; the rest of the list was not read")
+        why = _cannot_go_on(cursor, seen, len(entries))
+        if why is not None:
+            note(f"tools/list {why}; the rest of the list was not read")
+            complete = False
             break
         seen.add(cursor)
     else:
         note(f"tools/list has more than {_MAX_PAGES} pages; the rest was not read")
-    return _tools_of(entries, note)
+        complete = False
+    return ToolsList(_tools_of(entries[:_MAX_TOOLS], note), complete and len(entries) <= _MAX_TOOLS)
 
 
 async def _page(client: JsonRpcClient, identity: ServerIdentity, cursor: str | None) -> JsonObject | None:
@@ -62,12 +80,12 @@ async def _page(client: JsonRpcClient, identity: ServerIdentity, cursor: str | N
     raise CannotStartError("its answer to tools/list cannot be used: the result is not a JSON object")
 
 
-def _entries_of(page: JsonObject, note: Note) -> list[Any]:
-    entries = page.get("tools")
-    if isinstance(entries, list):
-        return entries
-    note('tools/list has no list "tools"')
-    return []
+def _cannot_go_on(cursor: Any, seen: set[str], count: int) -> str | None:
+    if not isinstance(cursor, str):
+        return "has a nextCursor that is not text"
+    if cursor in seen:
+        return "gives the same nextCursor again"
+    return f"has more than {_MAX_TOOLS} tools" if count > _MAX_TOOLS else None
 
 
 def _tools_of(entries: list[Any], note: Note) -> tuple[Tool, ...]:

@@ -125,6 +125,7 @@ function openCall(call) {
   body.replaceChildren(make("p", "lead", call.f ? call.f[0].says : call.msg));
   if (call.f) body.append(make("h3", "", "Findings"), findingsOf(call.f));
   body.append(make("h3", "", "The call"), make("pre", "", call.call || ""), make("h3", "", "The answers"), answersOf(call));
+  if (call.log) body.append(make("h3", "", "What the server wrote to stderr during the call"), make("pre", "", call.log));
   if (call.v) {
     const rows = call.v.map((one) => make("tr", "", ...one.map((cell) => make("td", "", cell))));
     body.append(make("h3", "", "Schema violations"), make("table", "", make("tbody", "", ...rows)));

@@ -47,6 +47,7 @@ def call_page(facts: CallFacts, width: int, styles: Palette) -> list[Row]:
     _findings(writer, facts.findings)
     _arguments(writer, facts.call, verdict)
     _answers(writer, facts.call.answer, facts.answer, verdict)
+    _stderr(writer, verdict)
     _flow(writer, facts)
     return writer.rows
 
@@ -168,6 +169,12 @@ def _answers(writer: Writer, recorded: Answer | None, replayed: Answer | None, v
     else:
         writer.heading("Answer")
         writer.prose("none recorded, and the call was not re-issued", writer.styles.dim)
+
+
+def _stderr(writer: Writer, verdict: Verdict | None) -> None:
+    if verdict is not None and verdict.stderr:
+        writer.heading("What the server wrote to stderr during the call")
+        writer.lines(verdict.stderr.split("\n"))
 
 
 def _flow(writer: Writer, facts: CallFacts) -> None:

@@ -76,7 +76,7 @@ class AlignmentScreen(RunScreen):
             return
         file, model = list(self._models.items())[self._place]
         self.table.show(file, alignment_queries.task_names(self.open_run.connection, file))
-        self.table.border_title = plain(f"{one_line(model.model, 40)} · file {self._place + 1} of {len(self._models)}")
+        self.table.border_title = plain(f"{one_line(model.model, 40)} · {self._place + 1} of {len(self._models)}")
         self.table.border_subtitle = plain(f"average {model.average_score:.3f} · recall {model.aggregate.recall:.3f}")
         self._show_task()
 
@@ -84,9 +84,9 @@ class AlignmentScreen(RunScreen):
         task = self.table.selected
         if task is None or not self._models:
             return
-        file, model = list(self._models.items())[self._place]
+        model = list(self._models.values())[self._place]
         connection = self.open_run.connection
-        row = trajectory_queries.trajectory_row(connection, file, task.id)
+        row = alignment_queries.trajectory_of(connection, model, task.id)
         stored = trajectory_queries.stored_trajectory(connection, row) if row is not None else None
         facts = TaskFacts(
             model, task, alignment_queries.reference_calls(connection, task.id), sign(stored.record) if stored else None
@@ -104,8 +104,8 @@ class AlignmentScreen(RunScreen):
         """Open the trajectory."""
         task = self.table.selected
         if task is not None:
-            file = list(self._models)[self._place]
-            row = trajectory_queries.trajectory_row(self.open_run.connection, file, task.id)
+            model = list(self._models.values())[self._place]
+            row = alignment_queries.trajectory_of(self.open_run.connection, model, task.id)
             if row is not None:
                 self.app.post_message(ShowTrajectory(row))
 

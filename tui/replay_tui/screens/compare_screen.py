@@ -66,9 +66,18 @@ class CompareScreen(RunScreen):
         known = self._sides
         self._sides = compare_queries.models_to_compare(self.open_run.connection)
         if not known:
-            second = next((place for place, side in enumerate(self._sides) if side.schema == compare_queries.OTHER), 1)
-            self._chosen = [0, second]
+            self._chosen = self._first_choice()
         self._compare()
+
+    def _first_choice(self) -> list[int]:
+        """Two models of the run; or what stood before, in the other run, and then the same model in this one."""
+        before = [place for place, side in enumerate(self._sides) if side.schema == compare_queries.OTHER]
+        after = {side.model: place for place, side in enumerate(self._sides) if side.schema != compare_queries.OTHER}
+        if not before:
+            return [0, 1]
+        same = (place for place in before if self._sides[place].model in after)
+        first = next(same, before[0])
+        return [first, after.get(self._sides[first].model, 0)]
 
     def _compare(self) -> None:
         pair = self.pair

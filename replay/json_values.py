@@ -1,0 +1,108 @@
+"""JSON from outside, as far as everything behind the door can hold it.
+
+A server, a file or a model may nest values deeper than any JSON library writes back, and escape halves of surrogate
+pairs, which no file and no terminal can hold. Both are put right once, where a value comes in: what lies deeper than
+`MAX_DEPTH` becomes its JSON text, and a lone surrogate becomes U+FFFD.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+MAX_DEPTH: Final = 100
+"""Levels of nesting that are kept as they are; pydantic writes 255, and our records add some of their own."""
+
+TOO_DEEP: Final = "[nested too deeply to be kept]"
+"""Stands for what not even its JSON text can be had of."""
+
+_LONE_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
+
+
+def parse_json(text: str | bytes) -> Any:
+    """The JSON value of a text, bounded.
+
+    Args:
+        text: JSON; bytes are read as UTF-8, with or without a byte order mark, broken ones as U+FFFD.
+
+    Raises:
+        ValueError: it is not JSON, is nested too deeply to be read, or holds a number of thousands of digits.
+    """
+    if isinstance(text, bytes):
+        text = text.decode("utf-8-sig", "replace")
+    try:
+        value = json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if text.isascii() and "\\u" not in text and text.count("[") + text.count("{") <= MAX_DEPTH:
+        return value
+    return bounded(value)
+
+
+def bounded(value: Any) -> Any:
+    """The JSON value without lone surrogates and without what is nested too deeply; the same object where all is well.
+
+    Two keys of an object that differ only in lone surrogates become one, and the last one stands.
+    """
+    return value if _is_bounded(value) else _rebuilt(value, MAX_DEPTH)
+
+
+def is_too_deep(value: Any) -> bool:
+    """Whether a JSON value is nested deeper than `MAX_DEPTH` levels."""
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        level = [item for container in level for item in _items(container) if isinstance(item, dict | list | tuple)]
+        if not level:
+            return False
+    return True
+
+
+def without_lone_surrogates(text: str) -> str:
+    """The text with each half of a surrogate pair as U+FFFD."""
+    return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
+
+
+def json_text(value: Any) -> str:
+    """The value as JSON text, however deep it is."""
+    try:
+        return json.dumps(value, default=str)
+    except RecursionError:
+        return TOO_DEEP
+
+
+def _is_bounded(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        deeper: list[Any] = []
+        for item in level:
+            if isinstance(item, str):
+                if not item.isascii() and _LONE_SURROGATE.search(item):
+                    return False
+            elif isinstance(item, dict):
+                deeper.extend(item)
+                deeper.extend(item.values())
+            elif isinstance(item, list | tuple):
+                deeper.extend(item)
+        if not deeper:
+            return True
+        level = deeper
+    return False
+
+
+def _rebuilt(value: Any, levels: int) -> Any:
+    if isinstance(value, str):
+        return without_lone_surrogates(value)
+    if not isinstance(value, dict | list | tuple):
+        return value
+    if levels == 0:
+        return json_text(value)
+    if isinstance(value, dict):
+        return {_rebuilt(key, 0): _rebuilt(item, levels - 1) for key, item in value.items()}
+    return type(value)(_rebuilt(item, levels - 1) for item in value)
+
+
+def _items(value: Any) -> Any:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list | tuple) else ()

@@ -1,0 +1,200 @@
+"""JSON and Python reprs read as values: one linear pass, bounded, nothing is evaluated; what is cut off is closed."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+MAX_DEPTH = 64
+MAX_SCANNED = 1_000_000
+CLASS = "__class__"
+"""The key under which a repr's class name stands beside its fields."""
+
+_JSON_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]|[^"\[\]{}]++', re.DOTALL)
+_CUT_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
+_REPR_TOKEN = re.compile(
+    r"\s*+(?:(?P<string>[bBuUrR]{0,2}+(?P<quote>['\"]))|(?P<name>[A-Za-z_][\w.]*+)|(?P<number>[-+]?\d[\w.+-]*+)"
+    r"|(?P<mark>[\[\](){},=:<>])|(?P<end>\Z)|(?P<other>.))",
+    re.DOTALL,
+)
+_STRING_BODY = {
+    "'": re.compile(r"(?:[^'\\]++|\\.)*+", re.DOTALL),
+    '"': re.compile(r'(?:[^"\\]++|\\.)*+', re.DOTALL),
+}
+_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{1,3}|.)", re.DOTALL)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "\n": ""}
+_CONSTANTS = {"None": None, "True": True, "False": False, "null": None, "true": True, "false": False}
+_CLOSES = {"[": "]", "(": ")", "{": "}", "<": ">"}
+_NOTHING = object()
+
+
+def load_json(text: str) -> Any:
+    """The JSON value that a text is. Nesting deeper than anybody reads is cut off.
+
+    Raises:
+        ValueError: it is not JSON.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        return json.loads("".join(_shallow(text)[0]))
+
+
+def load_cut_json(text: str) -> Any:
+    """The object or list that a text begins, with what is still open closed.
+
+    Raises:
+        ValueError: it does not begin one, or nothing in it is open.
+    """
+    parts, closing = _shallow(text[:MAX_SCANNED])
+    if not closing or text.lstrip()[:1] not in ("{", "["):
+        raise ValueError("not cut JSON")
+    for _ in range(6):
+        try:
+            return json.loads("".join(parts) + closing)
+        except ValueError:
+            if not parts or parts[-1] in ("{", "[", "}", "]"):
+                break
+            parts.pop()
+            if parts:
+                parts[-1] = parts[-1].rstrip(" \n\r\t,:")
+    raise ValueError("not JSON")
+
+
+def _shallow(text: str) -> tuple[list[str], str]:
+    """JSON's tokens without what lies too deep, and the brackets that would close them."""
+    parts: list[str] = []
+    closing: list[str] = []
+    too_deep = 0
+    for token in _JSON_TOKEN.findall(text):
+        if too_deep:
+            too_deep += (token in ("{", "[")) - (token in ("}", "]"))
+        elif token in ("{", "["):
+            if len(closing) == MAX_DEPTH:
+                too_deep = 1
+                parts.append("null")
+            else:
+                closing.append(_CLOSES[token])
+                parts.append(token)
+        elif token in ("}", "]"):
+            if closing:
+                closing.pop()
+            parts.append(token)
+        elif token.startswith('"') and not _is_closed(token):
+            parts.append(_CUT_ESCAPE.sub("", token) + '"')
+        else:
+            parts.append(token)
+    return parts, "".join(reversed(closing))
+
+
+def _is_closed(token: str) -> bool:
+    if len(token) < 2 or not token.endswith('"'):
+        return False
+    before = token[:-1]
+    return (len(before) - len(before.rstrip("\\"))) % 2 == 0
+
+
+class _Frame:
+    """A bracket that is open: what was read in it so far."""
+
+    def __init__(self, opened: str, name: str | None = None) -> None:
+        self.opened, self.name = opened, name
+        self.items: list[Any] = []
+        self.fields: dict[str, Any] = {}
+        self.key: str | None = None
+        self.value: Any = _NOTHING
+
+    def commit(self) -> None:
+        """Put the value that was read last in its place."""
+        if self.value is not _NOTHING:
+            if self.key is not None:
+                self.fields[self.key] = self.value
+            else:
+                self.items.append(self.value)
+        self.key, self.value = None, _NOTHING
+
+    def close(self) -> Any:
+        """The value of the whole bracket."""
+        self.commit()
+        if self.opened == "<":
+            return self.items[-1] if self.items else next(iter(self.fields.values()), None)
+        if self.fields or self.opened == "{":
+            return ({CLASS: self.name} if self.name else {}) | self.fields
+        if self.name or self.opened == "":
+            return self.items[0] if len(self.items) == 1 else self.items
+        return self.items
+
+
+def load_repr(text: str) -> Any:
+    """The value whose Python repr a text is, or begins: an object becomes a dict of its fields, with its `CLASS`.
+
+    Raises:
+        ValueError: it is not a repr.
+    """
+    text = text[:MAX_SCANNED]
+    frames = [_Frame("")]
+    place = 0
+    while len(frames) <= MAX_DEPTH:
+        found = _REPR_TOKEN.match(text, place)
+        if found is None or found["other"]:
+            raise ValueError("not a repr")
+        place = found.end()
+        if found["end"] is not None:
+            break
+        if found["string"]:
+            place = _read_string(frames[-1], text, place, found["quote"])
+        elif found["name"] or found["number"]:
+            _read_word(frames[-1], found["name"] or found["number"])
+        else:
+            _read_mark(frames, found["mark"])
+    while len(frames) > 1:
+        value = frames.pop().close()
+        frames[-1].value = value
+    return frames[0].close()
+
+
+def _read_string(frame: _Frame, text: str, place: int, quote: str) -> int:
+    body = _STRING_BODY[quote].match(text, place)
+    end = body.end() if body else place
+    read = _ESCAPE.sub(_unescape, text[place:end])
+    adjacent = isinstance(frame.value, str) and frame.opened not in ("", "<")
+    frame.value = frame.value + read if adjacent else read
+    return min(end + 1, len(text))
+
+
+def _unescape(found: re.Match[str]) -> str:
+    escape = found[1]
+    if escape[0] in "xuU" and len(escape) > 1:
+        number = int(escape[1:], 16)
+        return chr(number) if number < 0x110000 else ""
+    if escape[0] in "01234567":
+        return chr(int(escape, 8))
+    return _ESCAPED.get(escape, escape)
+
+
+def _read_word(frame: _Frame, word: str) -> None:
+    if frame.value is not _NOTHING:
+        frame.commit()
+    frame.value = _CONSTANTS.get(word, word)
+
+
+def _read_mark(frames: list[_Frame], mark: str) -> None:
+    frame = frames[-1]
+    if mark in "[({<":
+        name = frame.value if mark == "(" and isinstance(frame.value, str) else None
+        if frame.value is not _NOTHING and name is None:
+            raise ValueError("not a repr")
+        frame.value = _NOTHING
+        frames.append(_Frame(mark, name))
+    elif mark in "])}>":
+        if len(frames) == 1 or _CLOSES[frame.opened] != mark:
+            raise ValueError("not a repr")
+        value = frames.pop().close()
+        frames[-1].value = value
+    elif mark == ",":
+        frame.commit()
+    elif frame.key is not None or not isinstance(frame.value, str):
+        raise ValueError("not a repr")
+    else:
+        frame.key, frame.value = frame.value, _NOTHING

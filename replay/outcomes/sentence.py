@@ -1,0 +1,86 @@
+"""Whether a short answer without any error flag reports a failure, where neither its form nor its first words tell."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from replay.dag.tool_traits import (
+    answers_in_prose,
+    name_words,
+    queries_a_database,
+    returns_content,
+    runs_commands,
+    searches,
+)
+from replay.dag.value_matching import ArgumentIndex
+from replay.outcomes import error_model
+from replay.outcomes.error_model import ModelVerdict
+from replay.outcomes.error_report import is_content
+from replay.outcomes.json_errors import sole_text
+from replay.outcomes.patterns import NO_RESULTS
+from replay.records import Tool
+
+MAX_LENGTH, MAX_LINES, MIN_LENGTH = 700, 12, 6
+_WORD = re.compile(r"[^\W\d_]{2,}|[\u3040-\u9fff]")
+_PLACE = re.compile(r"\b(?:line|column|position|offset|index|char(?:acter)?) \d+", re.IGNORECASE)
+_ABOUT_ERRORS = frozenset("error errors failure failures exception exceptions crash crashes log logs lint".split())
+_DONE = re.compile(
+    r"\W*(?:[\w'\"-]{1,40} ){0,4}(?:added|created|saved|updated|deleted|removed|sent|booked|set|merged|executed|completed"
+    r"|queued|started|replaced|renamed|moved|copied|uploaded|inserted|scheduled|finished|installed|downloaded)\b"
+    r"(?! (?:by|before|after|already|yet|to)\b)",
+    re.IGNORECASE,
+)
+"""A first sentence that says what was done; `not` in it makes it no such."""
+
+_FIELDS = re.compile(r"(?:\s*[-\w .]{1,40}: ?[^\n]*(?:\n|$)){2,}")
+PLAIN, PROGRAM, PROSE = 0.8, 0.87, 0.93
+"""How likely a failure must be: of a tool with answers of its own, of a program's output, and of prose."""
+
+
+def failure_in_sentence(text: str, body: Any, arguments: ArgumentIndex, tool: Tool | None) -> ModelVerdict | None:
+    """What the model makes of a short answer that it takes for a failure; None where it does not.
+
+    Args:
+        text: the opened answer, not marked as an error.
+        body: the JSON value that it is, or None.
+        arguments: of the call.
+        tool: its description, where it is known.
+    """
+    said = (text if body is None else sole_text(body) or "").strip()
+    if not MIN_LENGTH <= len(said) <= MAX_LENGTH or said.count("\n") >= MAX_LINES:
+        return None
+    if _is_content(said, arguments, tool):
+        return None
+    verdict = error_model.model_in_use().judge(said, arguments)
+    return verdict if verdict.failure >= _threshold(arguments) else None
+
+
+def _threshold(arguments: ArgumentIndex) -> float:
+    if answers_in_prose(arguments) or searches(arguments):
+        return PROSE
+    return PROGRAM if runs_commands(arguments) else PLAIN
+
+
+def _is_content(said: str, arguments: ArgumentIndex, tool: Tool | None) -> bool:
+    """Whether a text is data, good news, or what somebody stored, sent along or asked for."""
+    own = arguments.without_values(said, min_length=3).strip()
+    if len(_WORD.findall(own)) < 2 or returns_content(arguments, tool) or asks_about_errors(arguments):
+        return True
+    if NO_RESULTS.match(said) and not _PLACE.search(said):
+        return True
+    if _FIELDS.fullmatch(said) or said.startswith("```") or _says_done(said):
+        return True
+    return is_content(own, said, arguments, tool) or (queries_a_database(arguments) and "|" in said)
+
+
+def asks_about_errors(arguments: ArgumentIndex) -> bool:
+    """Whether the call asks for errors: then words of failure are what it wanted."""
+    if _ABOUT_ERRORS.intersection(name_words(arguments.tool_name)):
+        return True
+    return any(len(value) < 60 and _ABOUT_ERRORS.intersection(name_words(value)) for value in arguments.texts)
+
+
+def _says_done(said: str) -> bool:
+    done = _DONE.match(said)
+    return done is not None and re.search(r"\b(?:not|no|n't|never|cannot|failed|only|must|be)\b", done[0]) is None

@@ -1,0 +1,119 @@
+"""The journal of calls with effects: what was sent, written down for good before it was.
+
+An entry is told by what was sent, not by where it stands: results files are edited and renamed between the runs that
+judge them. It belongs to a trajectory of a file, and passes to another only when that one does not hold it any more.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from pydantic import TypeAdapter
+
+from replay.records import Answer, Trajectory, TransportFault, digest
+from replay.records.effects import EffectKey
+from replay.redaction import Redactor
+from replay.runfile.json_blob import pack, unpack
+
+_ANSWER: TypeAdapter[Answer] = TypeAdapter(Answer)
+
+StillHolds = Callable[[str, str, EffectKey], bool]
+"""Whether a file, by its absolute path, still has a trajectory of that id with that call."""
+
+
+class Origin(NamedTuple):
+    """Where a call stands: the trajectory, and the file that it is read from."""
+
+    path: str
+    """Absolute."""
+    trajectory: str
+    question: str
+    """SHA-256 of the question; "" where there is none."""
+
+    @classmethod
+    def of(cls, file: str, trajectory: Trajectory) -> Self:
+        """Of the calls of a trajectory."""
+        question = trajectory.task.question
+        return cls(absolute_path(file), trajectory.id, digest(question) if question else "")
+
+
+class SentCall(NamedTuple):
+    """A call with effects that was sent."""
+
+    row: int
+    answer: Answer | None
+    """None where it is not known what came of it."""
+
+
+class EffectsJournal:
+    """The table journal.
+
+    Args:
+        connection: to the run file, open for writing, and in no transaction.
+        redactor: takes the secrets out of answers.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, redactor: Redactor) -> None:
+        self._db, self._redactor = connection, redactor
+
+    def find(self, origin: Origin, key: EffectKey, still_holds: StillHolds) -> SentCall | None:
+        """What was sent for this call before: from this place, or from one that it stands at no more.
+
+        Such a one is a file that was renamed, a trajectory that was given another id or moved to another file. What
+        was sent for it counts for one call only, the first that asks.
+
+        Args:
+            origin: where the call stands now.
+            key: of the call.
+            still_holds: asked about the places where equal calls stood when they were sent.
+        """
+        rows = self._db.execute(
+            "SELECT id, path, trajectory, question, answer FROM journal "
+            "WHERE arguments = ? AND server = ? AND tool = ? AND occurrence = ? AND (trajectory = ? OR question = ?) "
+            "ORDER BY trajectory != ?, id",
+            (key.arguments, key.server, key.tool, key.occurrence, *origin[1:], origin.trajectory),
+        ).fetchall()
+        entries = {Origin(*place): SentCall(row, _answer_of(blob)) for row, *place, blob in rows}
+        for place, entry in entries.items():
+            if place[:2] == origin[:2]:
+                return entry
+        for place, entry in entries.items():
+            if not still_holds(place.path, place.trajectory, key):
+                self._db.execute(
+                    "UPDATE journal SET path = ?, trajectory = ?, question = ? WHERE id = ?", (*origin, entry.row)
+                )
+                return entry
+        return None
+
+    def note(self, origin: Origin, key: EffectKey) -> int:
+        """Write down that a call is about to be sent; it is on the disk when this returns. Gives the entry's row."""
+        self._db.execute("PRAGMA synchronous = FULL")
+        try:
+            cursor = self._db.execute(
+                "INSERT INTO journal (path, trajectory, question, server, tool, arguments, occurrence) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (*origin, *key),
+            )
+        finally:
+            self._db.execute("PRAGMA synchronous = NORMAL")
+        return int(cursor.lastrowid or 0)
+
+    def keep(self, row: int, answer: Answer) -> None:
+        """Keep what came of a call; one whose server was not there to get it was not sent."""
+        if isinstance(answer, TransportFault) and answer.fault == "not-started":
+            self._db.execute("DELETE FROM journal WHERE id = ?", (row,))
+            return
+        clean = self._redactor.json(answer.model_dump(mode="json", exclude_none=True))
+        self._db.execute("UPDATE journal SET answer = ? WHERE id = ?", (pack(clean), row))
+
+
+def absolute_path(path: str) -> str:
+    """The name of a file by which the run knows it again."""
+    return str(Path(path).resolve())
+
+
+def _answer_of(blob: bytes | None) -> Answer | None:
+    return None if blob is None else _ANSWER.validate_python(unpack(blob))

@@ -1,0 +1,20 @@
+"""`get` answers with no reason, and `explain` with one; both write a stack trace to stderr, `quiet` writes nothing."""
+
+import sys
+import traceback
+
+from raw import serve, text, tool
+
+
+def call(name, arguments):
+    if name != "quiet":
+        try:
+            raise RuntimeError(f"the database is gone, asked for {arguments['id']}")
+        except RuntimeError:
+            traceback.print_exc(file=sys.stderr)
+            sys.stderr.flush()
+    reason = f": id must be a number, got {arguments['id']!r}" if name == "explain" else ""
+    return text(f"Error executing tool {name}{reason}", isError=True)
+
+
+serve([tool(name, "id", annotations={"readOnlyHint": True}) for name in ("get", "explain", "quiet")], call)

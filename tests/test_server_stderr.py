@@ -1,0 +1,65 @@
+"""What a server wrote to stderr during a call stands beside the call, and tells whose fault a bare error is."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from replay.records import Judgement, Outcome
+from replay.replayer.server_stderr import with_stderr
+from replay.runfile import Run, call_rows
+
+Replay = Callable[..., subprocess.CompletedProcess[str]]
+NODE = "TypeError: x is undefined\n    at run (/srv/app/tool.js:12:7)\n"
+
+
+def bare_error(certainty: str = "fallback") -> Judgement:
+    return Judgement.model_validate(
+        {
+            "outcome": "invalid_arguments",
+            "rule": "answer.error",
+            "evidence": "replay",
+            "certainty": certainty,
+            "message": "An error.",
+        }
+    )
+
+
+def test_a_stack_trace_beside_an_error_without_a_reason_is_the_servers_fault(
+    tmp_path: Path, replay: Replay, fleet_file: Callable[..., Path], results_file: Callable[..., Path]
+) -> None:
+    fleet_file(masked="masked.py")
+    tools = ("get", "explain", "quiet")
+    results = results_file(t=[[(f"masked/{name}", {"id": f"x-{name}"})] for name in tools])
+    assert replay("classify", results).returncode == 0
+    with Run.read(tmp_path / "replay-run.db") as run:
+        get, explain, quiet = call_rows(run)
+    assert (get.outcome, get.reason, get.rule) == ("inconclusive", "server-fault", "replay.server-traceback")
+    assert "the database is gone, asked for x-get" in get.message
+    assert (explain.outcome, quiet.outcome) == ("invalid_arguments", "invalid_arguments")
+    assert "asked for x-explain" in (explain.stderr or "")
+    assert "x-get" not in (explain.stderr or ""), "only what was written during this call"
+    assert quiet.stderr is None
+    text = replay("report", "--call", "t:s1c1").stdout
+    assert "## What the server wrote to stderr during the call" in text
+    assert "RuntimeError: the database is gone" in text
+    assert "RuntimeError: the database is gone" in replay("report", "--format", "html").stdout
+
+
+@pytest.mark.parametrize("stderr", [NODE, "panic: runtime error\n\ngoroutine 1 [running]:\n"])
+def test_stack_traces_of_other_languages_count_too(stderr: str) -> None:
+    assert with_stderr(bare_error(), stderr).outcome is Outcome.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    "stderr", ["", "INFO Processing request of type CallToolRequest\n", "warning: Traceback is off\n"]
+)
+def test_plain_log_lines_change_nothing(stderr: str) -> None:
+    assert with_stderr(bare_error(), stderr) == bare_error()
+
+
+def test_an_answer_that_explains_itself_stands() -> None:
+    assert with_stderr(bare_error("certain"), NODE) == bare_error("certain")
