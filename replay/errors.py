@@ -3,7 +3,7 @@
 * ReplayError                 2   one clear line for the user instead of a traceback
   x InputError                2   a file that cannot be read as what it should be: path, place, what was expected
     + FormatError             2   a results file that is broken, or not to be read
-      . UnknownFormatError    2   a file that no reader knows
+      * UnknownFormatError    2   a file that no reader knows
     + FleetError              2   a fleet file with a mistake in it
     + RunFileError            2   a run file that is missing, broken, newer than we are, or held by another process
   x UsageError                2   options that do not go together, an id that does not exist
