@@ -124,7 +124,9 @@ def samples() -> list[str]:
     return found
 
 
-SCALARS = st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=3) | st.just({}) | st.just([])
+SCALARS: st.SearchStrategy[Any] = (
+    st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=3) | st.just({}) | st.just([])
+)
 
 
 @st.composite
