@@ -208,7 +208,7 @@ def test_the_table_is_of_the_files_that_were_named(replay: Replay, one: Path, re
     done = replay("classify", other, "--offline", "--fail-on", "illegal_format")
     assert done.returncode == 0
     assert "tiny" not in done.stdout
-    assert "also holds 1 other files" in done.stderr
+    assert "also holds 1 other file;" in done.stderr
     assert {call["model"] for call in json.loads(replay("classify", other, "--offline", "--json").stdout)["calls"]} == {
         "other"
     }
@@ -218,7 +218,7 @@ def test_a_file_by_another_name_is_the_same_file(replay: Replay, one: Path) -> N
     replay("classify", one.name, "--offline")
     done = replay("classify", one, "--offline", "--json")
     assert len(json.loads(done.stdout)["calls"]) == 4
-    assert "other files" not in done.stderr
+    assert "other file" not in done.stderr
 
 
 def test_a_glob_that_matches_no_call_is_an_error(replay: Replay, one: Path) -> None:

@@ -9,7 +9,7 @@ import yaml
 from click.testing import CliRunner
 
 from replay.cli.servers import servers as verb
-from replay.errors import FleetError, NoServerReachedError
+from replay.errors import FleetError, FoundFailuresError, NoServerReachedError
 from tests.interpreter.conftest import server
 
 
@@ -41,8 +41,8 @@ def test_check_says_a_line_for_each_server_and_why_one_does_not_start(run):
     assert lines[4].split()[:7] == ["odd", "lists-twice", "1.0", "MCP", "2025-06-18", "1", "tool"]
     assert lines[5] == "    note: tools/list has echo more than once; the first was taken"
     assert lines[7].split() == ["off", "disabled"]
-    assert result.stderr == "1 of 3 servers failed: dead\n"
-    assert result.exit_code == 0
+    assert str(result.exception) == "1 of 3 servers failed: dead"
+    assert isinstance(result.exception, FoundFailuresError)
 
 
 def test_check_exits_with_4_if_no_server_could_be_reached(run):
