@@ -12,7 +12,7 @@ demo: $(VENV)/.base  ## Install the base package, start real MCP servers, and cl
 	@echo; echo "The commands are in $(BIN)/; put them on your PATH with: . $(BIN)/activate"
 
 test: $(VENV)/.all check  ## Install everything and run the whole test suite
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not hostile"
 
 hostile: $(VENV)/.all  ## Every mode of the hostile servers, against classify and record (a quarter of an hour)
 	$(BIN)/python -m pytest tests/hostile tests/test_hostile_schemas.py

@@ -73,6 +73,7 @@ def test_an_endless_body_costs_no_more_memory_than_the_limit(tmp_path: Path, mod
     assert run.peak_kb < MAX_PEAK_KB
 
 
+@pytest.mark.hostile
 @pytest.mark.slow
 @pytest.mark.parametrize("modes", list(batches(list(stdio_modes()))), ids=lambda modes: modes[0])
 def test_no_mode_over_stdio_ends_the_run(tmp_path: Path, modes: list[str]) -> None:
@@ -81,6 +82,7 @@ def test_no_mode_over_stdio_ends_the_run(tmp_path: Path, modes: list[str]) -> No
     assert run.peak_kb < MAX_PEAK_KB
 
 
+@pytest.mark.hostile
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["json", "sse"])
 @pytest.mark.parametrize("modes", list(batches(list(http_modes()))), ids=lambda modes: modes[0])
