@@ -26,12 +26,14 @@ SENTENCES = Path(__file__).with_name("error_sentences.txt")
 WEIGHTS = Path(__file__).parents[1] / "replay" / "outcomes" / "error_model.npz"
 MAX_LENGTH = 4000
 COPIES = 3
-STRENGTH = 6.0
-_TOOLS = (
-    "get_item create_item run_action update_record lookup check_status list_items send open_page select generate"
-    " convert calculate search_items fetch_data insert_row"
-).split()
-_NAMES = "alpha Berlin report.txt user_name 2024-05-01 42 north-west invoice budget Ümlaut 季度 заказ main".split()
+STRENGTH = 20.0
+_TOOLS = """
+    get_item create_item run_action update_record lookup check_status list_items send open_page select generate
+    convert calculate search_items fetch_data insert_row
+""".split()  # noqa: SIM905 a list would take a line a word
+_NAMES = """
+    alpha Berlin report.txt user_name 2024-05-01 42 north-west invoice budget Ümlaut 季度 заказ main
+""".split()  # noqa: SIM905 a list would take a line a word
 _FRAMES = ("{}", "{}", "{}", "{}", "Error: {}", "Failed: {}", "❌ {}", "Sorry. {}", "{} Details follow.")
 
 

@@ -103,6 +103,9 @@ Every verdict names the rule that gave it. There are four stages, in this order:
 the arguments, the answer; the first that decides, decides. Rules that `servers.yaml` gives for a server are tried
 before the answer rules.
 
+How often a verdict of each certainty is right, measured on sources of answers that were left out of the training,
+stands in `benchmarks/outcomes.md`.
+
 This page is generated from the rules themselves.
 """
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from replay.interpreter import Fleet, Interpreter, ServerEvent
 from replay.outcomes import Registry
 from replay.processes import spare_descriptors
 from replay.records import Answer, CallResult, FleetFacts, RuleSpec, Server, ServerFacts, Trajectory, digest
+from replay.records.dispatch import with_calls, without_dispatcher
 from replay.redaction import redacting
 from replay.replayer import (
     AnswerBackend,
@@ -28,6 +30,7 @@ from replay.replayer import (
     TrajectoryReplayer,
     merge_trials,
     servers_named,
+    with_fleet_dispatchers,
     with_fleet_names,
 )
 from replay.replayer.verdicts import fault_in_words, verdict_of_replay_fault
@@ -88,6 +91,8 @@ class ReplayContext:
     backend: AnswerBackend
     registry: Registry
     rules: Mapping[str, tuple[RuleSpec, ...]]
+    dispatchers: tuple[str, ...]
+    """Patterns of tools that the fleet names as dispatchers."""
     policy: str
     """Digest of all that could change a verdict; a trajectory judged under another is judged again."""
     input_calls: InputCalls
@@ -105,6 +110,7 @@ def facts_of(fleet: Fleet) -> FleetFacts:
             for name, spec in fleet.servers.items()
         },
         local_tools=fleet.local_tools,
+        dispatchers=fleet.dispatchers,
         template=fleet.workspace.template,
     )
 
@@ -149,7 +155,7 @@ async def classify_live(
         )
         rules = {name: spec.rules for name, spec in fleet.servers.items()}
         async with LiveBackend(interpreter, facts, options.allow_effects) as backend:
-            context = _context(backend, registry, rules, policy, files)
+            context = _context(backend, registry, rules, facts.dispatchers, policy, files)
             await _replay_all(run, files, context, _affordable(options, servers.values(), progress), progress)
             progress.notes += [f"{trajectory}: {note}" for note, trajectory in backend.notes.items()]
         if progress.not_repeated:
@@ -196,18 +202,21 @@ async def classify_stored(
         run.save_facts(facts)
     progress.total = sum(_count(file, options) for file in files)
     run.forget_verdicts([file.path for file in files])
-    await _replay_all(run, files, _context(backend, registry, rules, policy, files), options, progress)
+    dispatchers = fleet.dispatchers if fleet else facts.dispatchers
+    context = _context(backend, registry, rules, dispatchers, policy, files)
+    await _replay_all(run, files, context, options, progress)
 
 
 def _context(
     backend: AnswerBackend,
     registry: Registry,
     rules: Mapping[str, tuple[RuleSpec, ...]],
+    dispatchers: tuple[str, ...],
     policy: str,
     files: Iterable[ResultsFile],
 ) -> ReplayContext:
     input_calls = InputCalls({absolute_path(file.path): file for file in files}, registry)
-    return ReplayContext(backend, registry, rules, policy, input_calls)
+    return ReplayContext(backend, registry, rules, dispatchers, policy, input_calls)
 
 
 def _affordable(options: Options, servers: Iterable[Server], progress: Progress) -> Options:
@@ -262,7 +271,8 @@ def _servers_to_start(
         progress.total += _count(file, options)
         for trajectory in _readable(file, options, progress):
             if not run.is_done(trajectory, file=file.path, policy=policy, retry=not options.keep_inconclusive):
-                names |= servers_named(trajectory, fleet.servers)
+                carried = with_calls(trajectory, partial(without_dispatcher, named=fleet.dispatchers))
+                names |= servers_named(carried, fleet.servers)
     return [name for name in fleet.servers if name in names]
 
 
@@ -357,6 +367,7 @@ async def _replay_one(
     progress: Progress,
 ) -> None:
     trajectory = with_fleet_names(trajectory, context.registry.servers)
+    trajectory = with_fleet_dispatchers(trajectory, context.registry, context.dispatchers)
     names = frozenset(servers_named(trajectory, context.registry.server_names))
     ordinals = {call.position: ordinal for ordinal, call in enumerate(trajectory.calls())}
     checkpoint = RunCheckpoint(

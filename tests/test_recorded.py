@@ -32,3 +32,12 @@ def test_the_published_reference_is_judged_without_a_crash(replay: Replay, share
     illegal = [(call["trajectory"], call["tool"]) for call in calls if call["outcome"] == "illegal_format"]
     assert illegal == [("00170000", "ppt/create_presentation")]
     assert "5 duplicate ids" in done.stderr
+
+
+def test_an_offline_call_without_any_answer_has_a_reason_of_its_own(replay: Replay, tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    calls = [{"name": "shop/find", "arguments": {"q": "lamp"}}]
+    path.write_text(json.dumps([{"id": "1", "question": "?", "steps": [{"calls": calls}]}]))
+    done = replay("classify", path, "--offline", "--json")
+    call = json.loads(done.stdout)["calls"][0]
+    assert (call["outcome"], call["reason"], call["rule"]) == ("inconclusive", "no-answer", "arguments.no-answer")

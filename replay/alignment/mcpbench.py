@@ -14,7 +14,7 @@ def mcpbench(outcomes: Iterable[Outcome]) -> McpBenchRates:
 
     - valid tool names: calls of tools that exist, of all calls that are not inconclusive;
     - schema compliance: calls whose arguments were accepted, of those of tools that exist;
-    - execution success: calls that succeeded, of those of tools that exist.
+    - execution success: calls that succeeded, of all calls that are not inconclusive.
     """
     counts = Counter(outcomes)
     inconclusive = counts.pop(Outcome.INCONCLUSIVE, 0)
@@ -23,7 +23,7 @@ def mcpbench(outcomes: Iterable[Outcome]) -> McpBenchRates:
     return McpBenchRates(
         valid_tool_names=_rate(known, total),
         schema_compliance=_rate(known - counts[Outcome.INVALID_ARGUMENTS], known),
-        execution_success=_rate(counts[Outcome.SUCCESS], known),
+        execution_success=_rate(counts[Outcome.SUCCESS], total),
         calls=total + inconclusive,
         inconclusive=inconclusive,
     )

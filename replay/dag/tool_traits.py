@@ -53,7 +53,8 @@ _READING_PROGRAM = re.compile(
     r"^\W*(?:cat|head|tail|less|more|grep|sed|awk|journalctl|type|Get-Content|bat|jq|strings|xxd|echo|printf)\b"
 )
 _SQL_STATEMENT = re.compile(
-    r"\s*(?:select|insert|update|delete|create|drop|alter|with|explain|pragma|describe|merge|truncate)\b[^\n]*"
+    r"(?:\s|--[^\n]*\n)*(?:select|insert|update|delete|create|drop|alter|with|explain|pragma|describe|merge|truncate)\b"
+    r"[^\n]*(?:\n[^\n]*){0,20}?"
     r"(?:\b(?:from|into|table|set|as|database|schema|view|index)\b|\d|\*)",
     re.IGNORECASE,
 )

@@ -93,6 +93,8 @@ def _rate_limited(context: TrajectoryContext, position: str) -> tuple[str, str, 
 
 
 def _unauthorized(context: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
+    if context.rows[position].rule == "harness.not-permitted":
+        return "not-permitted", f"The call was not permitted: {plain(_reply(context, position), 240)}.", None
     return (
         "unauthorized",
         f"{_server(context, position)} lacks credentials that work: {plain(_reply(context, position))}.",
@@ -115,6 +117,19 @@ def _server_fault(context: TrajectoryContext, position: str) -> tuple[str, str, 
         "server-fault",
         f"{_server(context, position)} failed by a fault of its own: {plain(_reply(context, position), 240)}.",
         "Report it to the server's maintainer; the Markdown report of this call is made for that.",
+    )
+
+
+def _unexplained(context: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
+    reply = plain(_reply(context, position), 240)
+    return "unexplained", f"The answer is an error, and nothing tells whose: {reply}.", None
+
+
+def _no_answer(context: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
+    return (
+        "no-answer",
+        "The recording holds no answer to the call, none is stored, and no server was asked.",
+        "Run classify without --offline, with a fleet file that has its server.",
     )
 
 
@@ -157,6 +172,8 @@ def _of_gap(context: TrajectoryContext, gap: str) -> tuple[str, str | None]:
 def _interrupted(context: TrajectoryContext, position: str) -> tuple[str, str, str | None]:
     if context.rows[position].rule == "registry.interrupted":
         return "interrupted", "The user refused the call, or it was aborted before it was done.", None
+    if context.rows[position].rule == "harness.interrupted":
+        return "cancelled", f"The call was cancelled: {plain(_reply(context, position), 240)}.", None
     return (
         "interrupted",
         "The replay was cut off after the call had been sent; it has effects, so it is not sent twice.",
@@ -188,6 +205,8 @@ _GAPS: Final[dict[Reason, str]] = {
     Reason.INTERRUPTED: "was cut off",
     Reason.BEYOND_LIMITS: "is beyond what replay reads",
     Reason.REPLAY_FAULT: "could not be replayed",
+    Reason.UNEXPLAINED: "met an error that nothing explains",
+    Reason.NO_ANSWER: "has no answer",
     Reason.STATE_GAP: "stands behind a state gap itself",
     Reason.WITHHELD: "was not re-issued",
 }
@@ -206,6 +225,8 @@ _MESSAGES: Final[dict[Reason, _Message]] = {
     Reason.UNAUTHORIZED: _unauthorized,
     Reason.NETWORK: _network,
     Reason.SERVER_FAULT: _server_fault,
+    Reason.UNEXPLAINED: _unexplained,
+    Reason.NO_ANSWER: _no_answer,
     Reason.WITHHELD: _withheld,
     Reason.STATE_GAP: _state_gap,
     Reason.INTERRUPTED: _interrupted,

@@ -14,6 +14,7 @@ from replay.errors import FormatError
 from replay.formats.document import Document, Element
 from replay.formats.file_names import FileNames
 from replay.formats.head import Head
+from replay.formats.openai_chat import is_unparsed_call
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import MISSING, build_call, number_calls, recorded_answer, to_json
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory
@@ -96,7 +97,7 @@ def _steps(record: JsonObject, path: str, place: str) -> list[Step]:
     steps = [_step(step, path, f"{place}.steps[{index}]") for index, step in enumerate(record["steps"])]
     rounds = record.get("dialogue")
     if not isinstance(rounds, list):
-        return steps
+        return [*steps, *_call_as_reply(record.get("final_reply"))]
     merged: list[Step] = []
     waiting = iter(steps)
     for entry in rounds:
@@ -129,6 +130,12 @@ def _illegal_round(entry: Any) -> Step | None:
         return None
     raw = next((work[key] for key in ("raw", "text", "reply") if isinstance(work.get(key), str)), None)
     return Step(calls=(Call(position="", unreadable="call", raw=raw),), text=_text(entry.get("prepare")))
+
+
+def _call_as_reply(reply: Any) -> Iterator[Step]:
+    """The call that a final reply is, which the benchmark's runner did not take for one."""
+    if isinstance(reply, str) and is_unparsed_call(reply):
+        yield Step(calls=(Call(position="", unreadable="call", raw=reply),))
 
 
 def _text(value: Any) -> str | None:

@@ -16,6 +16,7 @@ from replay.formats.limits import within_limits
 from replay.formats.reader import READER_FAULTS, Reader
 from replay.formats.readers import surest_reader
 from replay.records import Trajectory
+from replay.records.dispatch import with_calls, without_dispatcher
 
 MAX_READY = 8
 """Trajectories of a file that are kept from looking it through to reading it."""
@@ -126,10 +127,15 @@ class _LastRead:
 _LAST_READ = _LastRead()
 
 
+def _prepared(trajectory: Trajectory) -> Trajectory:
+    """The trajectory within the limits of what is held, a dispatcher's call as the call that it carries."""
+    return with_calls(within_limits(trajectory), without_dispatcher)
+
+
 def _guarded(reader: Reader, document: Document, names: FileNames) -> Iterator[Trajectory]:
     """The trajectories; whatever a reader trips over is an error of its file and ends no run."""
     try:
-        yield from map(within_limits, reader.trajectories(document, names))
+        yield from map(_prepared, reader.trajectories(document, names))
     except READER_FAULTS as error:
         what = f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"
         raise FormatError(document.path, f"cannot be read as {reader.title} ({what})") from error

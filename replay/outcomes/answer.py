@@ -11,6 +11,7 @@ from replay.dag.tool_traits import returns_content
 from replay.dag.value_matching import ArgumentIndex
 from replay.outcomes import error_phrases, patterns
 from replay.outcomes.envelopes import OpenedAnswer, as_it_came, open_answer
+from replay.outcomes.error_model import ModelVerdict
 from replay.outcomes.error_report import (
     ErrorReport,
     ProgramExit,
@@ -21,10 +22,10 @@ from replay.outcomes.error_report import (
     is_stored_json,
     is_stored_label,
     program_exit,
+    stopped_in,
     strip_wrappers,
     traceback_in,
 )
-from replay.outcomes.error_model import ModelVerdict
 from replay.outcomes.json_errors import is_empty, parse_json
 from replay.outcomes.sentence import failure_in_sentence
 from replay.records import (
@@ -49,6 +50,7 @@ _PROGRAM_ERROR = re.compile(
     re.IGNORECASE,
 )
 _MAX_LINE_LENGTH = 300
+_TERMINAL_ESCAPE = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 _INTERNAL_ERROR = re.compile(r"\W*(?:an )?internal (?:rpc |json-rpc )?error(?: (?:has )?occurred)?\W*", re.IGNORECASE)
 _UNDEFINED = re.compile(r"\b(?:undefined|NaN)\b")
 
@@ -115,6 +117,8 @@ class ParsedAnswer:
         self.layers = opened.layers
         pieces = list(opened.pieces)
         self.text, self.tail = _ends([opened.only_label] if opened.only_label else pieces)
+        if "\x1b" in self.text:
+            self.text, self.tail = _TERMINAL_ESCAPE.sub("", self.text), _TERMINAL_ESCAPE.sub("", self.tail)
         self.has_media = opened.has_media
         self.body = parse_json(self.text)
         self.structured = opened.structured
@@ -149,6 +153,8 @@ class ParsedAnswer:
         if self.has_media and not marked_as_error:
             return None
         crashed = traceback_in(self.tail, self.arguments, self.tool) if self.program_exit is None else None
+        if self.program_exit is None and crashed is None:
+            crashed = stopped_in(self.tail, self.arguments)
         found = crashed or error_in_text(
             self.text, flagged=marked_as_error, arguments=self.arguments, tool=self.tool, body=self.body
         )
@@ -246,16 +252,24 @@ def tool_is_unknown(parsed: ParsedAnswer) -> bool:
     if error.code == -32601:
         return True
     found = patterns.TOOL_UNKNOWN.search(text)
-    named = parsed.arguments.tool_named_in(text) or not parsed.arguments.tool_name
+    named = (
+        parsed.arguments.tool_named_in(text) or not parsed.arguments.tool_name or _ends_the_name(found, text, parsed)
+    )
     of_a_tool = found is not None and (named or (len(text) < 60 and "function" not in found[0].casefold()))
     return of_a_tool or _server_unknown(text, parsed)
+
+
+def _ends_the_name(found: re.Match[str] | None, text: str, parsed: ParsedAnswer) -> bool:
+    """Whether the name that the report gives is the last part of the call's name as written."""
+    said = re.findall(r"[\w./:-]{6,120}", text[found.end() : found.end() + 200]) if found else []
+    return any(parsed.arguments.written_name.endswith(name.rstrip(".:")) for name in said)
 
 
 def _server_unknown(text: str, parsed: ParsedAnswer) -> bool:
     found = patterns.SERVER_UNKNOWN.search(text)
     name = next(filter(None, found.groups()), "").rstrip(".:'\"`") if found else ""
-    asked = parsed.call.server or ""
-    return bool(name) and (parsed.arguments.written_name.startswith(name) or name.casefold() == asked.casefold())
+    asked = {value.casefold() for value in (parsed.call.server or "", *parsed.arguments.by_name.values())}
+    return bool(name) and (parsed.arguments.written_name.startswith(name) or name.casefold() in asked)
 
 
 def stored_json_is_broken(parsed: ParsedAnswer) -> bool:

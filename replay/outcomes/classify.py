@@ -49,6 +49,7 @@ ARGUMENT_RULES: dict[str, tuple[str, str]] = {
         '{"query": 5} for a query of type string',
     ),
     "arguments.withheld": ("The call was not re-issued, and nothing else tells how it went.", '{"path": "a.txt"}'),
+    "arguments.no-answer": ("No server was asked, and no answer is recorded or stored.", '{"path": "a.txt"}'),
 }
 """Rule id -> what it says, and an example."""
 
@@ -96,9 +97,16 @@ class Classifier:
         """
         return judge_format(call) or judge_registry(call, self._registry, recorded)
 
-    def not_reissued(self, target: CallTarget, recorded: Judgement | None) -> Judgement:
-        """Stages 3 and 4, for a call that is not re-issued: its arguments, then its recorded answer."""
-        judgement = judge_arguments(target.violations, recorded) or recorded or _withheld(target.record)
+    def not_reissued(self, target: CallTarget, recorded: Judgement | None, *, offline: bool = False) -> Judgement:
+        """Stages 3 and 4, for a call that is not re-issued: its arguments, then its recorded answer.
+
+        Args:
+            target: what the call's name was read as.
+            recorded: what `recorded` said of the recorded answer.
+            offline: no server could have been asked.
+        """
+        undecided = _no_answer if offline else _withheld
+        judgement = judge_arguments(target.violations, recorded) or recorded or undecided(target.record)
         return _with_schema_finding(judgement, target)
 
     def answered(self, call: Call, target: CallTarget, answer: Answer, evidence: Evidence) -> Judgement:
@@ -228,6 +236,16 @@ def _withheld(tool: Tool | None) -> Judgement:
     )
 
 
+def _no_answer(tool: Tool | None) -> Judgement:
+    return Judgement(
+        outcome=Outcome.INCONCLUSIVE,
+        reason=Reason.NO_ANSWER,
+        rule="arguments.no-answer",
+        evidence="schema" if tool is not None else "registry",
+        message="The recording holds no answer, none is stored, and no server was asked.",
+    )
+
+
 def _judge_by_user_rules(answer: Answer, evidence: Evidence, rules: Sequence[RuleSpec]) -> Judgement | None:
     if not rules:
         return None
@@ -255,6 +273,8 @@ def _certainty(rule: Rule, parsed: ParsedAnswer) -> Certainty:
 def _message(rule: Rule, parsed: ParsedAnswer, *, explained: bool) -> str:
     report = parsed.fault.message if parsed.fault else strip_wrappers(parsed.error.text) if parsed.error else ""
     message = f"{rule.sentence.rstrip('.')}: {_excerpt(report)}" if report.strip() else rule.sentence
+    if rule.id.startswith("model.") and parsed.verdict is not None:
+        message = f"{message} ({parsed.verdict.describe()})"
     return f"{message} [{_describe(parsed.violations[0])}]" if explained else message
 
 

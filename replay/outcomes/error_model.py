@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
@@ -57,6 +58,11 @@ class ModelVerdict(NamedTuple):
     words: tuple[str, ...]
     """The words that weighed most towards a failure."""
 
+    def describe(self) -> str:
+        """How likely a failure is, how likely of this kind, and why, in words."""
+        why = f"; weighed most: {', '.join(self.words)}" if self.words else ""
+        return f"a failure: {self.failure:.0%}, of this kind: {self.share:.0%}{why}"
+
 
 class ErrorModel:
     """Weights and what they say of a text.
@@ -80,7 +86,7 @@ class ErrorModel:
 
         tokens = tokens_of(text, arguments)
         groups = [(token, _buckets(token)) for token in tokens]
-        pairs = [_bucket(f"{one} {two}") for one, two in zip(tokens, tokens[1:], strict=False)]
+        pairs = [_bucket(f"{one} {two}") for one, two in pairwise(tokens)]
         facts = [_bucket(fact) for fact in facts_of(text, tokens, arguments)]
         columns = [*(column for _, group in groups for column in group), *pairs, *facts]
         distinct = np.unique(np.asarray(columns, dtype=np.int64))
@@ -151,6 +157,11 @@ def tokens_of(text: str, arguments: ArgumentIndex) -> list[str]:
     return [_word_of(found) for found in _TOKEN.finditer(folded)][:120]
 
 
+def without_names(text: str) -> str:
+    """A text without addresses, paths and names in quotes."""
+    return _NAMED.sub(" ", text)
+
+
 def facts_of(text: str, tokens: Sequence[str], arguments: ArgumentIndex) -> Iterator[str]:
     """Facts about the answer and its call that are no words."""
     yield f"#length {len(text.strip()).bit_length()}"
@@ -174,7 +185,7 @@ def columns_of(text: str, arguments: ArgumentIndex) -> list[int]:
     """The distinct buckets of a text, for training."""
     tokens = tokens_of(text, arguments)
     columns = {column for token in tokens for column in _buckets(token)}
-    columns.update(_bucket(f"{one} {two}") for one, two in zip(tokens, tokens[1:], strict=False))
+    columns.update(_bucket(f"{one} {two}") for one, two in pairwise(tokens))
     columns.update(map(_bucket, facts_of(text, tokens, arguments)))
     return sorted(columns)
 

@@ -10,6 +10,8 @@ import re
 from replay.outcomes.patterns import ERROR_CLAUSE, ERROR_PREFIX, ERROR_SENTENCE, any_of
 
 INPUT_NOT_JSON = any_of(
+    r"invalid (?:input|arguments?|parameters?) (?:for|to) (?:the )?(?:tool|function)\b[^\n]{0,80}"
+    r"\bJSON pars\w{1,4} (?:failed|error)",
     r"invalid json (?:input|arguments?|string|format|body)? ?(?:for|in|to|of) (?:the )?(?:tool|function"
     r"|arguments?|call)",
     r"(?:could not|couldn't|cannot|failed to|unable to|error) (?:parse|parsing|decode"
@@ -32,6 +34,7 @@ OUTPUT_INVALID = any_of(
     r"output validation (?:error|failed)|invalid structured[ _]?(?:content|output)|does(?: not|n't) match (?:the "
     r"|its )?(?:tool )?output ?schema",
     r"invalid (?:\w{1,40}/\w{1,40}|(?:tools? )?call(?:[ _]?tool)?)[ _]?result\b"
+    r"|\binvalid (?:response|output|result) (?:shape|schema|structure|body|format)|response validation failed"
     r"|has an output schema but|structured[ _]?content (?:.{0,60}(?:schema|missing|invalid|required)"
     r"|does(?: not|n't) match)",
 )
@@ -80,6 +83,13 @@ RATE_LIMIT = any_of(
     r"|billing (?:hard )?(?:limit|quota)|402\b.{0,20}payment required|^\W*payment required|spending limit|\bcaptcha\b"
     r"|请求过于频繁|請求過於頻繁|频率限制"
 )
+
+TOO_LARGE = any_of(
+    r"^\W*(?:error: )?(?:the )?(?:(?:tool|file|page|query|command|raw) )?"
+    r"(?:contents?|output|results?|response|answer)\b[^\n]{0,60}"
+    r"\b(?:exceeds?|exceeded|too (?:large|long|big)|larger than|longer than)\b[^\n]{0,80}",
+)
+"""An answer that was there, and was held back for its size."""
 
 POLICY_REFUSAL = any_of(
     r"\bcan only (?:read|write|access|list|run|open|edit|modify|delete|execute) ",
@@ -167,7 +177,10 @@ OUTAGE = any_of(
 
 ENVIRONMENT = any_of(
     r"exit (?:code|status):? 127|command not found|: \d+: \S{1,100}: not found|not recognized as an internal",
-    r"executable doesn't exist|(?:is|are|was) not installed|playwright install|please install|pip install"
+    r"executable doesn't exist|(?:is|are|was) not (?:\w{1,20} )?installed"
+    r"|\bnot available on this (?:\w{1,20} )?(?:server|machine|host|system|computer|platform)"
+    r"|\bnot (?:found|available)\b[^\n]{0,60}\binstall\b"
+    r"|playwright install|please install|pip install"
     r"|npm install|apt(?:-get)? install|no \S{1,40} was found: either install",
     r"spawn\w{0,8} \S{1,200} (?:ENOENT|EACCES)|no module named|ModuleNotFoundError|cannot import name"
     r"|shared librar",
@@ -201,7 +214,8 @@ MALFORMED_VALUE = any_of(
     r"|malformed|unterminated|unclosed|unbalanced|unexpected (?:token|end|character|eof|input)|unmatched",
     r"invalid (?:syntax|json|regex\w*|regular expression|yaml|xml|url|uri|scheme|date|time format|format"
     r"|expression|formula|base64|uuid|escape|character|start byte|value for)",
-    r"\bline \d{1,7},? col(?:umn)? \d{1,7}|(?:marker|delimiter|signature|magic number|bracket|quotation|parenthesis|separator"
+    r"\bline \d{1,7},? col(?:umn)? \d{1,7}",
+    r"(?:marker|delimiter|signature|magic number|bracket|quotation|parenthesis|separator"
     r"|terminator)s? (?:was )?not found|no (?:closing|escaped|opening) ",
     r"(?:division|divide|modulo) by zero|ZeroDivisionError|not a (?:valid|zip|pdf|number|string)"
     r"|file is not a|unsupported (?:\w+ ){0,2}(?:format|file|type|operand|scheme|protocol|encoding)"

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 from replay.dag.tool_traits import (
     answers_in_prose,
     changes_something,
+    name_words,
     names_a_web_address,
     queries_a_database,
     returns_content,
@@ -25,6 +26,7 @@ from replay.outcomes.error_phrases import (
     OUTAGE,
     POLICY_REFUSAL,
     RATE_LIMIT,
+    TOO_LARGE,
     http_status,
     rpc_code,
 )
@@ -63,7 +65,21 @@ _EXIT_CODE = re.compile(
 _PATH = re.compile(r"(?:[A-Za-z]:\\|/)[\w.\-/\\ ]*[\w\-]")
 _DATA_FILE = re.compile(r"\.(?:jsonl?|ndjson|json5|geojson|ipynb)\b", re.IGNORECASE)
 _FIRST_SENTENCE = re.compile(r"\n|[.!?](?:\s|$)|。")
-_WHOLE_ERROR = re.compile(r"\W*(?:[a-z]{1,20} ){0,2}(?:domain|range|parse|syntax|value|type|overflow) error\W*", re.I)
+_WHOLE_ERROR = re.compile(
+    r"\W*(?:[a-z]{1,20} ){0,2}(?:domain|range|parse|syntax|value|type|overflow) error\W*", re.IGNORECASE
+)
+_ABOUT_ERRORS = frozenset(
+    """
+    error errors failure failures exception exceptions crash crashes log logs lint
+    """.split()  # noqa: SIM905 a list would take a line a word
+)
+_EXITED = re.compile(r"\b(?:process|command|program|cli)\b[^\n]{0,40} exited with (?:code|status) [1-9]", re.IGNORECASE)
+_STOPPED = re.compile(
+    r"\b(?:command|process|program|script|execution|tool|job)\b[^\n]{0,60}\b(?:timed out|(?:terminated|killed|aborted"
+    r"|stopped|cancell?ed|interrupted)\b[^\n]{0,40}\b(?:time-?out|time limit|\d+ ?(?:ms|milliseconds|s|sec|seconds"
+    r"|minutes)\b))",
+    re.IGNORECASE,
+)
 _EXIT_KEYS = ("exit_code", "exitcode", "returncode", "return_code", "exitstatus", "exit_status")
 
 Basis = Literal["protocol", "flag", "exit", "body", "prefix", "sentence", "model"]
@@ -95,6 +111,15 @@ def traceback_in(tail: str, arguments: ArgumentIndex, tool: Tool | None) -> Erro
         return None
     last = tail[tail.rfind("Traceback (most") :]
     return _report(last, "exit", "likely") if TRACEBACK_LAST_LINE.match(last.strip().rsplit("\n", 1)[-1]) else None
+
+
+def stopped_in(tail: str, arguments: ArgumentIndex) -> ErrorReport | None:
+    """The failure of a program that was stopped for taking too long, where the harness says so below its output."""
+    if not runs_commands(arguments):
+        return None
+    lines = tail.rstrip()[-_MAX_SENTENCE_LENGTH:].rsplit("\n", 4)[-4:]
+    said = next((line for line in lines if _STOPPED.search(line)), None)
+    return _report(said, "sentence", "likely") if said is not None else None
 
 
 def error_of_rpc(answer: RpcError) -> ErrorReport:
@@ -207,12 +232,14 @@ def _basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None) -> Ba
     if (
         ERROR_PREFIX.match(stripped)
         or SDK_ERROR_PREFIX.match(stripped)
-        or (not stores and _is_bare(stripped, arguments))
+        or TOO_LARGE.match(stripped)
+        or (not stores and (_is_bare(stripped, arguments) or _EXITED.search(stripped[:300])))
     ):
         return "prefix"
     if _doubts_itself(stripped) or (not stores and not answers_in_prose(arguments) and _lacks_a_client(stripped)):
         return "sentence"
-    return "sentence" if _is_report(stripped, text, arguments, stores=stores) else None
+    reports = not asks_about_errors(arguments) and _is_report(stripped, text, arguments, stores=stores)
+    return "sentence" if reports else None
 
 
 def is_content(stripped: str, text: str, arguments: ArgumentIndex, tool: Tool | None) -> bool:
@@ -245,6 +272,13 @@ def _doubts_itself(stripped: str) -> bool:
         return False
     reasons = _FIRST_SENTENCE.split(stripped, maxsplit=1)[-1]
     return reasons != stripped and (RATE_LIMIT.search(reasons) or OUTAGE.search(reasons)) is not None
+
+
+def asks_about_errors(arguments: ArgumentIndex) -> bool:
+    """Whether the call asks for errors: then words of failure are what it wanted."""
+    if _ABOUT_ERRORS.intersection(name_words(arguments.tool_name)):
+        return True
+    return any(len(value) < 60 and _ABOUT_ERRORS.intersection(name_words(value)) for value in arguments.texts)
 
 
 def _is_bare(stripped: str, arguments: ArgumentIndex) -> bool:
@@ -323,7 +357,7 @@ def _is_stored_text(text: str, arguments: ArgumentIndex) -> bool:
     """
     if _names_the_call(text, arguments) or (SDK_ERROR_PREFIX.match(text) and not text.endswith("\n")):
         return False
-    if POLICY_REFUSAL.search(text) and "\n" not in text:
+    if (POLICY_REFUSAL.search(text) or TOO_LARGE.match(text)) and "\n" not in text:
         return False
     several_lines = text.strip("\n").count("\n") > 1
     return bool(_PATH.search(text)) or text.endswith("\n") or several_lines or not _reads_like_a_report(text, arguments)

@@ -44,7 +44,7 @@ _EMPTY_WORDS = frozenset(
 _FAILED_STATE_ENDS = _words_in("_not_found _error _failed _denied _invalid -not-found -error -failed")
 _FAILED_STATES = frozenset(_words_in("error failed failure fail exception invalid not_found denied rejected err"))
 _SUCCESS_CODES = frozenset((0, 1, *range(100, 400)))
-_MAX_LEAVES = 60
+_MAX_LEAVES, _MAX_PARTS = 60, 20
 _ENVELOPE_KEYS = frozenset(_words_in("data result message msg"))
 _NOT_FOUND = re.compile(
     r"\W*(?:(?:[\w-]{1,30} ){0,3}not found|nothing found|no (?:[\w-]{1,30} ){0,3}found)\W*$", re.IGNORECASE
@@ -89,6 +89,10 @@ def error_in_json(value: Any, echoed: tuple[str, ...] = ()) -> JsonError | None:
         value = value[0]
     if not isinstance(value, dict) or not value:
         return None
+    return next(iter(_reports_of_parts(value, echoed)), None) or _error_in_object(value, echoed)
+
+
+def _error_in_object(value: JsonObject, echoed: tuple[str, ...]) -> JsonError | None:
     body = {str(key).casefold(): part for key, part in value.items()}
     inner = body.get("result", body.get("response"))
     if isinstance(inner, dict) and all(key in ("result", "response", "jsonrpc", "id", "status") for key in body):
@@ -101,6 +105,16 @@ def error_in_json(value: Any, echoed: tuple[str, ...] = ()) -> JsonError | None:
     if not _has_data(body, echoed) and (_says_failed(body) or _reports(body, error, status)):
         return JsonError(_message_of(body, error), status)
     return None
+
+
+def _reports_of_parts(value: JsonObject, echoed: tuple[str, ...]) -> list[JsonError]:
+    """The errors of the things that an object lists by name, where each of them failed and says so in words."""
+    parts = list(value.values())
+    if len(parts) > _MAX_PARTS or not all(isinstance(part, dict) and _says_failed(_folded(part)) for part in parts):
+        return []
+    if any(str(key).casefold() in (*_ERROR_KEYS, *_ENVELOPE_KEYS) for key in value):
+        return []
+    return [report for report in (error_in_json(part, echoed) for part in parts) if report is not None]
 
 
 def only_words(value: Any) -> str | None:
@@ -183,7 +197,7 @@ def _denies_success(body: JsonObject) -> bool:
 
 def _says_failed(body: JsonObject) -> bool:
     explained = any(not _is_nothing(body.get(key)) for key in (*_ERROR_KEYS, *_MESSAGE_KEYS))
-    states = (str(body.get(key, "")).casefold() for key in ("status", "object", "type", "state"))
+    states = (str(body.get(key, "")).casefold() for key in ("status", "object", "type", "state", "result", "outcome"))
     return explained and any(state in _FAILED_STATES or state.endswith(_FAILED_STATE_ENDS) for state in states)
 
 

@@ -35,7 +35,8 @@ ERROR_PREFIX = re.compile(
     r"|timeout|auth\w*|permission"
     r"|unexpected|internal|unknown|search|fatal|security|configuration|config|rate limit|parameter|argument)"
     r" (?:error|exception)(?: \d{3})?(?: ?\([^)\n]{0,80}\))?:"
-    r"|(?<!\w)\((?:[45]\d\d, b?['\"]|-?\d{1,5}, b?['\"](?:\w{1,40} ){2,40}[^\n]{0,300}['\"]\)\W{0,4}\Z)|(?<!\w)[❌✗✘✖](?![^✅✓✔]{0,2000}[✅✓✔])|"
+    r"|(?<!\w)\((?:[45]\d\d, b?['\"]|-?\d{1,5}, b?['\"](?:\w{1,40} ){2,40}[^\n]{0,300}['\"]\)\W{0,4}\Z)"
+    r"|(?<!\w)[❌✗✘✖](?![^✅✓✔]{0,2000}[✅✓✔])|"
     r"(?-i:\[(?=[A-Z]+_)[A-Z_]*(?:ERROR|FAIL|INVALID|DENIED|NOT_FOUND|LIMIT)[A-Z_]*\]) (?=\w)"
     r"|mcp error -?\d+|fatal(?: error)?:|panic:|(?:caught |unhandled |uncaught )?exception[.:]|failure:|failed:"
     r"|traceback \(most recent call last\)|security violation)",
@@ -188,7 +189,7 @@ NO_RESULTS = re.compile(
     r"|display|report))\b"
     r"|no (?:[\w-]+ ){0,2}(?:results?|matches|occurrences|hits|entries|records|rows|items|comments|data|output)\b"
     r"|(?:0|zero) (?:[\w-]+ )?(?:results?|matches|rows|items|records|hits|documents)\b|nothing (?:found|to)\b"
-    r"|没有(?:查询|找)到|暂无|沒有找到|(?:query returned|returned|found) (?:no|0|zero) "
+    r"|没有(?:查询|找)到|未能?(?:查询|检索|搜索|查)到|暂无|沒有找到|(?:query returned|returned|found) (?:no|0|zero) "
     r"|empty (?:result|list|set)|\(?empty\)?$|not found any\b)",
     re.IGNORECASE,
 )
@@ -204,8 +205,10 @@ WRAPPER = re.compile(
 """What only wraps a report: the frame of an SDK or of a harness."""
 
 SERVER_UNKNOWN = re.compile(
-    r"\b(?:unknown|no such|invalid|unrecogni[sz]ed|undefined|unavailable) (?:mcp )?server:? ['\"`]?(?P<first>[\w./:-]{1,100})"
-    r"|\bserver(?: named| with name)?:? ['\"`]?(?P<second>[\w./:-]{1,100})['\"`]? (?:is |was )?"
+    r"\b(?:unknown|no such|invalid|unrecogni[sz]ed|undefined|unavailable) (?:mcp )?server"
+    r":? ['\"`]?(?P<first>[\w./:-]{1,100})"
+    r"|\bserver(?: named| with name)?:? "
+    r"(?:['\"`](?P<quoted>[^'\"`\n]{1,100})['\"`]|(?P<second>[\w./:-]{1,100})) (?:is |was )?"
     r"(?:not (?:found|available|known|registered|configured|connected|defined|enabled|listed|exposed)"
     r"|does(?: not|n't) exist|unknown|unavailable|undefined)"
     r"|\bno (?:mcp )?server (?:named|called|with (?:the )?name|for(?: tool)?) ['\"`]?(?P<third>[\w./:-]{1,100})",

@@ -20,15 +20,23 @@ _SURE = 0.65
 _NAMED_IN_QUERY = any_of(
     r"\b(?:column|function|operator|procedure|aggregate|collation|type|alias|field|identifier)\b[^\n]{0,160}"
     r"\b(?:do|does)(?: not|n't) exist\b",
-    r"\b(?:no such|unknown|undefined|unresolved|invalid|ambiguous) (?:column|function|identifier|field|alias|operator)\b",
+    r"\b(?:no such|unknown|undefined|unresolved|invalid|ambiguous) (?:column|function|identifier|field|alias"
+    r"|operator)\b",
     r"\b(?:column|function|identifier|field)\b[^\n]{0,100}\b(?:not found|is not defined|cannot be resolved"
     r"|is ambiguous)\b|\bhas no column\b",
 )
 """Parts of the statement itself. A table that is not there is a thing that was looked up."""
 
+_STATEMENT = re.compile(
+    r"^\s*(?:select\b|insert into\b|update \w|delete from\b|create (?:or replace )?\w|alter \w|drop \w|with \w+ as\b"
+    r"|explain\b|refresh \w)",
+    re.IGNORECASE | re.MULTILINE,
+)
 _PROGRAM_ARGUMENTS = frozenset(
-    "code script function expression js javascript python program snippet source_code pagefunction formula lambda"
-    " function_body".split()
+    """
+    code script function expression js javascript python program snippet source_code pagefunction formula lambda
+    function_body
+    """.split()  # noqa: SIM905 a list would take a line a word
 )
 _LOOKS_LIKE_CODE = re.compile(r"=>|\bfunction\s*\(|\bdef \w+\(|\breturn\b[^\n]*;|\bimport \w+|\bdocument\.|\bawait ")
 _EXCEPTION = re.compile(
@@ -40,14 +48,18 @@ _EXCEPTION = re.compile(
 _MIN_WORDS = 2
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _VAGUE_WORDS = frozenset(
-    "error errors failed failure fail exception something somehow went wrong unknown unexpected occurred happened internal"
-    " tool call operation request command action executing execute calling running run the an has have had is was it with"
-    " while during please try again later oops sorry could not be completed complete hm code message status of to in for".split()
+    """
+    error errors failed failure fail exception something somehow went wrong unknown unexpected occurred happened
+    internal tool call operation request command action executing execute calling running run the an has have had is
+    was it with while during please try again later oops sorry could not be completed complete hm code message status
+    of to in for
+    """.split()  # noqa: SIM905 a list would take a line a word
 )
 """What an error says that explains nothing."""
 
 _FILE_MISSING = re.compile(
-    r"\bENOENT\b|no such file|(?:file|directory|path)\b[^\n]{0,120}\b(?:not found|do(?:es)?(?: not|n't) exist|is missing)"
+    r"\bENOENT\b|no such file"
+    r"|(?:file|directory|path)\b[^\n]{0,120}\b(?:not found|do(?:es)?(?: not|n't) exist|is missing)"
     r"|(?:cannot|could not|failed to|unable to) (?:open|find|load|read)\b[^\n]{0,60}\bfile\b",
     re.IGNORECASE,
 )
@@ -63,7 +75,7 @@ def query_names_nothing(parsed: ParsedAnswer) -> bool:
     return (
         error is not None
         and error.basis != "exit"
-        and queries_a_database(parsed.arguments)
+        and (queries_a_database(parsed.arguments) or any(map(_STATEMENT.search, parsed.arguments.texts)))
         and _NAMED_IN_QUERY.search(error.text[:_MAX_TEXT]) is not None
     )
 

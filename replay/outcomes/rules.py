@@ -30,6 +30,8 @@ from replay.outcomes.answer import (
     undefined_in_place,
     value_is_malformed,
 )
+from replay.outcomes.cause_words import says_a_cause
+from replay.outcomes.harness_reports import call_was_cancelled, permission_not_given
 from replay.outcomes.responsibility import model_says, own_file_missing, own_program_failed, query_names_nothing
 from replay.records import Certainty, Outcome, Reason, TransportFault
 
@@ -121,6 +123,22 @@ RULES: tuple[Rule, ...] = (
         Reason.WITHHELD,
     ),
     Rule(
+        "harness.not-permitted",
+        Outcome.INCONCLUSIVE,
+        "The harness did not make the call: its user has not permitted it.",
+        Example("The agent asked for permission to use get_item, and you have not granted it."),
+        permission_not_given,
+        Reason.UNAUTHORIZED,
+    ),
+    Rule(
+        "harness.interrupted",
+        Outcome.INCONCLUSIVE,
+        "The harness or its user cancelled the call.",
+        Example("The user cancelled this tool call"),
+        call_was_cancelled,
+        Reason.INTERRUPTED,
+    ),
+    Rule(
         "answer.tool-unknown",
         Outcome.UNKNOWN_TOOL,
         "The answer says that there is no such tool.",
@@ -152,6 +170,15 @@ RULES: tuple[Rule, ...] = (
         "The server's check of the arguments failed.",
         Example("Input validation error: 'query' is a required property", tool="search"),
         arguments_are_refused,
+    ),
+    Rule(
+        "answer.too-large",
+        Outcome.INCONCLUSIVE,
+        "The answer was held back because it is longer than the harness or the server hands out.",
+        Example("Error: result (2,000,000 characters) exceeds the allowed number of tokens", tool="run"),
+        error_matches(error_phrases.TOO_LARGE, program=False),
+        Reason.RATE_LIMITED,
+        "likely",
     ),
     Rule(
         "answer.rate-limited",
@@ -348,7 +375,7 @@ RULES: tuple[Rule, ...] = (
         "model.not-found",
         Outcome.NOT_FOUND,
         "The sentence reads like those that report a missing thing.",
-        Example("Nobody by that id is on record.", tool="get_user"),
+        Example("Nobody with the id 7 is on file.", tool="get_user"),
         model_says("not_found"),
         certainty="likely",
     ),
@@ -361,12 +388,21 @@ RULES: tuple[Rule, ...] = (
         certainty="likely",
     ),
     Rule(
-        "answer.error",
+        "answer.says-why",
         Outcome.INVALID_ARGUMENTS,
-        "The answer is an error that nothing explains.",
+        "The answer is an error that gives a cause, and the cause is none of the environment's.",
+        Example("Booking failed: no rooms left", {"date": "2026-01-01"}, "book"),
+        says_a_cause,
+        certainty="fallback",
+    ),
+    Rule(
+        "answer.error",
+        Outcome.INCONCLUSIVE,
+        "The answer is an error, and nothing tells whose.",
         Example("Error: something went wrong"),
         lambda parsed: parsed.error is not None,
-        certainty="fallback",
+        Reason.UNEXPLAINED,
+        "fallback",
     ),
     Rule(
         "answer.nothing-in-place",

@@ -7,7 +7,6 @@ from typing import Any
 
 from replay.dag.tool_traits import (
     answers_in_prose,
-    name_words,
     queries_a_database,
     returns_content,
     runs_commands,
@@ -16,26 +15,34 @@ from replay.dag.tool_traits import (
 from replay.dag.value_matching import ArgumentIndex
 from replay.outcomes import error_model
 from replay.outcomes.error_model import ModelVerdict
-from replay.outcomes.error_report import is_content
+from replay.outcomes.error_report import asks_about_errors, is_content
 from replay.outcomes.json_errors import sole_text
 from replay.outcomes.patterns import NO_RESULTS
 from replay.records import Tool
 
 MAX_LENGTH, MAX_LINES, MIN_LENGTH = 700, 12, 6
-_WORD = re.compile(r"[^\W\d_]{2,}|[\u3040-\u9fff]")
+_WORD = re.compile(r"[\u3040-\u9fff]|[^\W\d_\u3040-\u9fff]{2,}")
+_ASKS_FOR_MORE = re.compile(r"\b(?:please|first|before|must|need|provide|specify)\b", re.IGNORECASE)
 _PLACE = re.compile(r"\b(?:line|column|position|offset|index|char(?:acter)?) \d+", re.IGNORECASE)
-_ABOUT_ERRORS = frozenset("error errors failure failures exception exceptions crash crashes log logs lint".split())
 _DONE = re.compile(
-    r"\W*(?:[\w'\"-]{1,40} ){0,4}(?:added|created|saved|updated|deleted|removed|sent|booked|set|merged|executed|completed"
-    r"|queued|started|replaced|renamed|moved|copied|uploaded|inserted|scheduled|finished|installed|downloaded)\b"
-    r"(?! (?:by|before|after|already|yet|to)\b)",
+    r"\W*(?:[\w'\"-]{1,40} ){0,4}(?:added|created|saved|updated|deleted|removed|sent|booked|set|merged|executed"
+    r"|completed|queued|started|replaced|renamed|moved|copied|uploaded|inserted|scheduled|finished|installed|downloaded|approved"
+    r"|accepted|confirmed|granted|restored|resolved)\b"
+    r"(?! (?:before|after|already|yet|to)\b)",
     re.IGNORECASE,
 )
 """A first sentence that says what was done; `not` in it makes it no such."""
 
 _FIELDS = re.compile(r"(?:\s*[-\w .]{1,40}: ?[^\n]*(?:\n|$)){2,}")
-PLAIN, PROGRAM, PROSE = 0.8, 0.87, 0.93
-"""How likely a failure must be: of a tool with answers of its own, of a program's output, and of prose."""
+_MIN_PARAGRAPH = 30
+_ENGLISH = re.compile(
+    r"\b(?:the|is|are|was|were|been|has|have|not|of|to|for|with|by|and|you|your|this|that|can|could|must|found|error"
+    r"|failed|invalid|unknown|denied)\b",
+    re.IGNORECASE,
+)
+PLAIN, FOREIGN, PROGRAM, PROSE = 0.8, 0.5, 0.87, 0.93
+"""How likely a failure must be: of a tool with answers of its own, in English and in another language; of a program's
+output; of prose. The model has seen few sentences of other languages, and is never very sure of them."""
 
 
 def failure_in_sentence(text: str, body: Any, arguments: ArgumentIndex, tool: Tool | None) -> ModelVerdict | None:
@@ -52,33 +59,37 @@ def failure_in_sentence(text: str, body: Any, arguments: ArgumentIndex, tool: To
         return None
     if _is_content(said, arguments, tool):
         return None
-    verdict = error_model.model_in_use().judge(said, arguments)
-    return verdict if verdict.failure >= _threshold(arguments) else None
+    model = error_model.model_in_use()
+    verdict = model.judge(said, arguments)
+    first = said.split("\n\n", 1)[0]
+    if first != said and len(first) >= _MIN_PARAGRAPH and not runs_commands(arguments):
+        verdict = max(verdict, model.judge(first, arguments), key=lambda one: one.failure)
+    return verdict if verdict.failure >= _threshold(said, arguments) else None
 
 
-def _threshold(arguments: ArgumentIndex) -> float:
-    if answers_in_prose(arguments) or searches(arguments):
+def _threshold(said: str, arguments: ArgumentIndex) -> float:
+    if answers_in_prose(arguments) or (searches(arguments) and not queries_a_database(arguments)):
         return PROSE
-    return PROGRAM if runs_commands(arguments) else PLAIN
+    if runs_commands(arguments):
+        return PROGRAM
+    foreign = len(_WORD.findall(error_model.without_names(said))) > 2 and not _ENGLISH.search(said)
+    return FOREIGN if foreign else PLAIN
 
 
 def _is_content(said: str, arguments: ArgumentIndex, tool: Tool | None) -> bool:
     """Whether a text is data, good news, or what somebody stored, sent along or asked for."""
     own = arguments.without_values(said, min_length=3).strip()
-    if len(_WORD.findall(own)) < 2 or returns_content(arguments, tool) or asks_about_errors(arguments):
+    if (
+        len(_WORD.findall(error_model.without_names(own))) < 2
+        or returns_content(arguments, tool)
+        or asks_about_errors(arguments)
+    ):
         return True
-    if NO_RESULTS.match(said) and not _PLACE.search(said):
+    if NO_RESULTS.match(said) and not _PLACE.search(said) and not _ASKS_FOR_MORE.search(said):
         return True
-    if _FIELDS.fullmatch(said) or said.startswith("```") or _says_done(said):
+    if _FIELDS.match(said) or said.startswith("```") or _says_done(said):
         return True
     return is_content(own, said, arguments, tool) or (queries_a_database(arguments) and "|" in said)
-
-
-def asks_about_errors(arguments: ArgumentIndex) -> bool:
-    """Whether the call asks for errors: then words of failure are what it wanted."""
-    if _ABOUT_ERRORS.intersection(name_words(arguments.tool_name)):
-        return True
-    return any(len(value) < 60 and _ABOUT_ERRORS.intersection(name_words(value)) for value in arguments.texts)
 
 
 def _says_done(said: str) -> bool:

@@ -28,6 +28,7 @@ from replay.records.server import Server, Tool, digest_of
 from replay.records.trajectory import (
     Call,
     DataEdge,
+    Dispatch,
     ParentCall,
     ReportedResult,
     Source,
@@ -70,6 +71,7 @@ __all__ = [
     "Candidate",
     "Certainty",
     "DataEdge",
+    "Dispatch",
     "Divergence",
     "Drift",
     "EnvelopeKind",

@@ -23,6 +23,8 @@ class FleetFacts(Record):
 
     servers: dict[str, ServerFacts] = Field(default_factory=dict)
     local_tools: tuple[str, ...] = ()
+    dispatchers: tuple[str, ...] = ()
+    """Patterns of tools that only carry other calls, as the fleet file names them."""
     template: str | None = None
     """Workspace template as the fleet file names it."""
 

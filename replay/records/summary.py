@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from replay.records.base import Record
 from replay.records.verdict import Outcome, Reason
+
+
+def well_formed(outcomes: Mapping[Outcome, int]) -> int:
+    """How many calls were right as calls: successes, and what M3-Bench calls "Successful (Resource Not Found)"."""
+    return outcomes.get(Outcome.SUCCESS, 0) + outcomes.get(Outcome.NOT_FOUND, 0)
 
 
 class ModelSummary(Record):
@@ -22,6 +29,11 @@ class ModelSummary(Record):
     def conclusive(self) -> int:
         """Calls that count in one of the five categories."""
         return self.calls - self.outcomes.get(Outcome.INCONCLUSIVE, 0)
+
+    @property
+    def well_formed(self) -> int:
+        """Calls that were right as calls, whether or not what they asked for was there."""
+        return well_formed(self.outcomes)
 
 
 class FailureGroup(Record):

@@ -27,6 +27,15 @@ class Source(Record):
     """Place in the file: a JSON path such as `$[3]`, or `line 12`."""
 
 
+class Dispatch(Record):
+    """The call of a dispatcher as the model wrote it, where its arguments carried the call that counts."""
+
+    name: str
+    arguments: JsonObject
+    server: str | None = None
+    tool: str | None = None
+
+
 class Call(Record):
     """One call as the model wrote it, without loss."""
 
@@ -56,6 +65,8 @@ class Call(Record):
     text, which then stands in `raw` with `arguments` None and nothing `unreadable`."""
     interrupted: bool = False
     """The user refused the call, or it was aborted before it was done; `answer` is what the harness wrote then."""
+    dispatched_by: Dispatch | None = None
+    """The dispatcher's call (`execute_tool`, `use_mcp_tool`) that this one was carried in; None for a direct call."""
 
 
 def qualified_name(server: str | None, tool: str | None) -> str:

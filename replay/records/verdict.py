@@ -39,6 +39,8 @@ class Reason(StrEnum):
     UNAUTHORIZED = "unauthorized"
     NETWORK = "network"
     SERVER_FAULT = "server-fault"
+    UNEXPLAINED = "unexplained"
+    NO_ANSWER = "no-answer"
     WITHHELD = "withheld"
     STATE_GAP = "state-gap"
     INTERRUPTED = "interrupted"

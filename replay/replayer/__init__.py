@@ -5,7 +5,7 @@ from replay.replayer.checkpoint import Checkpoint
 from replay.replayer.input_calls import InputCalls
 from replay.replayer.keys import answer_key
 from replay.replayer.live_backend import LiveBackend
-from replay.replayer.recorded_servers import servers_named, with_fleet_names
+from replay.replayer.recorded_servers import servers_named, with_fleet_dispatchers, with_fleet_names
 from replay.replayer.stored_backend import StoredBackend
 from replay.replayer.trajectory_replayer import TrajectoryReplayer
 from replay.replayer.trials import merge_trials
@@ -22,5 +22,6 @@ __all__ = [
     "answer_key",
     "merge_trials",
     "servers_named",
+    "with_fleet_dispatchers",
     "with_fleet_names",
 ]

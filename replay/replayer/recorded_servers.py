@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from replay.outcomes import read_name
-from replay.records import Server, Step, Trajectory
+from replay.outcomes import Registry, read_name
+from replay.records import Call, Server, Step, Trajectory
+from replay.records.dispatch import as_written, is_dispatcher, with_calls, without_dispatcher
 
 
 def servers_named(trajectory: Trajectory, fleet: Iterable[str]) -> set[str]:
@@ -15,7 +16,8 @@ def servers_named(trajectory: Trajectory, fleet: Iterable[str]) -> set[str]:
     """
     known = set(fleet)
     names: set[str] = set()
-    for call in trajectory.calls():
+    carriers = [as_written(call) for call in trajectory.calls() if call.dispatched_by is not None]
+    for call in (*trajectory.calls(), *carriers):
         if call.server is not None and call.server not in known:
             return known
         server = call.server or (read_name(call.name, known).server if call.name else None)
@@ -40,6 +42,35 @@ def with_fleet_names(trajectory: Trajectory, servers: Mapping[str, Server]) -> T
         return trajectory
     steps = tuple(_renamed(step, aliases) for step in trajectory.steps)
     return trajectory.model_copy(update={"steps": steps})
+
+
+def with_fleet_dispatchers(trajectory: Trajectory, registry: Registry, dispatchers: Iterable[str]) -> Trajectory:
+    """The trajectory as this fleet reads its dispatchers' calls.
+
+    A dispatcher that a server of the fleet really lists is a tool like any other, and called as it was written, unless
+    the fleet file names it a dispatcher.
+
+    Args:
+        trajectory: as it was read: calls that look like a dispatcher's are already those that they carry.
+        registry: the tools that exist.
+        dispatchers: patterns of tools that the fleet file names.
+    """
+    patterns = tuple(dispatchers)
+
+    def read(call: Call) -> Call:
+        outer = call.dispatched_by
+        if outer is None:
+            return without_dispatcher(call, patterns)
+        return as_written(call) if not is_dispatcher(outer.name, patterns) and _is_listed(call, registry) else call
+
+    return with_calls(trajectory, read)
+
+
+def _is_listed(call: Call, registry: Registry) -> bool:
+    """Whether a server of the fleet lists the dispatcher that carried a call."""
+    server, tool = registry.read(as_written(call))
+    known = registry.servers.get(server or "")
+    return known is not None and known.error is None and known.tool(tool) is not None
 
 
 def _same_server(recorded: Server, servers: Mapping[str, Server]) -> str | None:

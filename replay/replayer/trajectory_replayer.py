@@ -215,7 +215,8 @@ class TrajectoryReplayer:
         )
 
     def _unsent(self, call: Call, target: CallTarget, recorded: Judgement | None) -> CallResult:
-        verdict = verdict_unsent(self._classifier.not_reissued(target, recorded), recorded)
+        judgement = self._classifier.not_reissued(target, recorded, offline=self._session.evidence == "stored")
+        verdict = verdict_unsent(judgement, recorded)
         return CallResult(call, verdict, target.server, target.tool)
 
     def _bound(self, call: Call) -> tuple[dict[str, Any], tuple[Rebinding, ...]]:

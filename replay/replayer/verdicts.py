@@ -50,10 +50,11 @@ def verdict_of_answer(inputs: VerdictInputs) -> Verdict:
     if not _disagree(recorded, replayed):
         different = inputs.comparison is not None and inputs.comparison.drift == "different"
         return _verdict(replayed, inputs, gap=inputs.gap if different else None)
-    if inputs.gap is not None:
+    if inputs.gap is not None and not _breaks_its_schema(replayed):
         return _tainted(inputs, inputs.gap, replayed)
     if recorded is not None and inputs.missing_dependency is not None:
-        return _on_another_machine(inputs, recorded, inputs.missing_dependency)
+        lacks = f"this machine lacks {inputs.missing_dependency}, which the one that was recorded on had."
+        return _on_another_machine(inputs, recorded, lacks)
     if recorded is not None and recorded.outcome is Outcome.SUCCESS and inputs.absent_path is not None:
         return _without_its_files(inputs, recorded, inputs.absent_path)
     return _verdict(replayed, inputs, divergence=_divergence(inputs))
@@ -109,13 +110,14 @@ def _tainted(inputs: VerdictInputs, gap: str, replayed: Judgement) -> Verdict:
     return _verdict(judgement, inputs, gap=gap, divergence="state-gap" if recorded else None)
 
 
-def _on_another_machine(inputs: VerdictInputs, recorded: Judgement, missing: str) -> Verdict:
-    judgement = recorded.model_copy(
-        update={
-            "message": f"{recorded.message} [judged by the recorded answer: this machine lacks {missing}, "
-            "which the one that was recorded on had.]"
-        }
-    )
+def _breaks_its_schema(replayed: Judgement) -> bool:
+    """Whether the call failed by what its own arguments break: no earlier call can have caused that."""
+    return replayed.outcome is Outcome.INVALID_ARGUMENTS and bool(replayed.violations)
+
+
+def _on_another_machine(inputs: VerdictInputs, recorded: Judgement, lacks: str) -> Verdict:
+    message = f"{recorded.message} [judged by the recorded answer: {lacks}]"
+    judgement = recorded.model_copy(update={"message": message})
     return _verdict(judgement, inputs, divergence="environment")
 
 

@@ -33,6 +33,7 @@ def call_report(scope: ReportScope) -> str:
         f"# {title(context, row)}",
         what_happened(row, findings),
         f"## The call\n\n{block(call_text(context, position), _language(context, position))}",
+        *_carried(context, position),
         *_answers(context, position),
         *_stderr(row),
         f"## Why it is {prose(outcome_label(row))}\n\n{_rule(context, row)}",
@@ -103,6 +104,13 @@ def finding_lines(findings: tuple[Finding, ...]) -> str:
 
 def _language(context: TrajectoryContext, position: str) -> str:
     return "json" if context.calls[position].arguments is not None else "text"
+
+
+def _carried(context: TrajectoryContext, position: str) -> Iterator[str]:
+    """Through which dispatcher the call was made."""
+    outer = context.calls[position].dispatched_by
+    if outer is not None:
+        yield f"It was carried by a call of {code(outer.name, 80)}."
 
 
 def _answers(context: TrajectoryContext, position: str) -> Iterator[str]:

@@ -47,11 +47,12 @@ def _models(models: tuple[ModelSummary, ...]) -> str:
             str(model.trajectories),
             str(model.calls),
             *(_share(model.outcomes[outcome], model.conclusive) for outcome in judged),
+            _share(model.well_formed, model.conclusive),
             str(model.outcomes[Outcome.INCONCLUSIVE]),
         ]
         for model in models
     ]
-    header = ["model", "trajectories", "calls", *(outcome.label for outcome in judged), "inconclusive"]
+    header = ["model", "trajectories", "calls", *(outcome.label for outcome in judged), "well formed", "inconclusive"]
     return table(header, lines, frozenset(range(1, len(header))))
 
 

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from rich.cells import cell_len
 
 from replay.records import Outcome, Reason
-from replay.records.summary import RunSummary
+from replay.records.summary import RunSummary, well_formed
 from replay.text import one_line
 
 FEW_JUDGED: Final = 0.3
@@ -72,10 +72,13 @@ def _fitting(rows: Sequence[_Row], width: int) -> list[str]:
 def _table(rows: Sequence[_Row], cell: Callable[[int, int], str], *, inconclusive: bool) -> list[list[str]]:
     outcomes = list(Outcome) if inconclusive else list(_JUDGED)
     heads = [_head(outcome, short=not inconclusive) for outcome in outcomes]
+    if inconclusive:
+        heads.insert(-1, ("well", "formed"))
     lines = [["", "", *(head[0] for head in heads)], ["model", "judged", *(head[1] for head in heads)]]
     for row in rows:
         cells = [cell(row.outcomes[outcome], row.judged) for outcome in _JUDGED]
         if inconclusive:
+            cells.append(cell(well_formed(row.outcomes), row.judged))
             cells.append(f"{row.outcomes[Outcome.INCONCLUSIVE]:,}")
         lines.append([row.name, _of_calls(row), *cells])
     return lines

@@ -107,7 +107,7 @@ def test_mcpbench_rates() -> None:
     found = mcpbench(outcomes)
     assert found.valid_tool_names == pytest.approx(6 / 8)
     assert found.schema_compliance == pytest.approx(5 / 6)
-    assert found.execution_success == pytest.approx(4 / 6)
+    assert found.execution_success == pytest.approx(4 / 8)
     assert (found.calls, found.inconclusive) == (10, 2)
 
 

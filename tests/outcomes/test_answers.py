@@ -130,9 +130,9 @@ def test_a_search_without_a_match_is_no_failed_program():
     assert _judge(call, _result("\nCommand completed with return code: 1")).findings == ("empty",)
 
 
-def test_an_error_that_nothing_explains_falls_back():
+def test_an_error_that_nothing_explains_is_not_charged_to_the_model():
     judged = _judge(_call(), _result("Error: hm", error=True))
-    assert (judged.outcome, judged.certainty) == ("invalid_arguments", "fallback")
+    assert (judged.outcome, judged.reason, judged.certainty) == ("inconclusive", "unexplained", "fallback")
 
 
 def test_the_users_own_rules_come_first():

@@ -76,11 +76,12 @@ def test_what_a_client_would_have_had_to_do_is_not_held_against_the_call(text):
     [
         ("Dataset t does not support sampling", "invalid_arguments"),
         ("Sampling not supported for column b", "invalid_arguments"),
-        ("The host works without square roots", "invalid_arguments"),
+        ("The host works without square roots", "inconclusive"),
         ("The session has no roots", "invalid_arguments"),
         ("Method not found: get_item", "unknown_tool"),
         ("Client Ann does not exist", "not_found"),
     ],
 )
 def test_a_failure_that_only_shares_a_word_with_a_clients_refusal_is_judged_as_ever(text, outcome):
-    assert _judge(_result(f"Error: {text}")).outcome == outcome
+    judged = _judge(_result(f"Error: {text}"))
+    assert (judged.outcome, judged.rule == "answer.needs-a-client") == (outcome, False)

@@ -34,6 +34,8 @@ class Fleet(Record):
     defaults: Defaults = Defaults()
     local_tools: tuple[str, ...] = ()
     """Patterns of tools of the harness itself, which no server has."""
+    dispatchers: tuple[str, ...] = ()
+    """Patterns of tools that only carry other calls: the inner call is the one that is judged and replayed."""
     servers: dict[str, ServerSpec] = Field(default_factory=dict)
     workspace: WorkspaceSpec = WorkspaceSpec()
     inputs: dict[str, str | None] = Field(default_factory=dict)

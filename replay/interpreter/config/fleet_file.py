@@ -182,7 +182,7 @@ def _foreign(path: Path, data: JsonObject) -> JsonObject:
     servers = found if found is not None else {key: value for key, value in data.items() if _looks_like_server(value)}
     if not isinstance(servers, dict) or (found is None and not servers):
         raise FleetError(str(path), f"is not a fleet file: {_EXPECTED}")
-    ours = ("version", "defaults", "local_tools", "workspace") if found is not None else ()
+    ours = ("version", "defaults", "local_tools", "dispatchers", "workspace") if found is not None else ()
     known: JsonObject = {key: data[key] for key in ours if key in data}
     specs = {name: _foreign_spec(spec) for name, spec in servers.items() if isinstance(spec, dict)}
     return {**known, "servers": specs, "inputs": _inputs(data.get("inputs"))}
