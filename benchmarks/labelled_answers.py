@@ -104,7 +104,7 @@ def _blind_answers() -> Iterator[Case]:
     for number, line in enumerate((OWN / "recorded_answers.jsonl").read_text("utf-8").splitlines(), 1):
         case: dict[str, Any] = json.loads(line)
         answer = TextAnswer(text=case["text"])
-        unreadable = {"unreadable": "arguments", "raw": "{"} if case["arguments"] is None else {}
+        unreadable: dict[str, Any] = {"unreadable": "arguments", "raw": "{"} if case["arguments"] is None else {}
         call = Call(position="s1c1", name=case["name"], arguments=case["arguments"], answer=answer, **unreadable)
         yield Case(f"b{number}", "our blind answers", _server_of(call), call, answer, tuple(case["accepted"]))
 

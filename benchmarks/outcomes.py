@@ -36,7 +36,8 @@ are no longer blind to them.
 def without(cases: Sequence[Case], left_out: Iterable[Case]) -> ErrorModel:
     """The model that is trained on all but some cases."""
     out = {id(case) for case in left_out}
-    return trained([*samples_of([case for case in cases if id(case) not in out]), *written_samples()])
+    model: ErrorModel = trained([*samples_of([case for case in cases if id(case) not in out]), *written_samples()])
+    return model
 
 
 def judged_with(model: ErrorModel, cases: Iterable[Case]) -> list[Judged]:

@@ -7,6 +7,7 @@ when they are first needed.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -141,7 +142,7 @@ def _shipped_model() -> ErrorModel:
 
 def norm(count: int) -> float:
     """What the sum over a text's buckets is divided by: a long text weighs little more than a short one."""
-    return float(max(count, 1)) ** 0.5
+    return math.sqrt(max(count, 1))
 
 
 def tokens_of(text: str, arguments: ArgumentIndex) -> list[str]:
@@ -202,7 +203,8 @@ def _bucket(feature: str) -> int:
 def _buckets(token: str) -> tuple[int, ...]:
     """Of a word: itself and its parts; of writing without spaces: every one to three characters."""
     if token[0] >= "\u3040" and token[0] <= "\ufaff":
-        sizes, padded = (1, 2, 3), token
+        sizes: tuple[int, ...] = (1, 2, 3)
+        padded = token
     else:
         sizes, padded = (4, 5), f"^{token[:24]}$"
     parts = {padded[at : at + size] for size in sizes for at in range(len(padded) - size + 1)}
