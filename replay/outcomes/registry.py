@@ -170,6 +170,8 @@ def _judge_by_harness(call: Call, name: str) -> Judgement:
         return _inconclusive("registry.interrupted", message, Reason.INTERRUPTED)
     message = f"{name} is a tool of the harness; no MCP server has it."
     return _inconclusive("registry.local-tool", message, Reason.LOCAL_TOOL)
+
+
 def _list_incomplete(name: str, server: str) -> Judgement:
     message = (
         f"Whether there is a tool {name} is not known: tools/list of {server} was not read to its end, or changed."
