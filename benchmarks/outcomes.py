@@ -15,7 +15,7 @@ from zlib import crc32
 from labelled_answers import Case, all_cases
 from train_error_model import samples_of, trained, written_samples
 
-from replay.outcomes.error_model import ErrorModel, blank_model, using
+from replay.outcomes.words.error_model import ErrorModel, blank_model, using
 from replay.records import Judgement
 
 PAGE = Path(__file__).with_suffix(".md")

@@ -1,4 +1,4 @@
-"""Trains the model that tells a sentence without an error flag from an answer: `replay/outcomes/error_model.npz`.
+"""Trains the model that tells a sentence without an error flag from an answer: `replay/outcomes/words/error_model.npz`.
 
 It learns from the labelled answers of all sets that are there, and from the general sentences of
 `error_sentences.txt`. Run it after either has changed: `python benchmarks/train_error_model.py`. Needs scikit-learn.
@@ -19,11 +19,11 @@ from sklearn.linear_model import LogisticRegression
 
 from replay.dag.value_matching import ArgumentIndex
 from replay.outcomes.answer import ParsedAnswer
-from replay.outcomes.error_model import BUCKETS, CLASSES, ErrorModel, blank_model, columns_of, norm, using
-from replay.outcomes.json_errors import sole_text
+from replay.outcomes.envelopes.json_errors import sole_text
+from replay.outcomes.words.error_model import BUCKETS, CLASSES, ErrorModel, blank_model, columns_of, norm, using
 
 SENTENCES = Path(__file__).with_name("error_sentences.txt")
-WEIGHTS = Path(__file__).parents[1] / "replay" / "outcomes" / "error_model.npz"
+WEIGHTS = Path(__file__).parents[1] / "replay" / "outcomes" / "words" / "error_model.npz"
 MAX_LENGTH = 4000
 COPIES = 3
 STRENGTH = 20.0

@@ -15,8 +15,9 @@ from replay.cli import VERBS, cli
 from replay.diagnosis.finding_kinds import KINDS
 from replay.outcomes.call_format import FORMAT_RULES
 from replay.outcomes.classify import ARGUMENT_RULES
+from replay.outcomes.fault_rules import Rule
 from replay.outcomes.registry import REGISTRY_RULES
-from replay.outcomes.rules import RULES, Rule
+from replay.outcomes.rules import RULES
 from replay.records import TransportFault
 from replay.runfile.schema import TABLES, VERSION
 
@@ -103,8 +104,10 @@ Every verdict names the rule that gave it. There are four stages, in this order:
 the arguments, the answer; the first that decides, decides. Rules that `servers.yaml` gives for a server are tried
 before the answer rules.
 
-How often a verdict of each certainty is right, measured on sources of answers that were left out of the training,
-stands in `benchmarks/outcomes.md`.
+How often a verdict of each certainty is right, on answers of sources that nothing was learned from
+(`benchmarks/outcomes.md` says how it is measured):
+
+{certainties}
 
 This page is generated from the rules themselves.
 """
@@ -113,7 +116,7 @@ This page is generated from the rules themselves.
 def rules() -> str:
     """Each rule's id, what it says, and an example."""
     parts = [
-        RULES_INTRODUCTION,
+        RULES_INTRODUCTION.format(certainties=certainties()),
         _stage("1. The form of the call", "`illegal_format`, evidence `format`.", FORMAT_RULES, "What the model wrote"),
         _stage("2. The registry", "`unknown_tool` or `inconclusive`, evidence `registry`.", REGISTRY_RULES, "Name"),
         _stage("3. The arguments", "A call that is not re-issued, evidence `schema`.", ARGUMENT_RULES, "Arguments"),
@@ -121,6 +124,13 @@ def rules() -> str:
         *map(_answer_rule, RULES),
     ]
     return "\n".join(parts).rstrip() + "\n"
+
+
+def certainties() -> str:
+    """The table of certainties that `benchmarks/outcomes.py` measured."""
+    page = (DOCS.parent / "benchmarks" / "outcomes.md").read_text("utf-8")
+    section = page.partition("## What a certainty means on left-out sources\n")[2]
+    return next(part for part in section.split("\n\n") if part.lstrip().startswith("|")).strip()
 
 
 def _stage(title: str, lead: str, table: Mapping[str, tuple[str, str]], example: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 import anyio
 
-from replay.errors import FleetError, NoServerReachedError, ReplayError
+from replay.errors import NoServerReachedError, ReplayError
 from replay.formats import ResultsFile
 from replay.interpreter import Fleet, Interpreter, ServerEvent
 from replay.outcomes import Registry
@@ -130,7 +130,7 @@ async def classify_live(
     Raises:
         NoServerReachedError: the trajectories name servers, and none of them started.
     """
-    _check_template(fleet)
+    fleet.check_template()
     facts = facts_of(fleet)
     policy = _policy(facts, options, fleet, live=True)
     names = _servers_to_start(run, files, fleet, options, policy, progress)
@@ -229,13 +229,6 @@ def _affordable(options: Options, servers: Iterable[Server], progress: Progress)
         f"{jobs} trajectories at a time instead of {options.jobs}: more files may not be open at once"
     )
     return replace(options, jobs=jobs)
-
-
-def _check_template(fleet: Fleet) -> None:
-    """A template that is one directory for all trajectories must be there; one per task may be missing for some."""
-    template = fleet.workspace.template
-    if template is not None and "${" not in template and not (fleet.directory / template).is_dir():
-        raise FleetError(str(fleet.path), f"there is no directory {template!r} to copy", "workspace.template")
 
 
 def registry_of(

@@ -107,10 +107,9 @@ def classify(
 ) -> None:
     """Put every call into one of five outcomes, by replaying it.
 
-    FILES are results files: M3-Bench, chat messages (OpenAI, Toolathlon), or our own *.trajectory.json. Each call is
-    re-issued through the real MCP server that it names; calls that may change something outside a sandbox are judged
-    by their recorded answer unless you allow them. The run file keeps everything: the same command goes on where an
-    interrupted one stopped.
+    FILES are results files of any known format (see docs/formats.md), folders or archives. Each call is re-issued
+    through the real MCP server that it names; calls that may change something outside a sandbox are judged by their
+    recorded answer unless you allow them. The same command goes on where an interrupted one stopped.
     """
     import anyio
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -159,12 +159,10 @@ def look_through(file: InputFile, names: FileNames) -> ResultsFile:
         if reader is None:
             warnings.append(f"{file.path}: {len(only or ())} records of no known format were not read: {_some(only)}")
             break
-        warnings += [doubt] if doubt else []
+        warnings += filter(None, [doubt])
         for trajectory in _guarded(reader, document, names):
             slots.append(_slot(trajectory))
-            few.append(trajectory)
-            if len(slots) > MAX_READY:
-                few.clear()
+            few = [*few, trajectory] if len(slots) <= MAX_READY else []
         parts.append(Part(reader, why, only))
         warnings += document.notes
         remaining = frozenset(document.left)
@@ -173,9 +171,7 @@ def look_through(file: InputFile, names: FileNames) -> ResultsFile:
         only = remaining
     if not slots:
         raise FormatError(file.path, f"{parts[0].reader.title}, but it holds no trajectory")
-    last_of = {slot.id: number for number, slot in enumerate(slots)}
-    kept = frozenset(last_of.values())
-    key = object()
+    kept, key = _last_of_each_id(slots), object()
     _LAST_READ.keep(key, few if len(few) == len(kept) else None)
     standing = tuple(slot for number, slot in enumerate(slots) if number in kept)
     return ResultsFile(
@@ -194,6 +190,10 @@ def look_through(file: InputFile, names: FileNames) -> ResultsFile:
         _size=size,
         _key=key,
     )
+
+
+def _last_of_each_id(slots: Sequence[_Slot]) -> frozenset[int]:
+    return frozenset({slot.id: number for number, slot in enumerate(slots)}.values())
 
 
 def _reader_of(document: Document, *, first: bool) -> tuple[Reader | None, str, str | None]:

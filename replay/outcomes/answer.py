@@ -9,9 +9,8 @@ from typing import Any
 
 from replay.dag.tool_traits import returns_content
 from replay.dag.value_matching import ArgumentIndex
-from replay.outcomes import error_phrases, patterns
-from replay.outcomes.envelopes import OpenedAnswer, as_it_came, open_answer
-from replay.outcomes.error_model import ModelVerdict
+from replay.outcomes.envelopes.json_errors import is_empty, parse_json
+from replay.outcomes.envelopes.opening import OpenedAnswer, as_it_came, open_answer
 from replay.outcomes.error_report import (
     ErrorReport,
     ProgramExit,
@@ -26,8 +25,9 @@ from replay.outcomes.error_report import (
     strip_wrappers,
     traceback_in,
 )
-from replay.outcomes.json_errors import is_empty, parse_json
 from replay.outcomes.sentence import failure_in_sentence
+from replay.outcomes.words import error_phrases, patterns
+from replay.outcomes.words.error_model import ModelVerdict
 from replay.records import (
     Answer,
     Call,

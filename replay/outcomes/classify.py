@@ -22,10 +22,11 @@ from replay.json_values import bounded
 from replay.linear_regex import PatternError, compile_pattern
 from replay.outcomes.answer import ParsedAnswer
 from replay.outcomes.call_format import judge_format
-from replay.outcomes.envelopes import open_answer
+from replay.outcomes.envelopes.opening import open_answer
 from replay.outcomes.error_report import strip_wrappers
+from replay.outcomes.fault_rules import Rule
 from replay.outcomes.registry import Registry, judge_registry
-from replay.outcomes.rules import RULES, Rule
+from replay.outcomes.rules import RULES
 from replay.records import (
     Answer,
     Call,

@@ -19,7 +19,8 @@ from replay.dag.tool_traits import (
     searches,
 )
 from replay.dag.value_matching import ArgumentIndex
-from replay.outcomes.error_phrases import (
+from replay.outcomes.envelopes.json_errors import error_in_json, found_nothing, only_words, sole_message, sole_text
+from replay.outcomes.words.error_phrases import (
     ANY_ERROR,
     ERROR_CAUSE,
     NEEDS_A_CLIENT,
@@ -30,8 +31,7 @@ from replay.outcomes.error_phrases import (
     http_status,
     rpc_code,
 )
-from replay.outcomes.json_errors import error_in_json, found_nothing, only_words, sole_message, sole_text
-from replay.outcomes.patterns import (
+from replay.outcomes.words.patterns import (
     DATA_START,
     ERROR_CLAUSE,
     ERROR_PREFIX,
@@ -73,7 +73,10 @@ _ABOUT_ERRORS = frozenset(
     error errors failure failures exception exceptions crash crashes log logs lint
     """.split()  # noqa: SIM905 a list would take a line a word
 )
-_EXITED = re.compile(r"\b(?:process|command|program|cli)\b[^\n]{0,40} exited with (?:code|status) [1-9]", re.IGNORECASE)
+_EXITED = re.compile(
+    r"\b(?:process|command|program|cli)\b[^\n]{0,40} (?:exited|failed|terminated) with (?:exit )?(?:code|status) [1-9]",
+    re.IGNORECASE,
+)
 _STOPPED = re.compile(
     r"\b(?:command|process|program|script|execution|tool|job)\b[^\n]{0,60}\b(?:timed out|(?:terminated|killed|aborted"
     r"|stopped|cancell?ed|interrupted)\b[^\n]{0,40}\b(?:time-?out|time limit|\d+ ?(?:ms|milliseconds|s|sec|seconds"

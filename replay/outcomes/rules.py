@@ -1,20 +1,15 @@
-"""The one ordered table of answer rules. The first that matches decides."""
+"""The one ordered table of answer rules. The first that matches decides.
+
+Those for transport faults, and what a rule is, stand in `fault_rules`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import NamedTuple
-
-from replay.outcomes import error_phrases
 from replay.outcomes.answer import (
-    Condition,
     arguments_are_refused,
     code_in,
     error_is_only_a_value,
     error_matches,
-    fault_is,
-    fault_status_is,
     internal_error_only,
     network_is_down,
     one_of,
@@ -30,83 +25,15 @@ from replay.outcomes.answer import (
     undefined_in_place,
     value_is_malformed,
 )
-from replay.outcomes.cause_words import says_a_cause
-from replay.outcomes.harness_reports import call_was_cancelled, permission_not_given
-from replay.outcomes.responsibility import model_says, own_file_missing, own_program_failed, query_names_nothing
-from replay.records import Certainty, Outcome, Reason, TransportFault
-
-
-class Example(NamedTuple):
-    """An answer that a rule decides, and the call that it answers."""
-
-    answer: str | TransportFault
-    arguments: Mapping[str, object] = MappingProxyType({})
-    tool: str = "get_item"
-    flagged: bool = True
-    """Whether the answer has `isError`."""
-
-
-class Rule(NamedTuple):
-    """One way in which an answer says how a call went."""
-
-    id: str
-    outcome: Outcome
-    sentence: str
-    example: Example
-    matches: Condition
-    reason: Reason | None = None
-    certainty: Certainty = "certain"
-
+from replay.outcomes.causes.cause_words import says_a_cause
+from replay.outcomes.causes.harness_reports import call_was_cancelled, permission_not_given
+from replay.outcomes.causes.responsibility import model_says, own_file_missing, own_program_failed, query_names_nothing
+from replay.outcomes.fault_rules import FAULT_RULES, Example, Rule
+from replay.outcomes.words import error_phrases
+from replay.records import Outcome, Reason
 
 RULES: tuple[Rule, ...] = (
-    Rule(
-        "fault.timeout",
-        Outcome.INCONCLUSIVE,
-        "No answer came within the time limit.",
-        Example(TransportFault(fault="timeout", message="no answer within 30 s")),
-        fault_is("timeout"),
-        Reason.TIMEOUT,
-    ),
-    Rule(
-        "fault.closed",
-        Outcome.INCONCLUSIVE,
-        "The connection ended before the answer.",
-        Example(TransportFault(fault="closed", message="the server exited with code 1")),
-        fault_is("closed"),
-        Reason.SERVER_FAULT,
-    ),
-    Rule(
-        "fault.not-started",
-        Outcome.INCONCLUSIVE,
-        "The server never ran.",
-        Example(TransportFault(fault="not-started", message="command not found: uvx")),
-        fault_is("not-started"),
-        Reason.SERVER_UNAVAILABLE,
-    ),
-    Rule(
-        "fault.unauthorized",
-        Outcome.INCONCLUSIVE,
-        "The server refused the request over HTTP for want of credentials (401, 403, 407).",
-        Example(TransportFault(fault="unreadable", message="HTTP 401 Unauthorized")),
-        fault_status_is(401, 403, 407),
-        Reason.UNAUTHORIZED,
-    ),
-    Rule(
-        "fault.rate-limited",
-        Outcome.INCONCLUSIVE,
-        "The server refused the request over HTTP because there were too many (429).",
-        Example(TransportFault(fault="unreadable", message="HTTP 429 Too Many Requests")),
-        fault_status_is(429),
-        Reason.RATE_LIMITED,
-    ),
-    Rule(
-        "fault.unreadable",
-        Outcome.INCONCLUSIVE,
-        "What came back was not a valid answer.",
-        Example(TransportFault(fault="unreadable", message="content: expected a list")),
-        fault_is("unreadable"),
-        Reason.SERVER_FAULT,
-    ),
+    *FAULT_RULES,
     Rule(
         "harness.input-no-json",
         Outcome.ILLEGAL_FORMAT,

@@ -13,11 +13,11 @@ from replay.dag.tool_traits import (
     searches,
 )
 from replay.dag.value_matching import ArgumentIndex
-from replay.outcomes import error_model
-from replay.outcomes.error_model import ModelVerdict
+from replay.outcomes.envelopes.json_errors import sole_text
 from replay.outcomes.error_report import asks_about_errors, is_content
-from replay.outcomes.json_errors import sole_text
-from replay.outcomes.patterns import NO_RESULTS
+from replay.outcomes.words import error_model
+from replay.outcomes.words.error_model import ModelVerdict
+from replay.outcomes.words.patterns import NO_RESULTS
 from replay.records import Tool
 
 MAX_LENGTH, MAX_LINES, MIN_LENGTH = 700, 12, 6

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pydantic import Field
+
 from replay.records.base import Record
-from replay.records.verdict import Outcome, Reason
+from replay.records.verdict import Certainty, Outcome, Reason
 
 
 def well_formed(outcomes: Mapping[Outcome, int]) -> int:
@@ -84,6 +86,8 @@ class RunSummary(Record):
     models: tuple[ModelSummary, ...]
     outcomes: dict[Outcome, int]
     reasons: dict[Reason, int]
+    certainties: dict[Certainty, int] = Field(default_factory=dict)
+    """How many verdicts are how certain; `benchmarks/outcomes.md` says how often each is right."""
     failures: tuple[FailureGroup, ...]
     """The most frequent first."""
     inconclusive: tuple[FailureGroup, ...]

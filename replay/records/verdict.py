@@ -23,7 +23,19 @@ class Outcome(StrEnum):
         """The outcome in words, as tables and sentences show it."""
         return self.value.replace("_", " ")
 
+    @property
+    def paper_name(self) -> str | None:
+        """What the M3-Bench paper calls it (figure 6); None for inconclusive, which the paper does not have."""
+        return _PAPER_NAMES.get(self)
 
+
+_PAPER_NAMES = {
+    Outcome.ILLEGAL_FORMAT: "Illegal calling format",
+    Outcome.UNKNOWN_TOOL: "Unknown Tool Invocation",
+    Outcome.INVALID_ARGUMENTS: "Invalid Invocation Arguments",
+    Outcome.NOT_FOUND: "Successful (Resource Not Found)",
+    Outcome.SUCCESS: "Successful Call",
+}
 FAILURES = (Outcome.ILLEGAL_FORMAT, Outcome.UNKNOWN_TOOL, Outcome.INVALID_ARGUMENTS, Outcome.NOT_FOUND)
 """The outcomes that are the model's failures, in the order in which tables show them."""
 

@@ -23,6 +23,7 @@ def run_report(scope: ReportScope) -> str:
         "# Tool calls, replayed",
         f"{_headline(models)}",
         _models(models),
+        _paper_names(),
         *_findings(scope),
         *_failures(scope),
         *_causes(scope),
@@ -54,6 +55,11 @@ def _models(models: tuple[ModelSummary, ...]) -> str:
     ]
     header = ["model", "trajectories", "calls", *(outcome.label for outcome in judged), "well formed", "inconclusive"]
     return table(header, lines, frozenset(range(1, len(header))))
+
+
+def _paper_names() -> str:
+    names = ", ".join(f"{outcome.label} is *{outcome.paper_name}*" for outcome in Outcome if outcome.paper_name)
+    return f"In the terms of the M3-Bench paper: {names}. Well formed counts the last two."
 
 
 def _share(count: int, of: int) -> str:

@@ -28,6 +28,8 @@ def summary_text(summary: RunSummary, width: int = 160, dim: Callable[[str], str
     parts = ["\n".join(model_lines(summary, width, dim))]
     if summary.disagreements is not None and summary.disagreements.calls:
         parts.append(_wrapped(disagreement_lines(summary.disagreements), width))
+    if uncertain := certainty_line(summary):
+        parts.append(_wrapped([uncertain], width))
     if summary.failures:
         parts.append(_listed("What went wrong most", summary.failures, width))
     if summary.root_causes:
@@ -40,6 +42,15 @@ def summary_text(summary: RunSummary, width: int = 160, dim: Callable[[str], str
     if summary.inconclusive:
         parts.append(_listed("Inconclusive: these count in no category", summary.inconclusive, width))
     return "\n\n".join(parts)
+
+
+def certainty_line(summary: RunSummary) -> str:
+    """How many verdicts are not certain; "" where all are."""
+    levels = {level: count for level, count in summary.certainties.items() if level != "certain" and count}
+    if not levels:
+        return ""
+    total, shown = sum(summary.certainties.values()), ", ".join(f"{count:,} {level}" for level, count in levels.items())
+    return f"Not certain: {sum(levels.values()):,} of {total:,} verdicts ({shown})"
 
 
 def _listed(title: str, groups: Sequence[FailureGroup], width: int) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import posixpath
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import get_args
 
-from replay.records import Outcome, Reason, qualified_name
+from replay.records import Certainty, Outcome, Reason, qualified_name
 from replay.records.summary import Disagreements, FailureGroup, ModelSummary, RootCause, RunSummary
 from replay.runfile.conditions import in_files, is_failure
 from replay.runfile.run import Run
@@ -31,6 +32,7 @@ def summarize(run: Run, *, most: int = 10, files: Sequence[int] | None = None) -
         models=models,
         outcomes={outcome: outcomes[outcome] for outcome in Outcome},
         reasons=dict(reasons.most_common()),
+        certainties=_certainties(run, where),
         failures=tuple(_groups(run, f"{is_failure('c.outcome')} AND {where}", most)),
         inconclusive=tuple(_groups(run, f"c.outcome = 'inconclusive' AND {where}", most)),
         root_causes=tuple(_root_causes(run, most, where)),
@@ -38,6 +40,15 @@ def summarize(run: Run, *, most: int = 10, files: Sequence[int] | None = None) -
         trials=run.trials(),
         flaky=tuple(_groups(run, f"c.details LIKE '%\"flaky\"%' AND {where}", most)) if run.trials() > 1 else (),
     )
+
+
+def _certainties(run: Run, where: str) -> dict[Certainty, int]:
+    rows = run.connection.execute(
+        "SELECT certainty, sum(n) FROM call_groups g JOIN files f ON f.id = g.file "  # noqa: S608
+        f"WHERE n > 0 AND {where} GROUP BY certainty"
+    )
+    counts = dict(rows.fetchall())
+    return {certainty: counts[certainty] for certainty in get_args(Certainty) if certainty in counts}
 
 
 def _disagreements(run: Run, where: str) -> Disagreements | None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replay.outcomes import judge_answer
-from replay.outcomes.envelopes import MAX_LAYERS, open_answer
+from replay.outcomes.envelopes.opening import MAX_LAYERS, open_answer
 from replay.records import Call, Outcome, RuleSpec, TextAnswer, ToolResult
 
 

@@ -6,10 +6,12 @@ import json
 import re
 from pathlib import Path
 
-from replay.outcomes import cause_words, error_phrases, error_report, patterns, responsibility, sentence
+from replay.outcomes import error_report, sentence
+from replay.outcomes.causes import cause_words, harness_reports, responsibility
+from replay.outcomes.words import error_phrases, patterns
 
 ROOT = Path(__file__).parents[2]
-MODULES = cause_words, error_phrases, error_report, patterns, responsibility, sentence
+MODULES = cause_words, error_phrases, error_report, harness_reports, patterns, responsibility, sentence
 
 
 def _names(shared_data):

@@ -116,6 +116,16 @@ class Fleet(Record):
     def _secrets(self) -> tuple[str, ...]:
         return tuple(sorted(secrets_of(self.servers, self._context), key=lambda secret: (-len(secret), secret)))
 
+    def check_template(self) -> None:
+        """Make sure of a template that is one directory for all trajectories; one per task may be missing for some.
+
+        Raises:
+            FleetError: there is no such directory.
+        """
+        template = self.workspace.template
+        if template is not None and "${" not in template and not (self.directory / template).is_dir():
+            raise FleetError(str(self.path), f"there is no directory {template!r} to copy", "workspace.template")
+
     def without_template(self) -> Fleet:
         """The same fleet with workspaces that are empty."""
         return self.model_copy(update={"workspace": self.workspace.model_copy(update={"template": None})})

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from replay.outcomes.patterns import ERROR_CLAUSE, ERROR_PREFIX, ERROR_SENTENCE, any_of
+from replay.outcomes.words.patterns import ERROR_CLAUSE, ERROR_PREFIX, ERROR_SENTENCE, any_of
 
 INPUT_NOT_JSON = any_of(
     r"invalid (?:input|arguments?|parameters?) (?:for|to) (?:the )?(?:tool|function)\b[^\n]{0,80}"

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from replay.outcomes.envelope_heads import BLOCK_BODIES, FLAGS, looks_like_json_envelope, looks_like_repr
-from replay.outcomes.envelope_labels import Label, label_of
-from replay.outcomes.literals import CLASS, load_cut_json, load_json, load_repr
+from replay.outcomes.envelopes.heads import BLOCK_BODIES, FLAGS, looks_like_json_envelope, looks_like_repr
+from replay.outcomes.envelopes.labels import Label, label_of
+from replay.outcomes.envelopes.literals import CLASS, load_cut_json, load_json, load_repr
 from replay.records import EnvelopeKind, EnvelopeLayer, JsonObject, TextAnswer, ToolResult, blocks_of
 
 MAX_LAYERS = 16

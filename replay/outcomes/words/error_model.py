@@ -136,7 +136,7 @@ def blank_model() -> ErrorModel:
 def _shipped_model() -> ErrorModel:
     import numpy as np
 
-    with files("replay.outcomes").joinpath("error_model.npz").open("rb") as stream, np.load(stream) as stored:
+    with files("replay.outcomes.words").joinpath("error_model.npz").open("rb") as stream, np.load(stream) as stored:
         return ErrorModel(stored["weights"].astype(np.float32), stored["bias"].astype(np.float64))
 
 

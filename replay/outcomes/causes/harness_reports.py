@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from replay.outcomes.answer import ParsedAnswer
-from replay.outcomes.patterns import any_of
+from replay.outcomes.words.patterns import any_of
 
 _MAX_LENGTH = 600
 _GIVES = r"(?:grant|approv|permit|authori[sz]|confirm|accept|consent|allow)"

@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from replay.dag.tool_traits import queries_a_database
-from replay.outcomes.error_model import ModelVerdict, model_in_use
 from replay.outcomes.error_report import strip_wrappers
-from replay.outcomes.patterns import any_of
+from replay.outcomes.words.error_model import ModelVerdict, model_in_use
+from replay.outcomes.words.patterns import any_of
 
 if TYPE_CHECKING:
     from replay.outcomes.answer import Condition, ParsedAnswer
