@@ -91,7 +91,9 @@ def _judge_raw(raw: str | None, part: str) -> Judgement:
     except ValueError as error:
         return _judge_broken(text, error, part)
     except RecursionError:
-        return _too_deep(part)
+        if text[-1:] in ("]", "}"):
+            return _too_deep(part)
+        return _judgement("format.cut-off", f"The {part} is JSON that is cut off at offset {len(text)}.")
     if text[end:].strip():
         return _judgement(
             "format.trailing", f"The {part} is JSON up to offset {end}; then follows {_clip(text[end:])}."

@@ -21,6 +21,8 @@ from replay.outcomes.words.patterns import NO_RESULTS
 from replay.records import Tool
 
 MAX_LENGTH, MAX_LINES, MIN_LENGTH = 700, 12, 6
+MIN_LATIN_WORDS = 4
+"""A title or a name of fewer words says nothing of how a call went; other scripts need fewer to make a sentence."""
 _WORD = re.compile(r"[\u3040-\u9fff]|[^\W\d_\u3040-\u9fff]{2,}")
 _ASKS_FOR_MORE = re.compile(r"\b(?:please|first|before|must|need|provide|specify)\b", re.IGNORECASE)
 _PLACE = re.compile(r"\b(?:line|column|position|offset|index|char(?:acter)?) \d+", re.IGNORECASE)
@@ -72,15 +74,17 @@ def _threshold(said: str, arguments: ArgumentIndex) -> float:
         return PROSE
     if runs_commands(arguments):
         return PROGRAM
-    foreign = len(_WORD.findall(error_model.without_names(said))) > 2 and not _ENGLISH.search(said)
+    words = _WORD.findall(error_model.without_names(said))
+    foreign = len(words) > (2 if _is_not_ascii(words) else MIN_LATIN_WORDS) and not _ENGLISH.search(said)
     return FOREIGN if foreign else PLAIN
 
 
 def _is_content(said: str, arguments: ArgumentIndex, tool: Tool | None) -> bool:
     """Whether a text is data, good news, or what somebody stored, sent along or asked for."""
     own = arguments.without_values(said, min_length=3).strip()
+    words = _WORD.findall(error_model.without_names(own))
     if (
-        len(_WORD.findall(error_model.without_names(own))) < 2
+        len(words) < (2 if _is_not_ascii(words) else MIN_LATIN_WORDS)
         or returns_content(arguments, tool)
         or asks_about_errors(arguments)
     ):
@@ -90,6 +94,10 @@ def _is_content(said: str, arguments: ArgumentIndex, tool: Tool | None) -> bool:
     if _FIELDS.match(said) or said.startswith("```") or _says_done(said):
         return True
     return is_content(own, said, arguments, tool) or (queries_a_database(arguments) and "|" in said)
+
+
+def _is_not_ascii(words: list[str]) -> bool:
+    return not all(map(str.isascii, words))
 
 
 def _says_done(said: str) -> bool:

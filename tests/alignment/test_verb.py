@@ -131,7 +131,7 @@ def test_json_keeps_to_its_schema(align: Align) -> None:
 def test_tables(align: Align) -> None:
     reference = align.write("ref.json", REFERENCE, record("t2", [[CALL]], kind="other"))
     finished = align(
-        align.write("m.json", REFERENCE, record("t3", [])), "--reference", reference, "--sweep", check=True
+        align.write("m.json", REFERENCE, record("t3", [])), "--reference", reference, "--sweep", "--types", check=True
     )
     assert "with 1 missing" in finished.stdout
     assert "1 missing: t2" in finished.stdout

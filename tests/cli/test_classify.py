@@ -40,9 +40,9 @@ def test_the_table_shows_a_row_a_model_then_what_went_wrong(replay: Replay, flee
     done = replay("classify", one, "--servers", fleet_file(plain="annotated.py", other="dies_at_start.py"))
     assert done.returncode == 0
     table = lines(done.stdout)
-    assert table[0].split() == ["illegal", "unknown", "invalid", "not"]
+    assert table[0].split() == ["illegal", "unknown", "invalid", "not", "well"]
     assert table[1].split()[:4] == ["model", "judged", "format", "tool"]
-    assert " ".join(table[2].split()) == "tiny 3 of 4 (75 %) 1 33.3% 1 33.3% 0 0.0% 0 0.0% 1 33.3% 1"
+    assert " ".join(table[2].split()) == "tiny 3 of 4 (75 %) 1 33.3% 1 33.3% 0 0.0% 0 0.0% 1 33.3% 1 33.3% 1"
     assert "plain/lok" in done.stdout
     assert "server-unavailable" in done.stdout
     assert "Next: replay browse" in done.stdout

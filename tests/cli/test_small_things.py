@@ -110,7 +110,7 @@ def test_the_joiner_inside_an_emoji_stays_and_elsewhere_is_shown(text: str, show
 
 def test_a_call_that_comes_out_now_so_and_now_otherwise_is_not_certain() -> None:
     def result(outcome: Outcome) -> CallResult:
-        verdict = Verdict(outcome=outcome, replayed=outcome, rule="r", evidence="replay", message="m")
+        verdict = Verdict(outcome=outcome, replayed=outcome, rule="r", evidence="replay", message="m", seconds=0.1)
         return CallResult(Call(position="s1c1"), verdict, answer=TextAnswer(text=str(outcome)))
 
     flaky, steady = [Outcome.SUCCESS, Outcome.NOT_FOUND], [Outcome.SUCCESS, Outcome.SUCCESS]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -39,6 +40,13 @@ class Run:
     seconds: float
 
 
+def _peak_kb(pid: int) -> int:
+    """Peak memory of the program that a process runs; what it shared with its parent before does not count."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    peak = re.search(r"VmHWM:\s+(\d+) kB", status)
+    return int(peak[1]) if peak and f"{os.path.basename(sys.executable)[:6]}" in status else 0
+
+
 def run_cli(*arguments: str | Path, cwd: Path) -> tuple[int, str, str, int]:
     """Exit code, stdout, stderr and peak memory in kB of one `replay`."""
     environment = {**os.environ, "NO_COLOR": "1", "CI": "1"}
@@ -46,9 +54,10 @@ def run_cli(*arguments: str | Path, cwd: Path) -> tuple[int, str, str, int]:
         process = subprocess.Popen(
             [sys.executable, "-m", "replay", *map(str, arguments)], cwd=cwd, env=environment, stdout=out, stderr=err
         )
-    deadline = time.monotonic() + _TIME_LIMIT
+    deadline, peak = time.monotonic() + _TIME_LIMIT, 0
     while True:
-        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+        peak = max(peak, _peak_kb(process.pid))
+        pid, status, _ = os.wait4(process.pid, os.WNOHANG)
         if pid:
             process.returncode = os.waitstatus_to_exitcode(status)
             break
@@ -57,7 +66,7 @@ def run_cli(*arguments: str | Path, cwd: Path) -> tuple[int, str, str, int]:
             deadline = float("inf")
         time.sleep(0.05)
     texts = [(cwd / name).read_bytes().decode("utf-8", "replace") for name in ("stdout", "stderr")]
-    return process.returncode, texts[0], texts[1], usage.ru_maxrss
+    return process.returncode, texts[0], texts[1], peak
 
 
 def over_stdio(mode: str) -> dict[str, Any]:

@@ -123,7 +123,7 @@ def test_our_own_yaml_is_read_whole(load):
             "servers: {}\nworkspace: {recorded_as: [relative]}\n",
             "line 2: workspace.recorded_as: must be an absolute path other than /, got 'relative'",
         ),
-        ("servers: &a\n  b: *a\n", "is not a fleet file: an anchor contains itself"),
+        ("servers: &a\n  b: *a\n", "is not a fleet file: an anchor contains itself, or values are nested too deeply"),
     ],
 )
 def test_a_mistake_is_reported_with_its_line_its_field_and_the_nearest_right_one(complaint, text, expected):

@@ -67,7 +67,7 @@ def test_the_markdown_of_a_trajectory_lists_its_calls_and_findings(run: Run) -> 
 
 def test_the_markdown_of_a_run_has_a_row_a_model(run: Run) -> None:
     text = render(run, "markdown")
-    assert "| `gpt` | 1 | 5 | 0 (0.0 %) | 0 (0.0 %) | 1 (25.0 %) | 1 (25.0 %) | 2 (50.0 %) | 1 |" in text
+    assert "| `gpt` | 1 | 5 | 0 (0.0 %) | 0 (0.0 %) | 1 (25.0 %) | 1 (25.0 %) | 2 (50.0 %) | 3 (75.0 %) | 1 |" in text
     assert "7 calls of 2 models: **3 failed**, 1 inconclusive." in text
     assert "`other`" not in render(run, "markdown", model="gpt")
 
