@@ -57,10 +57,13 @@ class _Missing(NamedTuple):
     name: str
 
 
+_QUERY_NAMES_NOTHING: Final = "answer.query-names-nothing"
+
+
 def failure_findings(context: TrajectoryContext, position: str) -> Iterator[Finding]:
     """What the error says about the arguments."""
     row = context.rows[position]
-    if row.outcome is Outcome.NOT_FOUND:
+    if row.outcome is Outcome.NOT_FOUND or row.rule == _QUERY_NAMES_NOTHING:
         yield _not_found(context, position)
     elif row.outcome is Outcome.INVALID_ARGUMENTS:
         programs = list(program_findings(context, position))

@@ -91,9 +91,7 @@ def _judge_raw(raw: str | None, part: str) -> Judgement:
     except ValueError as error:
         return _judge_broken(text, error, part)
     except RecursionError:
-        if text[-1:] in ("]", "}"):
-            return _too_deep(part)
-        return _judgement("format.cut-off", f"The {part} is JSON that is cut off at offset {len(text)}.")
+        return _too_deep(part) if text[-1:] in ("]", "}") else _cut_off(part, text)
     if text[end:].strip():
         return _judgement(
             "format.trailing", f"The {part} is JSON up to offset {end}; then follows {_clip(text[end:])}."
@@ -128,11 +126,15 @@ def _judge_broken(text: str, error: ValueError, part: str) -> Judgement:
             "format.escape", f"The {part} holds an escape sequence that JSON does not have, at offset {error.pos}."
         )
     if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
-        return _judgement("format.cut-off", f"The {part} is JSON that is cut off at offset {len(text)}.")
+        return _cut_off(part, text)
     return _judgement(
         "format.no-json",
         f"The {part} is not JSON: {error.msg.lower()} at offset {error.pos}, near {_clip(text[error.pos :], 40)}.",
     )
+
+
+def _cut_off(part: str, text: str) -> Judgement:
+    return _judgement("format.cut-off", f"The {part} is JSON that is cut off at offset {len(text)}.")
 
 
 def _clip(text: str, max_length: int = 80) -> str:
