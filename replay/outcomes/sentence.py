@@ -25,6 +25,11 @@ MIN_LATIN_WORDS = 4
 """A title or a name of fewer words says nothing of how a call went; other scripts need fewer to make a sentence."""
 _WORD = re.compile(r"[\u3040-\u9fff]|[^\W\d_\u3040-\u9fff]{2,}")
 _ASKS_FOR_MORE = re.compile(r"\b(?:please|first|before|must|need|provide|specify)\b", re.IGNORECASE)
+_FAILURE_WORD = re.compile(
+    r"\b(?:fail(?:ed|ure|s)?|errors?|denied|refused|rejected|invalid|missing|unable|cannot|not|no|exceeded|expired"
+    r"|unavailable|forbidden|unauthori[sz]ed|unknown|unsupported)\b",
+    re.IGNORECASE,
+)
 _PLACE = re.compile(r"\b(?:line|column|position|offset|index|char(?:acter)?) \d+", re.IGNORECASE)
 _DONE = re.compile(
     r"\W*(?:[\w'\"-]{1,40} ){0,4}(?:added|created|saved|updated|deleted|removed|sent|booked|set|merged|executed"
@@ -84,7 +89,7 @@ def _is_content(said: str, arguments: ArgumentIndex, tool: Tool | None) -> bool:
     own = arguments.without_values(said, min_length=3).strip()
     words = _WORD.findall(error_model.without_names(own))
     if (
-        len(words) < (2 if _is_not_ascii(words) else MIN_LATIN_WORDS)
+        len(words) < (2 if _is_not_ascii(words) or _FAILURE_WORD.search(own) else MIN_LATIN_WORDS)
         or returns_content(arguments, tool)
         or asks_about_errors(arguments)
     ):
