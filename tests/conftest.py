@@ -14,6 +14,9 @@ SHARED = Path(os.environ.get("REPLAY_SHARED", Path(__file__).parents[2] / "share
 SERVERS = Path(__file__).parent / "servers"
 ROOT = Path(__file__).parents[1]
 
+for exported_by_the_shell in ("COLUMNS", "LINES"):
+    os.environ.pop(exported_by_the_shell, None)
+
 
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
