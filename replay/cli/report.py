@@ -27,6 +27,7 @@ Examples:
   replay report -o report.html
   replay report --run nightly.db --format junit -o replay.xml --force
   replay report --model gpt-5 -o figure.svg
+  replay report --filter 'outcome:failed server:excel' -o excel.csv
 """
 
 
@@ -41,6 +42,7 @@ Examples:
 @click.option("--call", metavar="ID", help="One call: TRAJECTORY:s2c1, or MODEL:TRAJECTORY:s2c1.")
 @click.option("--trajectory", metavar="ID", help="One trajectory: its id, or MODEL:ID.")
 @click.option("--model", metavar="NAME", help="One model.")
+@click.option("--filter", "filter_text", metavar="FILTER", help="The calls that match, written as in the browser.")
 @click.option(
     "--reference",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -55,27 +57,28 @@ def report(
     call: str | None,
     trajectory: str | None,
     model: str | None,
+    filter_text: str | None,
     reference: Path | None,
     output: Path | None,
     force: bool,
 ) -> None:
     """Write a diagnosis: markdown, html, json, csv, junit or svg.
 
-    Without --call, --trajectory or --model the report is about the whole
-    run. Markdown is made for issue trackers, html is one file that needs no network, junit is for CI servers, json and
-    csv for programs, svg is the figure alone. Secrets are taken out of all of them.
+    Without --call, --trajectory, --model or --filter the report is about the whole run. Markdown is made for issue
+    trackers, html is one file that needs no network, junit is for CI servers, json and csv for programs, svg is the
+    figure alone. Secrets are taken out of all of them.
     """
     from replay.errors import UsageError
     from replay.reports import render
     from replay.runfile import Run
 
-    if sum(chosen is not None for chosen in (call, trajectory, model)) > 1:
-        raise UsageError("--call, --trajectory and --model do not go together; name one")
+    if sum(chosen is not None for chosen in (call, trajectory, model, filter_text)) > 1:
+        raise UsageError("--call, --trajectory, --model and --filter do not go together; name one")
     if output is not None:
         check_free(output, force)
     form = _format(form, output)
     with Run.read(run_to_read(run_path, run_argument)) as run:
-        text = render(run, form, call=call, trajectory=trajectory, model=model, reference=reference)
+        text = render(run, form, call=call, trajectory=trajectory, model=model, filter=filter_text, reference=reference)
     if output is None:
         click.echo(text, nl=False)
         return

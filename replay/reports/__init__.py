@@ -30,6 +30,8 @@ class Selection:
     trajectory: str | None = None
     """Its id, or `MODEL:ID`."""
     model: str | None = None
+    filter: str | None = None
+    """The calls that it matches, written as in the browser."""
     reference: Path | None = None
     """The reference file, whose own faults are reported with those of the run."""
 
@@ -41,6 +43,7 @@ def render(
     call: str | None = None,
     trajectory: str | None = None,
     model: str | None = None,
+    filter: str | None = None,  # noqa: A002
     reference: Path | None = None,
 ) -> str:
     """A report as text, without secrets, and with hostile text shown literally.
@@ -51,13 +54,14 @@ def render(
         call: the id of the one call that it is about.
         trajectory: the id of the one trajectory that it is about.
         model: the one model that it is about.
+        filter: the calls that it is about, written as in the browser.
         reference: the file that the calls are scored against; its own faults are findings of the run.
 
     Raises:
-        UsageError: an id that is not there, or a run without verdicts.
+        UsageError: an id that is not there, a filter that matches nothing, or a run without verdicts.
     """
     renderer: Callable[[Run, Selection], str] = import_module(FORMATS[format]).render
-    return Redactor().text(renderer(run, Selection(call, trajectory, model, reference)))
+    return Redactor().text(renderer(run, Selection(call, trajectory, model, filter, reference)))
 
 
 def call_markdown(run: Run, call_ref: str) -> str:

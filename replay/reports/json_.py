@@ -45,7 +45,7 @@ def render(run: Run, selection: Selection) -> str:
     diagnosed: list[Diagnosed] = []
     for diagnosis in scope.diagnoses():
         context = diagnosis.context
-        diagnosed += diagnosis.compact()
+        diagnosed += scope.compact(diagnosis)
         trajectories.append(
             {
                 "file": context.file,
@@ -68,7 +68,7 @@ def render(run: Run, selection: Selection) -> str:
         "servers": [server.model_dump(mode="json") for server in run.servers().values()],
         "trajectories": trajectories,
         "calls": calls,
-        "findings": _plain(scope.findings(diagnosed)) if scope.whole or selection.model else [],
+        "findings": _plain(scope.findings(diagnosed)) if scope.whole or selection.model or selection.filter else [],
         "summary": summarize(run, most=1000).model_dump(mode="json") if scope.whole else None,
     }
     return json.dumps(Redactor().json(document), ensure_ascii=True, indent=1) + "\n"

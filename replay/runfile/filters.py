@@ -229,5 +229,5 @@ def _unknown(what: str, value: str, known: Iterable[str]) -> str:
 
 
 def _such_as(names: Iterable[str]) -> str:
-    some = list(names)[:6]
+    some = [name for name in names if name][:6]
     return f"; known: {', '.join(some)}" if some else ""

@@ -86,7 +86,13 @@ class BrowseApp(App[None]):
         Binding("question_mark", "help", "Keys", key_display="?", tooltip="The keys of this screen"),
         Binding("ctrl+p", "command_palette", "Find", tooltip="Every action; any task, tool or model by name"),
         Binding("y", "copy_diagnosis", "Copy", show=False, tooltip="Copy the diagnosis of the call as Markdown"),
-        Binding("e", "export", "Export", show=False, tooltip="Write a report: of the call, or of the whole run"),
+        Binding(
+            "e",
+            "export",
+            "Export",
+            show=False,
+            tooltip="Write a report: the call, what is filtered, the whole run",
+        ),
         Binding("o", "open_source", "Source", show=False, tooltip="Open the results file where the trajectory begins"),
         Binding("t", "theme", "Light/dark", show=False, tooltip="Light or dark colours"),
         Binding("q", "quit", "Quit", tooltip="Leave the browser"),
@@ -296,9 +302,9 @@ class BrowseApp(App[None]):
 
         def on_closed(request: ExportRequest | None) -> None:
             if request is not None:
-                self._export(request, None if request.whole_run else call)
+                self._export(request, call if request.about == "call" else None)
 
-        self.push_screen(ExportScreen(call), on_closed)
+        self.push_screen(ExportScreen(call, self.filter.text), on_closed)
 
     @work(thread=True, group="export")
     def _export(self, request: ExportRequest, call: str | None) -> None:
@@ -308,7 +314,9 @@ class BrowseApp(App[None]):
             with self.open_run.thread_connection() as run:
                 if run is None:
                     raise RunFileError(self.open_run.path.name, "the run is gone")
-                write_whole(diagnoses.render_report(run, request.format, call), request.path)
+                filter_text = self.filter.text if request.about == "filter" else None
+                text = diagnoses.render_report(run, request.format, call=call, filter_text=filter_text)
+                write_whole(text, request.path)
         except (ReplayError, OSError, ImportError) as error:
             self.call_from_thread(self.notify, printable(f"not exported: {error}"), severity="error", markup=False)
             return
