@@ -143,8 +143,7 @@ class _Trace:
     def _written(self) -> Iterator[Written]:
         for span in self._models:
             for call in calls_in_reply(span):
-                moment = span.end if span.end is not None else span.start
-                yield Written(moment, identifier_of(call.get("id")), call.get("name"), call.get("arguments"))
+                yield Written(span.start, identifier_of(call.get("id")), call.get("name"), call.get("arguments"))
 
     def _call(self, span: Span, written: Written | None) -> Call:
         """The call of a tool's span; what the span leaves out or empty stands in the model's messages."""

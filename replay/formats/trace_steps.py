@@ -68,7 +68,7 @@ class Written:
     """A call as a model wrote it."""
 
     moment: float | None
-    """When the reply was complete."""
+    """When the reply began."""
     id: str | None
     name: Any
     arguments: Any

@@ -7,12 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from replay.records import Call, ToolResult, texts_of
-from tests.formats.samples import read, span
+from tests.formats import samples
+from tests.formats.samples import read
 
 
 def calls_of(directory: Path, *spans: dict[str, Any]) -> list[Call]:
     (trajectory,) = read(directory, list(spans))
     return list(trajectory.calls())
+
+
+def span(identifier: str, second: int, **attributes: Any) -> dict[str, Any]:
+    return samples.span(identifier, second * 1_000_000_000, **attributes)
 
 
 def answer_text(call: Call) -> str | None:
