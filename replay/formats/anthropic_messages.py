@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from replay.formats.api_envelopes import opened
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document
 from replay.formats.file_names import FileNames
 from replay.formats.head import Head
+from replay.formats.loose_json import identifier_of
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import MISSING, build_call, result_with_flag
 from replay.records import JsonObject, Source, Task, Tool, Trajectory, Usage
@@ -26,17 +28,18 @@ class AnthropicMessagesReader:
 
     def sniff(self, head: Head) -> Match:
         """Content blocks of the API's own types."""
-        if _is_response(head.first):
+        first = opened(head.first)
+        if _is_response(first):
             return Match(0.95, '"type": "message" with content blocks')
-        messages = _messages(head.first) or [record for record in head.records if isinstance(record, dict)]
+        messages = _messages(first) or [record for record in head.records if isinstance(record, dict)]
         kinds = {str(block.get("type")) for message in messages for block in _blocks(message) if _is_message(message)}
         if kinds & (CALL_BLOCKS | RESULT_BLOCKS):
             return Match(0.95, "messages with tool_use and tool_result blocks")
-        tools = head.first.get("tools")
+        tools = first.get("tools")
         own = isinstance(tools, list) and any(isinstance(tool, dict) and "input_schema" in tool for tool in tools)
-        if _messages(head.first) and (own or "anthropic_version" in head.first or "mcp_servers" in head.first):
+        if _messages(first) and (own or "anthropic_version" in first or "mcp_servers" in first):
             return Match(0.9, 'a request with "messages" and tools with "input_schema"')
-        if _messages(head.first) and "max_tokens" in head.first and kinds:
+        if _messages(first) and "max_tokens" in first and kinds:
             return Match(0.55, "a request with content blocks")
         return NO_MATCH
 
@@ -44,13 +47,14 @@ class AnthropicMessagesReader:
         """One for a list of messages, else one a request or response."""
         bare: list[JsonObject] = []
         for element in document.records():
-            value, lines = element.value, element.place.startswith("line ")
+            value, lines = opened(element.value), element.place.startswith("line ")
             if _is_response(value) and not bare:
                 identifier = value.get("id")
                 name = identifier if isinstance(identifier, str) else names.task(document.path)
                 yield _trajectory(value, [value], name, element.place, document, names)
             elif _messages(value):
-                name = names.task(document.path) + (f"_{element.place.removeprefix('line ')}" if lines else "")
+                own = identifier_of(value.get("id")) if value is not element.value else None
+                name = own or names.task(document.path) + (f"_{element.place.removeprefix('line ')}" if lines else "")
                 yield _trajectory(value, value["messages"], name, element.place, document, names)
             elif _is_message(value):
                 bare.append(value)

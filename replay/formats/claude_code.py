@@ -1,4 +1,6 @@
-"""Claude Code session files: JSON Lines, one session a file, sub-agents beside it or in between."""
+"""Claude Code: session files (JSON Lines, sub-agents beside it or in between), and what its SDK and
+`claude -p --output-format stream-json` print, as lines, as a list or under a key of an object.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,13 @@ from replay.formats.document import Document, Element
 from replay.formats.file_names import FileNames
 from replay.formats.head import Head
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import MISSING, build_call, result_with_flag, seconds_between
+from replay.formats.record_builders import MISSING, build_call, nested_lines, result_with_flag, seconds_between
 from replay.records import Call, JsonObject, ParentCall, Source, Task, Trajectory, Usage
 
-LINE_TYPES = frozenset(
-    {"user", "assistant", "summary", "system", "file-history-snapshot", "progress", "queue-operation"}
-)
+LINE_TYPES = frozenset({
+    "user", "assistant", "summary", "system", "file-history-snapshot", "progress", "queue-operation", "result",
+    "stream_event", "rate_limit_event",
+})  # fmt: skip
 
 INTERRUPTIONS = (
     "The user doesn't want to proceed",
@@ -40,9 +43,11 @@ class ClaudeCodeReader:
 
     def sniff(self, head: Head) -> Match:
         """A conversation line among the first lines."""
-        lines = [record for record in head.records if isinstance(record, dict)]
+        lines = [line for record in head.records for line in nested_lines(record, _is_message_line)]
         if any(_is_conversation(line) for line in lines):
             return Match(0.95, 'lines with "sessionId", "parentUuid" and "message"')
+        if any(_is_message_line(line) for line in lines):
+            return Match(0.88, 'lines of "type" user or assistant, with a "message"')
         kinds = {line.get("type") for line in lines if isinstance(line.get("type"), str)}
         own = kinds & {"file-history-snapshot", "queue-operation"} or any("leafUuid" in line for line in lines)
         return Match(0.6, "lines that Claude Code writes before a conversation") if own else NO_MATCH
@@ -51,11 +56,11 @@ class ClaudeCodeReader:
         """The session, then the sub-agents whose lines stand between its own."""
         threads = _Threads()
         for element in document.records():
-            line = element.value
-            if isinstance(line, dict) and _is_conversation(line):
-                threads.thread_of(line, element).read(line)
-            elif not _is_other_line(line):
-                document.leave(element)
+            for line in nested_lines(element.value, _is_message_line) or [element.value]:
+                if isinstance(line, dict) and _is_message_line(line):
+                    threads.thread_of(line, element).read(line)
+                elif not _is_other_line(line):
+                    document.leave(element)
         yield from threads.trajectories(document, names)
 
 
@@ -71,6 +76,9 @@ class _Thread:
     model: str | None = None
     started_at: str | None = None
     tokens: dict[str, tuple[int, int]] = field(default_factory=dict)
+    parent_call: str | None = None
+    """The id of the call that started it, where the lines say so."""
+    _seen: set[str] = field(default_factory=set)
 
     def read(self, line: JsonObject) -> None:
         """Take in one conversation line."""
@@ -94,6 +102,10 @@ class _Thread:
             self.model = self.model or model
             if kind == "tool_use":
                 call = _call(block, seconds_between(self.started_at, moment))
+                if call.id in self._seen:
+                    return  # written again: a resumed session begins with the lines of the one before
+                if call.id is not None:
+                    self._seen.add(call.id)
                 self.log.add(call, str(message.get("id") or line.get("uuid")), model=model)
             elif kind == "text" and isinstance(block.get("text"), str):
                 self.log.say(block["text"])
@@ -130,8 +142,10 @@ class _Threads:
 
     def thread_of(self, line: JsonObject, element: Element) -> _Thread:
         """The thread that a line belongs to."""
-        session = str(line.get("sessionId"))
-        if line.get("isSidechain") is not True:
+        session, started_by = str(line.get("sessionId") or line.get("session_id")), line.get("parent_tool_use_id")
+        if isinstance(started_by, str):
+            identifier, parent = f"{session}/{started_by}", session
+        elif line.get("isSidechain") is not True:
             identifier, parent = session, None
         elif isinstance(line.get("agentId"), str):
             identifier, parent = f"agent-{line['agentId']}", session
@@ -140,6 +154,7 @@ class _Threads:
         thread = self._threads.get(identifier)
         if thread is None:
             thread = self._threads[identifier] = _Thread(identifier, element.place, parent)
+            thread.parent_call = started_by if isinstance(started_by, str) else None
         return thread
 
     def _root(self, line: JsonObject) -> str:
@@ -157,7 +172,7 @@ class _Threads:
             model = thread.model or names.model(document.path)
             tokens = thread.tokens.values()
             yield Trajectory(
-                id=identifier,
+                id=names.task(document.path) if identifier == "None" else identifier,
                 model=model,
                 task=Task(question="\n\n".join(thread.prompts) or None),
                 source=Source(file=document.path, format=ClaudeCodeReader.name, position=thread.place),
@@ -177,24 +192,30 @@ class _Threads:
         session = self._threads.get(thread.parent_session)
         prompt = thread.prompts[0] if thread.prompts else None
         for position, call in session.log.calls() if session else ():
-            if call.name in SUB_AGENT_TOOLS and prompt and (call.arguments or {}).get("prompt") == prompt:
+            if thread.parent_call is not None:
+                if call.id == thread.parent_call:
+                    return ParentCall(trajectory=thread.parent_session, call=position)
+            elif call.name in SUB_AGENT_TOOLS and prompt and (call.arguments or {}).get("prompt") == prompt:
                 return ParentCall(trajectory=thread.parent_session, call=position)
         return ParentCall(trajectory=thread.parent_session)
 
 
 def _is_conversation(line: JsonObject) -> bool:
-    return (
-        line.get("type") in ("user", "assistant")
-        and isinstance(line.get("message"), dict)
-        and ("sessionId" in line or "parentUuid" in line)
-    )
+    return _is_message_line(line) and bool({"sessionId", "parentUuid", "session_id"} & line.keys())
+
+
+def _is_message_line(line: JsonObject) -> bool:
+    message = line.get("message")
+    return line.get("type") in ("user", "assistant") and isinstance(message, dict) and "content" in message
 
 
 def _is_other_line(line: Any) -> bool:
     """Whether a line is Claude Code's but no part of the conversation, also one of a kind that is new."""
     if not isinstance(line, dict) or not isinstance(line.get("type"), str):
         return False
-    return line["type"] in LINE_TYPES or bool({"sessionId", "uuid", "leafUuid", "messageId"} & line.keys())
+    return line["type"] in LINE_TYPES or bool(
+        {"sessionId", "session_id", "uuid", "leafUuid", "messageId"} & line.keys()
+    )
 
 
 def _call(block: JsonObject, started: float | None) -> Call:

@@ -1,4 +1,8 @@
-"""Codex CLI rollouts: JSON Lines of `{timestamp, type, payload}`, one session a file."""
+"""Codex CLI rollouts: JSON Lines of `{timestamp, type, payload}`, one session a file.
+
+Older ones have no payload: a first line `{id, timestamp, instructions}`, then the response items themselves. What
+`codex exec --json` prints is read too (`codex_exec`).
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,19 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.call_log import CallLog
+from replay.formats.codex_exec import EXEC_EVENT, ExecEvents, is_exec_event
 from replay.formats.document import Document
 from replay.formats.file_names import FileNames
 from replay.formats.head import Head
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import json_text_call, result_with_flag, seconds_between, text_call
+from replay.formats.record_builders import json_text_call, nested_lines, result_with_flag, seconds_between, text_call
 from replay.records import Answer, Call, JsonObject, ParentCall, Source, Task, Tool, ToolResult, Trajectory, Usage
 
 LINE_TYPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
+BARE_TYPES = frozenset({
+    "message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output",
+    "local_shell_call", "web_search_call", "tool_search_call", "tool_search_output",
+})  # fmt: skip
 _MCP = "mcp__"
 
 
@@ -22,13 +31,19 @@ class CodexReader:
 
     name = "codex"
     title = "Codex CLI rollouts"
-    expected_shape = 'Codex lines ({"timestamp", "type": "response_item", "payload"})'
+    expected_shape = 'Codex lines ({"timestamp", "type": "response_item", "payload"} or {"type": "item.completed"})'
 
     def sniff(self, head: Head) -> Match:
         """Every line has a payload; the first one says which session it is."""
-        lines = [record for record in head.records if _is_line(record)]
-        if not lines or len(lines) * 2 < len(head.records):
-            return NO_MATCH
+        records = [line for record in head.records for line in nested_lines(record, _is_any_line)]
+        lines = [record for record in records if _is_line(record)]
+        if _is_old_meta(next(iter(records), None)) and any(_is_bare_item(record) for record in records):
+            return Match(0.96, 'a first line with "instructions", then response items')
+        if any(map(is_exec_event, records)):
+            return Match(0.9, "events of codex exec")
+        if not lines or len(lines) * 2 < len(records):
+            bare = sum(map(_is_bare_call, records))
+            return Match(0.75, "response items of Codex's own tools") if bare * 2 > len(records) else NO_MATCH
         if lines[0]["type"] == "session_meta":
             return Match(0.95, 'a first line "session_meta", lines with "payload"')
         return Match(0.8, 'lines with "payload" of the types that Codex writes')
@@ -37,15 +52,16 @@ class CodexReader:
         """The session; where several stand one after the other, each."""
         session: _Session | None = None
         for element in document.records():
-            line = element.value
-            if not _is_line(line):
-                document.leave(element)
-                continue
-            if session is None or (line["type"] == "session_meta" and session.starts_another(line["payload"])):
-                if session:
-                    yield session.trajectory(document, names)
-                session = _Session(element.place)
-            session.read(line)
+            for written in nested_lines(element.value, _is_any_line) or [element.value]:
+                line = _with_payload(written)
+                if line is None:
+                    document.leave(element)
+                    continue
+                if session is None or (line["type"] == "session_meta" and session.starts_another(line["payload"])):
+                    if session:
+                        yield session.trajectory(document, names)
+                    session = _Session(element.place)
+                session.read(line)
         if session:
             yield session.trajectory(document, names)
 
@@ -59,6 +75,10 @@ class _Session:
         self._prompts: list[str] = []
         self._tools: dict[str, Tool] = {}
         self._flags: dict[str, ToolResult] = {}
+        self._from_events: set[str] = set()
+        """Ids of calls that an event told first."""
+        self._called: set[str] = set()
+        self._exec = ExecEvents(self._log)
         self._usage: Usage | None = None
         self._started_at: str | None = None
         self._parent: str | None = None
@@ -78,6 +98,8 @@ class _Session:
             self._read_item(payload, line.get("timestamp"))
         elif kind == "event_msg":
             self._read_event(payload)
+        elif kind == EXEC_EVENT:
+            self._exec.read(payload)
 
     def _read_meta(self, payload: JsonObject) -> None:
         if self._id is None and isinstance(payload.get("id"), str):
@@ -92,6 +114,12 @@ class _Session:
     def _read_item(self, payload: JsonObject, moment: Any) -> None:
         kind, started = str(payload.get("type")), seconds_between(self._started_at, moment)
         if kind in {"function_call", "custom_tool_call", "tool_search_call", "web_search_call", "local_shell_call"}:
+            identifier = _string(payload.get("call_id"))
+            if identifier in self._from_events:
+                self._from_events.discard(identifier)
+                self._log.change(identifier, name=payload.get("name"))
+                return
+            self._called.add(identifier or "")
             self._log.add(_call(payload, started), model=self._models[-1] if self._models else None)
         elif kind in {"function_call_output", "custom_tool_call_output", "tool_search_output"}:
             identifier = _string(payload.get("call_id"))
@@ -126,6 +154,8 @@ class _Session:
 
     def _read_mcp_end(self, payload: JsonObject) -> None:
         identifier = _string(payload.get("call_id")) or ""
+        if identifier not in self._called:
+            self._add_from_event(payload, identifier)
         result, changes = payload.get("result"), {}
         done = result.get("Ok") if isinstance(result, dict) else None
         if isinstance(done, dict):
@@ -137,6 +167,24 @@ class _Session:
         if isinstance(duration, dict) and isinstance(duration.get("secs"), int):
             changes["seconds"] = duration["secs"] + (duration.get("nanos") or 0) / 1e9
         self._log.change(identifier, local=False, **changes)
+
+    def _add_from_event(self, payload: JsonObject, identifier: str) -> None:
+        """A call of which no response item told yet: code that the model wrote made it, or its item comes later."""
+        invocation = payload.get("invocation")
+        invocation = invocation if isinstance(invocation, dict) else {}
+        server, tool = _string(invocation.get("server")), _string(invocation.get("tool"))
+        if server is None or tool is None:
+            return
+        name, arguments = f"{_MCP}{server}__{tool}", invocation.get("arguments")
+        call = json_text_call(name, arguments or {}, id=identifier, server=server, tool=tool)
+        self._log.add(call, model=self._models[-1] if self._models else None)
+        result = payload.get("result")
+        done = result.get("Ok", result.get("Err")) if isinstance(result, dict) else result
+        content = done.get("content") if isinstance(done, dict) else done
+        failed = isinstance(result, dict) and ("Err" in result or (isinstance(done, dict) and done.get("isError")))
+        self._log.change(identifier, answer=result_with_flag(content, bool(failed)))
+        self._called.add(identifier)
+        self._from_events.add(identifier)
 
     def _keep_tools(self, listed: Any) -> None:
         for entry in listed if isinstance(listed, list) else ():
@@ -154,17 +202,47 @@ class _Session:
         """What was read."""
         model = self._models[-1] if self._models else names.model(document.path)
         return Trajectory(
-            id=self._id or names.task(document.path),
+            id=self._id or self._exec.thread or names.task(document.path),
             model=model,
             task=Task(question="\n\n".join(filter(None, self._prompts)) or None),
             source=Source(file=document.path, format=CodexReader.name, position=self._place),
             steps=self._log.steps(model),
             final_reply=self._log.final_reply,
-            usage=self._usage,
+            usage=self._usage or self._exec.usage,
             parent=ParentCall(trajectory=self._parent) if self._parent else None,
             tools=tuple(self._tools.values()),
             started_at=self._started_at,
         )
+
+
+def _is_any_line(value: Any) -> bool:
+    return _is_line(value) or _is_bare_item(value) or is_exec_event(value)
+
+
+def _with_payload(value: Any) -> JsonObject | None:
+    """A line as today's Codex writes it; None where it is not Codex's."""
+    if _is_line(value):
+        return dict(value)
+    if _is_bare_item(value):
+        return {"type": "response_item", "payload": value, "timestamp": value.get("timestamp")}
+    if is_exec_event(value):
+        return {"type": EXEC_EVENT, "payload": value}
+    if _is_old_meta(value):
+        return {"type": "session_meta", "payload": value}
+    return {"type": "state", "payload": value} if isinstance(value, dict) and "record_type" in value else None
+
+
+def _is_old_meta(value: Any) -> bool:
+    return isinstance(value, dict) and "type" not in value and {"id", "timestamp", "instructions"} <= value.keys()
+
+
+def _is_bare_item(value: Any) -> bool:
+    return isinstance(value, dict) and "payload" not in value and value.get("type") in BARE_TYPES
+
+
+def _is_bare_call(value: Any) -> bool:
+    """A call or an answer that only Codex's harness makes, by the fields that it puts on it."""
+    return _is_bare_item(value) and "internal_chat_message_metadata_passthrough" in value
 
 
 def _is_line(value: Any) -> bool:

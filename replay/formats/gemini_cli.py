@@ -1,4 +1,6 @@
-"""Gemini CLI chat files: one object with `sessionId`, `projectHash` and `messages`."""
+"""Gemini CLI: its chat files, as one object with `sessionId` and `messages` or as JSON Lines, the history that `/chat
+save` keeps (contents of the Gemini API), and the events of `--output-format stream-json`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,16 @@ from typing import Any
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document
 from replay.formats.file_names import FileNames
+from replay.formats.gemini_lines import (
+    ChatLines,
+    contents_in,
+    has_parts,
+    is_event,
+    is_message,
+    is_meta,
+    is_stream_event,
+    messages_of,
+)
 from replay.formats.head import Head
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import MISSING, build_call, objects, result_with_flag, seconds_between
@@ -33,18 +45,40 @@ class GeminiCliReader:
     expected_shape = 'a Gemini CLI chat ({"sessionId", "projectHash", "messages": [{"type": "gemini"}]})'
 
     def sniff(self, head: Head) -> Match:
-        """The two ids, and messages without a role."""
+        """The two ids, and messages without a role; or contents with function calls; or events with a tool's id."""
+        records = [record for record in head.records if isinstance(record, dict)]
         if _is_chat(head.first):
             return Match(0.95, '"sessionId", "projectHash" and "messages"')
-        return NO_MATCH
+        if any(map(is_meta, records)) and any(map(is_message, records)):
+            return Match(0.95, 'lines with "sessionId" and "projectHash", then messages')
+        if any(map(is_event, records)):
+            return Match(0.9, 'events with "tool_name" and "tool_id"')
+        if any(record.get("type") == "init" and {"session_id", "model"} <= record.keys() for record in records):
+            return Match(0.7, 'an event "init" with "session_id" and "model"')
+        if any(map(is_meta, records)):
+            return Match(0.7, '"sessionId" and "projectHash"')
+        contents = [content for record in records for content in contents_in(record)]
+        return Match(0.8, "contents of the Gemini API") if any(map(has_parts, contents)) else NO_MATCH
 
     def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
         """One a chat."""
+        lines = ChatLines()
+        contents: list[JsonObject] = []
         for element in document.records():
-            if _is_chat(element.value):
-                yield _trajectory(element.value, element.place, document, names)
-            else:
+            value = element.value
+            if _is_chat(value):
+                yield _trajectory(value, element.place, document, names)
+            elif isinstance(value, dict) and lines.read(value):
+                continue
+            elif found := contents_in(value):
+                contents += found
+            elif not is_stream_event(value):
                 document.leave(element)
+        for chat in lines.chats(names.task(document.path)):
+            yield _trajectory(chat, "$", document, names)
+        if contents:
+            chat = {"sessionId": names.task(document.path), "messages": messages_of(contents)}
+            yield _trajectory(chat, "$", document, names)
 
 
 def _is_chat(value: Any) -> bool:

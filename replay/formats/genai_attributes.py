@@ -7,10 +7,18 @@ beside them (Google ADK, Pydantic AI, Vercel's AI SDK, OpenInference, Traceloop,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
-from replay.formats.loose_json import first_of, identifier_of, objects, opened, text_of, tool_definitions, usage_of
+from replay.formats.loose_json import (
+    first_of,
+    identifier_of,
+    objects,
+    opened,
+    opened_repr,
+    text_of,
+    tool_definitions,
+    usage_of,
+)
 from replay.formats.record_builders import as_object
 from replay.formats.spans import Span
 from replay.records import JsonObject, Tool, Usage
@@ -23,9 +31,9 @@ _ARGUMENTS = (
     "ai.toolCall.args",
     "gen_ai.tool.input",
     "gen_ai.tool.arguments",
-    "tool.parameters",
     "traceloop.entity.input",
     "input.value",
+    "tool.parameters",
 )
 _RESULTS = (
     "gen_ai.tool.call.result",
@@ -39,12 +47,15 @@ _RESULTS = (
 )
 _NAMES = ("gen_ai.tool.name", "ai.toolCall.name", "tool.name", "tool_name", "mcp.tool.name", "traceloop.entity.name")
 _DECORATION = re.compile(r"^(?:execute_tool|running tool:?|tool:)\s+", re.IGNORECASE)
-_FLAT_CALL = re.compile(r"gen_ai\.completion\.\d+\.tool_calls\.(\d+)\.(id|name|arguments)$")
+_SUMMARIES = frozenset({"(merged tools)"})
+"""Google ADK writes one more span around calls that ran together."""
 
 
 def is_tool_span(span: Span) -> bool:
     """Whether a span is the execution of a tool."""
     attributes = span.attributes
+    if attributes.get("gen_ai.tool.name") in _SUMMARIES:
+        return False
     operation = first_of(attributes, "gen_ai.operation.name")
     if operation is not None:
         return bool(operation == "execute_tool")
@@ -52,8 +63,10 @@ def is_tool_span(span: Span) -> bool:
         return bool(attributes["ai.operationId"] == "ai.toolCall")
     kind = first_of(attributes, "openinference.span.kind", "traceloop.span.kind")
     if kind is not None:
-        return str(kind).lower() == "tool"
-    return text_of(attributes.get("gen_ai.tool.name")) is not None
+        # OpenInference marks the handoff that a call led to as one more tool: `handoff to billing`, output `billing`.
+        handoff = "tool.name" not in attributes and span.name == f"handoff to {attributes.get('output.value')}"
+        return str(kind).lower() == "tool" and not handoff
+    return text_of(attributes.get("gen_ai.tool.name")) is not None or bool(_tool_message(span))
 
 
 def is_model_span(span: Span) -> bool:
@@ -75,7 +88,7 @@ def is_genai(span: Span) -> bool:
 
 def tool_name(span: Span) -> str | None:
     """The tool's name, without what the framework puts before it."""
-    named = text_of(first_of(span.attributes, *_NAMES))
+    named = text_of(first_of(span.attributes, *_NAMES) or _tool_message(span).get("name"))
     return named or text_of(undecorated(span.name))
 
 
@@ -89,6 +102,8 @@ def call_id(span: Span) -> str | None:
     own = identifier_of(first_of(span.attributes, "gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id", "tool.id"))
     if own is not None:
         return own
+    if message := _tool_message(span):
+        return identifier_of(message.get("tool_call_id"))
     ids = (identifier_of(attributes.get("id")) for name, attributes in span.events if name == "gen_ai.tool.message")
     return next((value for value in ids if value is not None), None)
 
@@ -98,7 +113,9 @@ def call_arguments(span: Span) -> Any:
     value = first_of(span.attributes, *_ARGUMENTS)
     if value is None:
         value = _from_events(span, "gen_ai.tool.message", "content", "gen_ai.input.messages", ("arguments",))
-    return _unwrapped(value)
+    if value is None:
+        value = message_beside(span, "input")
+    return _unwrapped(value, span.attributes.get("tool.parameters"))
 
 
 def call_result(span: Span) -> Any:
@@ -108,7 +125,23 @@ def call_result(span: Span) -> Any:
         value = _from_events(
             span, "gen_ai.choice", "message", "gen_ai.output.messages", ("response", "result", "content")
         )
-    return value
+    return message_beside(span, "output") if value is None else value
+
+
+def message_beside(span: Span, direction: str) -> Any:
+    """The one message that an exporter moved out of a span's attributes into a log record with a `body`."""
+    for _, attributes in span.events:
+        messages = objects((as_object(attributes.get(direction)) or {}).get("messages"))
+        if len(messages) == 1:
+            content = messages[0].get("content")
+            return content.get("content", content) if isinstance(content, dict) else content
+    return None
+
+
+def _tool_message(span: Span) -> JsonObject:
+    """LangChain's ToolMessage, where it is all that tells what a span was."""
+    message = as_object(opened(message_beside(span, "output"))) or {}
+    return message if message.get("type") == "tool" and text_of(message.get("name")) else {}
 
 
 def _from_events(span: Span, event: str, attribute: str, messages: str, fields: tuple[str, ...]) -> Any:
@@ -124,15 +157,30 @@ def _from_events(span: Span, event: str, attribute: str, messages: str, fields: 
     return None
 
 
-def _unwrapped(value: Any) -> Any:
-    """Arguments without what a framework put around them: `{"input": {}}`, `{"args": [], "kwargs": {}}`."""
-    inner = opened(value)
-    if isinstance(inner, dict):
-        if set(inner) == {"input"} and isinstance(opened(inner["input"]), dict):
-            return opened(inner["input"])
-        if {"args", "kwargs"} <= set(inner) and isinstance(inner["kwargs"], dict) and not inner["args"]:
-            return inner["kwargs"]
-    return inner if isinstance(inner, dict) else value
+def _unwrapped(value: Any, parameters: Any) -> Any:
+    """Arguments without what a framework put around them: `{"input": {}}`, `{"args": [], "kwargs": {}}`,
+    `{"input_str", "inputs": {}}`, `{"tool_name", "arguments": {}}`.
+    """
+    inner = opened_repr(value)
+    if not isinstance(inner, dict):
+        return value
+    if set(inner) == {"input"} and isinstance(opened_repr(inner["input"]), dict):
+        return opened_repr(inner["input"])
+    if {"args", "kwargs"} <= set(inner) and isinstance(inner["kwargs"], dict) and isinstance(inner["args"], list):
+        names = _parameter_names(parameters)
+        if len(names) >= len(inner["args"]):
+            return {**dict(zip(names, inner["args"], strict=False)), **inner["kwargs"]}
+    if "input_str" in inner and isinstance(inner.get("inputs"), dict):
+        return inner["inputs"]
+    if set(inner) == {"tool_name", "arguments"} and isinstance(inner["arguments"], dict):
+        return inner["arguments"]
+    return inner
+
+
+def _parameter_names(parameters: Any) -> list[str]:
+    """The names of a tool's parameters, in order: of a JSON Schema, or of an object of them."""
+    schema = as_object(opened(parameters)) or {}
+    return list(as_object(schema.get("properties")) or schema)
 
 
 def tool_failure(span: Span) -> str | None:
@@ -175,58 +223,3 @@ def offered_tools(span: Span) -> tuple[Tool, ...]:
     return tool_definitions(
         first_of(span.attributes, "gen_ai.tool.definitions", "gen_ai.agent.tools", "ai.prompt.tools")
     )
-
-
-def written_parts(span: Span, direction: str) -> Iterator[tuple[str, JsonObject]]:
-    """(role, part) of the messages that went into a model (`input`) or came out of it (`output`)."""
-    key = f"gen_ai.{direction}.messages"
-    sources = (span.attributes, *(attributes for _, attributes in span.events))
-    for message in (item for source in sources for item in objects(opened(source.get(key)))):
-        for part in objects(message.get("parts")):
-            yield str(message.get("role")), part
-
-
-def calls_in_reply(span: Span) -> list[JsonObject]:
-    """The calls that a model wrote, as `{id, name, arguments}`."""
-    calls = [part for _, part in written_parts(span, "output") if part.get("type") == "tool_call"]
-    if calls:
-        return calls
-    flat: dict[str, JsonObject] = {}
-    for key, value in span.attributes.items():
-        match = _FLAT_CALL.match(key)
-        if match:
-            flat.setdefault(match[1], {})[match[2]] = value
-    return list(flat.values())
-
-
-def text_in_reply(span: Span) -> str | None:
-    """What a model wrote beside its calls."""
-    parts = [part.get("content") for _, part in written_parts(span, "output") if part.get("type") == "text"]
-    return "\n".join(part for part in parts if isinstance(part, str)) or text_of(
-        span.attributes.get("gen_ai.completion.0.content")
-    )
-
-
-def question_in(span: Span) -> str | None:
-    """What the user asked, by the messages that went into a model."""
-    parts = [part.get("content") for role, part in written_parts(span, "input") if role == "user"]
-    texts = [part for part in parts if isinstance(part, str)]
-    attributes = span.attributes
-    texts = texts or [
-        attributes[key.removesuffix("role") + "content"]
-        for key, value in attributes.items()
-        if key.startswith("gen_ai.prompt.")
-        and key.endswith(".role")
-        and value == "user"
-        and isinstance(attributes.get(key.removesuffix("role") + "content"), str)
-    ]
-    texts = texts or [
-        part["text"]
-        for content in objects(
-            (as_object(opened(attributes.get("gcp.vertex.agent.llm_request"))) or {}).get("contents")
-        )
-        if content.get("role") == "user"
-        for part in objects(content.get("parts"))
-        if text_of(part.get("text"))
-    ]
-    return "\n\n".join(texts) or None

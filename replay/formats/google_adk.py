@@ -11,6 +11,7 @@ from typing import Any
 
 from replay.formats.document import Document
 from replay.formats.file_names import FileNames
+from replay.formats.google_adk_eval import is_eval_set, sessions_of
 from replay.formats.harness_tools import ADK
 from replay.formats.head import Head
 from replay.formats.loose_json import (
@@ -36,7 +37,7 @@ class GoogleAdkReader:
     """Reads ADK sessions."""
 
     name = "google-adk"
-    title = "Google ADK sessions"
+    title = "Google ADK sessions and eval sets"
     expected_shape = 'a Google ADK session ({"id", "app_name", "events": [{"author", "invocation_id", "content"}]})'
 
     def sniff(self, head: Head) -> Match:
@@ -46,6 +47,8 @@ class GoogleAdkReader:
         if any(mark in first for mark in _MARKS) and isinstance(first.get("events"), list):
             sure = any(_is_event(event) for event in events)
             return Match(0.95 if sure else 0.7, '"events" of an ADK session')
+        if is_eval_set(first):
+            return Match(0.9, "an eval set of ADK")
         if _is_event(first):
             return Match(0.9, 'events with "author" and "invocation_id"')
         return NO_MATCH
@@ -53,9 +56,16 @@ class GoogleAdkReader:
     def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
         """One a session; a bare list of events is one session."""
         bare: list[JsonObject] = []
+        turns: list[JsonObject] = []
         for element in document.records():
             record = element.value
-            if isinstance(record, dict) and isinstance(record.get("events"), list):
+            if is_eval_set(record):
+                for name, case in sessions_of(record):
+                    if name is None:
+                        turns += case["events"]
+                    else:
+                        yield self._trajectory(case, name, element.place, document, names)
+            elif isinstance(record, dict) and isinstance(record.get("events"), list):
                 identifier = identifier_of(record.get("id"))
                 identifier = identifier or (names.task(document.path) if element.place == "$" else element.place)
                 yield self._trajectory(record, identifier, element.place, document, names)
@@ -63,6 +73,8 @@ class GoogleAdkReader:
                 bare.append(record)
             else:
                 document.leave(element)
+        if turns:
+            yield self._trajectory({"events": turns}, names.task(document.path), "$", document, names)
         if bare:
             yield self._trajectory({"events": bare}, names.task(document.path), "$", document, names)
 

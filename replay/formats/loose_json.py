@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -46,6 +47,18 @@ def opened(value: Any) -> Any:
         except (ValueError, RecursionError):
             return value
     return value
+
+
+def opened_repr(value: Any) -> Any:
+    """As `opened`, and also what Python's `str()` makes of a dict: `{'city': 'Rome'}`."""
+    found = opened(value)
+    if isinstance(found, str) and found.lstrip()[:1] == "{":
+        try:
+            literal = ast.literal_eval(found.strip())
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            return found
+        return literal if isinstance(literal, dict) and all(isinstance(key, str) for key in literal) else found
+    return found
 
 
 def seconds_of(value: Any) -> float | None:
@@ -98,6 +111,10 @@ def answer_of(value: Any, is_error: bool | None = None) -> Answer | None:
         is_error: what the source says beside it; None where it says nothing.
     """
     whole = opened(value)
+    if isinstance(whole, dict) and identifier_of(whole.get("tool_call_id")) and "content" in whole:
+        failed = is_error or whole.get("status") == "error"  # LangChain's ToolMessage
+        flag = failed if failed or whole.get("status") == "success" else is_error
+        return answer_of(whole["content"], flag)
     if isinstance(whole, dict) and isinstance(whole.get("content"), list):
         own_flag = first_of(whole, "isError", "is_error")
         return result_with_flag(whole, is_error or own_flag is True)

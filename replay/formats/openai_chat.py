@@ -8,9 +8,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from replay.errors import FormatError
+from replay.formats.api_envelopes import opened as opened_envelope
 from replay.formats.document import Document, Element
 from replay.formats.file_names import FileNames
 from replay.formats.head import Head
@@ -36,9 +38,9 @@ class OpenAIChatReader:
 
     def sniff(self, head: Head) -> Match:
         """The first element is a message, or holds messages."""
-        first: Any = next(iter(head.elements), None)
+        first: Any = opened_envelope(next(iter(head.elements), None))
         if _is_message(first):
-            messages = head.elements
+            messages = (first, *map(opened_envelope, head.elements[1:]))
         elif _holds_messages(first):
             messages = tuple(first["messages"])
         else:
@@ -51,10 +53,12 @@ class OpenAIChatReader:
         """One for a file of bare messages, else one a conversation."""
         bare: list[Any] = []
         for element in document.elements():
-            if _holds_messages(element.value):
-                yield self._trajectory(element.value, _id(element, document, names), element.place, document, names)
-            elif bare or _is_message(element.value):
-                bare.append(element.value)
+            value = element.value if _is_message(element.value) else opened_envelope(element.value)
+            if _holds_messages(value):
+                identifier = _id(replace(element, value=value), document, names)
+                yield self._trajectory(value, identifier, element.place, document, names)
+            elif bare or _is_message(value):
+                bare.append(value)
             elif document.shape == "lines":
                 document.leave(element)
             else:

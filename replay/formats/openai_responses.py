@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from replay.formats.api_envelopes import opened
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document
 from replay.formats.file_names import FileNames
@@ -20,6 +21,12 @@ ITEM_TYPES = CALL_TYPES | {
     "code_interpreter_call", "image_generation_call", "local_shell_call", "mcp_approval_request",
 }  # fmt: skip
 
+_FINAL_EVENTS = frozenset({"response.completed", "response.incomplete", "response.failed"})
+_HARNESS_CALLS = frozenset({"local_shell_call", "shell_call", "apply_patch_call", "computer_call"})
+"""Calls of tools that the API brings and the client runs."""
+_PROVIDER_CALLS = frozenset({"web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call"})
+"""Calls that the provider ran itself."""
+
 
 class OpenAIResponsesReader:
     """Reads what goes in and out of the Responses API."""
@@ -30,7 +37,7 @@ class OpenAIResponsesReader:
 
     def sniff(self, head: Head) -> Match:
         """Items of the API's own types, in a list, a request or a response."""
-        first = head.first
+        first = _final(opened(head.first))
         if _is_body(first):
             return Match(0.95, '"object": "response"' if first.get("object") == "response" else '"input" of items')
         items = [record for record in head.records if isinstance(record, dict) and "payload" not in record]
@@ -46,7 +53,7 @@ class OpenAIResponsesReader:
         """One for a list of items, else one a body."""
         items: list[JsonObject] = []
         for element in document.records():
-            value = element.value
+            value = _final(opened(element.value))
             if _is_body(value):
                 identifier = value.get("id")
                 name = identifier if isinstance(identifier, str) else names.task(document.path)
@@ -54,11 +61,19 @@ class OpenAIResponsesReader:
                     name = f"{name}_{element.place.removeprefix('line ')}"
                 yield _trajectory(value, name, element.place, document, names)
             elif isinstance(value, dict) and (isinstance(value.get("type"), str) or isinstance(value.get("role"), str)):
-                items.append(value)
+                if not str(value.get("type")).startswith("response."):
+                    items.append(value)
             else:
                 document.leave(element)
         if items:
             yield _trajectory({"input": items}, names.task(document.path), "$", document, names)
+
+
+def _final(value: Any) -> Any:
+    """The response in the last event of a stream of events; other events say nothing that is not in it."""
+    if isinstance(value, dict) and value.get("type") in _FINAL_EVENTS and isinstance(value.get("response"), dict):
+        return value["response"]
+    return value
 
 
 def _is_body(value: Any) -> bool:
@@ -73,6 +88,7 @@ def _is_body(value: Any) -> bool:
 def _trajectory(body: JsonObject, identifier: str, place: str, document: Document, names: FileNames) -> Trajectory:
     log, prompts, tools = CallLog(), [], _tools(body.get("tools"))
     items = [*_list(body.get("input")), *_list(body.get("output"))]
+    approved = {item.get("approval_request_id") for item in items if isinstance(item, dict)}
     for item in items:
         if not isinstance(item, dict):
             continue
@@ -82,6 +98,8 @@ def _trajectory(body: JsonObject, identifier: str, place: str, document: Documen
             log.say(_text(item.get("content")))
         elif item.get("type") == "mcp_list_tools":
             tools += _tools(item.get("tools"))
+        elif item.get("type") == "mcp_approval_request" and item.get("id") in approved:
+            continue  # the call that was approved follows
         else:
             _read_call(item, log)
     model = body.get("model")
@@ -106,7 +124,9 @@ def _read_call(item: JsonObject, log: CallLog) -> None:
         log.add(text_call(str(item.get("name")), item["input"], id=identifier))
     elif kind in {"function_call_output", "custom_tool_call_output"}:
         log.answer(identifier, unwrapped(item.get("output")))
-    elif kind == "mcp_call":
+    elif kind.removesuffix("_output") in _HARNESS_CALLS | _PROVIDER_CALLS:
+        _read_own_tool(item, kind, log)
+    elif kind in {"mcp_call", "mcp_approval_request"}:
         identifier = item.get("id") if isinstance(item.get("id"), str) else None
         server, name = item.get("server_label"), item.get("name")
         fields = {"server": server, "tool": name} if isinstance(server, str) and isinstance(name, str) else {}
@@ -115,6 +135,21 @@ def _read_call(item: JsonObject, log: CallLog) -> None:
         content = item.get("output") if error is None else error
         answer = None if content is None else result_with_flag(_error_text(content), error is not None)
         log.answer(identifier, answer, name=name if isinstance(name, str) else None)
+
+
+def _read_own_tool(item: JsonObject, kind: str, log: CallLog) -> None:
+    """A call of a tool that the API brings, or the answer to one."""
+    identifier = next((item[key] for key in ("call_id", "id") if isinstance(item.get(key), str)), None)
+    if kind.endswith("_output"):
+        log.answer(identifier, recorded_answer(item.get("output")))
+        return
+    fields = ("action", "operation", "queries", "code")
+    given = next((item[key] for key in fields if item.get(key) is not None), {})
+    arguments = given if isinstance(given, dict) else {"code" if kind.startswith("code") else "queries": given}
+    log.add(json_text_call(kind.removesuffix("_call"), arguments, id=identifier, local=True))
+    output = item.get("outputs", item.get("results"))
+    if kind in _PROVIDER_CALLS and output is not None:
+        log.answer(identifier, recorded_answer(output))
 
 
 def unwrapped(output: Any) -> Answer | None:

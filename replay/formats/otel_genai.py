@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from replay.errors import FormatError
@@ -13,27 +14,35 @@ from replay.formats.genai_attributes import (
     call_arguments,
     call_id,
     call_result,
-    calls_in_reply,
     is_genai,
     is_model_span,
     is_tool_span,
     offered_tools,
-    question_in,
     span_model,
     span_usage,
-    text_in_reply,
     tool_failure,
     tool_name,
-    written_parts,
 )
+from replay.formats.genai_messages import answers_in_request, calls_in_reply, question_in, text_in_reply
 from replay.formats.harness_tools import ADK
 from replay.formats.head import Head
-from replay.formats.loose_json import iso_time, summed_usage, with_mcp_server, written_call
+from replay.formats.loose_json import (
+    answer_of,
+    identifier_of,
+    iso_time,
+    opened,
+    summed_usage,
+    with_mcp_server,
+    written_call,
+)
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import number_calls
-from replay.formats.spans import RESOURCE_KEYS, Span, spans_of
-from replay.formats.trace_steps import Timed, calls_without_spans, recorded, responses_in, steps_of
-from replay.records import Call, Source, Step, Task, Tool, Trajectory, Usage
+from replay.formats.spans import RESOURCE_KEYS, Span, log_events_of, spans_of
+from replay.formats.trace_steps import Timed, Written, calls_without_spans, pair_with_spans, recorded, steps_of
+from replay.records import Call, JsonObject, Source, Step, Task, Tool, Trajectory, Usage
+
+_EMPTY = (None, "", {})
+"""What stands where a producer was told not to repeat the content of messages."""
 
 
 class OtelReader:
@@ -60,19 +69,23 @@ class OtelReader:
     def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
         """One a trace that has anything to do with a model."""
         traces: dict[str, list[Span]] = {}
+        logged: dict[str, list[tuple[str, JsonObject]]] = {}
         for element in document.records():
-            spans = list(spans_of(element.value))
-            if not spans and not (isinstance(element.value, dict) and _has_span_keys(element.value)):
+            spans, events = list(spans_of(element.value)), list(log_events_of(element.value))
+            if not (spans or events or (isinstance(element.value, dict) and _has_span_keys(element.value))):
                 document.leave(element)
             for span in spans:
                 traces.setdefault(span.trace, []).append(span)
+            for identifier, event in events:
+                logged.setdefault(identifier, []).append(event)
         kept = {trace: spans for trace, spans in traces.items() if any(map(is_genai, spans))}
         if not kept:
             raise FormatError(document.path, 'these spans have no "gen_ai.operation.name": no agent wrote them')
         if len(kept) < len(traces):
             document.note(f"{len(traces) - len(kept)} traces without a model, an agent or a tool were left out")
         for trace, spans in kept.items():
-            yield _Trace(spans).trajectory(trace or names.task(document.path), document, names)
+            whole = [replace(span, events=(*span.events, *logged.get(span.id, ()))) for span in spans]
+            yield _Trace(whole).trajectory(trace or names.task(document.path), document, names)
 
 
 def _has_span_keys(record: dict[str, Any]) -> bool:
@@ -97,6 +110,7 @@ class _Trace:
             for ancestor in self._ancestors(span)
             if is_tool_span(ancestor)
         }
+        self._answers = {key: answer for span in self._models for key, answer in answers_in_request(span)}
         self._start = next((span.start for span in ordered if span.start is not None), None)
 
     def trajectory(self, identifier: str, document: Document, names: FileNames) -> Trajectory:
@@ -117,17 +131,28 @@ class _Trace:
 
     def _steps(self) -> list[Step]:
         if not self._tools:
-            answers = responses_in(part for span in self._models for _, part in written_parts(span, "input"))
-            return calls_without_spans(map(calls_in_reply, self._models), answers)
-        replies = [Timed(span.start, span.end, None) for span in self._models]
-        return steps_of([*replies, *(Timed(span.start, span.end, self._call(span)) for span in self._tools)])
+            return calls_without_spans(map(calls_in_reply, self._models), self._answers)
+        tools = [(call_id(span), tool_name(span), call_arguments(span)) for span in self._tools]
+        pairs, left = pair_with_spans(tools, self._written())
+        ran = [
+            Timed(span.start, span.end, self._call(span, pair)) for span, pair in zip(self._tools, pairs, strict=True)
+        ]
+        not_run = [Timed(item.moment, None, self._call_without_span(item)) for item in left]
+        return steps_of([*(Timed(span.start, span.end, None) for span in self._models), *ran, *not_run])
 
-    def _call(self, span: Span) -> Call:
+    def _written(self) -> Iterator[Written]:
+        for span in self._models:
+            for call in calls_in_reply(span):
+                yield Written(span.start, identifier_of(call.get("id")), call.get("name"), call.get("arguments"))
+
+    def _call(self, span: Span, written: Written | None) -> Call:
+        """The call of a tool's span; what the span leaves out or empty stands in the model's messages."""
         identifier, name = call_id(span), tool_name(span)
-        arguments = call_arguments(span)
-        if arguments is None:
-            arguments = self._written_arguments(identifier)
-        answer = recorded(call_result(span), tool_failure(span))
+        arguments, result = call_arguments(span), call_result(span)
+        if written is not None:
+            arguments = arguments if opened(arguments) not in _EMPTY else written.arguments
+            result = result if opened(result) not in _EMPTY else self._answers.get(written.id or "", result)
+        answer = recorded(result, tool_failure(span))
         call = with_mcp_server(written_call(name, arguments, id=identifier, answer=answer))
         own = details_in_attributes(span.attributes)
         if own is not None:
@@ -139,10 +164,11 @@ class _Trace:
         local = name in ADK or span.id in self._with_agents or kind in {"AgentTool", "agent"}
         return call.model_copy(update={"local": local})
 
-    def _written_arguments(self, identifier: str | None) -> Any:
-        """The arguments that the model wrote, where the tool's span does not repeat them."""
-        written = (call for span in self._models for call in calls_in_reply(span))
-        return next((call.get("arguments") for call in written if identifier and call.get("id") == identifier), None)
+    def _call_without_span(self, written: Written) -> Call:
+        """A call that a model wrote and that no span ran: a tool that does not exist, a handoff to another agent."""
+        answer = answer_of(self._answers.get(written.id or ""))
+        call = with_mcp_server(written_call(written.name, written.arguments, id=written.id, answer=answer))
+        return call.model_copy(update={"local": call.name in ADK})
 
     def _once(self, tools: list[Span]) -> list[Span]:
         """Without the spans of a tool inside another one of the same call, as a client and its server write them."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from replay.records import Answer, Call, Step, TextAnswer, ToolResult
+from replay.records import Answer, Call, JsonObject, Step, TextAnswer, ToolResult
 
 MAX_DEPTH = 200
 """Nesting of arguments and answers; a deeper value is kept as its text."""
@@ -81,6 +81,14 @@ def result_with_flag(content: Any, is_error: bool | None) -> Answer | None:
         return answer.model_copy(update={"is_error": is_error}) if isinstance(answer, ToolResult) else answer
     text = content if isinstance(content, str) else "" if content is None else to_json(content)
     return ToolResult(content=({"type": "text", "text": text},), is_error=is_error)
+
+
+def nested_lines(value: Any, is_line: Callable[[JsonObject], bool]) -> list[JsonObject]:
+    """A line of a log by itself, or the lines that an object around them holds as a list under one of its keys."""
+    if not isinstance(value, dict) or is_line(value):
+        return [value] if isinstance(value, dict) else []
+    lists = (list(objects(inner)) for inner in value.values() if isinstance(inner, list))
+    return next((lines for lines in lists if any(map(is_line, lines))), [value])
 
 
 def seconds_between(start: Any, moment: Any) -> float | None:

@@ -172,8 +172,22 @@ def _otlp_value(value: Any) -> Any:
 
 def _events(value: Any) -> Iterator[tuple[str, JsonObject]]:
     for event in objects(value):
-        name = text_of(first_of(event, "name", "event_name"))
-        yield name or "", attributes_of(first_of(event, "attributes", "body"))
+        attributes = attributes_of(event.get("attributes"))
+        body = _otlp_value(event.get("body"))
+        if isinstance(body, dict):
+            attributes = {**attributes_of(body), **attributes}
+        name = text_of(first_of(event, "name", "event_name", "eventName")) or text_of(attributes.get("event.name"))
+        yield name or "", attributes
+
+
+def log_events_of(value: Any) -> Iterator[tuple[str, tuple[str, JsonObject]]]:
+    """The log records in a record of a file that belong to a span: (the span's id, (name, attributes and body))."""
+    for resource in objects(first_of(value, "resourceLogs", "resource_logs") if isinstance(value, dict) else None):
+        for scope in objects(first_of(resource, "scopeLogs", "scope_logs")):
+            for record in objects(first_of(scope, "logRecords", "log_records")):
+                span = _id(first_of(record, "spanId", "span_id"))
+                if span is not None:
+                    yield from ((span, event) for event in _events([record]))
 
 
 def _id(value: Any) -> str | None:

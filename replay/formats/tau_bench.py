@@ -8,9 +8,11 @@ from typing import Any
 from replay.formats.document import Document
 from replay.formats.file_names import FileNames
 from replay.formats.head import Head
+from replay.formats.loose_json import objects
 from replay.formats.openai_chat import conversation_steps, user_text
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import number_calls
+from replay.formats.tau2_bench import is_results, is_simulation, model_of, simulation_trajectory
 from replay.records import JsonObject, ReportedResult, Source, Task, Trajectory
 
 
@@ -18,12 +20,14 @@ class TauBenchReader:
     """Reads tau-bench results."""
 
     name = "tau-bench"
-    title = "tau-bench results"
-    expected_shape = 'tau-bench results ([{"task_id", "reward", "traj": [...]}])'
+    title = "tau-bench and tau2-bench results"
+    expected_shape = 'tau-bench results ([{"task_id", "reward", "traj": [...]}] or {"info", "simulations": [...]})'
 
     def sniff(self, head: Head) -> Match:
         """A task with its trajectory and reward."""
         first = next(iter(head.elements), None)
+        if is_results(head.first) or is_simulation(first):
+            return Match(0.95, '"simulations" of tau2-bench')
         if not isinstance(first, dict) or "task_id" not in first:
             return NO_MATCH
         if "traj" in first:
@@ -34,7 +38,15 @@ class TauBenchReader:
         """One a task and trial."""
         for element in document.elements():
             record = element.value
-            if isinstance(record, dict) and isinstance(record.get("traj"), list):
+            if is_results(record):
+                model = model_of(record) or names.model(document.path)
+                for number, simulation in enumerate(objects(record["simulations"])):
+                    place = f"{element.place}.simulations[{number}]"
+                    yield simulation_trajectory(simulation, model, document.path, place, self.name)
+            elif is_simulation(record):
+                model = names.model(document.path)
+                yield simulation_trajectory(record, model, document.path, element.place, self.name)
+            elif isinstance(record, dict) and isinstance(record.get("traj"), list):
                 yield _trajectory(record, element.place, document, names)
             elif isinstance(record, dict) and "task_id" in record:
                 document.note('has no list "traj"; not read', element.place)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from replay.formats.loose_json import answer_of, error_answer, identifier_of, objects, opened, written_call
+from replay.formats.loose_json import answer_of, error_answer, identifier_of, opened, written_call
 from replay.formats.record_builders import to_json
 from replay.records import Answer, Call, JsonObject, Step
 
@@ -62,6 +63,58 @@ def recorded(result: object, failure: str | None) -> Answer | None:
     return error_answer(failure) if result is None or result == "" else answer_of(result, is_error=True)
 
 
+@dataclass(frozen=True)
+class Written:
+    """A call as a model wrote it."""
+
+    moment: float | None
+    """When the reply began."""
+    id: str | None
+    name: Any
+    arguments: Any
+
+    @property
+    def key(self) -> str:
+        """Its id; where there is none, what was called."""
+        return self.id or to_json([self.name, self.arguments])
+
+
+def pair_with_spans(
+    tools: Sequence[tuple[str | None, str | None, Any]], written: Iterable[Written]
+) -> tuple[list[Written | None], list[Written]]:
+    """Which written call each span of a tool ran: by id, else by name and arguments, else by name, in order.
+
+    Args:
+        tools: (call id, name, arguments) of each span, in the order of their start.
+        written: what the models wrote, in order.
+
+    Returns:
+        For each span its written call, and the calls that no span ran.
+    """
+    left = list({item.key: item for item in reversed(list(written))}.values())[::-1]
+    pairs: list[Written | None] = [None] * len(tools)
+    for same in (_same_id, _same_arguments, _same_name):
+        for place, tool in enumerate(tools):
+            if pairs[place] is None:
+                found = next((item for item in left if same(tool, item)), None)
+                if found is not None:
+                    left.remove(found)
+                    pairs[place] = found
+    return pairs, left
+
+
+def _same_id(tool: tuple[str | None, str | None, Any], item: Written) -> bool:
+    return item.id is not None and tool[0] == item.id
+
+
+def _same_arguments(tool: tuple[str | None, str | None, Any], item: Written) -> bool:
+    return tool[1] == item.name and opened(tool[2]) == opened(item.arguments)
+
+
+def _same_name(tool: tuple[str | None, str | None, Any], item: Written) -> bool:
+    return tool[1] == item.name
+
+
 def calls_without_spans(replies: Iterable[Sequence[JsonObject]], answers: dict[str, object]) -> list[Step]:
     """Steps out of what models wrote, for traces in which nobody recorded the tools themselves.
 
@@ -86,12 +139,3 @@ def calls_without_spans(replies: Iterable[Sequence[JsonObject]], answers: dict[s
         if calls:
             steps.append(Step(calls=tuple(calls)))
     return steps
-
-
-def responses_in(parts: Iterable[JsonObject]) -> dict[str, object]:
-    """What came back, by call id, out of the parts of a model's input."""
-    return {
-        identifier: opened(part.get("response", part.get("result")))
-        for part in objects(list(parts))
-        if part.get("type") == "tool_call_response" and (identifier := identifier_of(part.get("id")))
-    }

@@ -1,0 +1,105 @@
+"""Conversations with the models' APIs, in what logs, batches and frameworks put around them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.formats.samples import opened, read
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "read", "arguments": '{"p": 1}'}}
+ASKED = {"role": "user", "content": "q"}
+CALLED = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+CHAT = [ASKED, CALLED, {"role": "tool", "tool_call_id": "c1", "content": "ok"}]
+COMPLETION = {"id": "x", "object": "chat.completion", "model": "m", "choices": [{"index": 0, "message": CALLED}]}
+
+LANGCHAIN = [
+    {"type": "human", "content": "q"},
+    {"type": "ai", "content": "", "tool_calls": [{"name": "read", "args": {"p": 1}, "id": "c1"}]},
+    {"type": "tool", "content": "ok", "tool_call_id": "c1"},
+]
+
+BLOCK = {"type": "tool_use", "id": "c1", "name": "read", "input": {"p": 1}}
+MESSAGE = {"id": "x", "type": "message", "role": "assistant", "model": "m", "content": [BLOCK]}
+
+FUNCTION_CALL = {"type": "function_call", "name": "read", "arguments": '{"p": 1}', "call_id": "c1"}
+RESPONSE = {"id": "x", "object": "response", "model": "m", "output": [FUNCTION_CALL]}
+
+WRAPPED = {
+    "a completion": ("openai-chat", COMPLETION),
+    "a request and its completion": (
+        "openai-chat",
+        {"request": {"model": "m", "messages": [ASKED]}, "response": COMPLETION},
+    ),
+    "a line of a batch": (
+        "openai-chat",
+        {"custom_id": "t", "method": "POST", "body": {"model": "m", "messages": CHAT}},
+    ),
+    "a line of a batch's results": ("openai-chat", {"custom_id": "t", "response": {"body": COMPLETION}}),
+    "another key": ("openai-chat", {"conversation": CHAT, "model": "m"}),
+    "messages as text": ("openai-chat", {"messages": json.dumps(CHAT), "model": "m"}),
+    "a list of conversations": ("openai-chat", [CHAT]),
+    "records with a trajectory": ("openai-chat", [{"task": "t", "trajectory": CHAT}]),
+    "langchain's messages": ("openai-chat", LANGCHAIN),
+    "the state of a graph": ("openai-chat", {"messages": LANGCHAIN}),
+    "langchain's dumps": ("openai-chat", [{"type": one["type"], "data": one} for one in LANGCHAIN]),
+    "a batch of anthropic": (
+        "anthropic-messages",
+        {"custom_id": "t", "result": {"type": "succeeded", "message": MESSAGE}},
+    ),
+    "a request and a message": (
+        "anthropic-messages",
+        {"request": {"model": "m", "messages": [ASKED]}, "response": MESSAGE},
+    ),
+    "a request and a response": (
+        "openai-responses",
+        {"request": {"model": "m", "input": [ASKED]}, "response": RESPONSE},
+    ),
+    "the last event of a stream": ("openai-responses", {"type": "response.completed", "response": RESPONSE}),
+}
+
+
+@pytest.mark.parametrize("name", WRAPPED)
+def test_a_call_is_found_in_what_stands_around_its_conversation(name: str, tmp_path: Path) -> None:
+    reader, content = WRAPPED[name]
+    file = opened(tmp_path, content)
+    (trajectory,) = file.trajectories()
+    assert file.format == reader
+    assert [(call.id, call.name, call.arguments) for call in trajectory.calls()] == [("c1", "read", {"p": 1})]
+
+
+def test_the_line_of_a_batch_gives_its_own_id_to_the_trajectory(tmp_path: Path) -> None:
+    lines = [{"custom_id": name, "response": {"body": COMPLETION}} for name in ("a", "b")]
+    trajectories = read(tmp_path, "\n".join(map(json.dumps, lines)))
+    assert [(one.id, one.model) for one in trajectories] == [("a", "m"), ("b", "m")]
+
+
+def response(*items: dict[str, Any]) -> dict[str, Any]:
+    return {"id": "x", "object": "response", "model": "m", "output": list(items)}
+
+
+def approval(identifier: str) -> dict[str, Any]:
+    asked = {"server_label": "docs", "name": "ask", "arguments": "{}"}
+    return {"type": "mcp_approval_request", "id": identifier, **asked}
+
+
+def test_a_call_that_waits_for_approval_is_a_call_without_an_answer_and_an_approved_one_is_one(tmp_path: Path) -> None:
+    ran = {**approval("m1"), "type": "mcp_call", "approval_request_id": "r1", "output": "yes", "error": None}
+    (trajectory,) = read(tmp_path, response(approval("r1"), ran, approval("r2")))
+    found = [(call.id, call.server, call.answer is None) for call in trajectory.calls()]
+    assert found == [("m1", "docs", False), ("r2", "docs", True)]
+
+
+def test_calls_of_the_tools_that_the_api_brings_are_local(tmp_path: Path) -> None:
+    shell = {"type": "local_shell_call", "call_id": "c1", "id": "i", "action": {"type": "exec", "command": ["ls"]}}
+    output = {"type": "local_shell_call_output", "call_id": "c1", "output": "a"}
+    search = {"type": "web_search_call", "id": "w", "action": {"type": "search", "query": "q"}}
+    (trajectory,) = read(tmp_path, response(shell, output, search))
+    calls = list(trajectory.calls())
+    assert [(call.name, call.local, call.answer is None) for call in calls] == [
+        ("local_shell", True, False),
+        ("web_search", True, True),
+    ]
