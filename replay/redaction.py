@@ -15,7 +15,7 @@ from urllib.parse import quote, quote_plus
 
 from replay.errors import UsageError
 from replay.json_values import encode
-from replay.secret_probe import SECRET_NAMES, may_hold_secret
+from replay.secret_probe import SENSITIVE_NAMES, may_hold_secret
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -56,7 +56,7 @@ _OWN_FIELDS: Final = frozenset(
 """Fields of our records that hold words of ours: a secret that happens to be such a word is not one there."""
 _HEADER_KEYS: Final = frozenset({"authorization", "proxy-authorization", "x-api-key"})
 
-_SECRET_KEY: Final = re.compile(rf"(?i)(?:[a-z0-9]+[_-])*?(?:{SECRET_NAMES})")
+_SECRET_KEY: Final = re.compile(rf"(?i)(?:[a-z0-9]+[_-])*?(?:{SENSITIVE_NAMES})")
 _PUBLIC_KEY: Final = re.compile(r"(?i)(?:page|next|prev|continuation|sync|cursor|resume|sample|max|min|stop|eos|bos)")
 """Begins the name of what is a token and no secret, such as `next_page_token`."""
 
@@ -102,7 +102,7 @@ _TOKEN_PATTERNS: Final = (
     _token_pattern("npm_", r"(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36}"),
     _token_pattern(
         "ass|ASS|wd|WD|ecret|ECRET|ey|EY|redential|oken|OKEN",
-        rf"""(?i)(\\*["'](?:[a-z0-9]+[_-]){{0,4}}?(?<!page[_-])(?<!next[_-])(?:{SECRET_NAMES})\\*["']\s*:\s*\\*["'])"""
+        rf"""(?i)(\\*["'](?:[a-z0-9]+[_-]){{0,4}}?(?<!page[_-])(?<!next[_-])(?:{SENSITIVE_NAMES})\\*["']\s*:\s*\\*["'])"""
         r"""(?!\$\{|\[REDACTED\])[^\s"'\\][^"'\\\n]{2,}(?=\\*["'])""",
         rf"\g<1>{REDACTED}",
     ),

@@ -1,8 +1,8 @@
 """Asks of a whole document, in one pass, whether it may hold a secret at all.
 
 The patterns here take in all that those of `redaction` take out, and a little more: RE2, which reads a document once
-and in linear time, knows no look-around. They are right for plain text and for JSON text alike, where a line end is
-written `\\n` and a quote `\\"`. What they find is looked at closely by `redaction`; what they do not find holds none.
+and in linear time, knows no look-around. They are right for plain text and for JSON text alike, where a line end
+and a quote are escaped. What they find is looked at closely by `redaction`; what they do not find holds none.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Final
 
-__all__ = ["SECRET_NAMES", "may_hold_secret"]
+__all__ = ["SENSITIVE_NAMES", "may_hold_secret"]
 
-SECRET_NAMES: Final = (
+SENSITIVE_NAMES: Final = (
     r"pass(?:word|wd|phrase|code)|pwd|(?:client|app|shared|webhook|totp)?[_-]?secret(?:[_-]?key)?"
     r"|(?:api|access|private|account|signing|encryption)[_-]?key|apikey|credential"
     r"|(?:access|refresh|auth|id|session|bearer|bot|api|user|personal[_-]?access|security)?[_-]?token"
@@ -37,7 +37,7 @@ _PROBES: Final = (
     rf"AIza{_WORD}{{35}}",
     r"hf_[A-Za-z0-9]{30}",
     r"npm_[A-Za-z0-9]{36}",
-    rf"""["'](?i:(?:[a-z0-9]+[_-])*(?:{SECRET_NAMES}))\\*["']{_GAP}:{_GAP}["']""",
+    rf"""["'](?i:(?:[a-z0-9]+[_-])*(?:{SENSITIVE_NAMES}))\\*["']{_GAP}:{_GAP}["']""",
     r"""://[^\s/:@"']*:[^\s/@"']+@""",
 )
 

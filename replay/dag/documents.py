@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
-from replay.dag.pointers import Leaf, leaves
+from replay.dag.pointers import LeafPlaces, leaf_values
 from replay.dag.truncation import truncated_block_text
 from replay.dag.value_matching import occurrences
 from replay.records import Answer, Call, RpcError, TextAnswer, ToolResult, TransportFault, blocks_of
@@ -27,6 +26,7 @@ def as_text(value: Any) -> str:
     return value if isinstance(value, str) else str(value)
 
 
+@lru_cache(maxsize=4096)
 def words_of(text: str) -> frozenset[str]:
     """The words that must all stand in a document that holds the text."""
     return frozenset(_WORD.findall(text))
@@ -57,12 +57,12 @@ def _without_bytes(block: dict[str, Any]) -> dict[str, Any]:
 
 def document_of(answer: Answer | None) -> Document:
     """An answer, searchable."""
-    return Document(lambda: leaves(answer_tree(answer)))
+    return Document(answer_tree(answer))
 
 
 def arguments_document(call: Call) -> Document:
     """A call's arguments, searchable."""
-    return Document(lambda: leaves(call.arguments or {}, enter_texts=False))
+    return Document(call.arguments or {}, enter_texts=False)
 
 
 class Document:
@@ -71,14 +71,14 @@ class Document:
     Only the texts are kept; pointers are found when one is asked for, which few documents of a trajectory are.
     """
 
-    def __init__(self, content: Callable[[], Iterable[Leaf]]) -> None:
-        self._content = content
-        texts = [as_text(value).strip() for _, value in content()]
+    def __init__(self, tree: Any, *, enter_texts: bool = True) -> None:
+        self._tree, self._enter_texts = tree, enter_texts
+        texts = [as_text(value).strip() for value in leaf_values(tree, enter_texts=enter_texts)]
         self.text = _SEPARATOR.join(["", *texts, ""])
 
-    def words(self) -> frozenset[str]:
-        """Every word in it."""
-        return words_of(self.text)
+    def words(self) -> list[str]:
+        """Every word in it, as often as it stands there."""
+        return _WORD.findall(self.text)
 
     def is_scalar(self, value: str) -> bool:
         """Whether a string or number in it is this value and nothing else."""
@@ -100,11 +100,13 @@ class Document:
         return pointer if pointer is not None else self.mention(value)
 
     def __contains__(self, value: str) -> bool:
+        if value not in self.text:
+            return False
         return self.is_scalar(value) or any(True for _ in occurrences(self.text, value))
 
     def _pointer(self, start: int) -> str:
         return self._pointers[self.text.count(_SEPARATOR, 0, start) - 1]
 
     @cached_property
-    def _pointers(self) -> list[str]:
-        return [pointer for pointer, _ in self._content()]
+    def _pointers(self) -> LeafPlaces:
+        return LeafPlaces(self._tree, enter_texts=self._enter_texts)
