@@ -14,6 +14,8 @@ from replay.records import Answer, Call, RpcError, TextAnswer, ToolResult, Trans
 __all__ = ["Document", "answer_tree", "arguments_document", "as_text", "document_of"]
 
 _WORD: Final = re.compile(r"[^\W_]+")
+_WORDS_ALONE: Final = bytes(code if chr(code).isalnum() else 32 for code in range(256))
+"""Translates ASCII text to its words with blanks between."""
 _SEPARATOR: Final = "\n\x00\n"
 _BLOCK_METADATA: Final = frozenset({"type", "mimeType", "data", "annotations", "_meta"})
 """Members of a content block that name its kind or carry bytes, not something to pass on."""
@@ -73,21 +75,34 @@ class Document:
 
     def __init__(self, tree: Any, *, enter_texts: bool = True) -> None:
         self._tree, self._enter_texts = tree, enter_texts
-        texts = [as_text(value).strip() for value in leaf_values(tree, enter_texts=enter_texts)]
-        self.text = _SEPARATOR.join(["", *texts, ""])
+        self._texts = [
+            value.strip() if type(value) is str else as_text(value)
+            for value in leaf_values(tree, enter_texts=enter_texts)
+        ]
+        self.text = _SEPARATOR.join(["", *self._texts, ""])
 
     def words(self) -> list[str]:
         """Every word in it, as often as it stands there."""
+        if self.text.isascii():
+            return self.text.encode().translate(_WORDS_ALONE).decode().split()
         return _WORD.findall(self.text)
+
+    @cached_property
+    def _first_places(self) -> dict[str, int]:
+        """The number of the first string or number that is a text."""
+        places: dict[str, int] = {}
+        for number, text in enumerate(self._texts):
+            places.setdefault(text, number)
+        return places
 
     def is_scalar(self, value: str) -> bool:
         """Whether a string or number in it is this value and nothing else."""
-        return f"{_SEPARATOR}{value}{_SEPARATOR}" in self.text
+        return value in self._first_places
 
     def scalar(self, value: str) -> str | None:
         """Pointer of the first string or number that is this value and nothing else."""
-        start = self.text.find(f"{_SEPARATOR}{value}{_SEPARATOR}")
-        return None if start < 0 else self._pointer(start + len(_SEPARATOR))
+        number = self._first_places.get(value)
+        return None if number is None else self._pointers[number]
 
     def mention(self, value: str) -> str | None:
         """Pointer of the first text that holds this value between boundaries."""
@@ -102,7 +117,7 @@ class Document:
     def __contains__(self, value: str) -> bool:
         if value not in self.text:
             return False
-        return self.is_scalar(value) or any(True for _ in occurrences(self.text, value))
+        return value in self._first_places or any(True for _ in occurrences(self.text, value))
 
     def _pointer(self, start: int) -> str:
         return self._pointers[self.text.count(_SEPARATOR, 0, start) - 1]

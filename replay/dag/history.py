@@ -104,7 +104,7 @@ class History:
     def _look_in_question(self, value: str) -> bool:
         folded = _normalized(value)
         return (
-            any(True for _ in occurrences(self._question, folded))
+            (folded in self._question and any(True for _ in occurrences(self._question, folded)))
             or _is_date_in_question(self._question, folded)
             or self._is_year_in_question(folded)
         )
@@ -156,11 +156,12 @@ class History:
 
     def _entries_with_words(self, value: str) -> list[int]:
         words = words_of(value)
-        if len(words) == 1:
-            return self._with_word.get(next(iter(words)), [])[:_MAX_ENTRIES]
-        postings = sorted((self._with_word.get(word, []) for word in words), key=len)
+        postings = [self._with_word.get(word, []) for word in words]
         if not postings:
             return []
+        if len(self._entries) <= _MAX_ENTRIES:
+            return min(postings, key=len)
+        postings.sort(key=len)
         shared = postings[0]
         for posting in postings[1:]:
             if not shared:
@@ -175,7 +176,7 @@ def _question_text(task: Task) -> str:
 
 
 def _normalized(text: str) -> str:
-    return re.sub(r"\s+", " ", text).strip().lower()
+    return " ".join(text.split()).lower()
 
 
 _YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
