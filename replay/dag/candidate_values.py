@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -28,6 +29,11 @@ _PATH: Final = re.compile(
     r"""(?<![\w.:/~@+-])(?:(?:[A-Za-z]:)?(?:~|\.{1,2})?/|[\w.@+-]+/)[\w.@%+=,#~-]+(?:/[\w.@%+=,#~-]*)*""",
 )
 _TOKEN: Final = re.compile(r"\w(?:[\w:.@-]*\w)?")
+_JOINT: Final = re.compile("[_:.@]")
+_PATH_SEPARATOR: Final = re.compile("[/?&=#]")
+_TOKEN_PARTS: Final = re.compile("[:.@_-]")
+_MIN_UUID_LENGTH: Final = 32
+_MAX_REMEMBERED_TOKEN: Final = 100
 _QUOTED: Final = re.compile(r"'([^'\n]{4,200})'|\"([^\"\n]{4,200})\"")
 _FILE: Final = re.compile(r"[\w.+-]{3,}\.[A-Za-z]\w{0,4}")
 _WHOLE_PATH: Final = re.compile(r"(?:[A-Za-z]:[\\/]|~?/|\.{1,2}/)(?:(?! [/.~-])[^\n\"'<>|*?]){1,400}")
@@ -50,7 +56,7 @@ class CandidateValue:
     whole: bool
     path: bool = False
 
-    @property
+    @cached_property
     def text(self) -> str:
         """As it stands in a text, a directory without the slash at its end."""
         text = as_text(self.value).strip()
@@ -71,17 +77,25 @@ def candidate_values_of(call: Call) -> Iterator[CandidateValue]:
 
 def is_path(text: str) -> bool:
     """Whether a whole text is a path or a URL."""
-    if len(text) > _MAX_PATH_LENGTH or is_number(text):
+    if len(text) > _MAX_PATH_LENGTH:
         return False
-    return any(pattern.fullmatch(text) for pattern in (_WHOLE_PATH, _URL, _RELATIVE))
+    return _is_path(text)
 
 
-def paths_in(text: str) -> Iterator[str]:
+@lru_cache(maxsize=1024)
+def _is_path(text: str) -> bool:
+    return not is_number(text) and any(pattern.fullmatch(text) for pattern in (_WHOLE_PATH, _URL, _RELATIVE))
+
+
+@lru_cache(maxsize=64)
+def paths_in(text: str) -> tuple[str, ...]:
     """The paths and URLs inside a text."""
-    urls = list(_URL.finditer(text))
+    if "/" not in text:
+        return ()
+    urls = list(_URL.finditer(text)) if "://" in text else []
     found = [match[0].rstrip(".,;:)") for match in urls]
     found += [match[0].rstrip(".,;:") for match in _outside_urls(urls, _PATH.finditer(text))]
-    yield from (path for path in found if len(path) <= _MAX_PATH_LENGTH)
+    return tuple(path for path in found if len(path) <= _MAX_PATH_LENGTH)
 
 
 def _outside_urls(urls: list[re.Match[str]], paths: Iterator[re.Match[str]]) -> Iterator[re.Match[str]]:
@@ -116,7 +130,7 @@ def _values_in_leaf(pointer: str, value: Any) -> Iterator[CandidateValue]:
 def _parts_of_path(path: str) -> Iterator[str]:
     """Ids that are a part of a path, and the segments and query values of a URL."""
     url = _URL.fullmatch(path) is not None
-    for segment in re.split(r"[/?&=#]", path.split("://", 1)[-1]):
+    for segment in _PATH_SEPARATOR.split(path.split("://", 1)[-1]):
         part = unquote(segment)
         if url and len(part) >= 3 and "." not in part:
             yield part
@@ -130,17 +144,36 @@ def _parts_of_text(text: str) -> Iterator[str]:
         if not long or " " in quoted or _FILE.fullmatch(quoted):
             yield quoted
     for token in dict.fromkeys(_TOKEN.findall(text)):
+        if _is_word(token):
+            continue
         if not long and _is_informative_token(token):
             yield token
-        yield from _ids_in(token)
+        yield from _ids_in_token(token)
 
 
 def _ids_in(text: str) -> Iterator[str]:
     """Random tokens of a text, each before the random parts of it."""
     for token in _TOKEN.findall(text):
-        if is_random(token):
-            yield token
-        yield from (part for part in re.split("[:.@_-]", token) if part != token and is_random(part))
+        if not _is_word(token):
+            yield from _ids_in_token(token)
+
+
+def _is_word(token: str) -> bool:
+    """Letters alone, and fewer than a UUID has: no id, and no part of it is one."""
+    return len(token) < _MIN_UUID_LENGTH and token.isalpha()
+
+
+def _ids_in_token(token: str) -> tuple[str, ...]:
+    return _known_ids_in_token(token) if len(token) <= _MAX_REMEMBERED_TOKEN else _find_ids_in_token(token)
+
+
+def _find_ids_in_token(token: str) -> tuple[str, ...]:
+    whole = (token,) if is_random(token) else ()
+    parts = _TOKEN_PARTS.split(token)
+    return whole + tuple(part for part in parts if part != token and is_random(part))
+
+
+_known_ids_in_token: Final = lru_cache(maxsize=8192)(_find_ids_in_token)
 
 
 def _is_long(text: str) -> bool:
@@ -152,7 +185,8 @@ def _is_surely_path(path: str) -> bool:
     return path.startswith(("/", "~", ".")) or "://" in path or "." in path.rpartition("/")[2]
 
 
+@lru_cache(maxsize=8192)
 def _is_informative_token(token: str) -> bool:
     if is_number(token):
         return significant_digits(token) >= 4
-    return is_id(token) and (is_random(token) or re.search(r"[_:.@]", token) is not None)
+    return is_id(token) and (is_random(token) or _JOINT.search(token) is not None)

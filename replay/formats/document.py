@@ -158,8 +158,13 @@ class Document:
                 "the last line is not whole (still being written?); everything before it was read", f"line {broken[0]}"
             )
 
+    @cached_property
+    def _begin(self) -> int:
+        """Offset of the first value."""
+        return self._skip(0)
+
     def _values(self, *, open_containers: bool) -> Iterator[Element]:
-        position, number = self._skip(0), 0
+        position, number = self._begin, 0
         while position < len(self.text):
             prefix = f"value {number + 1}: $" if number else "$"
             if self.text[position] not in "[{" and number:
@@ -260,6 +265,11 @@ class Document:
         return match.end() if match else position
 
     def _value(self, start: int) -> tuple[Any, int]:
+        if start == self._begin:
+            try:
+                return from_json(self.text[start:] if start else self.text), len(self.text)
+            except ValueError:
+                pass  # more follows it, it is broken, or has what only the slower reader takes
         try:
             value, end = _DECODER.raw_decode(self.text, start)
         except json.JSONDecodeError as error:

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from replay.errors import RunFileError
+from replay.json_values import encode
 from replay.records import (
     Answer,
     CallResult,
@@ -27,7 +28,7 @@ from replay.runfile.conditions import placeholders
 from replay.runfile.connection import open_connection, prepare_tables, take_lock
 from replay.runfile.effects_journal import EffectsJournal, absolute_path
 from replay.runfile.file_header import check_is_ours
-from replay.runfile.json_blob import pack
+from replay.runfile.json_blob import pack_text
 from replay.runfile.old_runs import readable_path
 from replay.runfile.rows import call_columns
 from replay.runfile.salvage import damage_behind
@@ -279,7 +280,7 @@ class Run:
                     self._save(db, row, ordinals[result.call.position], result)
             db.execute(
                 "UPDATE trajectories SET done = 1, record = ? WHERE id = ?",
-                (pack(self._clean_trajectory(trajectory)), row),
+                (pack_text(self._trajectory_text(trajectory)), row),
             )
 
     def file_ids(self, paths: Iterable[str]) -> tuple[int, ...]:
@@ -314,8 +315,12 @@ class Run:
         """A record as JSON without secrets."""
         return self.redactor.record(record)
 
-    def _clean_trajectory(self, trajectory: Trajectory) -> Any:
-        return self._clean(trajectory) | {"id": self._name(trajectory)}
+    def _trajectory_text(self, trajectory: Trajectory) -> bytes:
+        """A trajectory as JSON text without secrets."""
+        name = self._name(trajectory)
+        if name == trajectory.id:
+            return self.redactor.record_text(trajectory)
+        return encode(self._clean(trajectory) | {"id": name})
 
     def _name(self, trajectory: Trajectory) -> str:
         """The id without secrets; two that differ in a secret alone stay two."""
@@ -346,7 +351,7 @@ class Run:
                 sum(len(step.calls) for step in trajectory.steps),
                 record_digest,
                 policy,
-                pack(self._clean_trajectory(trajectory)),
+                pack_text(self._trajectory_text(trajectory), compress=False),
             ),
         )
         return int(cursor.lastrowid or 0)
@@ -385,5 +390,5 @@ class Run:
         digest_of_server = self._digests.get(result.server or "", "")
         db.execute(
             f"{verb} INTO answers VALUES (?, ?, ?, ?, ?)",
-            (key, result.server, digest_of_server, tool, pack(self._clean(answer))),
+            (key, result.server, digest_of_server, tool, pack_text(self.redactor.record_text(answer))),
         )
