@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from replay.interpreter import Fleet
 from replay.records.alignment import AlignmentDocument
 from replay.records.files import CassetteAnswer, CassetteHeader, RunDocument, TrajectoryFile
-from replay.reports.json_documents import DiffDocument, ReportDocument, ShownFile, ShownTrajectory
+from replay.reports.json_documents import DiffDocument, ReportDocument, ShownFile, ShownTrajectory, ToolsDocument
 
 SCHEMAS = Path(__file__).parents[1] / "schemas"
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -26,6 +26,7 @@ DOCUMENTS: dict[str, Any] = {
     "report": ReportDocument,
     "diff": DiffDocument,
     "show": ShownTrajectory | ShownFile,
+    "tools": ToolsDocument,
     "cassette": CassetteHeader | CassetteAnswer,
     "fleet": Fleet,
 }

@@ -19,6 +19,7 @@ VERBS = {
     "browse": ("replay.cli.browse:browse", "Browse the failures of a run in the terminal."),
     "report": ("replay.cli.report:report", "Write a diagnosis: markdown, html, json, csv, junit or svg."),
     "diff": ("replay.cli.diff:diff", "Compare two runs, or two models of one run."),
+    "tools": ("replay.cli.tools:tools", "Show the author of a server how models call each tool, and what to rewrite."),
     "shrink": ("replay.cli.shrink:shrink", "Find the smallest sequence of calls that shows a failure."),
     "align": ("replay.cli.align:align", "Align predicted calls with reference calls, and score them."),
     "record": ("replay.cli.record:record", "Record a trajectory from any MCP client."),

@@ -1,4 +1,4 @@
-"""The JSON that `replay report`, `replay diff` and `replay show` print."""
+"""The JSON that `replay report`, `replay diff`, `replay tools` and `replay show` print."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from replay.records.comparison import Comparison
 from replay.records.files import REPORT_FORMAT, REPORT_VERSION, CallRow, TrajectoryFile, TrajectoryRow
 from replay.records.finding import Finding
 from replay.records.server import Server
+from replay.records.tool_usage import ToolReport
 
 DIFF_FORMAT: Final = "replay.diff"
 DIFF_VERSION: Final = 1
 SHOW_FORMAT: Final = "replay.show"
 SHOW_VERSION: Final = 1
+TOOLS_FORMAT: Final = "replay.tools"
+TOOLS_VERSION: Final = 1
 
 
 class ReportedTrajectory(TrajectoryRow):
@@ -48,6 +51,13 @@ class DiffDocument(Comparison):
 
     format: Literal["replay.diff"] = DIFF_FORMAT
     version: Literal[1] = DIFF_VERSION
+
+
+class ToolsDocument(ToolReport):
+    """What `replay tools --format json` prints."""
+
+    format: Literal["replay.tools"] = TOOLS_FORMAT
+    version: Literal[1] = TOOLS_VERSION
 
 
 class Shape(Record):
