@@ -106,6 +106,7 @@ def _classify(files: tuple[Path, ...], target: Path, names: str | None) -> None:
     import anyio
 
     from replay.classification import Options, Progress, classify_stored
+    from replay.diagnosis.stored_findings import FindingStore
     from replay.interpreter import Fleet
     from replay.redaction import Redactor
     from replay.runfile import Run
@@ -117,7 +118,8 @@ def _classify(files: tuple[Path, ...], target: Path, names: str | None) -> None:
 
     async def judge() -> None:
         with Run.open(target, redactor=Redactor(fleet.secrets() if fleet else ())) as run:
-            await classify_stored(run, opened, Options(offline=True), progress=Progress(), fleet=fleet)
+            options = Options(offline=True, on_done=FindingStore(run).keep)
+            await classify_stored(run, opened, options, progress=Progress(), fleet=fleet)
 
     anyio.run(judge)
 
