@@ -1,0 +1,94 @@
+"""Whether two models differ beyond chance, by the tasks that both have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from scipy.special import stdtr
+
+from replay.statistics.ratios import Numbers, Resampling
+from replay.statistics.shares import Interval
+
+MAX_EXACT: Final = 12
+"""Tasks up to which every way to swap the two models is tried out."""
+
+
+class PairedTest(NamedTuple):
+    """The difference of two models on the same tasks."""
+
+    tasks: int
+    difference: float
+    """First minus second."""
+    interval: Interval | None
+    p_value: float
+    """Of no difference; 1 with fewer than two tasks."""
+
+
+def task_values(parts: Numbers, wholes: Numbers) -> Numbers:
+    """What each task contributes to a ratio of sums: values whose mean is the ratio.
+
+    They are the ratio's linear approximation in the tasks, so that a difference of ratios is a mean of differences.
+
+    Args:
+        parts: a row a task, a column a figure.
+        wholes: likewise; NaN comes out where a column sums to nothing.
+    """
+    whole = wholes.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = np.where(whole != 0, parts.sum(axis=0) / whole, np.nan)
+        return value + (parts - value * wholes) * (len(parts) / whole)
+
+
+def paired_test(first: Numbers, second: Numbers) -> PairedTest:
+    """Test a difference over tasks.
+
+    Up to `MAX_EXACT` tasks by the randomisation test over all ways to swap the models of a task, else by the paired
+    t-test; the interval is by resampling the tasks.
+
+    Args:
+        first: values of one model, one a task.
+        second: those of the other, task by task.
+    """
+    differences = first - second
+    tasks, mean = len(differences), float(differences.mean()) if len(differences) else 0.0
+    if tasks < 2:
+        return PairedTest(tasks, mean, None, 1.0)
+    resampling = resampling_of(tasks)
+    interval = resampling.interval(resampling.weights @ differences / tasks)
+    test = _exact if tasks <= MAX_EXACT else _t_test
+    return PairedTest(tasks, mean, interval, test(differences))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """P-values corrected for being many, after Holm; in the order given."""
+    corrected = [1.0] * len(p_values)
+    greatest = 0.0
+    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        greatest = max(greatest, min(1.0, p_values[place] * (len(p_values) - rank)))
+        corrected[place] = greatest
+    return corrected
+
+
+_RESAMPLINGS: dict[int, Resampling] = {}
+
+
+def resampling_of(tasks: int) -> Resampling:
+    """The draws for a number of tasks, made once."""
+    return _RESAMPLINGS.setdefault(tasks, Resampling(tasks))
+
+
+def _exact(differences: Numbers) -> float:
+    count = len(differences)
+    signs = 1 - 2 * ((np.arange(2**count)[:, None] >> np.arange(count)) & 1)
+    sums = np.abs(signs @ differences)
+    least = abs(float(differences.sum()))
+    return float((sums >= least * (1 - 1e-12)).mean())
+
+
+def _t_test(differences: Numbers) -> float:
+    count, mean, spread = len(differences), float(differences.mean()), float(differences.std(ddof=1))
+    if spread == 0:
+        return 1.0 if mean == 0 else 0.0
+    return float(2 * stdtr(count - 1, -abs(mean) / (spread / count**0.5)))
