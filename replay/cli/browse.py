@@ -103,6 +103,19 @@ def _is_run(path: Path) -> bool:
 
 def _classify(files: tuple[Path, ...], target: Path, names: str | None) -> None:
     """Judge results files by their recorded answers."""
+    opened = _open(files, names)
+    total = sum(file.calls for file in opened)
+    echo_err(f"judging {total} {'call' if total == 1 else 'calls'} by their recorded answers ...")
+    judge_by_recording(opened, target)
+
+
+def judge_by_recording(opened: list[ResultsFile], target: Path) -> None:
+    """Make a run of results files, judged by their recorded answers alone.
+
+    Args:
+        opened: the files.
+        target: of the run file.
+    """
     import anyio
 
     from replay.classification import Options, Progress, classify_stored
@@ -111,10 +124,7 @@ def _classify(files: tuple[Path, ...], target: Path, names: str | None) -> None:
     from replay.redaction import Redactor
     from replay.runfile import Run
 
-    opened = _open(files, names)
     fleet = Fleet.load(DEFAULT_FLEET) if DEFAULT_FLEET.exists() else None
-    total = sum(file.calls for file in opened)
-    echo_err(f"judging {total} {'call' if total == 1 else 'calls'} by their recorded answers ...")
 
     async def judge() -> None:
         with Run.open(target, redactor=Redactor(fleet.secrets() if fleet else ())) as run:

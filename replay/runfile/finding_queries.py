@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from replay.records import Certainty
+from replay.runfile.conditions import in_files
 from replay.runfile.run import Run
 
 
@@ -46,11 +47,17 @@ def undiagnosed(run: Run) -> list[int]:
     return [row for (row,) in rows]
 
 
-def finding_counts(connection: sqlite3.Connection) -> list[FindingCount]:
-    """How many findings of each kind each model has, and in how many trajectories; the most frequent first."""
+def finding_counts(connection: sqlite3.Connection, files: Sequence[int] | None = None) -> list[FindingCount]:
+    """How many findings of each kind each model has, and in how many trajectories; the most frequent first.
+
+    Args:
+        connection: to the run file.
+        files: the run's numbers of the files to count; by default all.
+    """
     rows = connection.execute(
-        "SELECT k.model, f.kind, sum(f.n), count(DISTINCT f.trajectory) FROM findings f "
-        "JOIN task_runs k ON k.trajectory = f.trajectory GROUP BY 1, 2 ORDER BY 3 DESC, 2, 1"
+        "SELECT k.model, f.kind, sum(f.n), count(DISTINCT f.trajectory) FROM findings f "  # noqa: S608
+        "JOIN task_runs k ON k.trajectory = f.trajectory JOIN trajectories t ON t.id = f.trajectory "
+        f"WHERE {in_files('t.file', files)} GROUP BY 1, 2 ORDER BY 3 DESC, 2, 1"
     )
     return [FindingCount(*row) for row in rows]
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from replay.statistics.ratios import Numbers, Resampling
-from replay.statistics.shares import Interval
+from replay.statistics.shares import CONFIDENCE, Interval
 
 MAX_EXACT: Final = 12
 """Tasks up to which every way to swap the two models is tried out."""
@@ -42,23 +42,33 @@ def task_values(parts: Numbers, wholes: Numbers) -> Numbers:
 
 
 def paired_test(first: Numbers, second: Numbers) -> PairedTest:
-    """Test a difference over tasks.
-
-    Up to `MAX_EXACT` tasks by the randomisation test over all ways to swap the models of a task, else by the paired
-    t-test; the interval is by resampling the tasks.
+    """Test one difference over tasks: see `paired_tests`.
 
     Args:
         first: values of one model, one a task.
         second: those of the other, task by task.
     """
-    differences = first - second
-    tasks, mean = len(differences), float(differences.mean()) if len(differences) else 0.0
+    return paired_tests((first - second)[:, None])[0]
+
+
+def paired_tests(differences: Numbers) -> list[PairedTest]:
+    """Test differences over the same tasks.
+
+    Up to `MAX_EXACT` tasks by the randomisation test over all ways to swap the models of a task, else by the paired
+    t-test; the intervals are by resampling the tasks.
+
+    Args:
+        differences: a row a task, a column a pair of models.
+    """
+    tasks = len(differences)
     if tasks < 2:
-        return PairedTest(tasks, mean, None, 1.0)
-    resampling = resampling_of(tasks)
-    interval = resampling.interval(resampling.weights @ differences / tasks)
-    test = _exact if tasks <= MAX_EXACT else _t_test
-    return PairedTest(tasks, mean, interval, test(differences))
+        return [PairedTest(tasks, float(column.sum()), None, 1.0) for column in differences.T]
+    means = differences.mean(axis=0)
+    draws = resampling_of(tasks).weights @ differences / tasks
+    lows, highs = np.quantile(draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
+    p_values = _exact(differences) if tasks <= MAX_EXACT else _t_test(differences)
+    rows = zip(means.tolist(), lows.tolist(), highs.tolist(), p_values.tolist(), strict=True)
+    return [PairedTest(tasks, mean, Interval(low, high), p_value) for mean, low, high, p_value in rows]
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -79,16 +89,17 @@ def resampling_of(tasks: int) -> Resampling:
     return _RESAMPLINGS.setdefault(tasks, Resampling(tasks))
 
 
-def _exact(differences: Numbers) -> float:
+def _exact(differences: Numbers) -> Numbers:
     count = len(differences)
     signs = 1 - 2 * ((np.arange(2**count)[:, None] >> np.arange(count)) & 1)
-    sums = np.abs(signs @ differences)
-    least = abs(float(differences.sum()))
-    return float((sums >= least * (1 - 1e-12)).mean())
+    least = np.abs(differences.sum(axis=0)) * (1 - 1e-12)
+    shares: Numbers = (np.abs(signs @ differences) >= least).mean(axis=0)
+    return shares
 
 
-def _t_test(differences: Numbers) -> float:
-    count, mean, spread = len(differences), float(differences.mean()), float(differences.std(ddof=1))
-    if spread == 0:
-        return 1.0 if mean == 0 else 0.0
-    return float(2 * stdtr(count - 1, -abs(mean) / (spread / count**0.5)))
+def _t_test(differences: Numbers) -> Numbers:
+    count, means = len(differences), np.abs(differences.mean(axis=0))
+    errors = differences.std(axis=0, ddof=1) / count**0.5
+    with np.errstate(invalid="ignore", divide="ignore"):
+        tested: Numbers = 2 * stdtr(count - 1, -means / errors)
+    return np.where(errors == 0, np.where(means == 0, 1.0, 0.0), tested)
