@@ -94,7 +94,9 @@ def _model(
 ) -> ComparedModel:
     files = tuple(dict.fromkeys(one.file for one in runs))
     of_model = [record for file, record in aligned.items() if file in files and record.model == model]
-    outcomes: Counter[Outcome] = sum((one.outcomes for one in runs), Counter())
+    outcomes: Counter[Outcome] = Counter()
+    for one in runs:
+        outcomes.update(one.outcomes)
     paths = dict(run.connection.execute("SELECT id, path FROM files"))
     return ComparedModel(
         model=model,

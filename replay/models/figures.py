@@ -39,13 +39,13 @@ class TaskSums:
 
 def sums_by_task(runs: Iterable[TaskRun]) -> TaskSums:
     """The sums of a model's tasks, in the order of the tasks' ids."""
-    by_task: dict[str, Numbers] = {}
-    for run in runs:
-        found = sums_of(run)
-        by_task[run.task] = by_task[run.task] + found if run.task in by_task else found
-    tasks = tuple(sorted(by_task))
-    stacked: Numbers = np.array([by_task[task] for task in tasks]) if tasks else np.zeros((0, 2, len(RATIOS)))
-    return TaskSums(tasks, stacked[:, 0], stacked[:, 1])
+    ordered = sorted(runs, key=lambda run: run.task)
+    tasks = tuple(dict.fromkeys(run.task for run in ordered))
+    places = {task: place for place, task in enumerate(tasks)}
+    summed: Numbers = np.zeros((len(tasks), 2, len(RATIOS)))
+    if ordered:
+        np.add.at(summed, [places[run.task] for run in ordered], np.array([sums_of(run) for run in ordered]))
+    return TaskSums(tasks, summed[:, 0], summed[:, 1])
 
 
 def figures_of(sums: TaskSums, *, in_stratum: bool = False, judge: JudgeScores | None = None) -> dict[str, Figure]:

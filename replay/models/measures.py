@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-import numpy as np
-
 from replay.alignment.averages import COLUMNS
 from replay.models.task_runs import TaskRun
 from replay.records import FAILURES, Outcome
 from replay.records.model_comparison import Measure
 from replay.records.summary import well_formed
 from replay.runfile.task_runs import SCORE_COLUMNS
-from replay.statistics.ratios import Numbers
 
+_JUDGED: Final = tuple(outcome for outcome in Outcome if outcome is not Outcome.INCONCLUSIVE)
 _ALIGNED: Final = "aligned with the reference; as `replay align` has it"
 
 MEASURES: Final[Mapping[str, Measure]] = {
@@ -34,8 +32,7 @@ MEASURES: Final[Mapping[str, Measure]] = {
                 about=f"Share of judged calls that came out {outcome.label}.",
                 lower_is_better=outcome is not Outcome.SUCCESS,
             )
-            for outcome in Outcome
-            if outcome is not Outcome.INCONCLUSIVE
+            for outcome in _JUDGED
         ),
         Measure(
             id="inconclusive",
@@ -93,44 +90,29 @@ AVERAGED_IN_STRATA: Final = (*COLUMNS, "completion", "grounding")
 _PLACE: Final = {name: place for place, name in enumerate(RATIOS)}
 
 
-def sums_of(run: TaskRun) -> Numbers:
-    """Of one run of a task: the parts of every ratio, and below them the wholes."""
-    found: Numbers = np.zeros((2, len(RATIOS)))
-
-    def put(name: str, part: float, whole: float) -> None:
-        found[:, _PLACE[name]] = part, whole
-
-    calls, inconclusive = run.outcomes.total(), run.outcomes[Outcome.INCONCLUSIVE]
-    judged, failed = calls - inconclusive, sum(run.outcomes[outcome] for outcome in FAILURES)
-    put("well_formed", well_formed(run.outcomes), judged)
-    for outcome in Outcome:
-        if outcome is not Outcome.INCONCLUSIVE:
-            put(str(outcome), run.outcomes[outcome], judged)
-    put("inconclusive", inconclusive, calls)
-    put("recovery", run.recovered, failed)
-    put("calls_a_task", calls, 1)
-    if run.passed is not None:
-        put("task_success", run.passed, 1)
-    if run.score is not None:
-        put("score", run.score, 1)
-    if run.tokens is not None:
-        put("tokens", run.tokens, 1)
-    _put_alignment(run, found)
-    return found
-
-
-def _put_alignment(run: TaskRun, found: Numbers) -> None:
+def sums_of(run: TaskRun) -> tuple[list[float], list[float]]:
+    """Of one run of a task: the part of every ratio, and the whole of every ratio."""
+    outcomes = run.outcomes
+    calls, inconclusive = outcomes.total(), outcomes[Outcome.INCONCLUSIVE]
+    judged = calls - inconclusive
+    parts = {str(outcome): float(outcomes[outcome]) for outcome in _JUDGED}
+    wholes = dict.fromkeys(parts, float(judged))
+    parts |= {"well_formed": well_formed(outcomes), "inconclusive": inconclusive, "calls_a_task": calls}
+    wholes |= {"well_formed": judged, "inconclusive": calls, "calls_a_task": 1.0}
+    parts["recovery"], wholes["recovery"] = run.recovered, sum(outcomes[outcome] for outcome in FAILURES)
+    once = {"task_success": run.passed, "score": run.score, "tokens": run.tokens}
     aligned = run.aligned
-    if aligned is None:
-        return
-    scores = dict(zip(SCORE_COLUMNS, aligned.scores, strict=True))
-    for name in COLUMNS:
-        found[:, _PLACE[name]] = scores[name] * aligned.reference_calls, aligned.reference_calls
-    found[:, _PLACE["recall"]] = aligned.matched, aligned.reference_calls
-    found[:, _PLACE["precision"]] = aligned.matched, aligned.predicted_calls
-    for name, value in (("completion", aligned.completion), ("grounding", aligned.grounding)):
+    if aligned is not None:
+        once |= {"completion": aligned.completion, "grounding": aligned.grounding}
+        weight = float(aligned.reference_calls)
+        scores = dict(zip(SCORE_COLUMNS, aligned.scores, strict=True))
+        parts |= {name: scores[name] * weight for name in COLUMNS} | {"recall": aligned.matched}
+        wholes |= dict.fromkeys(COLUMNS, weight)
+        parts["precision"], wholes["precision"] = aligned.matched, aligned.predicted_calls
+    for name, value in once.items():
         if value is not None:
-            found[:, _PLACE[name]] = value, 1
+            parts[name], wholes[name] = float(value), 1.0
+    return [parts.get(name, 0.0) for name in RATIOS], [wholes.get(name, 0.0) for name in RATIOS]
 
 
 def place_of(name: str) -> int:

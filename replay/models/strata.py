@@ -56,7 +56,7 @@ def _grouped(
     groups: dict[str, list[TaskRun]] = defaultdict(list)
     if by == SERVER:
         for one in runs:
-            for server in dict.fromkeys(call.server for call in one.calls):
+            for server in dict.fromkeys(call.group.server for call in one.calls):
                 groups[server or UNKNOWN].append(one.of_server(server))
         return groups
     for one in runs:
@@ -83,7 +83,7 @@ def _server_counts(run: Run, runs: Iterable[TaskRun]) -> dict[str, str]:
     }
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for one in runs:
-        counts[one.task].update({call.server for call in one.calls if call.server} | {""})
+        counts[one.task].update({call.group.server for call in one.calls if call.group.server} | {""})
     for task, count in counts.items():
         if task not in needed:
             needed[task] = {server for server, n in count.items() if server and 2 * n > count[""]}

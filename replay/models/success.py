@@ -41,7 +41,8 @@ def _outcomes(run: TaskRun) -> set[str]:
 
 
 def _failing_tools(run: TaskRun) -> set[str]:
-    return {qualified_name(call.server, call.tool) for call in run.calls if call.outcome in FAILURES and call.tool}
+    groups = (call.group for call in run.calls)
+    return {qualified_name(group.server, group.tool) for group in groups if group.outcome in FAILURES and group.tool}
 
 
 def _associated(subject: _Subject, sets: Sequence[set[str]], lost: Sequence[bool]) -> Iterator[Association]:
@@ -105,8 +106,8 @@ def recoveries(run: Run, runs: Mapping[str, Sequence[TaskRun]], files: Sequence[
     recovered: Counter[str] = Counter()
     for one in (one for of_model in runs.values() for one in of_model):
         for call in one.calls:
-            if call.outcome in FAILURES:
-                name = qualified_name(call.server, call.tool)
+            if call.group.outcome in FAILURES:
+                name = qualified_name(call.group.server, call.group.tool)
                 failed[name] += call.n
                 recovered[name] += call.recovered
     rows += [_recovery("tool", name, n, recovered[name]) for name, n in failed.most_common()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -42,14 +42,14 @@ class TaskRun:
     def of_server(self, server: str) -> TaskRun:
         """The calls to one server; what is known of the task as a whole is left out."""
         part = TaskRun(self.model, self.task, self.number, self.file, self.type, self.labels, None, None, None)
-        part.add(call for call in self.calls if call.server == server)
+        part.add(call for call in self.calls if call.group.server == server)
         return part
 
     def add(self, calls: Iterable[CallCount]) -> None:
         """Count calls in."""
         for call in calls:
             self.calls.append(call)
-            self.outcomes[call.outcome] += call.n
+            self.outcomes[call.group.outcome] += call.n
             self.recovered += call.recovered
 
 
@@ -61,9 +61,7 @@ def read_task_runs(run: Run, files: Sequence[int] | None = None) -> list[TaskRun
         files: the run's numbers of the files to take; by default all.
     """
     facts = list(trajectory_facts(run.connection, files))
-    calls: dict[int, list[CallCount]] = defaultdict(list)
-    for count in call_counts(run.connection, files):
-        calls[count.trajectory].append(count)
+    calls = call_counts(run.connection, files)
     scores = {found.trajectory: found for found in task_scores(run.connection, files)}
     numbers: Counter[tuple[str, str]] = Counter()
     own: dict[int, TaskRun] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -13,6 +14,12 @@ from replay.runfile.conditions import in_files, is_failure
 from replay.runfile.json_blob import unpack
 from replay.runfile.task_runs import SCORE_COLUMNS
 
+_RECOVERED_CALLS: Final = f"""
+  SELECT m.trajectory, m.call_group FROM (
+    SELECT DISTINCT trajectory, ordinal FROM findings WHERE kind IN ('later-succeeded', 'dependent-succeeded')
+  ) n JOIN call_group_index m ON m.trajectory = n.trajectory AND m.ordinal = n.ordinal
+  JOIN call_groups g ON g.id = m.call_group WHERE {is_failure("g.outcome")}
+"""  # noqa: S608
 _RECOVERED: Final = """
   EXISTS (SELECT 1 FROM findings n WHERE n.trajectory = m.trajectory AND n.ordinal = m.ordinal
     AND n.kind IN ('later-succeeded', 'dependent-succeeded'))
@@ -38,15 +45,21 @@ class TrajectoryFacts:
     """Read and written."""
 
 
-class CallCount(NamedTuple):
-    """Calls of one trajectory that share server, tool and outcome."""
+class CallGroup(NamedTuple):
+    """What calls are counted by."""
 
-    trajectory: int
     server: str
     tool: str
     outcome: Outcome
+
+
+class CallCount(NamedTuple):
+    """Calls of one trajectory of one group."""
+
+    group: CallGroup
     n: int
     recovered: int
+    """Of the failed ones."""
 
 
 class TaskScores(NamedTuple):
@@ -83,16 +96,21 @@ def trajectory_facts(connection: sqlite3.Connection, files: Sequence[int] | None
         yield TrajectoryFacts(row, file, name, model, task, type_, read, parent, known, score, tokens)
 
 
-def call_counts(connection: sqlite3.Connection, files: Sequence[int] | None = None) -> Iterator[CallCount]:
-    """How many calls of each tool and outcome each trajectory has, and how many of the failed ones were recovered."""
-    rows = connection.execute(
-        "SELECT m.trajectory, g.server, g.tool, g.outcome, count(*), "  # noqa: S608
-        f"sum({is_failure('g.outcome')} AND {_RECOVERED}) "
-        "FROM call_group_index m JOIN call_groups g ON g.id = m.call_group "
-        f"WHERE {in_files('g.file', files)} GROUP BY 1, 2, 3, 4"
-    )
-    for trajectory, server, tool, outcome, n, recovered in rows:
-        yield CallCount(trajectory, server, tool, Outcome(outcome), n, recovered)
+def call_counts(connection: sqlite3.Connection, files: Sequence[int] | None = None) -> dict[int, list[CallCount]]:
+    """By trajectory: how many calls of each tool and outcome it has, and how many of the failed ones were recovered."""
+    groups = {
+        number: CallGroup(server, tool, Outcome(outcome))
+        for number, server, tool, outcome in connection.execute(
+            f"SELECT id, server, tool, outcome FROM call_groups WHERE n > 0 AND {in_files('file', files)}"  # noqa: S608
+        )
+    }
+    recovered = Counter(connection.execute(_RECOVERED_CALLS))
+    found: dict[int, list[CallCount]] = defaultdict(list)
+    query = "SELECT trajectory, call_group, count(*) FROM call_group_index GROUP BY 1, 2"
+    for trajectory, number, n in connection.execute(query):
+        if (group := groups.get(number)) is not None:
+            found[trajectory].append(CallCount(group, n, recovered[trajectory, number]))
+    return found
 
 
 def task_scores(connection: sqlite3.Connection, files: Sequence[int] | None = None) -> Iterator[TaskScores]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from replay.statistics.shares import CONFIDENCE, Interval
 
 Numbers: TypeAlias = NDArray[np.float64]
-TIMES: Final = 2000
+TIMES: Final = 1000
 SEED: Final = 20251117
 
 
