@@ -22,8 +22,6 @@ from replay.runfile.task_runs import save_task_score
 
 CALLS = 10
 OUTCOMES = ["success"] * 80 + ["not_found"] * 6 + ["invalid_arguments"] * 9 + ["unknown_tool"] * 2
-    ["success"] * 80 + ["not_found"] * 6 + ["invalid_arguments"] * 9 + ["unknown_tool"] * 2 + ["inconclusive"] * 3
-)
 OUTCOMES += ["inconclusive"] * 3
 KINDS = ["missing-field", "invented-value", "later-succeeded", "repeated-call", "not-found"]
 _CALL = (

@@ -148,6 +148,9 @@ def _notes(
         yield "no alignment metrics: give the reference with --reference, or run replay align on this run"
     if not any("task_success" in model.figures or "score" in model.figures for model in models):
         yield "no task success: the recordings do not say which tasks passed"
+    graded = [model.model for model in models if "grounding" in model.figures]
+    if metric == "average" and 0 < len(graded) < len(models):
+        yield f"averages over different columns: grounding is known of {', '.join(graded)} alone"
     without = [model.model for model in models if metric not in model.figures]
     if without:
         yield f"{MEASURES[metric].label} is not known of {', '.join(without)}"

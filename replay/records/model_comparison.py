@@ -93,8 +93,8 @@ class ModelDifference(Record):
     tasks: int
     difference: float
     """First minus second."""
-    low: float | None
-    high: float | None
+    low: float | None = None
+    high: float | None = None
     p_value: float
     corrected_p_value: float
     """After Holm, over all pairs."""
@@ -128,7 +128,7 @@ class Recovery(Record):
     failed: int
     recovered: int
     open: int
-    share: Figure | None
+    share: Figure | None = None
 
 
 class FailedInTasks(Record):
