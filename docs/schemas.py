@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from replay.interpreter import Fleet
 from replay.records.alignment import AlignmentDocument
 from replay.records.files import CassetteAnswer, CassetteHeader, RunDocument, TrajectoryFile
+from replay.records.model_comparison import ModelComparison
 from replay.reports.json_documents import DiffDocument, ReportDocument, ShownFile, ShownTrajectory, ToolsDocument
 
 SCHEMAS = Path(__file__).parents[1] / "schemas"
@@ -25,6 +26,7 @@ DOCUMENTS: dict[str, Any] = {
     "alignment": AlignmentDocument,
     "report": ReportDocument,
     "diff": DiffDocument,
+    "compare": ModelComparison,
     "show": ShownTrajectory | ShownFile,
     "tools": ToolsDocument,
     "cassette": CassetteHeader | CassetteAnswer,

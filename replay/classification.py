@@ -61,6 +61,8 @@ class Options:
     offline: bool = False
     keep_inconclusive: bool = False
     """Leave what the environment kept from its verdict; by default such calls are tried again."""
+    on_done: Callable[[int], None] | None = None
+    """Is told the run's row of each trajectory as soon as all of its calls have their verdicts."""
 
     def wanted(self, name: str) -> bool:
         """Whether a `server/tool` is to be judged."""
@@ -388,6 +390,16 @@ async def _replay_one(
         trajectory = trajectory.model_copy(update={"edges": replayer.edges})
     progress.not_repeated += len(checkpoint.not_repeated)
     run.finish(state.row, trajectory, merge_trials(trials) if len(trials) > 1 else trials[0], saved=checkpoint.saved)
+    if options.on_done is not None:
+        _tell(options.on_done, state.row, trajectory, progress)
+
+
+def _tell(on_done: Callable[[int], None], row: int, trajectory: Trajectory, progress: Progress) -> None:
+    """What fails there takes no verdict back."""
+    try:
+        on_done(row)
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as problem:
+        progress.notes.append(f"{trajectory.id}: its findings could not be kept: {fault_in_words(problem)}")
 
 
 def progress_counter(progress: Progress) -> Callable[[], None]:

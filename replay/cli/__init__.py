@@ -18,6 +18,7 @@ VERBS = {
     "classify": ("replay.cli.classify:classify", "Put every call into one of five outcomes, by replaying it."),
     "browse": ("replay.cli.browse:browse", "Browse the failures of a run in the terminal."),
     "report": ("replay.cli.report:report", "Write a diagnosis: markdown, html, json, csv, junit or svg."),
+    "compare": ("replay.cli.compare:compare", "Set many models side by side, with intervals and tests."),
     "diff": ("replay.cli.diff:diff", "Compare two runs, or two models of one run."),
     "tools": ("replay.cli.tools:tools", "Show the author of a server how models call each tool, and what to rewrite."),
     "shrink": ("replay.cli.shrink:shrink", "Find the smallest sequence of calls that shows a failure."),

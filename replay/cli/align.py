@@ -128,6 +128,33 @@ def align(
         context.exit(2)
 
 
+def keep_alignment(
+    run_path: Path, reference: Path, files: Sequence[Path], names: str | None, judge_paths: Sequence[Path]
+) -> None:
+    """Align results files with a reference as `replay align` does by default, and keep that in their run.
+
+    Raises:
+        InputError: no file has a task in common with the reference.
+    """
+    from replay.alignment import Settings, texts_of
+    from replay.alignment import align as align_one
+    from replay.alignment.cache import default_path
+    from replay.alignment.embeddings import Embedder
+    from replay.alignment.group_by_model import group_by_model
+    from replay.alignment.run_store import RunStore
+
+    run = RunStore(run_path)
+    embedder = Embedder(None, default_path(), echo_err)
+    standard = _reference(reference, run)
+    results, _ = _results(files, names, standard, run)
+    with _bar() as progress:
+        vectors = embedder.embed(texts_of(standard, results), progress)
+    together = group_by_model(standard, results)
+    judges = _judges(judge_paths, results, together)
+    settings = Settings(encoder=embedder.model.name)
+    _keep(run, [align_one(standard, one, vectors, settings, judges) for one in together], standard)
+
+
 def _check_options(tau_strong: float, tau_weak: float, *, as_json: bool, as_csv: bool) -> None:
     if as_json and as_csv:
         raise UsageError("--json and --csv do not go together")

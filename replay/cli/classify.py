@@ -7,6 +7,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -224,9 +225,11 @@ async def _classify(
     from replay.classification import Progress, classify_live, classify_stored
     from replay.cli.progress import echo_server_event, shown_progress
     from replay.diagnosis.phrasing import counted
+    from replay.diagnosis.stored_findings import FindingStore
     from replay.runfile import withheld_servers
 
     progress = Progress()
+    options = replace(options, on_done=FindingStore(run).keep)
     async with shown_progress(progress):
         if cassette is not None:
             await _classify_cassette(run, files, fleet, options, cassette, progress)

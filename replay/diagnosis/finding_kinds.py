@@ -39,6 +39,10 @@ KINDS: Final[dict[str, tuple[Scope, str]]] = {
     "placeholder-argument": ("call", "An argument is a placeholder, such as REPLACE_WITH_ACTUAL_ID."),
     "invented-value": ("call", "What was looked for stands in neither the question nor any earlier call or answer."),
     "later-succeeded": ("call", "The same call as it later succeeded in the same trajectory, and what was different."),
+    "dependent-succeeded": (
+        "call",
+        "It failed, and a later call that took a value from it succeeded nevertheless.",
+    ),
     "follows-from": ("call", "The failure follows from that of an earlier call."),
     "refused": ("call", "Generic: the server's words, which name no part of the call."),
     "not-found": ("call", "Generic: something was not found, and the answer does not say what."),

@@ -24,6 +24,7 @@ from replay.formats.loose_json import (
 )
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import as_object, number_calls
+from replay.formats.task_facts import labels_of
 from replay.records import JsonObject, ReportedResult, Source, Task, Tool, Trajectory, Usage
 
 _NEWEST = 3
@@ -89,7 +90,12 @@ def _trajectory(sample: JsonObject, header: JsonObject, place: str, document: Do
     return Trajectory(
         id=f"{identifier}_epoch_{sample.get('epoch', 1)}",
         model=model,
-        task=Task(question=read.question or _input(sample, attachments), type=text_of(specification.get("task"))),
+        task=Task(
+            question=read.question or _input(sample, attachments),
+            type=text_of(specification.get("task")),
+            id=identifier,
+            labels=labels_of(as_object(sample.get("metadata")) or {}),
+        ),
         source=Source(file=document.path, format=InspectReader.name, position=place),
         steps=number_calls(read.steps),
         final_reply=read.reply,

@@ -18,6 +18,7 @@ from replay.formats.file_names import FileNames
 from replay.formats.head import Head
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import MISSING, build_call, number_calls, recorded_answer, to_json
+from replay.formats.task_facts import labels_of, reported_of
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory, Usage
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
@@ -75,11 +76,17 @@ class OpenAIChatReader:
         return Trajectory(
             id=identifier,
             model=model if isinstance(model, str) and model else names.model(document.path),
-            task=Task(question=user_text(messages), type=_string(record.get("type")), images=_images(messages)),
+            task=Task(
+                question=user_text(messages),
+                type=_string(record.get("type")),
+                images=_images(messages),
+                labels=labels_of(record),
+            ),
             source=Source(file=document.path, format=self.name, position=place),
             steps=number_calls(steps),
             final_reply=reply,
-            usage=_usage(record.get("usage")),
+            usage=usage_in(record.get("usage")),
+            reported=reported_of(record),
         )
 
 
@@ -223,7 +230,8 @@ def _role(message: Any) -> Any:
     return message.get("role") if isinstance(message, dict) else None
 
 
-def _usage(value: Any) -> Usage | None:
+def usage_in(value: Any) -> Usage | None:
+    """The token counts of a `usage` object, by OpenAI's names or by Anthropic's."""
     if not isinstance(value, dict):
         return None
     counts = (

@@ -127,15 +127,21 @@ class _LastRead:
 _LAST_READ = _LastRead()
 
 
-def _prepared(trajectory: Trajectory) -> Trajectory:
+def _prepared(trajectory: Trajectory, labels: dict[str, str]) -> Trajectory:
     """The trajectory within the limits of what is held, a dispatcher's call as the call that it carries."""
-    return with_calls(within_limits(trajectory), without_dispatcher)
+    prepared = with_calls(within_limits(trajectory), without_dispatcher)
+    if not labels:
+        return prepared
+    task = prepared.task.model_copy(update={"labels": (prepared.task.labels or {}) | labels})
+    return prepared.model_copy(update={"task": task})
 
 
 def _guarded(reader: Reader, document: Document, names: FileNames) -> Iterator[Trajectory]:
     """The trajectories; whatever a reader trips over is an error of its file and ends no run."""
     try:
-        yield from map(_prepared, reader.trajectories(document, names))
+        labels = names.labels(document.path) if names.label_names else {}
+        for trajectory in reader.trajectories(document, names):
+            yield _prepared(trajectory, labels)
     except READER_FAULTS as error:
         what = f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"
         raise FormatError(document.path, f"cannot be read as {reader.title} ({what})") from error

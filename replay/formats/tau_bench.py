@@ -12,6 +12,7 @@ from replay.formats.loose_json import objects
 from replay.formats.openai_chat import conversation_steps, user_text
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import number_calls
+from replay.formats.task_facts import labels_of
 from replay.formats.tau2_bench import is_results, is_simulation, model_of, simulation_trajectory
 from replay.records import JsonObject, ReportedResult, Source, Task, Trajectory
 
@@ -62,7 +63,7 @@ def _trajectory(record: JsonObject, place: str, document: Document, names: FileN
     return Trajectory(
         id=identifier if trial is None else f"{identifier}_trial_{trial}",
         model=model if isinstance(model, str) and model else names.model(document.path),
-        task=Task(question=user_text(messages)),
+        task=Task(question=user_text(messages), id=None if trial is None else identifier, labels=labels_of(record)),
         source=Source(file=document.path, format=TauBenchReader.name, position=place),
         steps=number_calls(steps),
         final_reply=reply,

@@ -33,7 +33,7 @@ from replay.text import printable
 
 _ESCAPES: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
-_CHOICE_KEYS: Final = ("outcome", "reason", "evidence", "certainty", "drift", "caused")
+_CHOICE_KEYS: Final = ("outcome", "reason", "evidence", "certainty", "drift", "caused", "passed")
 """Keys of the filter of which the values are known whatever the run holds."""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from replay.diagnosis import Diagnosis
-from replay.records import Call, Outcome, qualified_name
+from replay.records import Call, Outcome, Trajectory, qualified_name
 from replay.records.alignment import AlignedCall, AlignedModel, AlignedTask
 from replay.records.files import CallRow
 from replay.records.finding import Finding
@@ -94,6 +94,7 @@ def trajectory_data(diagnosis: Diagnosis) -> dict[str, Any]:
         "steps": [[call.position for call in step.calls] for step in context.trajectory.steps],
         "edges": [[producer, consumer, words] for (producer, consumer), words in list(pairs.items())[:_MAX_EDGES]],
         "f": [finding_data(finding) for finding in diagnosis.together],
+        "passed": _passed(context.trajectory),
     }
 
 
@@ -174,7 +175,16 @@ def finding_data(finding: Finding) -> dict[str, Any]:
         "sure": finding.certainty,
         "calls": [[call.model, call.trajectory, call.call] for call in finding.calls[:12]],
     }
-    return data if finding.scope == "run" else {key: value for key, value in data.items() if key != "calls"}
+    if finding.scope == "run":
+        return data
+    data["at"] = finding.calls[0].call if finding.calls and finding.scope == "trajectory" else ""
+    return {key: value for key, value in data.items() if key != "calls"}
+
+
+def _passed(trajectory: Trajectory) -> str:
+    """What the recording says of the task: `yes`, `no`, or nothing."""
+    passed = trajectory.reported.passed if trajectory.reported else None
+    return "" if passed is None else "yes" if passed else "no"
 
 
 def alignment_data(scope: ReportScope) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from replay.runfile.conditions import placeholders
 from replay.runfile.effects_journal import absolute_path
 from replay.runfile.json_blob import pack, unpack
 from replay.runfile.run import Run
+from replay.runfile.task_runs import row_of_task, save_task_score, trajectory_rows
 
 
 @dataclass(frozen=True)
@@ -159,11 +160,12 @@ def save_alignment(
         if row == file or paths & {absolute_path(path) for path in earlier.files or (earlier.file,)}:
             db.execute("DELETE FROM alignments WHERE file = ?", (row,))
             db.execute("DELETE FROM aligned_tasks WHERE file = ?", (row,))
+            db.execute("DELETE FROM task_scores WHERE file = ?", (row,))
     db.execute("INSERT INTO alignments VALUES (?, ?)", (file, pack(model.model_dump(mode="json"))))
-    db.executemany(
-        "INSERT INTO aligned_tasks VALUES (?, ?, ?)",
-        ((file, task.id, pack(task.model_dump(mode="json"))) for task in tasks),
-    )
+    rows = trajectory_rows(db, model)
+    for task in tasks:
+        db.execute("INSERT INTO aligned_tasks VALUES (?, ?, ?)", (file, task.id, pack(task.model_dump(mode="json"))))
+        save_task_score(db, file, task, row_of_task(task.id, rows))
     db.executemany(
         "INSERT OR REPLACE INTO reference_tasks VALUES (?, ?)",
         ((task, pack([astuple(call) for call in calls])) for task, calls in reference.items()),

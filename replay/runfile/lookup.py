@@ -92,6 +92,14 @@ def trajectory_places(run: Run) -> list[TrajectoryPlace]:
     return [TrajectoryPlace(*row) for row in rows]
 
 
+def place_of_row(run: Run, row: int) -> TrajectoryPlace | None:
+    """One trajectory by its row; None where there is none."""
+    found = run.connection.execute(
+        "SELECT t.id, f.path, f.model, t.name FROM trajectories t JOIN files f ON f.id = t.file WHERE t.id = ?", (row,)
+    ).fetchone()
+    return None if found is None else TrajectoryPlace(*found)
+
+
 def _spellings(place: TrajectoryPlace) -> tuple[str, ...]:
     path = PurePath(place.file)
     owners = ("", f"{place.model}:", f"{place.file}:", f"{path.name}:", f"{path.stem}:")

@@ -33,6 +33,7 @@ from replay.runfile.old_runs import readable_path
 from replay.runfile.rows import call_columns
 from replay.runfile.salvage import damage_behind
 from replay.runfile.stored_answers import load_answer, load_answers
+from replay.runfile.task_runs import save_task_run
 from replay.runfile.trajectory_state import (
     MAY_BE_TRIED_AGAIN,
     TrajectoryState,
@@ -354,7 +355,9 @@ class Run:
                 pack_text(self._trajectory_text(trajectory), compress=False),
             ),
         )
-        return int(cursor.lastrowid or 0)
+        row = int(cursor.lastrowid or 0)
+        save_task_run(db, row, self._name(trajectory), trajectory, self.redactor)
+        return row
 
     def _save(self, db: sqlite3.Connection, row: int, ordinal: int, result: CallResult) -> None:
         if row not in self._file_and_type:
