@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -26,12 +25,11 @@ from replay.replayer import (
     AnswerBackend,
     InputCalls,
     LiveBackend,
+    ReplayContext,
+    ReplayManner,
     StoredBackend,
-    TrajectoryReplayer,
-    merge_trials,
+    replay_trials,
     servers_named,
-    with_fleet_dispatchers,
-    with_fleet_names,
 )
 from replay.replayer.verdicts import fault_in_words, verdict_of_replay_fault
 from replay.runfile import Run, TrajectoryState
@@ -62,6 +60,11 @@ class Options:
     keep_inconclusive: bool = False
     """Leave what the environment kept from its verdict; by default such calls are tried again."""
 
+    @property
+    def manner(self) -> ReplayManner:
+        """What of it concerns a single trajectory."""
+        return ReplayManner(trials=self.trials, rebinding=self.rebinding, wanted=self.wanted)
+
     def wanted(self, name: str) -> bool:
         """Whether a `server/tool` is to be judged."""
         return self.only is None or fnmatchcase(name, self.only)
@@ -82,20 +85,6 @@ class Progress:
     servers: dict[str, ServerEvent] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     """What a person should know when it is done."""
-
-
-@dataclass(frozen=True)
-class ReplayContext:
-    """What a run judges by: the tools that exist, and where answers come from."""
-
-    backend: AnswerBackend
-    registry: Registry
-    rules: Mapping[str, tuple[RuleSpec, ...]]
-    dispatchers: tuple[str, ...]
-    """Patterns of tools that the fleet names as dispatchers."""
-    policy: str
-    """Digest of all that could change a verdict; a trajectory judged under another is judged again."""
-    input_calls: InputCalls
 
 
 def facts_of(fleet: Fleet) -> FleetFacts:
@@ -132,8 +121,8 @@ async def classify_live(
     """
     fleet.check_template()
     facts = facts_of(fleet)
-    policy = _policy(facts, options, fleet, live=True)
-    names = _servers_to_start(run, files, fleet, options, policy, progress)
+    policy = policy_of(facts, options, fleet, live=True)
+    names = servers_to_start(run, files, fleet, options, policy, progress)
 
     def note(event: ServerEvent) -> None:
         if event.trajectory is None:
@@ -196,7 +185,7 @@ async def classify_stored(
     rules = {name: spec.rules for name, spec in fleet.servers.items()} if fleet else {}
     registry = registry_of(known, local_tools, names, complete=facts is not None and bool(known))
     backend = StoredBackend(answers or run.stored_answer, facts)
-    policy = _policy(facts, options, fleet, live=False)
+    policy = policy_of(facts, options, fleet, live=False)
     if servers is not None:
         run.save_servers(known.values())
         run.save_facts(facts)
@@ -244,7 +233,8 @@ def registry_of(
     )
 
 
-def _policy(facts: FleetFacts, options: Options, fleet: Fleet | None, *, live: bool) -> str:
+def policy_of(facts: FleetFacts, options: Options, fleet: Fleet | None, *, live: bool) -> str:
+    """Digest of all that could change a verdict."""
     rules = (
         {name: [rule.model_dump(mode="json") for rule in spec.rules] for name, spec in fleet.servers.items()}
         if fleet
@@ -255,7 +245,7 @@ def _policy(facts: FleetFacts, options: Options, fleet: Fleet | None, *, live: b
     return digest([facts.model_dump(mode="json"), rules, effects, choices, live])
 
 
-def _servers_to_start(
+def servers_to_start(
     run: Run, files: Iterable[ResultsFile], fleet: Fleet, options: Options, policy: str, progress: Progress
 ) -> list[str]:
     """The servers that unfinished trajectories name, in the order of the fleet file; counts what there is to do."""
@@ -287,17 +277,17 @@ async def _replay_all(
     run: Run, files: list[ResultsFile], context: ReplayContext, options: Options, progress: Progress
 ) -> None:
     """Replay the trajectories, so many side by side as `options.jobs` says."""
-    unfinished = _unfinished(run, files, context.policy, options, progress)
+    to_do = unfinished(run, files, context.policy, options, progress)
 
     async def worker() -> None:
         with redacting(run.redactor):
-            for file, trajectory, state in unfinished:
+            for file, trajectory, state in to_do:
                 try:
                     await _replay_one(run, file, trajectory, state, context, options, progress)
                 except Exception as problem:
                     if _ends_the_run(problem):
                         raise
-                    _give_up(run, trajectory, state, progress, problem)
+                    give_up(run, trajectory, state, progress, problem)
 
     async with anyio.create_task_group() as group:
         group.start_soon(_flush_often, run)
@@ -314,7 +304,7 @@ def _ends_the_run(problem: BaseException) -> bool:
     return isinstance(problem, ReplayError | sqlite3.Error)
 
 
-def _give_up(run: Run, trajectory: Trajectory, state: TrajectoryState, progress: Progress, problem: Exception) -> None:
+def give_up(run: Run, trajectory: Trajectory, state: TrajectoryState, progress: Progress, problem: Exception) -> None:
     """Note what went wrong with a trajectory, and make each of its calls inconclusive."""
     progress.notes.append(f"{trajectory.id}: could not be replayed: {fault_in_words(problem)}")
     verdict = verdict_of_replay_fault(problem)
@@ -330,9 +320,10 @@ async def _flush_often(run: Run) -> None:
         run.flush()
 
 
-def _unfinished(
+def unfinished(
     run: Run, files: list[ResultsFile], policy: str, options: Options, progress: Progress
 ) -> Iterator[tuple[ResultsFile, Trajectory, TrajectoryState]]:
+    """What is still to be replayed, in the order of the files; each trajectory is begun in the run."""
     for file in files:
         for trajectory in _readable(file, options, progress):
             retry = not (options.keep_inconclusive or options.offline)
@@ -359,9 +350,7 @@ async def _replay_one(
     options: Options,
     progress: Progress,
 ) -> None:
-    trajectory = with_fleet_names(trajectory, context.registry.servers)
-    trajectory = with_fleet_dispatchers(trajectory, context.registry, context.dispatchers)
-    names = frozenset(servers_named(trajectory, context.registry.server_names))
+    trajectory = context.as_named_here(trajectory)
     ordinals = {call.position: ordinal for ordinal, call in enumerate(trajectory.calls())}
     checkpoint = RunCheckpoint(
         run,
@@ -371,23 +360,11 @@ async def _replay_one(
         still_holds=context.input_calls.still_holds,
         stored=options.offline,
     )
-    trials: list[list[CallResult]] = []
-    for trial in range(max(1, options.trials)):
-        async with AsyncExitStack() as stack:
-            session = await stack.enter_async_context(context.backend.session(trajectory, names))
-            replayer = TrajectoryReplayer(
-                trajectory,
-                session,
-                registry=context.registry,
-                rules=context.rules,
-                checkpoint=checkpoint if trial == 0 else TrialCheckpoint(checkpoint),
-                rebinding=options.rebinding,
-                wanted=options.wanted,
-            )
-            trials.append(await replayer.run(on_call=progress_counter(progress) if trial == 0 else None))
-        trajectory = trajectory.model_copy(update={"edges": replayer.edges})
+    trajectory, results = await replay_trials(
+        trajectory, context, options.manner, (checkpoint, TrialCheckpoint(checkpoint)), progress_counter(progress)
+    )
     progress.not_repeated += len(checkpoint.not_repeated)
-    run.finish(state.row, trajectory, merge_trials(trials) if len(trials) > 1 else trials[0], saved=checkpoint.saved)
+    run.finish(state.row, trajectory, results, saved=checkpoint.saved)
 
 
 def progress_counter(progress: Progress) -> Callable[[], None]:
