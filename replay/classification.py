@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -83,8 +83,16 @@ class Progress:
     not_repeated: int = 0
     """Calls with effects that an earlier run sent; they count with the answers of then."""
     servers: dict[str, ServerEvent] = field(default_factory=dict)
+    by_worker: dict[str, int] = field(default_factory=dict)
+    """Calls that each worker judged, where there are several."""
+    given_again: int = 0
+    """Trajectories that were given to another worker, since theirs was lost."""
     notes: list[str] = field(default_factory=list)
     """What a person should know when it is done."""
+
+
+ReplayAll = Callable[[Run, list[ResultsFile], ReplayContext, Options, Progress], Awaitable[None]]
+"""Replays the unfinished trajectories of files and keeps their verdicts in the run."""
 
 
 def facts_of(fleet: Fleet) -> FleetFacts:
@@ -155,7 +163,7 @@ async def classify_live(
         run.save_servers(interpreter.servers.values())
 
 
-async def classify_stored(
+async def classify_stored(  # noqa: PLR0913
     run: Run,
     files: list[ResultsFile],
     options: Options,
@@ -165,6 +173,7 @@ async def classify_stored(
     facts: FleetFacts | None = None,
     servers: Mapping[str, Server] | None = None,
     answers: Callable[[str], Answer | None] | None = None,
+    replay_all: ReplayAll | None = None,
 ) -> None:
     """Judge the calls of the files by stored and recorded answers; no server is started.
 
@@ -177,6 +186,7 @@ async def classify_stored(
         facts: of the fleet that gave the answers; by default what the run keeps, else the fleet's own.
         servers: what is known of them; by default what the run keeps.
         answers: where stored answers come from, by key; by default the run.
+        replay_all: who replays the trajectories; by default this process.
     """
     known = run.servers() if servers is None else dict(servers)
     facts = facts or run.facts() or (facts_of(fleet) if fleet else FleetFacts())
@@ -193,7 +203,7 @@ async def classify_stored(
     run.forget_verdicts([file.path for file in files])
     dispatchers = fleet.dispatchers if fleet else facts.dispatchers
     context = _context(backend, registry, rules, dispatchers, policy, files)
-    await _replay_all(run, files, context, options, progress)
+    await (replay_all or _replay_all)(run, files, context, options, progress)
 
 
 def _context(
