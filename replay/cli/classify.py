@@ -7,6 +7,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,14 +24,19 @@ from replay.cli.options import (
     fleet_option,
     json_option,
     names_option,
+    place_of,
     run_option,
+    workers_options,
 )
 
 if TYPE_CHECKING:
-    from replay.classification import Options, Progress
+    from replay.classification import Options, Progress, ReplayAll
     from replay.cli.fail_on import FailCondition
+    from replay.cluster import Place
+    from replay.cluster.pool import Pool
     from replay.formats import ResultsFile
     from replay.interpreter import Fleet
+    from replay.records import Answer
     from replay.records.summary import RunSummary
     from replay.runfile import Run
 
@@ -61,6 +67,7 @@ Examples:
     help="Judge by the answers in a cassette file; starts no server.",
 )
 @click.option("--jobs", type=click.IntRange(1, 256), default=4, show_default=True, help="Trajectories side by side.")
+@workers_options
 @click.option(
     "--trials",
     type=click.IntRange(1, 1000),
@@ -96,6 +103,8 @@ def classify(
     offline: bool,
     cassette: Path | None,
     jobs: int,
+    workers: int | None,
+    cluster: str | None,
     trials: int,
     allow_effects: tuple[str, ...],
     only: str | None,
@@ -119,6 +128,7 @@ def classify(
     from replay.cli.stop_signals import ended_in_order
 
     conditions = fail_conditions(fail_on)
+    place = place_of(workers, cluster, 1 if offline or cassette else jobs)
     fleet = _fleet(fleet_path, needed=not (offline or cassette))
     options = Options(
         jobs=jobs,
@@ -134,7 +144,7 @@ def classify(
     with _open_run(run_path, fresh, fleet) as run:
         _remember(run, fleet, options, names)
         with ended_in_order():
-            anyio.run(_classify, run, results, fleet, options, cassette)
+            anyio.run(_classify, run, results, fleet, options, cassette, place)
         summary = _print(run, [file.path for file in results], options, as_json=as_json, as_csv=as_csv)
     _finish(summary, broken, conditions)
 
@@ -220,32 +230,27 @@ def _open_run(path: Path, fresh: bool, fleet: Fleet | None) -> Run:
 
 
 async def _classify(
-    run: Run, files: list[ResultsFile], fleet: Fleet | None, options: Options, cassette: Path | None
+    run: Run,
+    files: list[ResultsFile],
+    fleet: Fleet | None,
+    options: Options,
+    cassette: Path | None,
+    place: Place | None,
 ) -> None:
-    from replay.classification import Progress, classify_live, classify_stored
-    from replay.cli.progress import echo_server_event, shown_progress
+    from replay.classification import Progress
+    from replay.cli.progress import shown_progress
     from replay.diagnosis.phrasing import counted
     from replay.diagnosis.stored_findings import FindingStore
     from replay.runfile import withheld_servers
 
     progress = Progress()
-    options = replace(options, on_done=FindingStore(run).keep)
+    findings = FindingStore(run)
+    if place is None:
+        options = replace(options, on_done=findings.keep)
     async with shown_progress(progress):
-        if cassette is not None:
-            await _classify_cassette(run, files, fleet, options, cassette, progress)
-        elif options.offline or fleet is None:
-            await classify_stored(run, files, options, progress=progress, fleet=fleet)
-        else:
-            logs = run.path.with_name(f"{run.path.stem}.logs")
-            await classify_live(
-                run,
-                files,
-                fleet,
-                options,
-                logs=logs,
-                progress=progress,
-                on_event=echo_server_event,
-            )
+        await _replay(run, files, fleet, options, cassette, place, progress)
+    if place is not None:
+        findings.keep_missing()
     for note in progress.notes:
         echo_err(f"note: {note}")
     for server in run.servers().values():
@@ -265,8 +270,58 @@ async def _classify(
         echo_err(f"note: {progress.kept} of {progress.total} calls had their verdict from before (--fresh starts over)")
 
 
+async def _replay(
+    run: Run,
+    files: list[ResultsFile],
+    fleet: Fleet | None,
+    options: Options,
+    cassette: Path | None,
+    place: Place | None,
+    progress: Progress,
+) -> None:
+    """Replay in this process, or on the workers of a place."""
+    from replay.classification import classify_live, classify_stored
+    from replay.cli.progress import echo_server_event
+
+    async with AsyncExitStack() as stack:
+        pool = None
+        if place is not None:
+            from replay.cluster.pool import open_pool
+
+            pool = await stack.enter_async_context(open_pool(place, lambda text: echo_err(f"note: {text}")))
+        logs = run.path.with_name(f"{run.path.stem}.logs")
+        if cassette is not None:
+            await _classify_cassette(run, files, fleet, options, cassette, progress, pool)
+        elif options.offline or fleet is None:
+            replay_all = _on_workers(pool, fleet)
+            await classify_stored(run, files, options, progress=progress, fleet=fleet, replay_all=replay_all)
+        elif pool is not None:
+            from replay.cluster.classify import classify_live_on_workers
+
+            await classify_live_on_workers(pool, run, files, fleet, options, logs=logs, progress=progress)
+        else:
+            on_event = echo_server_event
+            await classify_live(run, files, fleet, options, logs=logs, progress=progress, on_event=on_event)
+
+
+def _on_workers(
+    pool: Pool | None, fleet: Fleet | None, answers: Callable[[str], Answer | None] | None = None
+) -> ReplayAll | None:
+    if pool is None:
+        return None
+    from replay.cluster.classify import on_workers
+
+    return on_workers(pool, fleet, answers)
+
+
 async def _classify_cassette(
-    run: Run, files: list[ResultsFile], fleet: Fleet | None, options: Options, path: Path, progress: Progress
+    run: Run,
+    files: list[ResultsFile],
+    fleet: Fleet | None,
+    options: Options,
+    path: Path,
+    progress: Progress,
+    pool: Pool | None,
 ) -> None:
     from replay.cassette import read_cassette
     from replay.classification import classify_stored
@@ -274,6 +329,7 @@ async def _classify_cassette(
     cassette = read_cassette(path)
     for warning in cassette.warnings(fleet):
         echo_err(f"note: {warning}")
+    answers = cassette.matching(fleet).get
     await classify_stored(
         run,
         files,
@@ -282,7 +338,8 @@ async def _classify_cassette(
         fleet=fleet,
         facts=cassette.facts,
         servers=cassette.servers,
-        answers=cassette.matching(fleet).get,
+        answers=answers,
+        replay_all=_on_workers(pool, fleet, answers),
     )
 
 

@@ -14,6 +14,8 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from replay.cluster import Place
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 _BARS: list[Console] = []
@@ -69,6 +71,41 @@ def fleet_option(function: F) -> F:
         type=click.Path(path_type=Path, dir_okay=False),
         help="Fleet file: our YAML, or the server JSON of an MCP client.  [default: servers.yaml, where there is one]",
     )(function)
+
+
+def workers_options(function: F) -> F:
+    """`--workers N` and `--cluster ADDRESS`."""
+    workers = click.option(
+        "--workers",
+        type=click.IntRange(1, 1024),
+        metavar="N",
+        help="Share the work among N processes on this machine (needs the extra `cluster`).",
+    )
+    cluster = click.option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Share the work among the workers of a Dask scheduler, e.g. tcp://10.0.0.1:8786; see docs/cluster.md.",
+    )
+    return workers(cluster(function))
+
+
+def place_of(workers: int | None, cluster: str | None, threads: int = 1) -> Place | None:
+    """Where the workers are; None where this process does all.
+
+    Args:
+        workers: of `--workers`.
+        cluster: of `--cluster`.
+        threads: trajectories side by side in each process that is started here.
+
+    Raises:
+        UsageError: both are given.
+    """
+    from replay.cluster import Place
+    from replay.errors import UsageError
+
+    if workers is not None and cluster is not None:
+        raise UsageError("--workers starts processes here, --cluster uses those of a scheduler: give one of them")
+    return None if workers is None and cluster is None else Place(workers, cluster, threads)
 
 
 def names_option(function: F) -> F:

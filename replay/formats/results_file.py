@@ -32,6 +32,24 @@ class Part:
 
 
 @dataclass(frozen=True)
+class HowToRead:
+    """How a results file that was looked through is read once more, elsewhere."""
+
+    path: str
+    size: int
+    parts: tuple[Part, ...]
+    kept: frozenset[int] | None
+    """Numbers of the trajectories that stand; None where all do."""
+    names: FileNames
+
+    def trajectories(self, file: InputFile) -> Iterator[Trajectory]:
+        """The trajectories of these bytes, in the order of the file."""
+        for number, trajectory in enumerate(read_parts(file, self.parts, self.names)):
+            if self.kept is None or number in self.kept:
+                yield trajectory
+
+
+@dataclass(frozen=True)
 class _Slot:
     """What is kept of a trajectory when its file is looked through."""
 
@@ -98,8 +116,13 @@ class ResultsFile:
                 yield trajectory
 
     def _read_all(self) -> Iterator[Trajectory]:
-        for part in self._parts:
-            yield from _guarded(part.reader, Document(self._file, part.only), self._names)
+        return read_parts(self._file, self._parts, self._names)
+
+    @property
+    def how_to_read(self) -> HowToRead:
+        """What another process must know to read the same trajectories from the same bytes."""
+        numbers = None if len(self._kept) == max(self._kept, default=-1) + 1 else self._kept
+        return HowToRead(self.path, self._size, self._parts, numbers, self._names)
 
 
 class _LastRead:
@@ -134,6 +157,12 @@ def _prepared(trajectory: Trajectory, labels: dict[str, str]) -> Trajectory:
         return prepared
     task = prepared.task.model_copy(update={"labels": (prepared.task.labels or {}) | labels})
     return prepared.model_copy(update={"task": task})
+
+
+def read_parts(file: InputFile, parts: Sequence[Part], names: FileNames) -> Iterator[Trajectory]:
+    """All trajectories of a file whose formats are known."""
+    for part in parts:
+        yield from _guarded(part.reader, Document(file, part.only), names)
 
 
 def _guarded(reader: Reader, document: Document, names: FileNames) -> Iterator[Trajectory]:

@@ -174,7 +174,7 @@ class TrajectoryReplayer:
         inputs: VerdictInputs,
     ) -> CallResult:
         if key is not None:
-            self._checkpoint.before_send(key)
+            await self._checkpoint.before_send(key)
         started = time.monotonic()
         mark = self._session.stderr_mark(request.server)
         answer = await self._session.send(request)

@@ -292,6 +292,15 @@ class Run:
             ids += [number for (number,) in found]
         return tuple(ids)
 
+    def file_row(self, path: str, model: str, format: str) -> int:  # noqa: A002
+        """The run's own number of a results file, which is added where the run does not hold it."""
+        return self._file(self.connection, path, self.redactor.text(model), format)
+
+    def name_of(self, identifier: str) -> str:
+        """The id of a trajectory as the run keeps it: without secrets; two that differ in a secret alone stay two."""
+        name = self.redactor.text(identifier)
+        return name if name == identifier else f"{name}-{digest(identifier)[:8]}"
+
     def file_count(self) -> int:
         """How many results files the run holds."""
         return int(self.connection.execute("SELECT count(*) FROM files").fetchone()[0])
@@ -305,6 +314,10 @@ class Run:
     def stored_answer(self, key: str) -> Answer | None:
         """The answer under a key of `answer_key`."""
         return load_answer(self.connection, key)
+
+    def has_answers(self) -> bool:
+        """Whether any answer is stored."""
+        return self.connection.execute("SELECT 1 FROM answers LIMIT 1").fetchone() is not None
 
     def answers(self) -> Iterator[tuple[str, str, str, Answer]]:
         """All stored answers: key, server, tool, answer."""
@@ -324,9 +337,7 @@ class Run:
         return encode(self._clean(trajectory) | {"id": name})
 
     def _name(self, trajectory: Trajectory) -> str:
-        """The id without secrets; two that differ in a secret alone stay two."""
-        name = self.redactor.text(trajectory.id)
-        return name if name == trajectory.id else f"{name}-{digest(trajectory.id)[:8]}"
+        return self.name_of(trajectory.id)
 
     def _file(self, db: sqlite3.Connection, path: str, model: str, format: str) -> int:  # noqa: A002
         absolute = absolute_path(path)

@@ -93,7 +93,7 @@ class _NoCheckpoint:
     def sent_before(self, key: EffectKey) -> None:
         """Nothing is kept."""
 
-    def before_send(self, key: EffectKey) -> None:
+    async def before_send(self, key: EffectKey) -> None:
         """Nothing is kept."""
 
     def after_send(self, key: EffectKey, answer: Answer) -> None:
