@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from replay.interpreter import Fleet
 from replay.records.alignment import AlignmentDocument
 from replay.records.files import CassetteAnswer, CassetteHeader, RunDocument, TrajectoryFile
-from replay.reports.json_documents import DiffDocument, ReportDocument, ShownFile, ShownTrajectory
+from replay.reports.json_documents import DiffDocument, ReportDocument, ShownFile, ShownRun, ShownTrajectory
 
 SCHEMAS = Path(__file__).parents[1] / "schemas"
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -25,7 +25,7 @@ DOCUMENTS: dict[str, Any] = {
     "alignment": AlignmentDocument,
     "report": ReportDocument,
     "diff": DiffDocument,
-    "show": ShownTrajectory | ShownFile,
+    "show": ShownTrajectory | ShownFile | ShownRun,
     "cassette": CassetteHeader | CassetteAnswer,
     "fleet": Fleet,
 }
