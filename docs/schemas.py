@@ -15,7 +15,14 @@ from replay.interpreter import Fleet
 from replay.records.alignment import AlignmentDocument
 from replay.records.files import CassetteAnswer, CassetteHeader, RunDocument, TrajectoryFile
 from replay.records.model_comparison import ModelComparison
-from replay.reports.json_documents import DiffDocument, ReportDocument, ShownFile, ShownTrajectory, ToolsDocument
+from replay.reports.json_documents import (
+    DiffDocument,
+    ReportDocument,
+    ShownFile,
+    ShownRun,
+    ShownTrajectory,
+    ToolsDocument,
+)
 
 SCHEMAS = Path(__file__).parents[1] / "schemas"
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -27,7 +34,7 @@ DOCUMENTS: dict[str, Any] = {
     "report": ReportDocument,
     "diff": DiffDocument,
     "compare": ModelComparison,
-    "show": ShownTrajectory | ShownFile,
+    "show": ShownTrajectory | ShownFile | ShownRun,
     "tools": ToolsDocument,
     "cassette": CassetteHeader | CassetteAnswer,
     "fleet": Fleet,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from replay.cli.options import echo_err, json_option, names_option
+from replay.cli.show_run import show_run
 from replay.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,28 +22,41 @@ EXAMPLES = """\b
 Examples:
   replay show results/gpt-5_test_mcp_fuzzy.json
   replay show results/gpt-5_test_mcp_fuzzy.json 00060000
+  replay show --run replay-run.db 00060000
   replay show dags/00060000.trajectory.json --dot | dot -Tsvg > dag.svg
 """
 
 
 @click.command("show", epilog=EXAMPLES)
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.argument("identifier", metavar="[ID]", required=False)
+@click.option(
+    "--run", "run_path", type=click.Path(path_type=Path, dir_okay=False), help="Show of this run, with the outcomes."
+)
 @click.option("--dot", "form", flag_value="dot", help="Print the graph for Graphviz.")
 @click.option("--mermaid", "form", flag_value="mermaid", help="Print the graph as a Mermaid flowchart.")
 @json_option
 @names_option
-def show(file: Path, identifier: str | None, form: str | None, as_json: bool, names: str | None) -> None:
+def show(
+    file: Path | None, identifier: str | None, run_path: Path | None, form: str | None, as_json: bool, names: str | None
+) -> None:
     """Print a trajectory: its steps, calls and data edges.
 
     Without ID, a file of several trajectories is listed. Multi-hop: two or more steps and a data edge across them;
     multi-threaded: two calls in a step with no edge between them. An edge marked (likely) rests on a name or a number
-    that could also stand there by chance.
+    that could also stand there by chance. With --run no FILE is named: replay show --run replay-run.db ID.
     """
     from replay.formats import FileNames, open_file
 
     if form and as_json:
         raise UsageError(f"--{form} and --json do not go together")
+    if run_path is not None:
+        if identifier is not None or names:
+            raise UsageError(f"--run takes the place of FILE; say: replay show --run {run_path} {identifier or 'ID'}")
+        show_run(run_path, str(file) if file is not None else None, form, as_document if as_json else None)
+        return
+    if file is None:
+        raise UsageError("name a FILE, or a run with --run")
     results = open_file(file, FileNames(names))
     for warning in results.warnings:
         echo_err(f"replay: {warning}")
@@ -69,13 +83,14 @@ def _render(trajectory: Trajectory, form: str | None, as_json: bool, subagents: 
 
     graph = Graph(trajectory)
     if as_json:
-        return json.dumps(_as_json(trajectory, graph), ensure_ascii=True, indent=1)
+        return json.dumps(as_document(trajectory, graph), ensure_ascii=True, indent=1)
     if form == "dot":
         return to_dot(trajectory, graph)
     return to_mermaid(trajectory, graph) if form == "mermaid" else render_text(trajectory, graph, subagents)
 
 
-def _as_json(trajectory: Trajectory, graph: Graph) -> dict[str, Any]:
+def as_document(trajectory: Trajectory, graph: Graph) -> dict[str, Any]:
+    """What `--json` prints of one trajectory."""
     from replay.records.files import TrajectoryFile, dump
     from replay.reports.json_documents import SHOW_FORMAT, SHOW_VERSION
 

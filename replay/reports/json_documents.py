@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from replay.records import Record
+from replay.records import Outcome, Record
 from replay.records.base import JsonObject
 from replay.records.comparison import Comparison
 from replay.records.files import REPORT_FORMAT, REPORT_VERSION, CallRow, TrajectoryFile, TrajectoryRow
@@ -87,6 +87,8 @@ class ShownTrajectory(Record):
     version: Literal[1] = SHOW_VERSION
     shape: Shape
     trajectory: TrajectoryFile
+    outcomes: dict[str, Outcome] | None = None
+    """By position, of the calls that are judged; only with `--run`."""
 
 
 class ShownFile(Record):
@@ -95,3 +97,19 @@ class ShownFile(Record):
     format: Literal["replay.show"] = SHOW_FORMAT
     version: Literal[1] = SHOW_VERSION
     trajectories: tuple[ListedTrajectory, ...]
+
+
+class JudgedTrajectory(Record):
+    """One trajectory of a run."""
+
+    id: str
+    model: str
+    outcomes: dict[Outcome, int]
+
+
+class ShownRun(Record):
+    """What `replay show --run RUN --json` prints of a run with several trajectories."""
+
+    format: Literal["replay.show"] = SHOW_FORMAT
+    version: Literal[1] = SHOW_VERSION
+    trajectories: tuple[JudgedTrajectory, ...]

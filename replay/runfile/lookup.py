@@ -47,7 +47,7 @@ def find_trajectory(run: Run, ref: str) -> TrajectoryPlace:
     if len(found) == 1:
         return found[0]
     if found:
-        raise _ambiguous("trajectory", ref, [_qualified(place, places) for place in found])
+        raise _ambiguous("trajectory", ref, [qualified(place, places) for place in found])
     raise _missing("trajectory", ref, [place.trajectory for place in places])
 
 
@@ -72,7 +72,7 @@ def find_call(run: Run, ref: str) -> CallPlace:
     if len(holding) == 1:
         return CallPlace(*holding[0], position)
     if holding:
-        raise _ambiguous("call", ref, [f"{_qualified(place, places)}:{position}" for place in holding])
+        raise _ambiguous("call", ref, [f"{qualified(place, places)}:{position}" for place in holding])
     near = [f"{found[0].trajectory}:{other}" for other in _positions(run, found[0])]
     raise _missing("call", ref, near)
 
@@ -81,7 +81,7 @@ def call_id(run: Run, file: str, trajectory: str, position: str) -> str:
     """The shortest id that finds a call again."""
     places = trajectory_places(run)
     place = next(place for place in places if (place.file, place.trajectory) == (file, trajectory))
-    return f"{_qualified(place, places)}:{position}"
+    return f"{qualified(place, places)}:{position}"
 
 
 def trajectory_places(run: Run) -> list[TrajectoryPlace]:
@@ -106,7 +106,7 @@ def _spellings(place: TrajectoryPlace) -> tuple[str, ...]:
     return tuple(f"{owner}{place.trajectory}" for owner in owners)
 
 
-def _qualified(place: TrajectoryPlace, places: list[TrajectoryPlace]) -> str:
+def qualified(place: TrajectoryPlace, places: list[TrajectoryPlace]) -> str:
     """The shortest spelling that no other trajectory shares."""
     others = {spelling for other in places if other.row != place.row for spelling in _spellings(other)}
     return next((spelling for spelling in _spellings(place) if spelling not in others), _spellings(place)[2])
