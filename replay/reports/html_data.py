@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from replay.alignment.signature import SignedTask
 from replay.diagnosis import Diagnosis
-from replay.records import Outcome
+from replay.records import Outcome, ParentCall
 from replay.records.alignment import AlignedCall, AlignedModel, AlignedTask
 from replay.records.files import CallRow
 from replay.records.finding import Finding
@@ -76,7 +76,13 @@ def trajectory_data(diagnosis: Diagnosis) -> dict[str, Any]:
         "steps": [[call.position for call in step.calls] for step in context.trajectory.steps],
         "edges": [[producer, consumer, words] for (producer, consumer), words in list(pairs.items())[:_MAX_EDGES]],
         "f": [finding_data(finding) for finding in diagnosis.together],
+        "parent": _parent(context.trajectory.parent),
     }
+
+
+def _parent(parent: ParentCall | None) -> list[str | None] | None:
+    """Of a sub-agent: the trajectory that started it, and by which call."""
+    return None if parent is None else [parent.trajectory, parent.call]
 
 
 def finding_data(finding: Finding) -> dict[str, Any]:

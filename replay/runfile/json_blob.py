@@ -14,4 +14,9 @@ def pack(value: Any) -> bytes:
 
 def unpack(blob: bytes) -> Any:
     """The JSON value that was packed."""
-    return json.loads(zlib.decompress(blob))
+    return json.loads(unpacked_text(blob))
+
+
+def unpacked_text(blob: bytes) -> bytes:
+    """The text of the JSON value, for a look that needs no value."""
+    return zlib.decompress(blob)
