@@ -12,7 +12,7 @@ from replay.cli.show import show
 from replay.reports import render
 from replay.runfile import Run
 from replay.runfile.lookup import trajectory_places
-from replay.runfile.trajectory_queries import next_trajectory, row_beside, stored_trajectory
+from replay.runfile.trajectory_queries import next_trajectory, row_beside, stored_trajectory, sub_agents
 from tests.formats.samples import mcpbench, mcpbench_call
 from tests.runs import make_run
 
@@ -52,3 +52,36 @@ def test_the_parent_of_a_sub_agent_is_found_in_the_run(results: Path, tmp_path: 
         assert row_beside(run.connection, stored, stored.record.parent.trajectory) == parent
         assert row_beside(run.connection, stored, "nobody") is None
         assert len(trajectory_places(run)) == 2
+
+
+def test_a_report_names_the_sub_agents_that_a_trajectory_started(results: Path, tmp_path: Path) -> None:
+    with Run.read(make_run(tmp_path / "run.db", [results])) as run:
+        text = render(run, "markdown", trajectory="k1")
+    assert "It started 1 sub-agent: `k1/c1` by call `s1c1`." in text
+
+
+def test_the_page_keeps_which_call_started_a_sub_agent(results: Path, tmp_path: Path) -> None:
+    with Run.read(make_run(tmp_path / "run.db", [results])) as run:
+        text = render(run, "html")
+    assert '"parent": ["k1", "s1c1"]' in text or '"parent":["k1","s1c1"]' in text
+
+
+def test_a_sub_agent_in_a_file_of_its_own_is_linked_both_ways(tmp_path: Path) -> None:
+    def line(kind: str, content: object, **fields: object) -> str:
+        return json.dumps({"type": kind, "sessionId": "s", "message": {"role": kind, "content": content}, **fields})
+
+    def use(name: str, **arguments: object) -> list[dict[str, object]]:
+        return [{"type": "tool_use", "id": name, "name": name, "input": arguments}]
+
+    session, agent = tmp_path / "s.jsonl", tmp_path / "agent-a.jsonl"
+    session.write_text(line("assistant", use("Task", prompt="look")) + "\n", "utf-8")
+    inner = {"isSidechain": True, "agentId": "a"}
+    agent.write_text(line("user", "look", **inner) + "\n" + line("assistant", use("Bash"), **inner) + "\n", "utf-8")
+    with Run.read(make_run(tmp_path / "run.db", [session, agent])) as run:
+        places = {place.trajectory: place.row for place in trajectory_places(run)}
+        parent = stored_trajectory(run.connection, places["s"])
+        child = stored_trajectory(run.connection, places["agent-a"])
+        assert parent is not None
+        assert child is not None
+        assert [one.row for one in sub_agents(run.connection, parent)] == [places["agent-a"]]
+        assert row_beside(run.connection, child, "s") == places["s"]

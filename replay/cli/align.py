@@ -101,9 +101,9 @@ def align(
 ) -> None:
     """Align predicted calls with reference calls, and score them.
 
-    FILES are results files; those of one model count as one. Each call is compared with the reference's calls of the
-    same tool in the same task; the best assignment counts. Prints what became of the calls, and last
-    a leaderboard.
+    FILES are results files, folders, archives, glob patterns or - for stdin; the files of one model count as one. Each
+    call is compared with the reference's calls of the same tool in the same task; the best assignment counts. Prints
+    what became of the calls, and last a leaderboard.
     """
     from replay.alignment import Settings, texts_of
     from replay.alignment import align as align_one
@@ -188,13 +188,12 @@ def _results(
     """The files that can be aligned; what is wrong with the others is told, and that there were some."""
     from replay.alignment import Results, pair_ids, sign
     from replay.alignment.reference import no_common_id
-    from replay.formats import FileNames, open_file
+    from replay.formats import FileNames, open_files
 
     results: list[Results] = []
     errors: list[InputError] = []
-    for path in dict.fromkeys(files):
+    for file in open_files(files, FileNames(names), errors.append, lambda text: echo_err(f"note: {text}")):
         try:
-            file = open_file(path, FileNames(names))
             if not pair_ids(reference.tasks, file.ids):
                 raise no_common_id(reference, file.path, file.ids)
             tasks = {trajectory.id: sign(trajectory) for trajectory in file.trajectories()}
@@ -205,6 +204,8 @@ def _results(
             echo_err(f"note: {warning}")
         results.append(Results(file.path, file.model, tasks, run.outcomes(file.path) if run else None))
     if not results:
+        if not errors:
+            raise UsageError("no results file was found; nothing was aligned")
         for fault in errors[:-1]:
             echo_err(f"replay: {fault}")
         raise errors[-1]

@@ -10,7 +10,7 @@ import click
 
 from replay.cli.options import echo_err, json_option, names_option
 from replay.cli.show_run import show_run
-from replay.errors import UsageError
+from replay.errors import FormatError, UsageError
 
 if TYPE_CHECKING:
     from replay.dag import Graph
@@ -23,6 +23,7 @@ Examples:
   replay show results/gpt-5_test_mcp_fuzzy.json
   replay show results/gpt-5_test_mcp_fuzzy.json 00060000
   replay show --run replay-run.db 00060000
+  replay show sessions/ 2b1c
   replay show dags/00060000.trajectory.json --dot | dot -Tsvg > dag.svg
 """
 
@@ -42,12 +43,11 @@ def show(
 ) -> None:
     """Print a trajectory: its steps, calls and data edges.
 
-    Without ID, a file of several trajectories is listed. Multi-hop: two or more steps and a data edge across them;
-    multi-threaded: two calls in a step with no edge between them. An edge marked (likely) rests on a name or a number
-    that could also stand there by chance. With --run no FILE is named: replay show --run replay-run.db ID.
+    FILE is a results file, a folder, an archive, a glob pattern or - for stdin. Without ID, several trajectories are
+    listed. Multi-hop: two or more steps and a data edge across them; multi-threaded: two calls in a step with no edge
+    between them. An edge marked (likely) rests on a name or a number that could also stand there by chance. With --run
+    no FILE is named: replay show --run replay-run.db ID.
     """
-    from replay.formats import FileNames, open_file
-
     if form and as_json:
         raise UsageError(f"--{form} and --json do not go together")
     if run_path is not None:
@@ -57,22 +57,38 @@ def show(
         return
     if file is None:
         raise UsageError("name a FILE, or a run with --run")
-    results = open_file(file, FileNames(names))
-    for warning in results.warnings:
-        echo_err(f"replay: {warning}")
-    if identifier is None and len(results.ids) > 1:
+    results = _opened(file, names)
+    found = sum(len(one.ids) for one in results)
+    if identifier is None and found > 1:
         if form:
-            raise UsageError(f"{file} holds {len(results.ids)} trajectories; say which: replay show {file} ID --{form}")
+            raise UsageError(f"{file} holds {found} trajectories; say which: replay show {file} ID --{form}")
         _list(results, as_json)
         return
     trajectory = _pick(results, identifier)
     click.echo(_render(trajectory, form, as_json, _subagents(results, trajectory)))
 
 
-def _subagents(results: ResultsFile, trajectory: Trajectory) -> dict[str | None, list[str]]:
+def _opened(file: Path, names: str | None) -> list[ResultsFile]:
+    """What FILE stands for; of several files those that can be read, and what is wrong with the others is said."""
+    from replay.formats import FileNames, open_files
+
+    errors: list[FormatError] = []
+    notes: list[str] = []
+    results = list(open_files([file], FileNames(names), errors.append, notes.append))
+    if not results:
+        if errors:
+            raise errors[-1]
+        raise UsageError(f"{file}: no results file was found in it")
+    for told in (*notes, *errors, *(warning for one in results for warning in one.warnings)):
+        echo_err(f"replay: {told}")
+    return results
+
+
+def _subagents(results: list[ResultsFile], trajectory: Trajectory) -> dict[str | None, list[str]]:
     """Ids of the trajectories that a trajectory's calls started, by the position of the call."""
     started: dict[str | None, list[str]] = {}
-    for other in results.trajectories() if len(results.ids) > 1 else ():
+    alone = sum(len(one.ids) for one in results) == 1
+    for other in () if alone else (one for file in results for one in file.trajectories()):
         if other.parent is not None and other.parent.trajectory == trajectory.id:
             started.setdefault(other.parent.call, []).append(other.id)
     return started
@@ -112,18 +128,21 @@ def _shape(graph: Graph) -> dict[str, Any]:
     }
 
 
-def _list(results: ResultsFile, as_json: bool) -> None:
+def _list(results: list[ResultsFile], as_json: bool) -> None:
     from replay.dag import Graph, summary_of
     from replay.text import one_line
 
-    width = min(max(map(len, results.ids)), 40)
+    width = min(max(len(identifier) for one in results for identifier in one.ids), 40)
     rows = []
-    for trajectory in results.trajectories():
-        graph = Graph(trajectory)
-        if as_json:
-            rows.append({"id": trajectory.id, "model": trajectory.model, **_shape(graph)})
-        else:
-            click.echo(f"{one_line(trajectory.id):{width}}  {summary_of(graph)}")
+    for file in results:
+        if len(results) > 1 and not as_json:
+            click.echo(f"{one_line(file.path)}:")
+        for trajectory in file.trajectories():
+            graph = Graph(trajectory)
+            if as_json:
+                rows.append({"id": trajectory.id, "model": trajectory.model, **_shape(graph)})
+            else:
+                click.echo(f"{one_line(trajectory.id):{width}}  {summary_of(graph)}")
     if as_json:
         from replay.reports.json_documents import SHOW_FORMAT, SHOW_VERSION
 
@@ -131,11 +150,16 @@ def _list(results: ResultsFile, as_json: bool) -> None:
         click.echo(json.dumps(document, ensure_ascii=True, indent=1))
 
 
-def _pick(results: ResultsFile, identifier: str | None) -> Trajectory:
-    wanted = results.ids[0] if identifier is None else identifier
-    if wanted not in results.ids:
+def _pick(results: list[ResultsFile], identifier: str | None) -> Trajectory:
+    known = [name for one in results for name in one.ids]
+    wanted = known[0] if identifier is None else identifier
+    holding = [one for one in results if wanted in one.ids]
+    if not holding:
         from replay.suggestions import nearest_names
 
-        nearest = nearest_names(wanted, results.ids)
-        raise UsageError(f"{results.path}: no trajectory {wanted!r}; nearest: {', '.join(nearest)}")
-    return next(trajectory for trajectory in results.trajectories() if trajectory.id == wanted)
+        place, nearest = results[0].path if len(results) == 1 else "these files", nearest_names(wanted, known)
+        raise UsageError(f"{place}: no trajectory {wanted!r}; nearest: {', '.join(nearest)}")
+    if len(holding) > 1:
+        places = ", ".join(one.path for one in holding[:3])
+        raise UsageError(f"{len(holding)} files hold a trajectory {wanted!r} ({places}, ...); name one of them")
+    return next(trajectory for trajectory in holding[0].trajectories() if trajectory.id == wanted)

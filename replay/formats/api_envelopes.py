@@ -27,19 +27,14 @@ def opened(value: Any) -> Any:
         return _as_messages({}, value) or value
     if not isinstance(value, dict) or _is_own_shape(value) or str(value.get("type")).startswith("response."):
         return value
-    if message := _from_langchain(value):
-        return message
     if isinstance(value.get("choices"), list):
         return _exchange(value, {}, value) or value
     request = next((body for key in _REQUEST_KEYS if (body := _body(value.get(key)))), {})
     response = next((body for key in _RESPONSE_KEYS if (body := _body(value.get(key)))), {})
     if request or response:
         return _exchange(value, request, response) or value
-    for key in CONVERSATION_KEYS:
-        found = _as_messages(value, opened_text(value.get(key)))
-        if found:
-            return found
-    return value
+    found = (_as_messages(value, opened_text(value.get(key))) for key in CONVERSATION_KEYS)
+    return next(filter(None, found), _from_langchain(value) or value)
 
 
 def _is_own_shape(value: JsonObject) -> bool:

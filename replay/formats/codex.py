@@ -237,7 +237,7 @@ def _is_old_meta(value: Any) -> bool:
 
 
 def _is_bare_item(value: Any) -> bool:
-    return isinstance(value, dict) and "payload" not in value and value.get("type") in BARE_TYPES
+    return isinstance(value, dict) and "payload" not in value and str(value.get("type")) in BARE_TYPES
 
 
 def _is_bare_call(value: Any) -> bool:

@@ -21,7 +21,7 @@ def is_exec_event(value: Any) -> bool:
         return False
     if value.get("type") in _ITEM_EVENTS:
         return isinstance(value.get("item"), dict)
-    if value.get("type") in _EVENTS:
+    if str(value.get("type")) in _EVENTS:
         return value["type"] != "thread.started" or "thread_id" in value
     message = value.get("msg")
     return "type" not in value and "id" in value and isinstance(message, dict) and isinstance(message.get("type"), str)
@@ -52,7 +52,7 @@ class ExecEvents:
 
     def _read_item(self, item: JsonObject, *, done: bool) -> None:
         """An item; one that was announced when it began is the same call when it is done."""
-        kind = item.get("type", item.get("item_type"))
+        kind = str(item.get("type", item.get("item_type")))
         identifier = str(item.get("id"))
         if kind in {"agent_message", "assistant_message"}:
             self._log.say(item.get("text") if isinstance(item.get("text"), str) else None)
@@ -88,7 +88,7 @@ class ExecEvents:
             self._log.add(build_call("shell", _without_envelope(message), id=identifier, local=True))
         elif kind == "exec_command_end":
             output = message.get("aggregated_output", message.get("stdout"))
-            self._log.answer(identifier, result_with_flag(output, message.get("exit_code") not in {0, None}))
+            self._log.answer(identifier, result_with_flag(output, message.get("exit_code") not in (0, None)))
         elif kind == "patch_apply_begin":
             changes = {"changes": message.get("changes")}
             self._log.add(build_call("apply_patch", changes, id=identifier, local=True))
@@ -96,7 +96,7 @@ class ExecEvents:
             self._log.answer(identifier, result_with_flag(message.get("stdout"), message.get("success") is False))
 
 
-def _call_of_item(kind: Any, item: JsonObject, identifier: str) -> Call | None:
+def _call_of_item(kind: str, item: JsonObject, identifier: str) -> Call | None:
     if kind == "mcp_tool_call":
         return _mcp_call(item, identifier)
     if kind == "command_execution":

@@ -20,17 +20,17 @@ def is_meta(value: JsonObject) -> bool:
 
 def is_message(value: JsonObject) -> bool:
     """A line with one message; a changed message is written again under its id."""
-    return value.get("type") in _MESSAGE_TYPES and {"id", "timestamp", "content"} <= value.keys()
+    return str(value.get("type")) in _MESSAGE_TYPES and {"id", "timestamp", "content"} <= value.keys()
 
 
 def is_event(value: JsonObject) -> bool:
     """A call or an answer among the events of `--output-format stream-json`."""
-    return value.get("type") in {"tool_use", "tool_result"} and isinstance(value.get("tool_id"), str)
+    return value.get("type") in ("tool_use", "tool_result") and isinstance(value.get("tool_id"), str)
 
 
 def is_stream_event(value: Any) -> bool:
     """Any of those events."""
-    return isinstance(value, dict) and value.get("type") in _STREAM_TYPES
+    return isinstance(value, dict) and str(value.get("type")) in _STREAM_TYPES
 
 
 def contents_in(value: Any) -> list[JsonObject]:
@@ -45,7 +45,7 @@ def contents_in(value: Any) -> list[JsonObject]:
 
 def has_parts(value: JsonObject) -> bool:
     """Whether it is a content of the Gemini API."""
-    return value.get("role") in {"user", "model", "function"} and isinstance(value.get("parts"), list)
+    return value.get("role") in ("user", "model", "function") and isinstance(value.get("parts"), list)
 
 
 class ChatLines:

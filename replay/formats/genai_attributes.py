@@ -47,7 +47,7 @@ _RESULTS = (
 )
 _NAMES = ("gen_ai.tool.name", "ai.toolCall.name", "tool.name", "tool_name", "mcp.tool.name", "traceloop.entity.name")
 _DECORATION = re.compile(r"^(?:execute_tool|running tool:?|tool:)\s+", re.IGNORECASE)
-_SUMMARIES = frozenset({"(merged tools)"})
+_SUMMARIES = ("(merged tools)",)
 """Google ADK writes one more span around calls that ran together."""
 
 

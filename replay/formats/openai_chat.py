@@ -181,7 +181,7 @@ class _Answers:
         self._waiting = [
             (index, message)
             for index, message in enumerate(messages)
-            if isinstance(message, dict) and message.get("role") in {"tool", "function"}
+            if isinstance(message, dict) and message.get("role") in ("tool", "function")
         ]
 
     def take(self, asked_at: int, call: JsonObject, number: int) -> Any:

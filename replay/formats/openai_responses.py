@@ -21,7 +21,7 @@ ITEM_TYPES = CALL_TYPES | {
     "code_interpreter_call", "image_generation_call", "local_shell_call", "mcp_approval_request",
 }  # fmt: skip
 
-_FINAL_EVENTS = frozenset({"response.completed", "response.incomplete", "response.failed"})
+_FINAL_EVENTS = ("response.completed", "response.incomplete", "response.failed")
 _HARNESS_CALLS = frozenset({"local_shell_call", "shell_call", "apply_patch_call", "computer_call"})
 """Calls of tools that the API brings and the client runs."""
 _PROVIDER_CALLS = frozenset({"web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call"})
@@ -88,7 +88,7 @@ def _is_body(value: Any) -> bool:
 def _trajectory(body: JsonObject, identifier: str, place: str, document: Document, names: FileNames) -> Trajectory:
     log, prompts, tools = CallLog(), [], _tools(body.get("tools"))
     items = [*_list(body.get("input")), *_list(body.get("output"))]
-    approved = {item.get("approval_request_id") for item in items if isinstance(item, dict)}
+    approved = [item.get("approval_request_id") for item in items if isinstance(item, dict)]
     for item in items:
         if not isinstance(item, dict):
             continue
@@ -98,7 +98,7 @@ def _trajectory(body: JsonObject, identifier: str, place: str, document: Documen
             log.say(_text(item.get("content")))
         elif item.get("type") == "mcp_list_tools":
             tools += _tools(item.get("tools"))
-        elif item.get("type") == "mcp_approval_request" and item.get("id") in approved:
+        elif item.get("type") == "mcp_approval_request" and item.get("id") is not None and item["id"] in approved:
             continue  # the call that was approved follows
         else:
             _read_call(item, log)
@@ -144,7 +144,7 @@ def _read_own_tool(item: JsonObject, kind: str, log: CallLog) -> None:
         log.answer(identifier, recorded_answer(item.get("output")))
         return
     fields = ("action", "operation", "queries", "code")
-    given = next((item[key] for key in fields if item.get(key) is not None), {})
+    given: Any = next((item[key] for key in fields if item.get(key) is not None), {})
     arguments = given if isinstance(given, dict) else {"code" if kind.startswith("code") else "queries": given}
     log.add(json_text_call(kind.removesuffix("_call"), arguments, id=identifier, local=True))
     output = item.get("outputs", item.get("results"))

@@ -143,6 +143,7 @@ def _is_export(value: Any) -> bool:
 
 
 def _call(part: JsonObject, session_start: float | None) -> Call:
+    """A call. MCP tools are `SERVER_TOOL`: the first word is taken for the server until a fleet's names tell."""
     state = as_object(part.get("state")) or {}
     name, identifier, status = part.get("tool", MISSING), part.get("callID"), state.get("status")
     answer = None
@@ -154,6 +155,10 @@ def _call(part: JsonObject, session_start: float | None) -> Call:
     begin, end = (
         value / 1000 if isinstance(value, int | float) else None for value in (time.get("start"), time.get("end"))
     )
+    fields = {}
+    if isinstance(name, str) and name not in BUILT_IN:
+        server, _, tool = name.partition("_")
+        fields = {"server": server, "tool": tool} if server and tool else {}
     aborted = status == "error" and str(state.get("error")).startswith(("Tool execution aborted", "The user rejected"))
     return build_call(
         name,
@@ -164,4 +169,5 @@ def _call(part: JsonObject, session_start: float | None) -> Call:
         seconds=end - begin if begin and end and end >= begin else None,
         local=isinstance(name, str) and name in BUILT_IN,
         interrupted=aborted,
+        **fields,
     )

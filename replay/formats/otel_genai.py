@@ -41,7 +41,7 @@ from replay.formats.spans import RESOURCE_KEYS, Span, log_events_of, spans_of
 from replay.formats.trace_steps import Timed, Written, calls_without_spans, pair_with_spans, recorded, steps_of
 from replay.records import Call, JsonObject, Source, Step, Task, Tool, Trajectory, Usage
 
-_EMPTY = (None, "", {})
+_EMPTY: tuple[Any, ...] = (None, "", {})
 """What stands where a producer was told not to repeat the content of messages."""
 
 

@@ -108,11 +108,11 @@ def _same_id(tool: tuple[str | None, str | None, Any], item: Written) -> bool:
 
 
 def _same_arguments(tool: tuple[str | None, str | None, Any], item: Written) -> bool:
-    return tool[1] == item.name and opened(tool[2]) == opened(item.arguments)
+    return _same_name(tool, item) and bool(opened(tool[2]) == opened(item.arguments))
 
 
 def _same_name(tool: tuple[str | None, str | None, Any], item: Written) -> bool:
-    return tool[1] == item.name
+    return isinstance(item.name, str) and tool[1] == item.name
 
 
 def calls_without_spans(replies: Iterable[Sequence[JsonObject]], answers: dict[str, object]) -> list[Step]:

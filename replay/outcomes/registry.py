@@ -11,7 +11,7 @@ from pydantic import Field
 from rapidfuzz import fuzz, process
 
 from replay.records import Call, Judgement, Outcome, Reason, Record, Server
-from replay.records.tool_name import ToolName, begins_with_server, read_name
+from replay.records.tool_name import ToolName, begins_with_server, is_joined_name, read_joined_name, read_name
 
 REGISTRY_RULES: dict[str, tuple[str, str]] = {
     "registry.interrupted": ("The user refused the call, or it was aborted before it was done.", "Bash"),
@@ -112,7 +112,9 @@ class Registry(Record):
             and call.server in {*self.servers, *self.unavailable, *self.server_names}
         ):
             return ToolName(call.server, call.tool)
-        return read_name(call.name or "", (*self.server_names, *self.servers, *self.unavailable))
+        names = (*self.server_names, *self.servers, *self.unavailable)
+        joined = is_joined_name(call.name, call.server, call.tool)
+        return (read_joined_name(call.name or "", names) if joined else None) or read_name(call.name or "", names)
 
     def writes_the_case_of(self, call: Call) -> bool:
         """Whether the call writes its server's name in the fleet's own case; `-` and `_` stand for each other."""

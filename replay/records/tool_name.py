@@ -35,6 +35,24 @@ def read_name(name: str, server_names: Iterable[str]) -> ToolName:
     return _of_fleet(name, servers) or _of_fleet(bare, servers) or _of_shape(bare)
 
 
+def read_joined_name(name: str, server_names: Iterable[str]) -> ToolName | None:
+    """Tell server and tool apart in `SERVER_TOOL`, as OpenCode joins them; None where no server of the fleet fits.
+
+    What is not a letter, a digit, `-` or `_` it writes as `_`. The longest name that fits is taken.
+    """
+    for server in sorted(set(server_names), key=lambda server: (-len(server), server)):
+        beginning = re.sub(r"[^a-z0-9]", "_", server.casefold()) + "_"
+        folded = re.sub(r"[^a-z0-9]", "_", name.casefold())
+        if server and folded.startswith(beginning) and len(name) > len(beginning):
+            return ToolName(server, name[len(beginning) :])
+    return None
+
+
+def is_joined_name(name: str | None, server: str | None, tool: str | None) -> bool:
+    """Whether a name is a server's and a tool's with nothing but `_` between, so that a reader could only guess."""
+    return server is not None and tool is not None and name == f"{server}_{tool}"
+
+
 def begins_with_server(name: str, server: str) -> bool:
     """Whether a name begins with this server's, in the same case; `-` and `_` stand for each other."""
     wanted = server.replace("-", "_")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from replay.outcomes import Registry, read_name
 from replay.records import Call, Server, Step, Trajectory
 from replay.records.dispatch import as_written, is_dispatcher, with_calls, without_dispatcher
+from replay.records.tool_name import is_joined_name, read_joined_name
 
 
 def servers_named(trajectory: Trajectory, fleet: Iterable[str]) -> set[str]:
@@ -18,9 +19,14 @@ def servers_named(trajectory: Trajectory, fleet: Iterable[str]) -> set[str]:
     names: set[str] = set()
     carriers = [as_written(call) for call in trajectory.calls() if call.dispatched_by is not None]
     for call in (*trajectory.calls(), *carriers):
-        if call.server is not None and call.server not in known:
+        server = call.server
+        if server not in known and is_joined_name(call.name, call.server, call.tool):
+            read = read_joined_name(call.name or "", known)
+            server = read.server if read else None
+        elif server is not None and server not in known:
             return known
-        server = call.server or (read_name(call.name, known).server if call.name else None)
+        elif server is None:
+            server = read_name(call.name, known).server if call.name else None
         if server in known:
             names.add(server)
     return names

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from replay.diagnosis import Diagnosis
-from replay.records import Call, Outcome, Trajectory, qualified_name
+from replay.records import Call, Outcome, ParentCall, Trajectory, qualified_name
 from replay.records.alignment import AlignedCall, AlignedModel, AlignedTask
 from replay.records.files import CallRow
 from replay.records.finding import Finding
@@ -95,6 +95,7 @@ def trajectory_data(diagnosis: Diagnosis) -> dict[str, Any]:
         "edges": [[producer, consumer, words] for (producer, consumer), words in list(pairs.items())[:_MAX_EDGES]],
         "f": [finding_data(finding) for finding in diagnosis.together],
         "passed": _passed(context.trajectory),
+        "parent": _parent(context.trajectory.parent),
     }
 
 
@@ -164,6 +165,11 @@ def _as_written(reference: ReferenceCall, beside: Call) -> str:
     if isinstance(arguments, dict):
         arguments = {name: arguments[name] for name in {**(beside.arguments or {}), **arguments} if name in arguments}
     return json.dumps({"name": reference.name, "arguments": arguments}, ensure_ascii=False, indent=2)
+
+
+def _parent(parent: ParentCall | None) -> list[str | None] | None:
+    """Of a sub-agent: the trajectory that started it, and by which call."""
+    return None if parent is None else [parent.trajectory, parent.call]
 
 
 def finding_data(finding: Finding) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from replay.diagnosis import Diagnosis, TrajectoryContext
+from replay.diagnosis.phrasing import counted
 from replay.records import FAILURES, Outcome
 from replay.records.files import CallRow
 from replay.reports.call_text import call_text, outcome_label
@@ -12,9 +13,11 @@ from replay.reports.markdown_call import finding_lines, versions
 from replay.reports.markdown_syntax import block, code, details, prose, table
 from replay.reports.report_scope import ReportScope, short_id
 from replay.runfile.run_command import load_command
+from replay.runfile.trajectory_queries import stored_trajectory, sub_agents
 
 _MAX_CALLS = 400
 _MAX_FAILURES = 20
+_MAX_SUB_AGENTS = 40
 
 
 def trajectory_report(scope: ReportScope) -> str:
@@ -25,6 +28,7 @@ def trajectory_report(scope: ReportScope) -> str:
     sections = [
         f"# Trajectory {code(context.trajectory.id, 100)} of {code(context.trajectory.model, 60)}: {_headline(rows)}",
         *_parent(context),
+        *_sub_agents(scope),
         *_question(context),
         *([f"## What it shows\n\n{finding_lines(diagnosis.together)}"] if diagnosis.together else []),
         f"## The calls\n\n{_calls(rows)}",
@@ -45,6 +49,14 @@ def _parent(context: TrajectoryContext) -> Iterator[str]:
     if parent is not None:
         call = f", call {code(parent.call)}" if parent.call else ""
         yield f"A sub-agent, started by trajectory {code(parent.trajectory, 100)}{call}."
+
+
+def _sub_agents(scope: ReportScope) -> Iterator[str]:
+    stored = stored_trajectory(scope.run.connection, scope.places[0].row)
+    started = sub_agents(scope.run.connection, stored) if stored is not None else []
+    if started:
+        named = [f"{code(one.name, 100)}{f' by call {code(one.call)}' if one.call else ''}" for one in started]
+        yield f"It started {counted(len(named), 'sub-agent')}: {', '.join(named[:_MAX_SUB_AGENTS])}."
 
 
 def _question(context: TrajectoryContext) -> Iterator[str]:

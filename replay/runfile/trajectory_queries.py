@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sqlite3
 from dataclasses import dataclass
 
 from replay.records import Trajectory, Verdict
-from replay.runfile.json_blob import unpack
+from replay.runfile.json_blob import unpack, unpacked_text
 from replay.runfile.rows import rows_as_dicts, verdict_of_row
+
+MAX_LOOKED_THROUGH = 20_000
+"""Trajectories that are looked through for those that one of them started."""
+_HAS_PARENT = re.compile(rb'"parent": ?\{')
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,16 @@ class StoredTrajectory:
     done: bool
     record: Trajectory
     calls: tuple[StoredCall, ...]
+
+
+@dataclass(frozen=True)
+class StartedTrajectory:
+    """A sub-agent's trajectory, and the call that started it."""
+
+    row: int
+    name: str
+    call: str | None
+    """The call's position; None where the file does not say which it was."""
 
 
 @dataclass(frozen=True)
@@ -100,12 +116,34 @@ def find_tasks(connection: sqlite3.Connection, text: str, limit: int = 20) -> li
 
 
 def row_beside(connection: sqlite3.Connection, stored: StoredTrajectory, name: str) -> int | None:
-    """The trajectory of that id in the same results file, of whatever model."""
+    """The trajectory of that id in the same results file, of whatever model; else in one of the same format."""
     found = connection.execute(
-        "SELECT t.id FROM trajectories t JOIN files f ON f.id = t.file WHERE f.path = ? AND t.name = ?",
-        (stored.path, name),
+        "SELECT t.id FROM trajectories t JOIN files f ON f.id = t.file "
+        "WHERE t.name = ? AND (f.path = ? OR f.format = ?) ORDER BY f.path != ?, t.id",
+        (name, stored.path, stored.format, stored.path),
     ).fetchone()
     return None if found is None else int(found[0])
+
+
+def sub_agents(connection: sqlite3.Connection, stored: StoredTrajectory) -> list[StartedTrajectory]:
+    """The trajectories that the calls of a trajectory started, in the order of the run.
+
+    The link stands in the records of those that were started; they are in the same file, or in others of its format.
+    """
+    rows = connection.execute(
+        "SELECT t.id, t.name, f.path, t.record FROM trajectories t JOIN files f ON f.id = t.file "
+        "WHERE f.format = ? AND t.id != ? ORDER BY t.id LIMIT ?",
+        (stored.format, stored.row, MAX_LOOKED_THROUGH),
+    )
+    found = []
+    for row, name, path, blob in rows:
+        text = unpacked_text(blob)
+        if _HAS_PARENT.search(text):
+            parent = Trajectory.model_validate(json.loads(text)).parent
+            if parent is not None and parent.trajectory == stored.record.id:
+                found.append((path, StartedTrajectory(row, name, parent.call)))
+    beside = [started for path, started in found if path == stored.path]
+    return beside or [started for _, started in found]
 
 
 def trajectory_row(connection: sqlite3.Connection, file: int, name: str) -> int | None:

@@ -16,7 +16,7 @@ CALLED = {"role": "assistant", "content": None, "tool_calls": [CALL]}
 CHAT = [ASKED, CALLED, {"role": "tool", "tool_call_id": "c1", "content": "ok"}]
 COMPLETION = {"id": "x", "object": "chat.completion", "model": "m", "choices": [{"index": 0, "message": CALLED}]}
 
-LANGCHAIN = [
+LANGCHAIN: list[dict[str, Any]] = [
     {"type": "human", "content": "q"},
     {"type": "ai", "content": "", "tool_calls": [{"name": "read", "args": {"p": 1}, "id": "c1"}]},
     {"type": "tool", "content": "ok", "tool_call_id": "c1"},

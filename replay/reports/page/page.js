@@ -143,10 +143,39 @@ function openCall(call) {
   body.append(make("h3", "", "The verdict"), factsOf([["rule", call.rule], ["by", call.by], ["certainty", call.cert], ["verdict", call.msg],
     ["drift", call.drift], ["difference", call.diff], ["caused by", call.cause], ["state gap", call.gap],
     ["id", `${call.trajectory.id}:${call.p}`], ["model", call.trajectory.model], ["file", call.trajectory.file]]));
-  body.append(make("h3", "", "Its trajectory"), graphOf(call.trajectory, call.p));
+  body.append(make("h3", "", "Its trajectory"), ...linksOf(call.trajectory, call.p), graphOf(call.trajectory, call.p));
   const dialog = find("detail");
   if (!dialog.open) dialog.showModal();
   dialog.scrollTop = 0;
+}
+
+// What started a trajectory, and what its calls started (all of them, or those of the call that is shown).
+function linksOf(trajectory, here) {
+  const near = (one, other) => one.file === other.file ? 0 : 1;
+  const lines = [];
+  if (trajectory.parent) {
+    const [id, position] = trajectory.parent;
+    const found = DATA.trajectories.filter((one) => one.id === id).sort((a, b) => near(a, trajectory) - near(b, trajectory))[0];
+    lines.push(linkTo("A sub-agent, started by", found, id, position));
+  }
+  const started = DATA.trajectories.filter((one) => one.parent && one.parent[0] === trajectory.id && one !== trajectory);
+  const beside = started.filter((one) => one.file === trajectory.file);
+  for (const one of beside.length ? beside : started) {
+    if (here && one.parent[1] && one.parent[1] !== here) continue;
+    lines.push(linkTo(`${one.parent[1] || "A call"} started the sub-agent`, one, one.id, undefined));
+  }
+  return lines;
+}
+
+function linkTo(words, trajectory, id, position) {
+  const shownId = make("code", "", position ? `${id}:${position}` : id);
+  const first = trajectory && trajectory.steps.flat()[0];
+  const call = trajectory && byPlace.get(`${DATA.trajectories.indexOf(trajectory)} ${position || first}`);
+  if (!call) return make("p", "", `${words} `, shownId);
+  const button = make("button", "link", shownId);
+  button.type = "button";
+  button.addEventListener("click", () => openCall(call));
+  return make("p", "", `${words} `, button);
 }
 
 function graphOf(trajectory, here) {
@@ -188,7 +217,7 @@ function trajectoryOf(number, [calls, failed]) {
     const body = make("div", "");
     if (one.f.length) body.append(findingsOf(one.f));
     if (one.question) body.append(make("h3", "", "The question"), make("pre", "", one.question));
-    body.append(make("h3", "", "Calls and data edges"), graphOf(one, ""));
+    body.append(make("h3", "", "Calls and data edges"), ...linksOf(one, ""), graphOf(one, ""));
     if (one.reply) body.append(make("h3", "", "The final reply"), make("pre", "", one.reply));
     return body;
   });

@@ -18,7 +18,7 @@ from replay.records.finding import Finding
 from replay.runfile import alignment_queries, call_queries, trajectory_queries
 from replay.runfile.alignment_queries import AlignedTrajectory
 from replay.runfile.trajectory_queries import StoredCall, StoredTrajectory
-from replay.text import one_line
+from replay.text import cut, one_line
 from replay_tui import diagnoses
 from replay_tui.pages.call_page import CallFacts, call_page
 from replay_tui.pages.reference_page import reference_label, reference_page
@@ -46,6 +46,7 @@ class TrajectoryScreen(RunScreen):
         Binding("y", "app.copy_diagnosis", "Copy", tooltip="Copy the diagnosis of the call as Markdown"),
         Binding("c", "cause", "Cause", tooltip="Go to the call that made this one fail"),
         Binding("u", "parent", "Parent", show=False, tooltip="From a sub-agent to the call that started it"),
+        Binding("U", "sub_agent", "Sub-agent", show=False, tooltip="From a call to the sub-agent that it started"),
         Binding("]", "tab(1)", "Call/task/raw", tooltip="The call, its task, what the model wrote"),
         Binding("[", "tab(-1)", "Panel", show=False, tooltip="The panel to the left"),
         Binding("v", "whole", "Whole text", tooltip="Page through everything, however long"),
@@ -270,6 +271,21 @@ class TrajectoryScreen(RunScreen):
             self.app.notify(missing, severity="warning", markup=False)
         else:
             self.show(row, position=parent.call)
+
+    def action_sub_agent(self) -> None:
+        """From a call to the trajectory of the sub-agent that it started; U again there goes on down."""
+        if self.stored is None:
+            return
+        started = trajectory_queries.sub_agents(self.open_run.connection, self.stored)
+        selected = self.dag.selected
+        here = [one for one in started if one.call == selected] or [one for one in started if one.call is None]
+        if here:
+            self.show(here[0].row)
+        elif started:
+            calls = ", ".join(sorted({one.call for one in started if one.call}))
+            self.app.notify(f"this call started no sub-agent; {cut(calls, 60)} did", timeout=3, markup=False)
+        else:
+            self.app.notify("no call of this trajectory started a sub-agent", timeout=2)
 
     def action_tab(self, by: int) -> None:
         """The call, the task, the raw text."""
