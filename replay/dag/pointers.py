@@ -105,7 +105,7 @@ def _collect(item: Any, found: list[Any], depth: int, documents: int) -> None:
         if depth < _MAX_DEPTH:
             if isinstance(item, dict):
                 found += filter(_is_like_an_id, item)
-                item = item.values()  # noqa: PLW2901
+                item = item.values()
             for member in item:
                 if type(member) is str and member[:1] not in _JSON_STARTS:
                     found.append(member)

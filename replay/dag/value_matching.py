@@ -52,7 +52,7 @@ _UNSPECIFIC_WORDS: Final = frozenset(
 
 def is_number(text: str) -> bool:
     """Whether a text is the spelling of a number."""
-    if not text or text[-1] not in _DIGITS and text[-1].isascii():
+    if not text or (text[-1] not in _DIGITS and text[-1].isascii()):
         return False
     return _NUMBER.fullmatch(text) is not None
 
