@@ -100,12 +100,14 @@ def _is_path(text: str) -> bool:
 @lru_cache(maxsize=64)
 def paths_in(text: str) -> tuple[str, ...]:
     """The paths and URLs inside a text."""
-    if "/" not in text:
-        return ()
-    urls = list(_URL.finditer(text)) if "://" in text else []
-    found = [match[0].rstrip(".,;:)") for match in urls]
-    found += [match[0].rstrip(".,;:") for match in _outside_urls(urls, _PATH.finditer(text))]
-    return tuple(path for path in found if len(path) <= _MAX_PATH_LENGTH)
+    all_urls: list[str] = []
+    all_paths: list[str] = []
+    for word in text.split() if "/" in text else ():  # neither goes across a space
+        if "/" in word:
+            urls = list(_URL.finditer(word)) if "://" in word else []
+            all_urls += (match[0].rstrip(".,;:)") for match in urls)
+            all_paths += (match[0].rstrip(".,;:") for match in _outside_urls(urls, _PATH.finditer(word)))
+    return tuple(path for path in (*all_urls, *all_paths) if len(path) <= _MAX_PATH_LENGTH)
 
 
 def _outside_urls(urls: list[re.Match[str]], paths: Iterator[re.Match[str]]) -> Iterator[re.Match[str]]:
@@ -157,7 +159,8 @@ def _parts_of_text(text: str) -> Iterator[str]:
         quoted = (match[1] or match[2]).strip()
         if not long or " " in quoted or _FILE.fullmatch(quoted):
             yield quoted
-    for token in dict.fromkeys(_TOKEN.findall(text)):
+    words = (word for word in dict.fromkeys(text.split()) if not _is_word(word))
+    for token in dict.fromkeys(token for word in words for token in _TOKEN.findall(word)):
         if _is_word(token):
             continue
         if not long and _is_informative_token(token):
