@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic_core import from_json
+
 CONTAINER_KEYS = ("data", "items", "results", "predictions")
 """Keys under which results files keep their list of records."""
 
@@ -82,6 +84,11 @@ def _records(text: str) -> list[Any]:
 
 
 def _value(text: str, start: int) -> tuple[Any, int]:
+    if start == 0:
+        try:
+            return from_json(text), len(text)
+        except ValueError:
+            pass  # cut off, several values, or what only the slower reader takes
     try:
         value, end = DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
