@@ -13,8 +13,16 @@ from pydantic import TypeAdapter
 
 from replay.interpreter import Fleet
 from replay.records.alignment import AlignmentDocument
+from replay.records.failure import KnownFile
 from replay.records.files import CassetteAnswer, CassetteHeader, RunDocument, TrajectoryFile
-from replay.reports.json_documents import DiffDocument, ReportDocument, ShownFile, ShownTrajectory, ToolsDocument
+from replay.reports.json_documents import (
+    DiffDocument,
+    HistoryDocument,
+    ReportDocument,
+    ShownFile,
+    ShownTrajectory,
+    ToolsDocument,
+)
 
 SCHEMAS = Path(__file__).parents[1] / "schemas"
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -26,6 +34,8 @@ DOCUMENTS: dict[str, Any] = {
     "report": ReportDocument,
     "diff": DiffDocument,
     "show": ShownTrajectory | ShownFile,
+    "history": HistoryDocument,
+    "known": KnownFile,
     "tools": ToolsDocument,
     "cassette": CassetteHeader | CassetteAnswer,
     "fleet": Fleet,
@@ -35,7 +45,7 @@ DOCUMENTS: dict[str, Any] = {
 
 def schema_of(name: str) -> dict[str, Any]:
     """The JSON Schema of one kind of file."""
-    mode = "validation" if name == "fleet" else "serialization"
+    mode = "validation" if name in {"fleet", "known"} else "serialization"
     schema = TypeAdapter(DOCUMENTS[name]).json_schema(mode=mode)  # type: ignore[arg-type]
     return {"$schema": _DRAFT, "$id": f"{name}.schema.json", **schema}
 

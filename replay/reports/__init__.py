@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 
+from replay.records.failure import KnownFailure
 from replay.redaction import Redactor
 from replay.runfile import Run
 
@@ -32,6 +33,8 @@ class Selection:
     model: str | None = None
     reference: Path | None = None
     """The reference file, whose own faults are reported with those of the run."""
+    known: Mapping[str, KnownFailure] = field(default_factory=dict)
+    """What is known of failures, by their fingerprints."""
 
 
 def render(
@@ -42,6 +45,7 @@ def render(
     trajectory: str | None = None,
     model: str | None = None,
     reference: Path | None = None,
+    known: Mapping[str, KnownFailure] | None = None,
 ) -> str:
     """A report as text, without secrets, and with hostile text shown literally.
 
@@ -52,12 +56,13 @@ def render(
         trajectory: the id of the one trajectory that it is about.
         model: the one model that it is about.
         reference: the file that the calls are scored against; its own faults are findings of the run.
+        known: what is known of failures, by their fingerprints.
 
     Raises:
         UsageError: an id that is not there, or a run without verdicts.
     """
     renderer: Callable[[Run, Selection], str] = import_module(FORMATS[format]).render
-    return Redactor().text(renderer(run, Selection(call, trajectory, model, reference)))
+    return Redactor().text(renderer(run, Selection(call, trajectory, model, reference, known or {})))
 
 
 def call_markdown(run: Run, call_ref: str) -> str:

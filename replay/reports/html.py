@@ -61,7 +61,7 @@ def _data(scope: ReportScope) -> dict[str, Any]:
     for diagnosis in scope.diagnoses():
         diagnosed += diagnosis.compact()
         rows = scope.rows(diagnosis)
-        calls += [call_data(diagnosis, row, len(trajectories)) for row in rows]
+        calls += [call_data(diagnosis, row, len(trajectories), *scope.mark(diagnosis, row)) for row in rows]
         trajectories.append(trajectory_data(diagnosis))
     models = scope.models()
     document = {

@@ -8,6 +8,7 @@ from replay.alignment.signature import SignedTask
 from replay.diagnosis import Diagnosis
 from replay.records import Outcome
 from replay.records.alignment import AlignedCall, AlignedModel, AlignedTask
+from replay.records.failure import KnownFailure
 from replay.records.files import CallRow
 from replay.records.finding import Finding
 from replay.reports.call_text import EVIDENCE, answer_text, call_text
@@ -22,8 +23,10 @@ _MAX_GOOD_ANSWER: Final = 240
 _MAX_EDGES: Final = 400
 
 
-def call_data(diagnosis: Diagnosis, row: CallRow, trajectory: int) -> dict[str, Any]:
-    """One call."""
+def call_data(
+    diagnosis: Diagnosis, row: CallRow, trajectory: int, mark: str | None = None, known: KnownFailure | None = None
+) -> dict[str, Any]:
+    """One call; where it failed, with the fingerprint of its failure, and what is known of that."""
     context = diagnosis.context
     limit = _MAX_GOOD_ANSWER if row.outcome is Outcome.SUCCESS and not diagnosis.calls.get(row.call) else _MAX_ANSWER
     data = {
@@ -54,6 +57,8 @@ def call_data(diagnosis: Diagnosis, row: CallRow, trajectory: int) -> dict[str, 
             for violation in row.violations
         ],
         "by": EVIDENCE[row.evidence],
+        "mark": mark,
+        "known": known.words if known else "",
     }
     if data["a"] == data["b"]:
         data["b"] = "="

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePath
 
 from replay.alignment.reference import Reference, read_reference
 from replay.diagnosis import Diagnosed, Diagnosis, TrajectoryContext, diagnoses, findings_of_run
 from replay.errors import UsageError
+from replay.failures.fingerprint import fingerprint
 from replay.formats import open_file
+from replay.records.failure import KnownFailure
 from replay.records.files import CallRow
 from replay.records.finding import Finding
 from replay.records.summary import ModelSummary
@@ -31,6 +33,8 @@ class ReportScope:
     whole: bool = True
     """Nothing was named: the report is about the whole run."""
     reference: Path | None = None
+    known: Mapping[str, KnownFailure] = field(default_factory=dict)
+    """What is known of failures, by their fingerprints."""
 
     def diagnoses(self) -> Iterator[Diagnosis]:
         """The trajectories with their findings, one at a time."""
@@ -40,6 +44,11 @@ class ReportScope:
         """The verdicts that the report is about."""
         rows = diagnosis.context.rows
         return [rows[self.call]] if self.call is not None else list(rows.values())
+
+    def mark(self, diagnosis: Diagnosis, row: CallRow) -> tuple[str | None, KnownFailure | None]:
+        """The fingerprint of a failed call, and what is known of the failure; None twice for another call."""
+        found = fingerprint(diagnosis.context, row, diagnosis.calls.get(row.call, ()))
+        return found, self.known.get(found) if found is not None else None
 
     def findings(self, calls: Iterable[Diagnosed]) -> tuple[Finding, ...]:
         """What the calls show together, and what is wrong with the reference."""
@@ -66,17 +75,18 @@ def scope_of(run: Run, selection: Selection) -> ReportScope:
     Raises:
         UsageError: an id that is not there, or a run without verdicts.
     """
-    places = trajectory_places(run)
+    places, known = trajectory_places(run), selection.known
     if not run.has_verdicts():
         raise UsageError(f"{run.path}: this run has no verdicts yet; make some with: replay classify results/*.json")
     if selection.call is not None:
         place = find_call(run, selection.call)
-        return ReportScope(run, [TrajectoryPlace(*place[:4])], place.call, whole=False)
+        return ReportScope(run, [TrajectoryPlace(*place[:4])], place.call, whole=False, known=known)
     if selection.trajectory is not None:
-        return ReportScope(run, [find_trajectory(run, selection.trajectory)], whole=False)
+        return ReportScope(run, [find_trajectory(run, selection.trajectory)], whole=False, known=known)
     if selection.model is not None:
-        return ReportScope(run, _of_model(places, selection.model), whole=False, reference=selection.reference)
-    return ReportScope(run, places, reference=selection.reference)
+        of_model = _of_model(places, selection.model)
+        return ReportScope(run, of_model, whole=False, reference=selection.reference, known=known)
+    return ReportScope(run, places, reference=selection.reference, known=known)
 
 
 def short_id(context: TrajectoryContext, position: str, run: Run) -> str:
