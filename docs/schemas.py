@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from replay.interpreter import Fleet
 from replay.records.alignment import AlignmentDocument
 from replay.records.failure import KnownFile
+from replay.records.figure import FigureDocument
 from replay.records.files import CassetteAnswer, CassetteHeader, RunDocument, TrajectoryFile
 from replay.reports.json_documents import (
     DiffDocument,
@@ -36,6 +37,7 @@ DOCUMENTS: dict[str, Any] = {
     "show": ShownTrajectory | ShownFile,
     "history": HistoryDocument,
     "known": KnownFile,
+    "figure": FigureDocument,
     "tools": ToolsDocument,
     "cassette": CassetteHeader | CassetteAnswer,
     "fleet": Fleet,

@@ -21,6 +21,7 @@ VERBS = {
     "diff": ("replay.cli.diff:diff", "Compare runs over time, or two models of one run."),
     "tools": ("replay.cli.tools:tools", "Show the author of a server how models call each tool, and what to rewrite."),
     "known": ("replay.cli.known:known", "Mark failures as known, with a note or the address of an issue."),
+    "figure": ("replay.cli.figure:figure", "Draw a figure for a paper or a slide, or write its numbers."),
     "shrink": ("replay.cli.shrink:shrink", "Find the smallest sequence of calls that shows a failure."),
     "align": ("replay.cli.align:align", "Align predicted calls with reference calls, and score them."),
     "record": ("replay.cli.record:record", "Record a trajectory from any MCP client."),
