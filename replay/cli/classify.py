@@ -23,6 +23,7 @@ from replay.cli.options import (
     files_argument,
     fleet_option,
     json_option,
+    known_option,
     names_option,
     place_of,
     run_option,
@@ -32,6 +33,7 @@ from replay.cli.options import (
 if TYPE_CHECKING:
     from replay.classification import Options, Progress, ReplayAll
     from replay.cli.fail_on import FailCondition
+    from replay.cli.known import KnownInRun
     from replay.cluster import Place
     from replay.cluster.pool import Pool
     from replay.formats import ResultsFile
@@ -89,8 +91,10 @@ Examples:
     "--fail-on",
     metavar="OUTCOMES",
     help="Exit with 1 if a call has one of these outcomes: failed (the four that are), illegal_format, unknown_tool, "
-    "invalid_arguments, not_found, inconclusive; or if more than a share has: 'not_found>5%'. Comma-separated.",
+    "invalid_arguments, not_found, inconclusive; new (failed as is not known); or if more than a share has: "
+    "'not_found>5%'. Comma-separated.",
 )
+@known_option
 @names_option
 @json_option
 @csv_option
@@ -111,6 +115,7 @@ def classify(
     limit: int | None,
     no_rebinding: bool,
     fail_on: str | None,
+    known_path: Path | None,
     names: str | None,
     as_json: bool,
     as_csv: bool,
@@ -124,7 +129,7 @@ def classify(
     import anyio
 
     from replay.classification import Options
-    from replay.cli.fail_on import fail_conditions
+    from replay.cli.fail_on import NEW, fail_conditions
     from replay.cli.stop_signals import ended_in_order
 
     conditions = fail_conditions(fail_on)
@@ -145,8 +150,10 @@ def classify(
         _remember(run, fleet, options, names)
         with ended_in_order():
             anyio.run(_classify, run, results, fleet, options, cassette, place)
-        summary = _print(run, [file.path for file in results], options, as_json=as_json, as_csv=as_csv)
-    _finish(summary, broken, conditions)
+        paths = [file.path for file in results]
+        known = _known(run, paths, known_path, needed=any(condition.name == NEW for condition in conditions))
+        summary = _print(run, paths, options, known, as_json=as_json, as_csv=as_csv)
+    _finish(summary, broken, conditions, known)
 
 
 def _remember(run: Run, fleet: Fleet | None, options: Options, names: str | None) -> None:
@@ -162,11 +169,28 @@ def _remember(run: Run, fleet: Fleet | None, options: Options, names: str | None
     save_command(run.connection, command)
 
 
-def _finish(summary: RunSummary, broken: int, conditions: Sequence[FailCondition]) -> None:
+def _known(run: Run, paths: list[str], known_path: Path | None, *, needed: bool) -> KnownInRun | None:
+    """The failures by their fingerprints, which takes reading the trajectories again; None where nobody asks."""
+    from replay.failures.known_file import find_known_file, read_known_file
+
+    book = read_known_file(known_path or find_known_file(run.path))
+    if book.path is None and not needed:
+        return None
+    from replay.cli.known import KnownInRun, note_unseen
+    from replay.failures.history import failures_of
+
+    if book.path is None:
+        echo_err("note: there is no replay-known.yaml: every failure is new (replay known add makes one)")
+    failures = failures_of(run, book.failures, run.file_ids(paths))
+    note_unseen(book, failures)
+    return KnownInRun(book, failures)
+
+
+def _finish(summary: RunSummary, broken: int, conditions: Sequence[FailCondition], known: KnownInRun | None) -> None:
     from replay.cli.fail_on import found_by
     from replay.errors import FoundFailuresError, InputError
 
-    found = found_by(conditions, summary.outcomes)
+    found = found_by(conditions, summary.outcomes, known.new if known else 0)
     if found:
         raise FoundFailuresError(f"--fail-on: found {', '.join(found)}")
     if broken:
@@ -343,7 +367,9 @@ async def _classify_cassette(
     )
 
 
-def _print(run: Run, paths: list[str], options: Options, *, as_json: bool, as_csv: bool) -> RunSummary:
+def _print(
+    run: Run, paths: list[str], options: Options, known: KnownInRun | None, *, as_json: bool, as_csv: bool
+) -> RunSummary:
     from replay.errors import UsageError
     from replay.runfile import summarize
 
@@ -356,7 +382,7 @@ def _print(run: Run, paths: list[str], options: Options, *, as_json: bool, as_cs
         if as_json:
             from replay.reports.json_ import write_json
 
-            write_json(run, sys.stdout, files)
+            write_json(run, sys.stdout, files, known.failures if known else None)
         elif as_csv:
             from replay.reports.csv_ import write_csv
 
@@ -365,6 +391,8 @@ def _print(run: Run, paths: list[str], options: Options, *, as_json: bool, as_cs
             from replay.reports.summary_table import summary_text
 
             click.echo(summary_text(summary, *_terminal()))
+            if known is not None:
+                click.echo("\n" + "\n".join(known.lines()))
             click.echo("\n" + "\n".join(_next_commands(run, summary)))
     return summary
 

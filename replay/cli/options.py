@@ -122,6 +122,16 @@ def files_argument(function: F) -> F:
     return click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, readable=False))(function)
 
 
+def known_option(function: F) -> F:
+    """`--known FILE`."""
+    return click.option(
+        "--known",
+        "known_path",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="What is known of failures.  [default: replay-known.yaml beside the run, here or in the repository]",
+    )(function)
+
+
 def json_option(function: F) -> F:
     """`--json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")(function)

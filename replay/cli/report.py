@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from replay.cli.options import echo_err, read_run_option, run_to_read
+from replay.cli.options import echo_err, known_option, read_run_option, run_to_read
 
 FORMATS = ("markdown", "html", "json", "csv", "junit", "svg")
 _SUFFIXES = {
@@ -48,6 +48,7 @@ Examples:
     type=click.Path(path_type=Path, dir_okay=False),
     help="What the run is scored against: its own faults are reported too.",
 )
+@known_option
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
 @click.option("--force", is_flag=True, help="Overwrite the output file.")
 def report(
@@ -59,6 +60,7 @@ def report(
     model: str | None,
     filter_text: str | None,
     reference: Path | None,
+    known_path: Path | None,
     output: Path | None,
     force: bool,
 ) -> None:
@@ -69,6 +71,7 @@ def report(
     figure alone. Secrets are taken out of all of them.
     """
     from replay.errors import UsageError
+    from replay.failures.known_file import find_known_file, read_known_file
     from replay.reports import render
     from replay.runfile import Run
 
@@ -77,8 +80,19 @@ def report(
     if output is not None:
         check_free(output, force)
     form = _format(form, output)
-    with Run.read(run_to_read(run_path, run_argument)) as run:
-        text = render(run, form, call=call, trajectory=trajectory, model=model, filter=filter_text, reference=reference)
+    path = run_to_read(run_path, run_argument)
+    with Run.read(path) as run:
+        known = read_known_file(known_path or find_known_file(path)).failures
+        text = render(
+            run,
+            form,
+            call=call,
+            trajectory=trajectory,
+            model=model,
+            filter=filter_text,
+            reference=reference,
+            known=known,
+        )
     if output is None:
         click.echo(text, nl=False)
         return

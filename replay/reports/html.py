@@ -73,7 +73,10 @@ def _data(scope: ReportScope) -> dict[str, Any]:
         diagnosed += scope.compact(diagnosis)
         rows = scope.rows(diagnosis)
         beside = reference_data(scope, diagnosis)
-        calls += [call_data(diagnosis, row, len(trajectories), beside.get(row.call)) for row in rows]
+        calls += [
+            call_data(diagnosis, row, len(trajectories), *scope.mark(diagnosis, row), beside.get(row.call))
+            for row in rows
+        ]
         trajectories.append(trajectory_data(diagnosis))
     models = scope.models()
     document = {

@@ -9,6 +9,7 @@ from typing import Any, Final
 from replay.diagnosis import Diagnosis
 from replay.records import Call, Outcome, ParentCall, Trajectory, qualified_name
 from replay.records.alignment import AlignedCall, AlignedModel, AlignedTask
+from replay.records.failure import KnownFailure
 from replay.records.files import CallRow
 from replay.records.finding import Finding
 from replay.reports.call_text import EVIDENCE, answer_text, call_text
@@ -31,7 +32,12 @@ _MAX_EDGES: Final = 400
 
 
 def call_data(
-    diagnosis: Diagnosis, row: CallRow, trajectory: int, reference: list[str] | None = None
+    diagnosis: Diagnosis,
+    row: CallRow,
+    trajectory: int,
+    mark: str | None = None,
+    known: KnownFailure | None = None,
+    reference: list[str] | None = None,
 ) -> dict[str, Any]:
     """One call.
 
@@ -39,6 +45,8 @@ def call_data(
         diagnosis: of its trajectory.
         row: its verdict.
         trajectory: the number of its trajectory on the page.
+        mark: the fingerprint of its failure.
+        known: what is known of that failure.
         reference: its counterpart, as `reference_data` gives it.
     """
     context = diagnosis.context
@@ -72,6 +80,8 @@ def call_data(
         ],
         "by": EVIDENCE[row.evidence],
         "ref": reference,
+        "mark": mark,
+        "known": known.words if known else "",
     }
     if data["a"] == data["b"]:
         data["b"] = "="

@@ -7,6 +7,7 @@ from typing import Final, Literal
 from replay.records import Outcome, Record
 from replay.records.base import JsonObject
 from replay.records.comparison import Comparison
+from replay.records.failure import HISTORY_FORMAT, HISTORY_VERSION, History, KnownFailure, RecurringFailure
 from replay.records.files import REPORT_FORMAT, REPORT_VERSION, CallRow, TrajectoryFile, TrajectoryRow
 from replay.records.finding import Finding
 from replay.records.server import Server
@@ -30,6 +31,10 @@ class ReportedCall(CallRow):
     """A verdict and what it means."""
 
     explanations: tuple[Finding, ...]
+    fingerprint: str | None = None
+    """Of a failure: the same in every run, task and model; None for a call that did not fail."""
+    known: KnownFailure | None = None
+    """What `replay-known.yaml` says of the failure."""
 
 
 class ReportDocument(Record):
@@ -47,10 +52,19 @@ class ReportDocument(Record):
 
 
 class DiffDocument(Comparison):
-    """What `replay diff --json` prints."""
+    """What `replay diff --json` prints of two runs, or of two models."""
 
     format: Literal["replay.diff"] = DIFF_FORMAT
     version: Literal[1] = DIFF_VERSION
+    failures: tuple[RecurringFailure, ...] | None = None
+    """By fingerprint, over both runs; None where two models are compared."""
+
+
+class HistoryDocument(History):
+    """What `replay diff --json` prints of more than two runs."""
+
+    format: Literal["replay.history"] = HISTORY_FORMAT
+    version: Literal[1] = HISTORY_VERSION
 
 
 class ToolsDocument(ToolReport):

@@ -9,6 +9,7 @@ from typing import Final
 from replay import __version__
 from replay.diagnosis import TrajectoryContext, explains, findings_of_call
 from replay.diagnosis.phrasing import listed, unique
+from replay.failures.fingerprint import fingerprint
 from replay.outcomes import RULES
 from replay.records import Outcome
 from replay.records.files import CallRow
@@ -33,6 +34,7 @@ def call_report(scope: ReportScope) -> str:
         f"# {title(context, row)}",
         what_happened(row, findings),
         f"## The call\n\n{block(call_text(context, position), _language(context, position))}",
+        *_fingerprint(scope, context, row, findings),
         *_carried(context, position),
         *_answers(context, position),
         *_stderr(row),
@@ -44,6 +46,16 @@ def call_report(scope: ReportScope) -> str:
         f"## How to reproduce it\n\n{_reproduce(scope, row, call)}",
     ]
     return "\n\n".join(sections) + "\n"
+
+
+def _fingerprint(
+    scope: ReportScope, context: TrajectoryContext, row: CallRow, findings: tuple[Finding, ...]
+) -> Iterator[str]:
+    """By what the failure is known again, and what is known of it."""
+    mark = fingerprint(context, row, findings)
+    if mark is not None:
+        noted = scope.known.get(mark)
+        yield f"Fingerprint of the failure: {code(mark)}{f'; known: {prose(noted.words, 400)}' if noted else ''}."
 
 
 def _stderr(row: CallRow) -> Iterator[str]:

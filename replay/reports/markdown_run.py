@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from replay.diagnosis import Diagnosed
 from replay.diagnosis.phrasing import counted
 from replay.records import Outcome, qualified_name
+from replay.records.failure import KnownFailure
+from replay.records.files import CallRow
 from replay.records.summary import ModelSummary, RootCause
 from replay.reports.call_text import outcome_label
 from replay.reports.markdown_call import finding_lines
@@ -29,6 +31,7 @@ def run_report(scope: ReportScope) -> str:
         _paper_names(),
         *_findings(scope),
         *_failures(scope),
+        *_known(scope),
         *_causes(scope),
         *_matching(scope),
         *_servers(scope),
@@ -116,6 +119,30 @@ def _failures(scope: ReportScope) -> Iterator[str]:
         ]
         header = ["calls", "outcome", "tool", "example", "what it says"]
         yield f"## What went wrong most\n\n{table(header, lines, frozenset({0}))}"
+
+
+def _known(scope: ReportScope) -> Iterator[str]:
+    """The failures that somebody noted, with how many calls have each."""
+    seen: dict[str, tuple[KnownFailure, list[CallRow]]] = {}
+    for diagnosis in scope.diagnoses() if scope.known else ():
+        for row in scope.rows(diagnosis):
+            mark, noted = scope.mark(diagnosis, row)
+            if mark is not None and noted is not None:
+                seen.setdefault(mark, (noted, []))[1].append(row)
+    if seen:
+        lines = [
+            [
+                str(len(rows)),
+                code(mark),
+                code(rows[0].tool or "?", 80),
+                prose(rows[0].outcome.label),
+                code(f"{rows[0].trajectory}:{rows[0].call}", 120),
+                prose(noted.words, 400),
+            ]
+            for mark, (noted, rows) in seen.items()
+        ]
+        header = ["calls", "fingerprint", "tool", "outcome", "example", "what is known"]
+        yield f"## Known failures\n\n{table(header, lines, frozenset({0}))}"
 
 
 def _causes(scope: ReportScope) -> Iterator[str]:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePath
 
 from replay.alignment.reference import Reference, read_reference
 from replay.diagnosis import Diagnosed, Diagnosis, TrajectoryContext, diagnoses, findings_of_run
 from replay.errors import UsageError
+from replay.failures.fingerprint import fingerprint
 from replay.formats import open_file
 from replay.records import Outcome
 from replay.records.alignment import AlignedModel
+from replay.records.failure import KnownFailure
 from replay.records.files import CallRow
 from replay.records.finding import Finding
 from replay.records.summary import ModelSummary
@@ -41,6 +43,8 @@ class ReportScope:
     matching: Mapping[int, frozenset[str]] | None = None
     """The positions of the calls that a filter matches, by the rows of their trajectories; None without a filter."""
     filter: str | None = None
+    known: Mapping[str, KnownFailure] = field(default_factory=dict)
+    """What is known of failures, by their fingerprints."""
 
     def diagnoses(self) -> Iterator[Diagnosis]:
         """The trajectories with their findings, one at a time."""
@@ -65,6 +69,11 @@ class ReportScope:
         """The calls that the report is about, without the weight of their context."""
         positions = {row.call for row in self.rows(diagnosis)}
         return [call for call in diagnosis.compact() if self.matching is None or call.row.call in positions]
+
+    def mark(self, diagnosis: Diagnosis, row: CallRow) -> tuple[str | None, KnownFailure | None]:
+        """The fingerprint of a failed call, and what is known of the failure; None twice for another call."""
+        found = fingerprint(diagnosis.context, row, diagnosis.calls.get(row.call, ()))
+        return found, self.known.get(found) if found is not None else None
 
     def findings(self, calls: Iterable[Diagnosed]) -> tuple[Finding, ...]:
         """What the calls show together, and what is wrong with the reference."""
@@ -117,19 +126,20 @@ def scope_of(run: Run, selection: Selection) -> ReportScope:
     Raises:
         UsageError: an id that is not there, a filter that matches nothing, or a run without verdicts.
     """
-    places = trajectory_places(run)
+    places, known = trajectory_places(run), selection.known
     if not run.has_verdicts():
         raise UsageError(f"{run.path}: this run has no verdicts yet; make some with: replay classify results/*.json")
     if selection.call is not None:
         place = find_call(run, selection.call)
-        return ReportScope(run, [TrajectoryPlace(*place[:4])], place.call, whole=False)
+        return ReportScope(run, [TrajectoryPlace(*place[:4])], place.call, whole=False, known=known)
     if selection.trajectory is not None:
-        return ReportScope(run, [find_trajectory(run, selection.trajectory)], whole=False)
+        return ReportScope(run, [find_trajectory(run, selection.trajectory)], whole=False, known=known)
     if selection.filter is not None:
         return _filtered(run, places, selection)
     if selection.model is not None:
-        return ReportScope(run, _of_model(places, selection.model), whole=False, reference=selection.reference)
-    return ReportScope(run, places, reference=selection.reference)
+        of_model = _of_model(places, selection.model)
+        return ReportScope(run, of_model, whole=False, reference=selection.reference, known=known)
+    return ReportScope(run, places, reference=selection.reference, known=known)
 
 
 def _filtered(run: Run, places: list[TrajectoryPlace], selection: Selection) -> ReportScope:
@@ -138,7 +148,15 @@ def _filtered(run: Run, places: list[TrajectoryPlace], selection: Selection) -> 
     if not matching:
         raise UsageError(f"no call of this run matches the filter {one_line(text, 120)}")
     wanted = [place for place in places if place.row in matching]
-    return ReportScope(run, wanted, whole=False, reference=selection.reference, matching=matching, filter=text)
+    return ReportScope(
+        run,
+        wanted,
+        whole=False,
+        reference=selection.reference,
+        matching=matching,
+        filter=text,
+        known=selection.known,
+    )
 
 
 def short_id(context: TrajectoryContext, position: str, run: Run) -> str:

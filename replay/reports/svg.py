@@ -10,6 +10,7 @@ from typing import Final
 from markupsafe import Markup, escape
 
 from replay.diagnosis.phrasing import counted
+from replay.figures.palette import FRAME, INK, MUTE, OUTCOME_COLOURS
 from replay.records import Outcome
 from replay.records.summary import ModelSummary
 from replay.reports import Selection
@@ -58,9 +59,8 @@ _MARKS: Final = {
 }
 """What each outcome is hatched with, on a tile of 10 by 10."""
 _LIGHT: Final = {
-    "ink": "#1b1f24", "paper": "#ffffff", "mute": "#59636e", "frame": "#8c959f", "o-success": "#cfe8d5",
-    "o-not_found": "#f5d99a", "o-invalid_arguments": "#f0a884", "o-unknown_tool": "#d29bc4",
-    "o-illegal_format": "#9fb4e0", "o-inconclusive": "#eef0f2",
+    "ink": INK, "paper": "#ffffff", "mute": MUTE, "frame": FRAME,
+    **{f"o-{outcome}": colour for outcome, colour in OUTCOME_COLOURS.items()},
 }  # fmt: skip
 _DARK: Final = {
     "ink": "#f0f3f6", "paper": "#11161d", "mute": "#a6b0bb", "frame": "#6e7a87", "o-success": "#235c38",

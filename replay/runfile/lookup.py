@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Final, NamedTuple
 
 from replay.errors import UsageError
+from replay.runfile.conditions import in_files, is_failure
 from replay.runfile.run import Run
 from replay.suggestions import nearest_name, nearest_names
 from replay.text import one_line
@@ -98,6 +100,21 @@ def place_of_row(run: Run, row: int) -> TrajectoryPlace | None:
         "SELECT t.id, f.path, f.model, t.name FROM trajectories t JOIN files f ON f.id = t.file WHERE t.id = ?", (row,)
     ).fetchone()
     return None if found is None else TrajectoryPlace(*found)
+
+
+def failing_trajectories(run: Run, files: Sequence[int] | None = None) -> list[TrajectoryPlace]:
+    """Those with a failed call, in the order in which they were read.
+
+    Args:
+        run: open for reading or writing.
+        files: only of these, by the run's numbers; by default of all.
+    """
+    failing = f"SELECT trajectory FROM calls WHERE {is_failure('outcome')}"  # noqa: S608
+    rows = run.connection.execute(
+        "SELECT t.id, f.path, f.model, t.name FROM trajectories t JOIN files f ON f.id = t.file "  # noqa: S608
+        f"WHERE {in_files('t.file', files)} AND t.id IN ({failing}) ORDER BY t.file, t.id"
+    )
+    return [TrajectoryPlace(*row) for row in rows]
 
 
 def _spellings(place: TrajectoryPlace) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,13 +13,20 @@ import pytest
 from replay.cli.tools import _render
 from replay.diagnosis.tool_usage import tool_report
 from replay.runfile import Run
+from tests.in_process import Done, replay_here
 from tests.reports.test_hostile_text import HOSTILE, outside_code
 from tests.runs import call, failed, make_run, schema, server, write_trajectory
 from tests.scripts import schema_of
 
-Replay = Callable[..., "subprocess.CompletedProcess[str]"]
+Replay = Callable[..., Done]
 FILES = server("files", read=schema("path"), list=schema("path"))
 TOKEN = "ghp_" + "a1B2" * 9
+
+
+@pytest.fixture
+def replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Replay:
+    monkeypatch.chdir(tmp_path)
+    return replay_here
 
 
 @pytest.fixture

@@ -142,6 +142,7 @@ function openCall(call) {
   }
   body.append(make("h3", "", "The verdict"), factsOf([["rule", call.rule], ["by", call.by], ["certainty", call.cert], ["verdict", call.msg],
     ["drift", call.drift], ["difference", call.diff], ["caused by", call.cause], ["state gap", call.gap],
+    ["fingerprint", call.mark], ["known", call.known],
     ["id", `${call.trajectory.id}:${call.p}`], ["model", call.trajectory.model], ["file", call.trajectory.file]]));
   body.append(make("h3", "", "Its trajectory"), ...linksOf(call.trajectory, call.p), graphOf(call.trajectory, call.p));
   const dialog = find("detail");
