@@ -67,12 +67,13 @@ def _calls(db, row: int, model: int, kind: str) -> None:
 
 def _aligned(task: str, kind: str, model: int) -> AlignedTask:
     matched = sum(random.random() < 0.3 + 0.01 * model for _ in range(8))
-    scores = dict.fromkeys(("recall", "argument_similarity", "argument_similarity_strong"), matched / 8)
-    scores |= dict.fromkeys(("step_coherence", "order_consistency", "merge_purity"), matched / 8)
-    return AlignedTask(
-        id=task, type=kind, total_gt_calls=8, total_pred_calls=CALLS, matched=matched, steps=CALLS, matches=(),
-        mcpeval=_NO_SCORES, precision=matched / CALLS, **scores,
-    )  # fmt: skip
+    names = ("recall", "argument_similarity", "step_coherence", "order_consistency", "merge_purity")
+    record = {
+        **dict.fromkeys(names, matched / 8), "argument_similarity_strong": 0.0, "precision": matched / CALLS,
+        "id": task, "type": kind, "total_gt_calls": 8, "total_pred_calls": CALLS, "matched": matched, "steps": CALLS,
+        "matches": (), "mcpeval": _NO_SCORES,
+    }  # fmt: skip
+    return AlignedTask.model_validate(record)
 
 
 def main(models: int, tasks: int) -> None:

@@ -118,9 +118,9 @@ def save_alignment(
     rows = trajectory_rows(db, model)
     for task in tasks:
         db.execute("INSERT INTO aligned_tasks VALUES (?, ?, ?)", (file, task.id, pack(task.model_dump(mode="json"))))
-        row = row_of_task(task.id, rows)
-        save_task_score(db, file, task, row)
-        db.execute("UPDATE task_runs SET diagnosed = 0 WHERE trajectory = ?", (row,))
+        trajectory = row_of_task(task.id, rows)
+        save_task_score(db, file, task, trajectory)
+        db.execute("UPDATE task_runs SET diagnosed = 0 WHERE trajectory = ?", (trajectory,))
     db.executemany(
         "INSERT OR REPLACE INTO reference_tasks VALUES (?, ?)",
         ((task, pack([astuple(call) for call in calls])) for task, calls in reference.items()),

@@ -1,4 +1,4 @@
-"""What was written and never looked at, identifiers from nowhere, and what the reference calls and the model did not."""
+"""What was written and never looked at, identifiers from nowhere, and what of the reference was never called."""
 
 from __future__ import annotations
 
