@@ -7,6 +7,7 @@ its own, as a user would.
 from __future__ import annotations
 
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -67,12 +68,13 @@ def _calls(db, row: int, model: int, kind: str) -> None:
 
 def _aligned(task: str, kind: str, model: int) -> AlignedTask:
     matched = sum(random.random() < 0.3 + 0.01 * model for _ in range(8))
-    scores = dict.fromkeys(("recall", "argument_similarity", "argument_similarity_strong"), matched / 8)
-    scores |= dict.fromkeys(("step_coherence", "order_consistency", "merge_purity"), matched / 8)
-    return AlignedTask(
-        id=task, type=kind, total_gt_calls=8, total_pred_calls=CALLS, matched=matched, steps=CALLS, matches=(),
-        mcpeval=_NO_SCORES, precision=matched / CALLS, **scores,
-    )  # fmt: skip
+    names = ("recall", "argument_similarity", "step_coherence", "order_consistency", "merge_purity")
+    record = {
+        **dict.fromkeys(names, matched / 8), "argument_similarity_strong": 0.0, "precision": matched / CALLS,
+        "id": task, "type": kind, "total_gt_calls": 8, "total_pred_calls": CALLS, "matched": matched, "steps": CALLS,
+        "matches": (), "mcpeval": _NO_SCORES,
+    }  # fmt: skip
+    return AlignedTask.model_validate(record)
 
 
 def main(models: int, tasks: int) -> None:
@@ -81,16 +83,22 @@ def main(models: int, tasks: int) -> None:
         make(path, models, tasks)
         print(f"{models} models x {tasks} tasks x {CALLS} calls: {path.stat().st_size / 1e6:.0f} MB")
         for arguments in ((), ("--json",), ("--by", "type"), ("--by", "server"), ("--format", "html")):
-            times = []
+            times, processor = [], []
             for _ in range(3):
-                began = time.perf_counter()
+                began, before = time.perf_counter(), _processor_time()
                 subprocess.run(
                     [sys.executable, "-m", "replay", "compare", "--run", path, *arguments],
                     check=True,
                     stdout=subprocess.DEVNULL,
                 )
                 times.append(time.perf_counter() - began)
-            print(f"replay compare {' '.join(arguments):14}  {min(times):5.2f} s")
+                processor.append(_processor_time() - before)
+            print(f"replay compare {' '.join(arguments):14}  {min(times):5.2f} s, processor {min(processor):5.2f} s")
+
+
+def _processor_time() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 if __name__ == "__main__":

@@ -232,11 +232,14 @@ def _judges(paths: Sequence[Path], results: Sequence[Results], together: Sequenc
 
 
 def _keep(run: RunStore | None, alignments: Sequence[Alignment], reference: Reference) -> None:
+    from replay.cli.findings import find_missing_findings
+
     if run is None:
         return
     try:
         for file in run.save(alignments, reference):
             echo_err(f"note: {file} is not in the run: its outcomes are not known, and its alignment is not kept there")
+        find_missing_findings(run.path)
     except RunFileError as error:
         echo_err(f"note: the alignment is not kept: {error}")
 

@@ -139,6 +139,7 @@ def _run_of(
 ) -> Iterator[tuple[Run, tuple[int, ...] | None]]:
     """The run to compare, open for reading, and its numbers of the files; None for all of them."""
     from replay.cli.align import keep_alignment
+    from replay.cli.findings import find_missing_findings
     from replay.runfile import Run
 
     with ExitStack() as stack:
@@ -149,7 +150,7 @@ def _run_of(
                 paths = [path for (path,) in run.connection.execute("SELECT path FROM files ORDER BY id")]
         if reference is not None:
             keep_alignment(run_path, reference, [Path(path) for path in paths], names.pattern, judge_paths)
-        _find_missing_findings(run_path)
+        find_missing_findings(run_path, say=True)
         run = stack.enter_context(Run.read(run_path))
         yield run, run.file_ids(paths) if files else None
 
@@ -181,22 +182,3 @@ def _run_with(files: tuple[Path, ...], run_path: Path, names: FileNames, stack: 
     target = Path(directory) / "run.db"
     judge_by_recording(opened, target)
     return target, paths
-
-
-def _find_missing_findings(run_path: Path) -> None:
-    """Findings of a run that was made without them: found once, and kept where the run can be written."""
-    from replay.diagnosis.stored_findings import FindingStore
-    from replay.errors import RunFileError
-    from replay.runfile import Run
-    from replay.runfile.finding_queries import undiagnosed
-
-    with Run.read(run_path) as run:
-        count = len(undiagnosed(run))
-    if not count:
-        return
-    echo_err(f"looking for the findings of {count} trajectories, once ...")
-    try:
-        with Run.open(run_path) as run:
-            FindingStore(run).keep_missing()
-    except RunFileError as error:
-        echo_err(f"note: findings and recovery are left out: {error}")

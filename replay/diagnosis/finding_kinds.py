@@ -38,6 +38,10 @@ KINDS: Final[dict[str, tuple[Scope, str]]] = {
     "program-failed": ("call", "A program that the call ran failed; the exception or the line that says why."),
     "placeholder-argument": ("call", "An argument is a placeholder, such as REPLACE_WITH_ACTUAL_ID."),
     "invented-value": ("call", "What was looked for stands in neither the question nor any earlier call or answer."),
+    "invented-identifier": (
+        "call",
+        "An opaque identifier stands in neither the question, the tool's schema, nor any earlier call or answer.",
+    ),
     "later-succeeded": ("call", "The same call as it later succeeded in the same trajectory, and what was different."),
     "dependent-succeeded": (
         "call",
@@ -69,11 +73,20 @@ KINDS: Final[dict[str, tuple[Scope, str]]] = {
     "flaky": ("call", "Re-issued unchanged, it came out differently."),
     "outcome-moved": ("call", "Recorded and replayed outcome differ, and why."),
     "rebound": ("call", "A value was replaced by the one that its producer gave on replay."),
+    "wrong-tool-of-server": (
+        "call",
+        "The reference calls another tool of the same server, which was never called (after `replay align`).",
+    ),
     "root-cause": ("trajectory", "A failure, and the later ones that follow from it."),
     "repeated-failure": ("trajectory", "The same failing call, made again unchanged."),
     "repeated-call": ("trajectory", "The same read with the same answer, several times."),
     "repaired": ("trajectory", "A failure that a later call put right, and after how many calls."),
     "unsupported-reply": ("trajectory", "A final reply although every call failed."),
+    "written-not-checked": ("trajectory", "Files that were written and not read back before the end."),
+    "reference-tool-unused": (
+        "trajectory",
+        "A tool that the reference calls for the task and the trajectory does not (after `replay align`).",
+    ),
     "failing-tool": ("run", "The tools with the most failures, and the commonest cause."),
     "failing-server": ("run", "The server with the most failures that follow from no other, and the commonest cause."),
     "schema-too-strict": ("run", "A tool whose server takes what its schema forbids."),

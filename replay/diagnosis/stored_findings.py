@@ -13,6 +13,8 @@ from replay.runfile import Run
 from replay.runfile.finding_queries import FindingRow, keep_findings, undiagnosed
 from replay.runfile.lookup import TrajectoryPlace, place_of_row
 
+_FLUSH_EVERY: Final = 100
+"""Trajectories whose findings are committed together."""
 WHOLE: Final = -1
 """The ordinal of a finding that is about no call in particular."""
 _SURE: Final[tuple[Certainty, ...]] = ("fallback", "likely", "certain")
@@ -30,7 +32,7 @@ class FindingStore:
         self._servers: Mapping[str, Server] | None = None
 
     def keep(self, row: int) -> None:
-        """Find what one trajectory shows, and keep it in the place of what was known.
+        """Find what one trajectory shows, and keep it in the place of what was known; `Run.flush` commits it.
 
         Args:
             row: of the trajectory, with a verdict for every call.
@@ -44,8 +46,11 @@ class FindingStore:
         places = undiagnosed(self._run)
         for number, row in enumerate(places, 1):
             self.keep(row)
+            if number % _FLUSH_EVERY == 0:
+                self._run.flush()
             if progress is not None:
                 progress(number, len(places))
+        self._run.flush()
         return len(places)
 
     def _keep(self, place: TrajectoryPlace) -> None:

@@ -50,12 +50,13 @@ def _csv(found: ModelComparison) -> str:
         for name, figure in one.figures.items():
             spread = (one.spread or {}).get(name)
             deviation = "" if spread is None else spread.deviation
-            row = [one.model, "", "", one.tasks, name, *_numbers(figure), one.runs, deviation]
-            writer.writerow(map(safe_cell, row))
+            cells = [one.model, "", "", one.tasks, name, *_numbers(figure), one.runs, deviation]
+            writer.writerow(map(safe_cell, cells))
     for row in found.strata.rows if found.strata else ():
         for name, figure in row.figures.items():
-            cells = [row.model, found.strata.by if found.strata else "", row.stratum, row.tasks, name]
-            writer.writerow(map(safe_cell, [*cells, *_numbers(figure), "", ""]))
+            by = found.strata.by if found.strata else ""
+            cells = [row.model, by, row.stratum, row.tasks, name, *_numbers(figure), "", ""]
+            writer.writerow(map(safe_cell, cells))
     return out.getvalue()
 
 

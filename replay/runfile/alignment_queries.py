@@ -111,6 +111,16 @@ def aligned_task(connection: sqlite3.Connection, file: int, task: str) -> Aligne
     return None if found is None else AlignedTask.model_validate(unpack(found[0]))
 
 
+def aligned_task_of(connection: sqlite3.Connection, trajectory: int) -> AlignedTask | None:
+    """What the alignment found of a trajectory, by its row."""
+    found = connection.execute(
+        "SELECT a.record FROM task_scores s JOIN aligned_tasks a ON a.file = s.file AND a.task = s.task "
+        "WHERE s.trajectory = ?",
+        (trajectory,),
+    ).fetchone()
+    return None if found is None else AlignedTask.model_validate(unpack(found[0]))
+
+
 def aligned_tasks(connection: sqlite3.Connection, file: int) -> list[AlignedTask]:
     """The aligned tasks of a file, in the order of their names."""
     rows = connection.execute("SELECT record FROM aligned_tasks WHERE file = ? ORDER BY task", (file,))
@@ -165,7 +175,9 @@ def save_alignment(
     rows = trajectory_rows(db, model)
     for task in tasks:
         db.execute("INSERT INTO aligned_tasks VALUES (?, ?, ?)", (file, task.id, pack(task.model_dump(mode="json"))))
-        save_task_score(db, file, task, row_of_task(task.id, rows))
+        trajectory = row_of_task(task.id, rows)
+        save_task_score(db, file, task, trajectory)
+        db.execute("UPDATE task_runs SET diagnosed = 0 WHERE trajectory = ?", (trajectory,))
     db.executemany(
         "INSERT OR REPLACE INTO reference_tasks VALUES (?, ?)",
         ((task, pack([astuple(call) for call in calls])) for task, calls in reference.items()),

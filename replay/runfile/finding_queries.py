@@ -31,11 +31,13 @@ class FindingCount(NamedTuple):
 
 
 def keep_findings(run: Run, row: int, found: Iterable[FindingRow]) -> None:
-    """Keep the findings of a trajectory in the place of all that were known of it."""
-    with run.transaction() as db:
-        db.execute("DELETE FROM findings WHERE trajectory = ?", (row,))
-        db.executemany("INSERT INTO findings VALUES (?, ?, ?, ?, ?)", ((row, *one) for one in found))
-        db.execute("UPDATE task_runs SET diagnosed = 1 WHERE trajectory = ?", (row,))
+    """Keep the findings of a trajectory in the place of all that were known of it; committed with the next `flush`."""
+    db = run.connection
+    if not db.in_transaction:
+        db.execute("BEGIN IMMEDIATE")
+    db.execute("DELETE FROM findings WHERE trajectory = ?", (row,))
+    db.executemany("INSERT INTO findings VALUES (?, ?, ?, ?, ?)", ((row, *one) for one in found))
+    db.execute("UPDATE task_runs SET diagnosed = 1 WHERE trajectory = ?", (row,))
 
 
 def undiagnosed(run: Run) -> list[int]:

@@ -38,7 +38,8 @@ def task_values(parts: Numbers, wholes: Numbers) -> Numbers:
     whole = wholes.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         value = np.where(whole != 0, parts.sum(axis=0) / whole, np.nan)
-        return value + (parts - value * wholes) * (len(parts) / whole)
+        values: Numbers = value + (parts - value * wholes) * (len(parts) / whole)
+    return values
 
 
 def paired_test(first: Numbers, second: Numbers) -> PairedTest:

@@ -63,7 +63,9 @@ def test_what_is_not_a_verdict_is_none(run_of: Any) -> None:
 
 
 def test_the_trials_of_a_task_are_runs_of_it(run_of: Any) -> None:
-    tries = [{"task_id": 3, "trial": trial, "reward": float(trial), "info": {}, "traj": MESSAGES} for trial in (0, 1)]
+    tries: list[dict[str, Any]] = [
+        {"task_id": 3, "trial": trial, "reward": float(trial), "info": {}, "traj": MESSAGES} for trial in (0, 1)
+    ]
     found = task_runs(run_of("gpt.json", tries))
     assert [(task, passed) for _, task, _, _, passed, *_ in found] == [("3", 0), ("3", 1)]
 
