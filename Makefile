@@ -55,7 +55,7 @@ $(VENV)/.base: $(VENV)/bin/python pyproject.toml constraints.txt
 
 $(VENV)/.all: $(VENV)/.base
 	$(BIN)/python -m pip install --quiet torch==2.13.0
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[align,dev]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[align,cluster,dev]'
 	@touch $@
 
 clean:

@@ -128,7 +128,16 @@ def cluster(directory: Path) -> Iterator[tuple[str, Callable[[], None]]]:
     place.unlink(missing_ok=True)
     environment = {**os.environ, "DASK_LOGGING__DISTRIBUTED": "critical"}
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": environment}
-    scheduler_words = ["scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(place)]
+    scheduler_words = [
+        "scheduler",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "0",
+        "--no-dashboard",
+        "--scheduler-file",
+        str(place),
+    ]
     worker_words = ["worker", "--scheduler-file", str(place), "--nworkers", "2", "--nthreads", "2", "--no-dashboard"]
     dask = [sys.executable, "-m", "dask"]
     scheduler = subprocess.Popen([*dask, *scheduler_words], **quiet)
