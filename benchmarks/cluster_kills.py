@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -127,7 +128,7 @@ def cluster(directory: Path) -> Iterator[tuple[str, Callable[[], None]]]:
     place = directory / "scheduler.json"
     place.unlink(missing_ok=True)
     environment = {**os.environ, "DASK_LOGGING__DISTRIBUTED": "critical"}
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": environment}
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": environment}
     scheduler_words = [
         "scheduler",
         "--host",

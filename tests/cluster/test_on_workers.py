@@ -100,6 +100,22 @@ def test_offline_the_workers_give_the_same_bytes(
     assert secret.encode() not in (tmp_path / "together.db").read_bytes()
 
 
+def test_the_workers_import_what_one_process_imports(
+    replay: Replay, scheduler: str, results_file: Write, tmp_path: Path
+) -> None:
+    steps = [[("fs/list", {"path": "/x"}, "/x/a-1234.txt")], [("fs/read", {"path": "/x/a-1234.txt"}, "text")]]
+    many = results_file("gpt_test_mcp_fuzzy.json", **{f"t{number}": steps for number in range(40)})
+    alone, together = (
+        replay("import", many, "-o", directory, *options)
+        for directory, options in (("alone", ()), ("together", ("--cluster", scheduler)))
+    )
+    assert together.returncode == 0, together.stderr
+    assert alone.stderr == together.stderr
+    written = {path.name: path.read_bytes() for path in (tmp_path / "together").iterdir()}
+    assert written == {path.name: path.read_bytes() for path in (tmp_path / "alone").iterdir()}
+    assert len(written) == 40
+
+
 def test_live_the_workers_give_the_same_and_send_each_call_once(
     replay: Replay, scheduler: str, book: Callable[..., list[str]], tmp_path: Path
 ) -> None:
@@ -166,5 +182,5 @@ def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch)
             pass
 
     monkeypatch.setattr("replay.cluster.connecting.CONNECT_WITHIN", 0.2)
-    with pytest.raises(ClusterError, match="the scheduler at tcp://127.0.0.1:1 cannot be used"):
+    with pytest.raises(ClusterError, match=r"the scheduler at tcp://127\.0\.0\.1:1 cannot be used"):
         anyio.run(connect)
