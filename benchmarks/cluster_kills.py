@@ -24,8 +24,8 @@ import psutil
 
 ROOT = Path(__file__).parents[1]
 LOGBOOK = ROOT / "tests" / "servers" / "logbook.py"
-TRAJECTORIES, CALLS, PAUSE = 30, 6, "0.05"
-KILLS_A_RUN = 4
+TRAJECTORIES, CALLS, PAUSE = 40, 6, "0.05"
+KILLS_A_RUN = 10
 Verdicts = dict[tuple[str, str], tuple[str, str | None]]
 
 
@@ -58,7 +58,7 @@ class Bench:
             return subprocess.Popen(command, cwd=self.directory, stdout=out, stderr=subprocess.PIPE, text=True)
 
     def finish(self, process: subprocess.Popen[str]) -> Verdicts:
-        _, said = process.communicate(timeout=600)
+        _, said = process.communicate(timeout=1800)
         assert process.returncode == 0, said
         document = json.loads((self.directory / "out.json").read_text())
         return {(call["trajectory"], call["call"]): (call["outcome"], call.get("reason")) for call in document["calls"]}

@@ -24,6 +24,7 @@ from replay.cluster import ClusterError, Place
 from replay.cluster.pool import open_pool
 from replay.errors import UsageError
 
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
 Replay = Callable[..., subprocess.CompletedProcess[str]]
@@ -34,13 +35,17 @@ WORKERS = 2
 @pytest.fixture(scope="module")
 def scheduler() -> Iterator[str]:
     """A scheduler with two workers, for all tests of this file."""
-    with distributed.LocalCluster(
-        n_workers=WORKERS,
-        threads_per_worker=2,
-        host="127.0.0.1",
-        dashboard_address=None,
-        silence_logs=logging.CRITICAL,
-    ) as cluster:
+    patience = {"distributed.comm.timeouts.connect": "120s", "distributed.deploy.lost-worker-timeout": "120s"}
+    with (
+        dask.config.set(patience),
+        distributed.LocalCluster(
+            n_workers=WORKERS,
+            threads_per_worker=2,
+            host="127.0.0.1",
+            dashboard_address=None,
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+    ):
         yield cluster.scheduler_address
 
 
