@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from importlib.metadata import version
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
@@ -52,7 +53,7 @@ async def connected(place: Place) -> AsyncIterator[Client]:
     async with AsyncExitStack() as stack:
         stack.enter_context(_quiet())
         timeouts = _LOCAL_SETTINGS if place.is_local else {"distributed.comm.timeouts.connect": f"{CONNECT_WITHIN:g}s"}
-        stack.enter_context(dask.config.set({**_SETTINGS, **timeouts}))  # type: ignore[no-untyped-call]
+        stack.enter_context(dask.config.set({**_SETTINGS, **timeouts}))
         target: Any = place.scheduler
         if place.is_local:
             directory = stack.enter_context(TemporaryDirectory(ignore_cleanup_errors=True))
@@ -68,7 +69,7 @@ async def connected(place: Place) -> AsyncIterator[Client]:
         except (OSError, TimeoutError, ValueError, AssertionError, ImportError, RuntimeError) as problem:
             raise ClusterError(
                 f"the scheduler at {place.scheduler} cannot be used: {_first_line(problem)}. "
-                "Is it there, and does it run Dask " + distributed.__version__ + "?"
+                f"Is it there, and does it run distributed {version('distributed')}?"
             ) from None
         yield client
 
