@@ -30,6 +30,10 @@ distributed = pytest.importorskip("distributed")
 Replay = Callable[..., subprocess.CompletedProcess[str]]
 Write = Callable[..., Path]
 WORKERS = 2
+pytestmark = [  # Dask's sockets are closed when they are collected
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +123,34 @@ def test_the_workers_import_what_one_process_imports(
     written = {path.name: path.read_bytes() for path in (tmp_path / "together").iterdir()}
     assert written == {path.name: path.read_bytes() for path in (tmp_path / "alone").iterdir()}
     assert len(written) == 40
+
+
+def test_the_workers_align_as_one_process_does(
+    replay: Replay, scheduler: str, results_file: Write, tmp_path: Path
+) -> None:
+    pytest.importorskip("torch")
+
+    def steps(word: str) -> list[list[tuple[str, dict[str, str]]]]:
+        return [[("fs/read", {"path": f"/x/{word} {number}.txt"})] for number in range(3)]
+
+    reference = results_file("reference.json", a=steps("accounts"), b=steps("budget"))
+    models = [
+        results_file(f"{name}.json", a=steps(word), b=steps("budgets"))
+        for name, word in (("m", "an account"), ("n", "x"))
+    ]
+    command = ("align", *models, "--reference", reference, "--json", "--no-cache")
+    alone, together = json.loads(replay(*command).stdout), replay(*command, "--cluster", scheduler)
+    assert together.returncode == 0, together.stderr
+    assert rounded(json.loads(together.stdout)) == rounded(alone)
+
+
+def rounded(value: Any) -> Any:
+    """The document with similarities to five digits: the last bits of a vector hang on which texts it was made with."""
+    if isinstance(value, float):
+        return round(value, 5)
+    if isinstance(value, dict):
+        return {name: rounded(item) for name, item in value.items()}
+    return [rounded(item) for item in value] if isinstance(value, list) else value
 
 
 def test_live_the_workers_give_the_same_and_send_each_call_once(
