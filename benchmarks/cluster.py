@@ -30,7 +30,8 @@ try:
 except SystemExit as ended:
     code = ended.code
 own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-print(json.dumps([own.ru_maxrss, own.ru_utime + own.ru_stime, children.ru_maxrss, children.ru_utime + children.ru_stime]), file=sys.stderr)
+figures = [[use.ru_maxrss, use.ru_utime + use.ru_stime] for use in (own, children)]
+print(json.dumps(figures), file=sys.stderr)
 sys.exit(code)
 """
 WAYS = {"no workers": [], "1 worker": ["--workers", "1"], "2 workers": ["--workers", "2"]}
@@ -69,8 +70,8 @@ def sources(calls: int) -> Iterator[tuple[str, Any, int]]:
         messages = record["messages"] if isinstance(record, dict) else record
         known.append((path.stem, record, sum(len(message.get("tool_calls") or ()) for message in messages)))
     for path in sorted((SHARED / "m3bench" / "results").glob("*.json"))[:1]:
-        for record in json.loads(path.read_text()):
-            known.append((path.stem, [record], sum(len(step["calls"]) for step in record["steps"])))
+        records = json.loads(path.read_text())
+        known += [(path.stem, [one], sum(len(step["calls"]) for step in one["steps"])) for one in records]
     known = [one for one in known if one[2]]
     written = 0
     while written < calls:
@@ -98,7 +99,7 @@ def measure(directory: Path, *words: str) -> Measured:
         done = subprocess.run(command, cwd=directory, stdout=out, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode not in (0, 1):
         raise SystemExit(done.stderr)
-    own, cpu, theirs, their_cpu = json.loads(done.stderr.splitlines()[-1])
+    (own, cpu), (theirs, their_cpu) = json.loads(done.stderr.splitlines()[-1])
     return Measured(time.perf_counter() - began, own / 1024, cpu, theirs / 1024, their_cpu)
 
 

@@ -18,13 +18,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
 
 ROOT = Path(__file__).parents[1]
 LOGBOOK = ROOT / "tests" / "servers" / "logbook.py"
-TRAJECTORIES, CALLS, PAUSE = 30, 6, "0.05"
-KILLS_A_RUN = 4
+TRAJECTORIES, CALLS, PAUSE = 40, 6, "0.05"
+KILLS_A_RUN = 10
 Verdicts = dict[tuple[str, str], tuple[str, str | None]]
 
 
@@ -57,7 +58,7 @@ class Bench:
             return subprocess.Popen(command, cwd=self.directory, stdout=out, stderr=subprocess.PIPE, text=True)
 
     def finish(self, process: subprocess.Popen[str]) -> Verdicts:
-        _, said = process.communicate(timeout=600)
+        _, said = process.communicate(timeout=1800)
         assert process.returncode == 0, said
         document = json.loads((self.directory / "out.json").read_text())
         return {(call["trajectory"], call["call"]): (call["outcome"], call.get("reason")) for call in document["calls"]}
@@ -127,7 +128,7 @@ def cluster(directory: Path) -> Iterator[tuple[str, Callable[[], None]]]:
     place = directory / "scheduler.json"
     place.unlink(missing_ok=True)
     environment = {**os.environ, "DASK_LOGGING__DISTRIBUTED": "critical"}
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": environment}
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": environment}
     scheduler_words = [
         "scheduler",
         "--host",

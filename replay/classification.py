@@ -85,6 +85,8 @@ class Progress:
     not_repeated: int = 0
     """Calls with effects that an earlier run sent; they count with the answers of then."""
     servers: dict[str, ServerEvent] = field(default_factory=dict)
+    stage: str | None = None
+    """What happens before the first call is judged; None where calls are judged."""
     by_worker: dict[str, int] = field(default_factory=dict)
     """Calls that each worker judged, where there are several."""
     given_again: int = 0

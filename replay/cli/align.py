@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,14 +19,19 @@ from replay.cli.options import (
     is_interactive,
     json_option,
     names_option,
+    place_of,
     run_option,
+    workers_options,
 )
 from replay.errors import InputError, RunFileError, UsageError
 
 if TYPE_CHECKING:
     from replay.alignment import Alignment, Reference, Results
+    from replay.alignment.encoder import Encoder
     from replay.alignment.judges import Judges
     from replay.alignment.run_store import RunStore
+    from replay.cluster import Place
+    from replay.cluster.aligning import DoAll
     from replay.records.alignment import Definitions
 
 EXAMPLES = """\b
@@ -65,6 +70,7 @@ _LINE_EVERY = 10.0
     metavar="PATH|NAME",
     help="Embedding model: a directory, or a name on the model hub.  [default: all-MiniLM-L6-v2, as installed]",
 )
+@workers_options
 @click.option("--no-cache", is_flag=True, help="Neither read nor keep embeddings in the user's cache directory.")
 @click.option(
     "--judge",
@@ -89,6 +95,8 @@ def align(
     tau_strong: float,
     tau_weak: float,
     model: str | None,
+    workers: int | None,
+    cluster: str | None,
     no_cache: bool,
     judge_paths: tuple[Path, ...],
     explained: str | None,
@@ -112,7 +120,9 @@ def align(
     from replay.alignment.group_by_model import group_by_model
 
     _check_options(tau_strong, tau_weak, as_json=as_json, as_csv=as_csv)
-    embedder = Embedder(model, None if no_cache else default_path(), echo_err)
+    place = place_of(workers, cluster)
+    do_all = context.with_resource(_workers_at(place)) if place else None
+    embedder = Embedder(model, None if no_cache else default_path(), echo_err, _encoder(model, do_all))
     settings = Settings(definitions, tau_strong, tau_weak, embedder.model.name)
     run = _run(run_path)
     standard = _reference(reference, run)
@@ -121,7 +131,12 @@ def align(
         vectors = embedder.embed(texts_of(standard, results), progress)
     together = group_by_model(standard, results)
     judges = _judges(judge_paths, results, together)
-    merged = [align_one(standard, one, vectors, settings, judges) for one in together]
+    if do_all is None:
+        merged = [align_one(standard, one, vectors, settings, judges) for one in together]
+    else:
+        from replay.cluster.aligning import align_on_workers
+
+        merged = align_on_workers(do_all, standard, together, vectors, settings, judges)
     _keep(run, merged, standard)
     _print(standard, merged, together, explained=explained, types=types, swept=swept, as_json=as_json, as_csv=as_csv)
     if broken:
@@ -153,6 +168,21 @@ def keep_alignment(
     judges = _judges(judge_paths, results, together)
     settings = Settings(encoder=embedder.model.name)
     _keep(run, [align_one(standard, one, vectors, settings, judges) for one in together], standard)
+
+
+def _workers_at(place: Place) -> AbstractContextManager[DoAll]:
+    from replay.cluster.aligning import workers_at
+
+    return workers_at(place, lambda text: echo_err(f"note: {text}"))
+
+
+def _encoder(model: str | None, do_all: DoAll | None) -> Encoder | None:
+    """What makes vectors on workers; None where this process does."""
+    if do_all is None:
+        return None
+    from replay.cluster.aligning import WorkersEncoder
+
+    return WorkersEncoder(model, do_all)
 
 
 def _check_options(tau_strong: float, tau_weak: float, *, as_json: bool, as_csv: bool) -> None:

@@ -312,7 +312,9 @@ async def _replay(
         if place is not None:
             from replay.cluster.pool import open_pool
 
+            progress.stage = "starting workers" if place.is_local else f"connecting to {place}"
             pool = await stack.enter_async_context(open_pool(place, lambda text: echo_err(f"note: {text}")))
+            progress.stage = None
         logs = run.path.with_name(f"{run.path.stem}.logs")
         if cassette is not None:
             await _classify_cassette(run, files, fleet, options, cassette, progress, pool)

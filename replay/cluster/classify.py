@@ -99,7 +99,9 @@ async def classify_live_on_workers(
     # the workers ask for the settings before the servers are known
     first = Desk(run, settings, stored=run.stored_answer, on_calls=lambda worker, count: None)
     pool.listen(first.handle)
+    progress.stage = f"starting {len(names)} servers on {len(pool.workers)} workers"
     servers = servers_of(await pool.on_each(on_worker.start, pool.run), progress)
+    progress.stage = None
     run.save_servers(servers.values())
     run.save_facts(facts)
     run.save_trials(options.trials)

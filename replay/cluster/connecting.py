@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from importlib.metadata import version
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,9 +28,13 @@ _SETTINGS: Final = {
     "distributed.admin.log-length": 100,
     "distributed.admin.low-level-log-length": 10,
     "distributed.worker.profile.enabled": False,
-    "distributed.comm.timeouts.connect": f"{CONNECT_WITHIN:g}s",
 }
 """No pages are served, and no history is kept of what went through the scheduler."""
+_LOCAL_SETTINGS: Final = {
+    "distributed.comm.timeouts.connect": "120s",
+    "distributed.deploy.lost-worker-timeout": "60s",
+}
+"""On a machine with much to do it takes long until a process is there; one that is late is not killed for it."""
 
 
 @asynccontextmanager
@@ -47,18 +52,24 @@ async def connected(place: Place) -> AsyncIterator[Client]:
         raise MissingExtraError("cluster", "--workers and --cluster") from None
     async with AsyncExitStack() as stack:
         stack.enter_context(_quiet())
-        stack.enter_context(dask.config.set(_SETTINGS))  # type: ignore[no-untyped-call]
+        timeouts = _LOCAL_SETTINGS if place.is_local else {"distributed.comm.timeouts.connect": f"{CONNECT_WITHIN:g}s"}
+        stack.enter_context(dask.config.set({**_SETTINGS, **timeouts}))
         target: Any = place.scheduler
         if place.is_local:
-            target = await stack.enter_async_context(_local(place, stack.enter_context(TemporaryDirectory())))
+            directory = stack.enter_context(TemporaryDirectory(ignore_cleanup_errors=True))
+            try:
+                target = await stack.enter_async_context(_local(place, directory))
+            except (OSError, TimeoutError, RuntimeError) as problem:
+                raise ClusterError(f"the workers could not be started: {_first_line(problem)}") from None
+        patience = 120.0 if place.is_local else CONNECT_WITHIN
         try:
             client = await stack.enter_async_context(
-                distributed.Client(target, asynchronous=True, timeout=CONNECT_WITHIN)  # type: ignore[no-untyped-call]
+                distributed.Client(target, asynchronous=True, timeout=patience)  # type: ignore[no-untyped-call]
             )
         except (OSError, TimeoutError, ValueError, AssertionError, ImportError, RuntimeError) as problem:
             raise ClusterError(
                 f"the scheduler at {place.scheduler} cannot be used: {_first_line(problem)}. "
-                "Is it there, and does it run Dask " + distributed.__version__ + "?"
+                f"Is it there, and does it run distributed {version('distributed')}?"
             ) from None
         yield client
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -19,9 +17,8 @@ from anyio.from_thread import start_blocking_portal
 from replay.classification import registry_of
 from replay.cluster.leases import LeaseLostError, RemoteCheckpoint, TrialOfLease
 from replay.cluster.mailbox import Mailbox
-from replay.cluster.messages import FromFile, JudgedTrajectory, Lease, Settings, Unit, UnitResult, WorkerReport
-from replay.errors import ReplayError
-from replay.formats import single_input
+from replay.cluster.messages import JudgedTrajectory, Lease, Settings, Unit, UnitResult, WorkerReport
+from replay.cluster.reading import Reading
 from replay.interpreter import Fleet, Interpreter
 from replay.outcomes import Registry
 from replay.records import Answer, Server, Trajectory
@@ -33,10 +30,6 @@ _TELL_EVERY: Final = 0.5
 """Seconds between two messages about how many calls are done."""
 _PATIENCE: Final = 600.0
 """Seconds to wait for a stored answer from the command."""
-
-
-class NotHereError(ReplayError):
-    """The file is not on this worker's disk, or is another one there."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +54,7 @@ class Engine:
         self.heard = time.monotonic()
         """When the command was last known to be there."""
         self._stack = ExitStack()
-        self._reading: tuple[str, int, Iterator[Trajectory]] | None = None
-        self._reading_lock = threading.Lock()
+        self._reading = Reading()
         self._uncounted, self._told = 0, 0.0
         self._scopes: set[CancelScope] = set()
         try:
@@ -93,7 +85,7 @@ class Engine:
         """Judge the trajectories of a unit, one after the other."""
         judged = []
         calls = 0
-        for lease, trajectory in zip(unit.leases, self._trajectories(unit), strict=True):
+        for lease, trajectory in zip(unit.leases, self._reading.trajectories(unit.work), strict=True):
             judged.append(self._portal.call(self._judge_or_end, trajectory, lease))
             calls += sum(len(step.calls) for step in trajectory.steps)
         return UnitResult(self._mailbox.name, tuple(judged), calls)
@@ -130,28 +122,6 @@ class Engine:
         if now - self._told >= _TELL_EVERY:
             self._mailbox.tell("calls", (self._mailbox.name, lease.row, lease.attempt, self._uncounted))
             self._uncounted, self._told = 0, now
-
-    # --- trajectories
-
-    def _trajectories(self, unit: Unit) -> Iterator[Trajectory]:
-        for part in unit.work:
-            if isinstance(part, Trajectory):
-                yield part
-            else:
-                with self._reading_lock:
-                    read = list(islice(self._read_on(part), part.count))
-                    self._reading = (part.path, part.first + part.count, self._reading[2]) if self._reading else None
-                yield from read
-
-    def _read_on(self, work: FromFile) -> Iterator[Trajectory]:
-        """Where the last unit ended if this one stands behind it, else from the start of the file."""
-        if self._reading is None or self._reading[0] != work.path or self._reading[1] > work.first:
-            self._reading = (work.path, 0, _read(work))
-        path, reached, reading = self._reading
-        for _ in islice(reading, work.first - reached):
-            pass
-        self._reading = (path, work.first, reading)
-        return reading
 
     # --- answers
 
@@ -190,22 +160,6 @@ class Engine:
     def _stored_answer(self, key: str) -> Answer | None:
         found: Answer | None = self._mailbox.ask("stored", key).result(_PATIENCE)
         return found
-
-
-def _read(work: FromFile) -> Iterator[Trajectory]:
-    """The trajectories of the file, if it is the one that the command looked through.
-
-    Raises:
-        NotHereError: it is not.
-    """
-    try:
-        file = replace(single_input(work.path), path=work.how.path)
-        size = file.size()
-    except ReplayError as problem:
-        raise NotHereError(str(problem)) from None
-    if size != work.how.size:
-        raise NotHereError(f"{work.path} has {size} bytes here, and {work.how.size} where the command runs")
-    return work.how.trajectories(file)
 
 
 @contextmanager

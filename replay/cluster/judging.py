@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
 from typing import Any, Final
 
 from replay.classification import Options, Progress, give_up
@@ -180,12 +179,11 @@ def stored_jobs(judging: Judging, files: Iterable[ResultsFile]) -> Iterator[Judg
     pieces: list[Piece] = []
     calls = 0
     for file in files:
-        readable_there = _is_on_disk(file)
         here = islice(file.trajectories(), judging.options.limit)
         counts = islice(file.call_counts, judging.options.limit)
         for number, (identifier, count) in enumerate(zip(file.ids, counts, strict=False)):
             (row,) = reserve_rows(judging.run, file.path, file.model, file.format, [(identifier, count)])
-            trajectory = None if judging.by_path and readable_there else next(here)
+            trajectory = None if judging.by_path and file.is_on_disk else next(here)
             pieces.append(Piece(file, number, count, row, trajectory))
             calls += count
             if calls >= CALLS_A_UNIT:
@@ -193,8 +191,3 @@ def stored_jobs(judging: Judging, files: Iterable[ResultsFile]) -> Iterator[Judg
                 pieces, calls = [], 0
     if pieces:
         yield JudgeJob(judging, pieces)
-
-
-def _is_on_disk(file: ResultsFile) -> bool:
-    """Whether another process on the machine can open the file by its path."""
-    return file.path != "-" and Path(file.path).is_file()

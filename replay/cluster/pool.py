@@ -22,6 +22,8 @@ IN_FLIGHT: Final = 2
 """Jobs that are given out for each thread of a worker: the one it does, and the next."""
 _LOOK_EVERY: Final = 1.0
 _ALIVE_EVERY: Final = 10.0
+_REPLACED_AFTER: Final = 20.0
+"""Seconds after which a local worker that did not come back is looked after."""
 _GONE_AFTER: Final = 10.0
 """Seconds without the scheduler after which it is held for gone."""
 
@@ -195,11 +197,15 @@ class Pool:
 
     async def watch(self) -> None:
         """Keep the list of workers up to date, and let them know that the command is there."""
-        silent = told_alive = 0.0
+        silent = told_alive = missing = 0.0
         while True:
             try:
                 await self._look()
                 silent = 0.0
+                missing = missing + _LOOK_EVERY if self._some_are_missing else 0.0
+                if missing >= _REPLACED_AFTER:
+                    missing = 0.0
+                    self.client.cluster.scale(self.place.workers)  # starts those whose keeper could not
                 if told_alive >= _ALIVE_EVERY:
                     told_alive = 0.0
                     await self.everywhere(on_worker.alive, self.run)
@@ -214,6 +220,10 @@ class Pool:
                     return
             await asyncio.sleep(_LOOK_EVERY)
             told_alive += _LOOK_EVERY
+
+    @property
+    def _some_are_missing(self) -> bool:
+        return self.place.workers is not None and len(self.workers) < self.place.workers
 
     async def _look(self) -> None:
         identity = await asyncio.wait_for(self.client.scheduler.identity(n_workers=-1), _GONE_AFTER)

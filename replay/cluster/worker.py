@@ -8,10 +8,11 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from replay.cluster.engine import Engine, NotHereError
+from replay.cluster.engine import Engine
 from replay.cluster.leases import LeaseLostError
 from replay.cluster.mailbox import Mailbox, give_up_waiting
 from replay.cluster.messages import Settings, Unit, UnitFailure, UnitResult, WorkerReport
+from replay.cluster.reading import NotHereError
 from replay.errors import FormatError
 
 if TYPE_CHECKING:

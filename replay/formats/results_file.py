@@ -6,6 +6,7 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 
 from replay.errors import FormatError
 from replay.formats.document import Document
@@ -117,6 +118,11 @@ class ResultsFile:
 
     def _read_all(self) -> Iterator[Trajectory]:
         return read_parts(self._file, self._parts, self._names)
+
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether another process on the machine can open the file by its path; not so a member of an archive."""
+        return self.path != "-" and Path(self.path).is_file()
 
     @property
     def how_to_read(self) -> HowToRead:
