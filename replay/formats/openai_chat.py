@@ -5,12 +5,12 @@ The calls of one assistant message are one step.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from replay.errors import FormatError
+from replay.formats.decoding import decoded
 from replay.formats.document import Document, Element
 from replay.formats.file_names import FileNames
 from replay.formats.head import Head
@@ -152,8 +152,8 @@ def _call(written: JsonObject, answer: Any) -> Call:
 
 def _call_from_text(name: Any, text: str, identifier: str | None, answer: Any) -> Call:
     try:
-        arguments = json.loads(text) if text.strip() else {}
-    except (ValueError, RecursionError):
+        arguments = decoded(text) if text.strip() else {}
+    except ValueError:
         arguments = None
     if isinstance(arguments, dict):
         return build_call(name, arguments, id=identifier, answer=recorded_answer(answer))
@@ -170,7 +170,7 @@ class _Answers:
         self._waiting = [
             (index, message)
             for index, message in enumerate(messages)
-            if isinstance(message, dict) and message.get("role") in {"tool", "function"}
+            if isinstance(message, dict) and message.get("role") in ("tool", "function")
         ]
 
     def take(self, asked_at: int, call: JsonObject, number: int) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from replay.errors import FormatError
-from replay.formats.document import Document
+from replay.formats.document import TOO_DEEP, Document
 from replay.formats.file_names import FileNames
 from replay.formats.head import HEAD_BYTES, MAX_HEAD_RECORDS, Head
 from replay.formats.input_file import InputFile
@@ -128,14 +128,16 @@ _LAST_READ = _LastRead()
 
 
 def _prepared(trajectory: Trajectory) -> Trajectory:
-    """The trajectory within the limits of what is held, a dispatcher's call as the call that it carries."""
-    return with_calls(within_limits(trajectory), without_dispatcher)
+    """The trajectory with a dispatcher's call as the call that it carries, within the limits of what is held."""
+    return within_limits(with_calls(trajectory, without_dispatcher))
 
 
 def _guarded(reader: Reader, document: Document, names: FileNames) -> Iterator[Trajectory]:
     """The trajectories; whatever a reader trips over is an error of its file and ends no run."""
     try:
         yield from map(_prepared, reader.trajectories(document, names))
+    except RecursionError:
+        raise FormatError(document.path, TOO_DEEP) from None
     except READER_FAULTS as error:
         what = f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"
         raise FormatError(document.path, f"cannot be read as {reader.title} ({what})") from error
