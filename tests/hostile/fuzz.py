@@ -1,9 +1,9 @@
 """Fuzzes the doors with files and answers that are nearly right: `python -m tests.hostile.fuzz SECONDS [DOOR...]`.
 
-The seconds are shared by the doors, a reader each; `--inputs N` ends a door after so many inputs. Seeds are our own
-samples, real files where the shared data is there, and what earlier runs found interesting (`.fuzz-corpus/`, which
-grows). A door must answer with a value, or with an error that says what is wrong; anything else, an error that a reader
-tripped over among it, is written to `.fuzz-corpus/failures/`, and the exit code is 1.
+The seconds are shared by the doors, a reader each; `--inputs N` ends a door after so many inputs, Ctrl-C all of them.
+Seeds are our own samples, real files where the shared data is there, and what earlier runs found interesting
+(`.fuzz-corpus/`, which grows). A door must answer with a value, or with an error that says what is wrong; anything
+else, an error that a reader tripped over among it, is written to `.fuzz-corpus/failures/`, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -31,6 +32,8 @@ from tests.hostile.mutation import Mutator
 _MAX_SECONDS_OF_ONE: Final = 5.0
 """Of processor time."""
 _MAX_MEMORY: Final = 4 << 30
+_TURN: Final = 50
+"""Inputs of a door before the next one's."""
 _MAX_KEPT: Final = 150
 """Interesting inputs of a door that are mutated further."""
 _MAX_KEPT_BYTES: Final = 2_000
@@ -114,29 +117,28 @@ def _failure(problem: BaseException) -> str:
 
 
 def fuzz(names: list[str], seconds: float, inputs: int, chance: int) -> list[DoorFuzz]:
-    """Fuzz the doors one after the other; the time that one leaves is the others'."""
+    """Fuzz the doors in turns; an interrupt ends it as the time does."""
     signal.signal(signal.SIGVTALRM, _too_long)
     dice = random.Random(chance)
-    fuzzed = []
+    fuzzed: list[DoorFuzz] = []
     deadline = time.monotonic() + seconds
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as home:
-        for number, name in enumerate(names):
-            found = seeds(name, dice)
-            if not found:
+        for name in names:
+            if found := seeds(name, dice):
+                fuzzed.append(DoorFuzz(name, DOORS[name], Mutator(found, dice), Path(home)))
+            else:
                 print(f"{name}: left out, there is no file to begin with", flush=True)
-                continue
-            one = DoorFuzz(name, DOORS[name], Mutator(found, dice), Path(home))
-            started = time.monotonic()
-            one.run(inputs, started + max(deadline - started, 0.0) / (len(names) - number))
-            fuzzed.append(one)
-            _tell(one, time.monotonic() - started)
+        with suppress(KeyboardInterrupt):
+            while time.monotonic() < deadline and any(one.tried < inputs for one in fuzzed):
+                for one in fuzzed:
+                    one.run(min(one.tried + _TURN, inputs), deadline)
     return fuzzed
 
 
-def _tell(one: DoorFuzz, seconds: float) -> None:
+def _tell(one: DoorFuzz) -> None:
     print(
-        f"{one.name}: {one.tried} inputs in {seconds:.0f} s, {one.read} read, {len(one.outcomes)} kinds of outcome, "
+        f"{one.name}: {one.tried} inputs, {one.read} read, {len(one.outcomes)} kinds of outcome, "
         f"slowest {one.slowest:.2f} s",
         *(f"  {count} x {failure}" for failure, count in one.failures.most_common()),
         sep="\n",
@@ -155,6 +157,8 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY, _MAX_MEMORY))
     print(f"--chance {asked.chance}", flush=True)
     fuzzed = fuzz(asked.doors or list(DOORS), asked.seconds, asked.inputs, asked.chance)
+    for one in fuzzed:
+        _tell(one)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     failed = sum(one.failures.total() for one in fuzzed)
     print(f"{sum(one.tried for one in fuzzed)} inputs, {failed} failures, peak {peak} MB")
