@@ -20,6 +20,7 @@ from replay.cli.options import (
     json_option,
     names_option,
     run_option,
+    without_secrets,
 )
 from replay.errors import InputError, RunFileError, UsageError
 
@@ -227,7 +228,7 @@ def _print(
     from replay.alignment.sweep import sweep
 
     if explained is not None:
-        parts = _explained(reference, alignments, results, explained)
+        parts = map(without_secrets, _explained(reference, alignments, results, explained))
     elif as_json:
         from replay.alignment.export import to_json
 
@@ -236,9 +237,10 @@ def _print(
     elif as_csv:
         from replay.alignment.export import to_csv
 
-        parts = [to_csv(alignments).rstrip("\n")]
+        lines = to_csv(alignments).rstrip("\n").split("\n")
+        parts = ["\n".join(map(without_secrets, lines))]
     else:
-        parts = list(_tables(reference, alignments, types=types, swept=swept))
+        parts = map(without_secrets, _tables(reference, alignments, types=types, swept=swept))
     click.echo("\n\n".join(parts))
 
 

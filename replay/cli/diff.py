@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from replay.cli.options import closed_pipe_is_no_error, json_option
+from replay.cli.options import closed_pipe_is_no_error, json_option, without_secrets
 
 if TYPE_CHECKING:
     from replay.records.comparison import Comparison
@@ -64,9 +64,9 @@ def diff(
                 "version": DIFF_VERSION,
                 **comparison.model_dump(mode="json", by_alias=True),
             }
-            click.echo(json.dumps(_redacted(document), ensure_ascii=True, indent=1))
+            click.echo(json.dumps(without_secrets(document), ensure_ascii=True, indent=1))
         else:
-            click.echo(_redacted(difference_text(comparison)))
+            click.echo(without_secrets(difference_text(comparison)))
     _raise_on(comparison, conditions)
 
 
@@ -78,12 +78,6 @@ def _fail_conditions(fail_on: str | None) -> set[str]:
     if unknown:
         raise UsageError(f"--fail-on: there is no {unknown[0]!r}; it takes worse, new")
     return conditions
-
-
-def _redacted(value: Any) -> Any:
-    from replay.redaction import Redactor
-
-    return Redactor().json(value)
 
 
 def _raise_on(comparison: Comparison, conditions: set[str]) -> None:

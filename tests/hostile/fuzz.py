@@ -153,7 +153,7 @@ def main() -> int:
     parser.add_argument("doors", nargs="*", metavar="DOOR", help=", ".join(DOORS))
     parser.add_argument("--inputs", type=int, default=sys.maxsize, help="at most so many at each door")
     parser.add_argument("--chance", type=int, default=time.time_ns(), help="repeats a run on the same corpus")
-    asked = parser.parse_args()
+    asked = parser.parse_intermixed_args()
     resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY, _MAX_MEMORY))
     print(f"--chance {asked.chance}", flush=True)
     fuzzed = fuzz(asked.doors or list(DOORS), asked.seconds, asked.inputs, asked.chance)
