@@ -27,9 +27,6 @@ REDACTED: Final = "[REDACTED]"
 MIN_SECRET_LENGTH: Final = 6
 """Shorter values (`true`, `8080`, `all`) are in half of all texts; to take them out would ruin the recording."""
 
-_SECRET_NAME: Final = re.compile(
-    r"(?i)(secret|token|passw|passphrase|api_?-?key|apikey|private_?key|access_?key|credential|(^|[_-])(auth|key|pat|pwd)$)"
-)
 PLAIN_VALUE: Final = re.compile(r"(?i)\d+|true|false|yes|no|on|off|none|null|localhost|/.*|\w+://[^@?]*")
 """What a variable of any name may hold and is no secret."""
 MIN_NAMED_LENGTH: Final = 3
@@ -57,6 +54,8 @@ _OWN_FIELDS: Final = frozenset(
 _HEADER_KEYS: Final = frozenset({"authorization", "proxy-authorization", "x-api-key"})
 
 _SECRET_KEY: Final = re.compile(rf"(?i)(?:[a-z0-9]+[_-])*?(?:{SENSITIVE_NAMES})")
+_SECRET_NAME: Final = re.compile(rf"(?i){SENSITIVE_NAMES}|passw|(?:^|[_-])(?:auth|key|pat|pwd)$")
+"""Of a variable or a header: as a member's key anywhere in the name, or one of the endings that say it there alone."""
 _PUBLIC_KEY: Final = re.compile(r"(?i)(?:page|next|prev|continuation|sync|cursor|resume|sample|max|min|stop|eos|bos)")
 """Begins the name of what is a token and no secret, such as `next_page_token`."""
 

@@ -21,6 +21,7 @@ from replay.cli.options import (
     names_option,
     place_of,
     run_option,
+    without_secrets,
     workers_options,
 )
 from replay.errors import InputError, RunFileError, UsageError
@@ -288,7 +289,7 @@ def _print(
     from replay.alignment.sweep import sweep
 
     if explained is not None:
-        parts = _explained(reference, alignments, results, explained)
+        parts = map(without_secrets, _explained(reference, alignments, results, explained))
     elif as_json:
         from replay.alignment.export import to_json
 
@@ -297,9 +298,10 @@ def _print(
     elif as_csv:
         from replay.alignment.export import to_csv
 
-        parts = [to_csv(alignments).rstrip("\n")]
+        lines = to_csv(alignments).rstrip("\n").split("\n")
+        parts = ["\n".join(map(without_secrets, lines))]
     else:
-        parts = list(_tables(reference, alignments, types=types, swept=swept))
+        parts = map(without_secrets, _tables(reference, alignments, types=types, swept=swept))
     click.echo("\n\n".join(parts))
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from replay.cli.options import closed_pipe_is_no_error, json_option, known_option
+from replay.cli.options import closed_pipe_is_no_error, json_option, known_option, without_secrets
 
 if TYPE_CHECKING:
     from replay.records import Record
@@ -111,11 +111,11 @@ def _print(shown: Record | str) -> None:
     """A document as JSON, its stamp first; or text."""
     with closed_pipe_is_no_error():
         if isinstance(shown, str):
-            click.echo(_redacted(shown))
+            click.echo(without_secrets(shown))
             return
         document = shown.model_dump(mode="json", by_alias=True)
         stamp = {key: document.pop(key) for key in ("format", "version")}
-        click.echo(json.dumps(_redacted({**stamp, **document}), ensure_ascii=True, indent=1))
+        click.echo(json.dumps(without_secrets({**stamp, **document}), ensure_ascii=True, indent=1))
 
 
 def _fail_conditions(fail_on: str | None) -> set[str]:
@@ -126,12 +126,6 @@ def _fail_conditions(fail_on: str | None) -> set[str]:
     if unknown:
         raise UsageError(f"--fail-on: there is no {unknown[0]!r}; it takes worse, new")
     return conditions
-
-
-def _redacted(value: Any) -> Any:
-    from replay.redaction import Redactor
-
-    return Redactor().json(value)
 
 
 def _raise_on(conditions: set[str], worse: int, new: int) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from replay.cli.options import echo_err, files_argument, names_option, place_of, workers_options
+from replay.cli.options import echo_err, files_argument, names_option, place_of, without_secrets, workers_options
 from replay.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _open(files: tuple[Path, ...], names: str | None, *, listed: bool) -> tuple[
     for results in open_files(files, FileNames(names), lambda error: errors.append(str(error)), notes.append):
         opened.append(results)
         if listed:
-            click.echo(_description(results))
+            click.echo(without_secrets(_description(results)))
         for warning in results.warnings:
             echo_err(f"replay: {warning}")
         if not results.calls and not listed:
@@ -143,7 +143,7 @@ def _targets(opened: Iterable[ResultsFile], output: Path) -> dict[tuple[str, str
     for results in opened:
         for identifier in results.ids:
             full_name = f"{results.model}.{identifier}" if several and results.model != identifier else identifier
-            stem = _safe(full_name)
+            stem = _safe(without_secrets(full_name))
             name, number = stem, 1
             while name.lower() in taken:
                 number += 1

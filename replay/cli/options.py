@@ -172,6 +172,13 @@ def echo_err(text: str) -> None:
         click.echo(line, err=True)
 
 
+def without_secrets(value: Any) -> Any:
+    """A text, or a document before it becomes one, without secrets: for stdout, what `echo_err` does for stderr."""
+    from replay.redaction import Redactor
+
+    return Redactor().json(value)
+
+
 @contextmanager
 def bar_on(console: Console) -> Iterator[None]:
     """As long as it lasts a progress bar is drawn on the console, and `echo_err` prints above it."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from replay.cli.options import echo_err, json_option, names_option
+from replay.cli.options import echo_err, json_option, names_option, without_secrets
 from replay.cli.show_run import show_run
 from replay.errors import FormatError, UsageError
 
@@ -99,10 +99,12 @@ def _render(trajectory: Trajectory, form: str | None, as_json: bool, subagents: 
 
     graph = Graph(trajectory)
     if as_json:
-        return json.dumps(as_document(trajectory, graph), ensure_ascii=True, indent=1)
+        return json.dumps(without_secrets(as_document(trajectory, graph)), ensure_ascii=True, indent=1)
     if form == "dot":
-        return to_dot(trajectory, graph)
-    return to_mermaid(trajectory, graph) if form == "mermaid" else render_text(trajectory, graph, subagents)
+        text = to_dot(trajectory, graph)
+    else:
+        text = to_mermaid(trajectory, graph) if form == "mermaid" else render_text(trajectory, graph, subagents)
+    return str(without_secrets(text))
 
 
 def as_document(trajectory: Trajectory, graph: Graph) -> dict[str, Any]:
@@ -142,12 +144,12 @@ def _list(results: list[ResultsFile], as_json: bool) -> None:
             if as_json:
                 rows.append({"id": trajectory.id, "model": trajectory.model, **_shape(graph)})
             else:
-                click.echo(f"{one_line(trajectory.id):{width}}  {summary_of(graph)}")
+                click.echo(without_secrets(f"{one_line(trajectory.id):{width}}  {summary_of(graph)}"))
     if as_json:
         from replay.reports.json_documents import SHOW_FORMAT, SHOW_VERSION
 
         document = {"format": SHOW_FORMAT, "version": SHOW_VERSION, "trajectories": rows}
-        click.echo(json.dumps(document, ensure_ascii=True, indent=1))
+        click.echo(json.dumps(without_secrets(document), ensure_ascii=True, indent=1))
 
 
 def _pick(results: list[ResultsFile], identifier: str | None) -> Trajectory:

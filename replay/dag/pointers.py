@@ -6,13 +6,13 @@ document in the first content block.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
 from replay.json_values import parse_json
 
-__all__ = ["Leaf", "LeafPlaces", "as_json", "join", "leaf_values", "leaves", "parts", "resolve"]
+__all__ = ["Leaf", "LeafPlaces", "as_json", "index_in", "join", "leaf_values", "leaves", "parts", "resolve"]
 
 Leaf = tuple[str, Any]
 """A pointer, and the string or number that stands there."""
@@ -23,6 +23,7 @@ _Place = tuple[Any, str | int]
 _JSON_STARTS: Final = frozenset("{[ \t\r\n")
 _MAX_DEPTH: Final = 64
 _MAX_NESTED_DOCUMENTS: Final = 3
+_MAX_INDEX_DIGITS: Final = 9
 _MISSING: Final = object()
 
 
@@ -150,6 +151,12 @@ class LeafPlaces:
             self._places.append(place)
 
 
+def index_in(items: Sequence[Any], part: str) -> int | None:
+    """The place in a list that a part of a pointer names; None where there is none."""
+    index = int(part) if part.isdecimal() and len(part) <= _MAX_INDEX_DIGITS else len(items)
+    return index if index < len(items) else None
+
+
 def resolve(value: Any, pointer: str) -> Any:
     """What stands at a pointer.
 
@@ -161,8 +168,8 @@ def resolve(value: Any, pointer: str) -> Any:
             value = as_json(value)
         if isinstance(value, dict) and part in value:
             value = value[part]
-        elif isinstance(value, list | tuple) and part.isdecimal() and int(part) < len(value):
-            value = value[int(part)]
+        elif isinstance(value, list | tuple) and (index := index_in(value, part)) is not None:
+            value = value[index]
         else:
             raise LookupError(pointer)
     return value

@@ -27,7 +27,7 @@ from replay.formats.loose_json import (
     written_call,
 )
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import MISSING, as_object, number_calls
+from replay.formats.record_builders import MISSING, as_number, as_object, number_calls
 from replay.formats.task_facts import labels_of
 from replay.records import Answer, Call, JsonObject, ParentCall, ReportedResult, Source, Step, Task, Trajectory
 
@@ -195,6 +195,6 @@ def _reported(task: JsonObject) -> ReportedResult | None:
         if isinstance(value, int | float) and not key.endswith("timestamp")
     }
     return ReportedResult(
-        score=float(score) if isinstance(score, int | float) else None,
+        score=as_number(score),
         details={**({"status": status} if status else {}), **figures},
     )

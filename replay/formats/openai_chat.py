@@ -5,7 +5,6 @@ The calls of one assistant message are one step.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -13,6 +12,7 @@ from typing import Any
 
 from replay.errors import FormatError
 from replay.formats.api_envelopes import opened as opened_envelope
+from replay.formats.decoding import decoded
 from replay.formats.document import Document, Element
 from replay.formats.file_names import FileNames
 from replay.formats.head import Head
@@ -163,8 +163,8 @@ def _call(written: JsonObject, answer: Any) -> Call:
 
 def _call_from_text(name: Any, text: str, identifier: str | None, answer: Any) -> Call:
     try:
-        arguments = json.loads(text) if text.strip() else {}
-    except (ValueError, RecursionError):
+        arguments = decoded(text) if text.strip() else {}
+    except ValueError:
         arguments = None
     if isinstance(arguments, dict):
         return build_call(name, arguments, id=identifier, answer=recorded_answer(answer))

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from replay.errors import FormatError
-from replay.formats.document import Document
+from replay.formats.document import TOO_DEEP, Document
 from replay.formats.file_names import FileNames
 from replay.formats.head import HEAD_BYTES, MAX_HEAD_RECORDS, Head
 from replay.formats.input_file import InputFile
@@ -157,8 +157,8 @@ _LAST_READ = _LastRead()
 
 
 def _prepared(trajectory: Trajectory, labels: dict[str, str]) -> Trajectory:
-    """The trajectory within the limits of what is held, a dispatcher's call as the call that it carries."""
-    prepared = with_calls(within_limits(trajectory), without_dispatcher)
+    """The trajectory with a dispatcher's call as the call that it carries, within the limits of what is held."""
+    prepared = within_limits(with_calls(trajectory, without_dispatcher))
     if not labels:
         return prepared
     task = prepared.task.model_copy(update={"labels": (prepared.task.labels or {}) | labels})
@@ -177,6 +177,8 @@ def _guarded(reader: Reader, document: Document, names: FileNames) -> Iterator[T
         labels = names.labels(document.path) if names.label_names else {}
         for trajectory in reader.trajectories(document, names):
             yield _prepared(trajectory, labels)
+    except RecursionError:
+        raise FormatError(document.path, TOO_DEEP) from None
     except READER_FAULTS as error:
         what = f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"
         raise FormatError(document.path, f"cannot be read as {reader.title} ({what})") from error

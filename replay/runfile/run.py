@@ -16,13 +16,16 @@ from replay.records import (
     Answer,
     CallResult,
     FleetFacts,
+    Outcome,
     Record,
     Server,
+    TextAnswer,
     Trajectory,
     TransportFault,
     canonical,
     digest,
 )
+from replay.records.call_result import stderr_key
 from replay.redaction import Redactor
 from replay.runfile.conditions import placeholders
 from replay.runfile.connection import open_connection, prepare_tables, take_lock
@@ -406,3 +409,9 @@ class Run:
             f"{verb} INTO answers VALUES (?, ?, ?, ?, ?)",
             (key, result.server, digest_of_server, tool, pack_text(self.redactor.record_text(answer))),
         )
+        if result.verdict.stderr is not None:
+            text = pack_text(self.redactor.record_text(TextAnswer(text=result.verdict.stderr)))
+            row = (stderr_key(key), result.server, digest_of_server, tool, text)
+            db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
+        elif result.verdict.outcome is not Outcome.SUCCESS:
+            db.execute("DELETE FROM answers WHERE key = ?", (stderr_key(key),))

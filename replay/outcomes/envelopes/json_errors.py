@@ -24,6 +24,7 @@ _ERROR_KEYS = _words_in("""
     error errors err exception error_message errormessage error_description fault errormessages
 """)
 _MESSAGE_KEYS = _words_in("message msg detail details reason description title hint result text")
+_STATUS_TEXT = re.compile(r"-?[0-9]{3,5}")
 _STATUS_KEYS = _words_in("""
     status statuscode status_code code cod http_status httpstatus error_code errorcode errcode
 """)
@@ -243,7 +244,7 @@ def _code_of(body: JsonObject) -> int:
 def _status_of(body: JsonObject) -> int | None:
     for key in _STATUS_KEYS:
         part = body.get(key)
-        if isinstance(part, str) and part.lstrip("-").isdigit():
+        if isinstance(part, str) and _STATUS_TEXT.fullmatch(part):
             part = int(part)
         if isinstance(part, int) and not isinstance(part, bool) and (400 <= part < 600 or -33000 < part <= -32000):
             return part
