@@ -46,7 +46,7 @@ screenshots: $(VENV)/.all  ## Draw the browser's screens for the README
 	$(BIN)/python docs/screenshots.py
 
 bench: $(VENV)/.all  ## Measure speed and memory, each against its baseline in the same run
-	for name in classify memory toolathlon align recorder browse report_page; do $(BIN)/python benchmarks/$$name.py || exit 1; done
+	for name in classify memory toolathlon align compare recorder browse report_page; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("replay needs Python 3.11 or newer; name one with make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'

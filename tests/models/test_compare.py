@@ -337,3 +337,19 @@ def test_the_verb_judges_what_is_in_no_run_by_its_recording(place: Place, replay
     document = json.loads(done.stdout)
     assert [one["model"] for one in document["models"]] == ["ada", "bob"]
     assert not (place.path / "replay-run.db").exists()
+
+
+def test_the_published_toolathlon_runs_have_the_success_that_they_record(tmp_path: Path, shared_data: Path) -> None:
+    files = sorted((shared_data / "toolathlon" / "results").glob("*.json"))
+    recorded: dict[str, list[bool]] = {}
+    with Run.open(tmp_path / "run.db") as run:
+        for path in files:
+            opened = open_file(path, FileNames("{model}_{task}.json"))
+            for trajectory in opened.trajectories():
+                run.begin(trajectory, file=opened.path, format=opened.format, policy="")
+            recorded.setdefault(opened.model, []).append(json.loads(path.read_text())["pass"])
+        found = compare_models(run)
+    for model, passed in recorded.items():
+        figure = by_name(found)[model].figures["task_success"]
+        assert (figure.value, figure.n) == (sum(passed) / len(passed), len(passed))
+    assert found.sorted_by == "task_success"
