@@ -25,6 +25,7 @@ from replay.outcomes.error_report import (
     strip_wrappers,
     traceback_in,
 )
+from replay.outcomes.own_values import is_own_value
 from replay.outcomes.sentence import failure_in_sentence
 from replay.outcomes.unknown_names import server_is_unknown
 from replay.outcomes.words import error_phrases, patterns
@@ -163,7 +164,7 @@ class ParsedAnswer:
 
     def _failure_in_sentence(self) -> ErrorReport | None:
         """The failure that the model sees in a short answer, where nothing marks it as one."""
-        if self.program_exit is not None:
+        if self.program_exit is not None or is_own_value(self.body, self.arguments):
             return None
         self.verdict = failure_in_sentence(self.text, self.body, self.arguments, self.tool)
         return error_in_words(self.text, self.body) if self.verdict else None

@@ -21,7 +21,7 @@ from replay.dag.tool_traits import (
 from replay.dag.value_matching import ArgumentIndex
 from replay.outcomes.envelopes.json_errors import error_in_json, found_nothing, only_words, sole_message, sole_text
 from replay.outcomes.json_tails import status_in_tail
-from replay.outcomes.own_values import is_own_value
+from replay.outcomes.own_values import is_own_value, says_it_was_done
 from replay.outcomes.unknown_names import server_is_unknown
 from replay.outcomes.words.error_phrases import (
     ANY_ERROR,
@@ -256,7 +256,7 @@ def _basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None) -> Ba
 
 def is_content(stripped: str, text: str, arguments: ArgumentIndex, tool: Tool | None) -> bool:
     """Whether a text is data, good news, or what the call itself brought or asked for."""
-    if DATA_START.match(_without_heading(text)) or SUCCESS_START.match(stripped):
+    if DATA_START.match(_without_heading(text)) or SUCCESS_START.match(stripped) or says_it_was_done(text, arguments):
         return True
     brought = len(stripped) > 4 and any(stripped.casefold() in value.casefold() for value in arguments.texts)
     section = any(text.startswith(f"{value}:\n") for value in arguments.texts)

@@ -220,6 +220,33 @@ def test_what_a_program_of_the_models_own_prints_is_content(arguments, text):
     assert _judged("run_code", arguments, text).outcome == "success"
 
 
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("Observation:\nError: no such column: price", "invalid_arguments"),
+        ("Observation: 3 rows\nid 1\nid 2", "success"),
+        ("### Observation\nError: 503 Service Unavailable", "inconclusive"),
+        ("OBSERVATION:\nERROR: unknown tool 'run_sql'", "unknown_tool"),
+    ],
+)
+def test_an_observation_is_opened_as_a_result_is(text, outcome):
+    assert _judged("run_sql", {"sql": "select price from shop"}, text).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "text", "outcome"),
+    [
+        ("browser", {"action": "close"}, "The browser has been closed. Go on with other tools.", "success"),
+        ("stop_server", {"name": "web"}, "Server web was terminated and stopped.", "success"),
+        ("abort_job", {"id": "7"}, "Job 7 has been successfully aborted.", "success"),
+        ("click", {"ref": "e1"}, "Target page, context or browser has been closed", "inconclusive"),
+        ("close_page", {"id": "7"}, "The page was not closed: connection refused", "inconclusive"),
+    ],
+)
+def test_the_word_that_the_action_was_done_is_no_failure(tool, arguments, text, outcome):
+    assert _judged(tool, arguments, text).outcome == outcome
+
+
 def test_an_error_envelope_of_a_tool_that_runs_programs_is_still_one():
     judged = _judged("run_code", {"code": "print(1)"}, '{"success": false, "error": "sandbox is not running"}')
     assert judged.outcome == "inconclusive"
