@@ -250,3 +250,33 @@ def test_the_word_that_the_action_was_done_is_no_failure(tool, arguments, text, 
 def test_an_error_envelope_of_a_tool_that_runs_programs_is_still_one():
     judged = _judged("run_code", {"code": "print(1)"}, '{"success": false, "error": "sandbox is not running"}')
     assert judged.outcome == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("Lookup failed for term 'tide table': https://sea.example/find?q=tide returned nothing", "inconclusive"),
+        ("Price check failed while asking: https://shop.example/p/7 return null. headers=None", "inconclusive"),
+        ("Forecast failed for Bergen: connection reset by peer", "inconclusive"),
+    ],
+)
+def test_a_task_that_failed_for_what_was_asked_is_no_content(text, outcome):
+    assert _judged("web_lookup", {"term": "tide table"}, text).outcome == outcome
+
+
+def test_tests_that_failed_are_the_content_of_a_report_on_them():
+    assert _judged("run_tests", {"suite": "unit"}, "3 tests failed for suite unit: a, b, c").outcome == "success"
+
+
+@pytest.mark.parametrize("name", ["mcp__harbour__list_ships", "harbour/list_ships", "harbour.list_ships"])
+def test_a_call_that_the_client_cannot_route_is_of_an_unknown_tool(name):
+    assert _judged(name, {"port": "Bergen"}, f"unsupported call: {name}").outcome == "unknown_tool"
+    assert _judged(name, {"port": "Bergen"}, f"Unknown tool call: '{name}'").outcome == "unknown_tool"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"code": "AUTH_REQUIRED", "message": "no active login"}', "Error: the client is unauthenticated, log in first"],
+)
+def test_a_login_that_is_wanting_is_not_the_models_fault(text):
+    assert _judged("list_ships", {"port": "Bergen"}, text, flag=True).outcome == "inconclusive"

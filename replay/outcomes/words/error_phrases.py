@@ -113,7 +113,7 @@ NOT_FOUND_OR_HIDDEN = any_of(
 """What a backend says of a thing that is missing, or that it will not admit to."""
 
 UNAUTHORIZED = any_of(
-    r"unauthori[sz]ed|\bforbidden\b|REQUEST_DENIED|AccessDenied|(?:locate|load|find|obtain"
+    r"unauthori[sz]ed|\bunauthenticated\b|\bauth(?:entication|orization)?_required\b|\bforbidden\b|REQUEST_DENIED|AccessDenied|(?:locate|load|find|obtain"
     r"|get) (?:\w+ )?credentials|bad credentials|invalid_auth|not_authed|permission_denied\b"
     r"|login required|\brobots\.txt\b.{0,80}(?:disallow|not allowed|forbid|specif)",
     r"authenticat\w{1,4} (?:has )?(?:failed|failure|required|error|is required)|\bnot (?:authenticated"
@@ -145,6 +145,8 @@ NETWORK_DOWN = any_of(
     r"connect(?:ion)? (?:\w+ )?(?:to .{1,100} )?(?:was )?(?:refused|reset|aborted|failed|timed out"
     r"|dropped)|connection (?:error|issue|problem|failure|closed|lost|terminated|attempts? failed)"
     r"|connectivity issue",
+    r"https?://\S{1,800} (?:has )?return(?:s|ed)? (?:None|null|nothing|an? empty"
+    r"|no (?:data|content|response|answer))\b",
     r"refused to connect|fetch failed|network ?(?:is |was )?(?:error|unreachable|failure|issue|problem"
     r"|connection)|network request failed|networkerror",
     r"net::ERR_(?:NAME|INTERNET|CONNECTION|NETWORK|ADDRESS|PROXY|TUNNEL|SSL|CERT|TIMED|EMPTY|SOCKET|HTTP2)\w*",

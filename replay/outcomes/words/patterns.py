@@ -133,7 +133,8 @@ ERROR_SENTENCE = re.compile(
     r"|(?:HTTP )?[45]\d\d (?:client error|server error|bad request|unauthori|forbidden|not found"
     r"|internal|too many|request entity|access denied|gone\b|conflict\b|unprocessable|bad gateway"
     r"|service unav|gateway|payment required|method not)"
-    r"|(?:[\w'\"-]{1,40} ){1,5}failed:\s)",
+    r"|(?:[\w'\"-]{1,40} ){1,5}failed:\s"
+    r"|(?!\d)(?:[\w-]{1,40} ){1,3}failed (?:for|while|during|when) [^\n:]{0,200}:\s)",
     re.IGNORECASE,
 )
 """A short text that opens as a report does."""
@@ -231,6 +232,7 @@ TOOL_UNKNOWN = re.compile(
     r"|enabled|offered)|does(?: not|n't) exist|unavailable|unknown|undefined|not in (?:the|this|any)\b)"
     r"|\btool not found|\bno (?:tool|function) (?:named|called|with (?:the )?name|found)"
     r"|\bis not an? (?:valid|known|available|registered|recogni[sz]ed|existing|supported) (?:tool|function|action)\b"
+    r"|\b(?:unknown|unrecogni[sz]ed|unsupported) (?:tool |function )?call: ?['\"`]?[a-z]\w{0,60}(?:__|[./:-])\w"
     r"|\baction ['\"`][^'\"`\n]{1,120}['\"`] (?:do|does)(?: not|n't) exist\b"
     r"|tool_not_found|^(?:tool|method|function) not found|\b(?:has|have"
     r"|there is) no (?:tool|function) ",
