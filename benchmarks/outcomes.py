@@ -32,8 +32,7 @@ failures called success, 0 of 61 successes called failures. After that their mis
 are no longer blind to them.
 """
 
-BLIND = """
-## Blind figures
+BLIND = """## Blind figures
 
 Answers that are kept outside this project and its data: real answers of tools, copied out of the logs, trajectories and
 issue threads of public repositories that give nothing to the sets above. Each was labelled by reading, with the
@@ -56,6 +55,7 @@ that were called certain 62 of 66 were right, of the likely ones 28 of 33, of th
 
 The reader who labelled the answers is the author of the rules, so the sets are blind in their texts, not in their
 labels; a good part of them are terminal transcripts of coding agents, and the texts of issue threads are often cut.
+Fifteen answers of C turned out to be in A as well and are not counted.
 In A three calls had placeholders for arguments that the source did not show; those were made whole after the first
 measurement, and no figure above counts that.
 """
