@@ -113,8 +113,9 @@ class _MiniLM:
         for layer in range(self.LAYERS):
             hidden = self._layer(f"encoder.layer.{layer}", hidden, lengths)
         starts = np.cumsum([0, *lengths[:-1]])
-        means: Floats = np.add.reduceat(hidden, starts, axis=0) / np.asarray(lengths, np.float32)[:, None]
-        vectors: Floats = means / np.linalg.norm(means, axis=1, keepdims=True)
+        vectors: Floats = np.add.reduceat(hidden, starts, axis=0)
+        vectors /= np.asarray(lengths, np.float32)[:, None]
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         return vectors
 
     def _token_vectors(self, tokens: list[list[int]], lengths: list[int]) -> Floats:

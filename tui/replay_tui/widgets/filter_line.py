@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, cast
@@ -82,7 +82,7 @@ class FilterInput(Input):
 
     def on_key(self, event: events.Key) -> None:
         """Keys that end the typing act here: on the way of a binding the letters after them would still be typed."""
-        acts = {
+        acts: dict[str, Callable[[], object]] = {
             "tab": self.line.take,
             "enter": self.line.submit,
             "escape": self.line.leave,
