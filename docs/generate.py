@@ -38,6 +38,10 @@ Where an error names no part of the call, the finding repeats the server's words
 `replay report` shows findings in every format but `svg`. In `--format json` they stand in `explanations` of each call,
 in `findings` of each trajectory, and in `findings` of the document: `kind`, `scope`, `sentence`, `suggestion`, `calls`
 (the one it is about first), `certainty`, `specific`, `pointer` (a JSON pointer in the arguments) and `details`.
+
+The kinds that each call and trajectory shows are kept in the run file too: `finding:KIND` filters the calls in the
+browser and on the page, and `replay compare` counts them by model. What published taxonomies call a failure is told
+[by these kinds](compare.md#failure-taxonomies).
 """
 
 

@@ -13,8 +13,19 @@ from pydantic import TypeAdapter
 
 from replay.interpreter import Fleet
 from replay.records.alignment import AlignmentDocument
+from replay.records.failure import KnownFile
+from replay.records.figure import FigureDocument
 from replay.records.files import CassetteAnswer, CassetteHeader, RunDocument, TrajectoryFile
-from replay.reports.json_documents import DiffDocument, ReportDocument, ShownFile, ShownTrajectory
+from replay.records.model_comparison import ModelComparison
+from replay.reports.json_documents import (
+    DiffDocument,
+    HistoryDocument,
+    ReportDocument,
+    ShownFile,
+    ShownRun,
+    ShownTrajectory,
+    ToolsDocument,
+)
 
 SCHEMAS = Path(__file__).parents[1] / "schemas"
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -25,7 +36,12 @@ DOCUMENTS: dict[str, Any] = {
     "alignment": AlignmentDocument,
     "report": ReportDocument,
     "diff": DiffDocument,
-    "show": ShownTrajectory | ShownFile,
+    "compare": ModelComparison,
+    "show": ShownTrajectory | ShownFile | ShownRun,
+    "history": HistoryDocument,
+    "known": KnownFile,
+    "figure": FigureDocument,
+    "tools": ToolsDocument,
     "cassette": CassetteHeader | CassetteAnswer,
     "fleet": Fleet,
 }
@@ -34,7 +50,7 @@ DOCUMENTS: dict[str, Any] = {
 
 def schema_of(name: str) -> dict[str, Any]:
     """The JSON Schema of one kind of file."""
-    mode = "validation" if name == "fleet" else "serialization"
+    mode = "validation" if name in {"fleet", "known"} else "serialization"
     schema = TypeAdapter(DOCUMENTS[name]).json_schema(mode=mode)  # type: ignore[arg-type]
     return {"$schema": _DRAFT, "$id": f"{name}.schema.json", **schema}
 

@@ -1,20 +1,18 @@
 """Draws the browser's screens for the README: `python docs/screenshots.py [RUN]` writes docs/screenshots/*.svg.
 
-RUN is `replay-run.db` by default, as `make demo` leaves it; where there is none, the sample trajectories are judged by
-their recorded answers. Alignment is drawn where the run has one (`replay align traces/*.json --reference ...`).
+RUN is `replay-run.db` by default, as `make demo` leaves it: with verdicts of real servers, and an alignment.
 """
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from contextlib import chdir
+from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from replay.classification import Options, Progress, classify_stored
-from replay.formats import ResultsFile, open_file
-from replay.runfile import Run
+from textual.worker import WorkerCancelled
+
+from replay.runfile.alignment_queries import aligned_models
 from replay_tui.app import BrowseApp
 from replay_tui.open_run import OpenRun
 
@@ -24,23 +22,12 @@ SIZE = (120, 36)
 SCREENS = {
     "overview": ("1",),
     "calls": ("2", "n"),
-    "trajectory": ("2", "f", "n", "enter"),
-    "alignment": ("4", "m", "down"),
+    "trajectory": ("2", *"nnnnn", "enter"),
+    "alignment": ("2", *"nnnnn", "enter", "4"),
     "compare": ("5",),
-    "light": ("t", "2", "n", "enter"),
+    "light": ("t", "2", *"nnnnn", "enter"),
 }
 """Each picture, and the keys that lead there."""
-
-
-def sample_files() -> list[ResultsFile]:
-    """The sample trajectories; no path of this machine gets into a picture."""
-    return [open_file(file) for file in sorted(Path("traces").glob("*.json"))]
-
-
-async def sample(path: Path) -> None:
-    """The sample trajectories, judged by their recorded answers."""
-    with chdir(ROOT), Run.open(path) as run:
-        await classify_stored(run, sample_files(), Options(offline=True), progress=Progress())
 
 
 async def draw(path: Path, name: str, keys: tuple[str, ...]) -> None:
@@ -53,22 +40,29 @@ async def draw(path: Path, name: str, keys: tuple[str, ...]) -> None:
                 await pilot.press(key)
             for _ in range(3):
                 await pilot.pause(0.1)
-                await app.workers.wait_for_complete()
+                with suppress(WorkerCancelled):  # what is asked anew takes the place of what was asked before
+                    await app.workers.wait_for_complete()
         (OUTPUT / f"{name}.svg").write_text(app.export_screenshot(title="replay browse"), "utf-8")
     open_run.close()
 
 
 async def main() -> None:
     """All pictures."""
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("replay-run.db")
+    if not path.exists() or not _is_aligned(path):
+        sys.exit(f"{path}: pictures need a run with an alignment; make demo makes one")
     OUTPUT.mkdir(exist_ok=True)
-    with TemporaryDirectory() as directory:
-        path = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("replay-run.db")
-        if not path.exists():
-            path = Path(directory) / "replay-run.db"
-            await sample(path)
-        for name, keys in SCREENS.items():
-            await draw(path, name, keys)
-            print(OUTPUT / f"{name}.svg")  # noqa: T201
+    for name, keys in SCREENS.items():
+        await draw(path, name, keys)
+        print(OUTPUT / f"{name}.svg")  # noqa: T201
+
+
+def _is_aligned(path: Path) -> bool:
+    open_run = OpenRun(path)
+    try:
+        return bool(aligned_models(open_run.connection))
+    finally:
+        open_run.close()
 
 
 if __name__ == "__main__":

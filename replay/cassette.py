@@ -15,6 +15,7 @@ from replay.filesystem import atomic_writer
 from replay.interpreter import Fleet
 from replay.json_values import parse_json
 from replay.records import Answer, FleetFacts, Server
+from replay.records.call_result import is_stderr_key
 from replay.records.files import (
     CASSETTE_FORMAT,
     CASSETTE_VERSION,
@@ -89,7 +90,7 @@ def export_cassette(run: Run, path: Path, *, force: bool = False) -> int:
         for key, server, tool, answer in run.answers():
             line = CassetteAnswer(key=key, server=server, tool=tool, answer=answer)
             out.write(_line({**redactor.json(dump(line)), "key": key}))
-            count += 1
+            count += not is_stderr_key(key)
     return count
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -26,12 +25,11 @@ from replay.replayer import (
     AnswerBackend,
     InputCalls,
     LiveBackend,
+    ReplayContext,
+    ReplayManner,
     StoredBackend,
-    TrajectoryReplayer,
-    merge_trials,
+    replay_trials,
     servers_named,
-    with_fleet_dispatchers,
-    with_fleet_names,
 )
 from replay.replayer.verdicts import fault_in_words, verdict_of_replay_fault
 from replay.runfile import Run, TrajectoryState
@@ -61,6 +59,13 @@ class Options:
     offline: bool = False
     keep_inconclusive: bool = False
     """Leave what the environment kept from its verdict; by default such calls are tried again."""
+    on_done: Callable[[int], None] | None = None
+    """Is told the run's row of each trajectory as soon as all of its calls have their verdicts."""
+
+    @property
+    def manner(self) -> ReplayManner:
+        """What of it concerns a single trajectory."""
+        return ReplayManner(trials=self.trials, rebinding=self.rebinding, wanted=self.wanted)
 
     def wanted(self, name: str) -> bool:
         """Whether a `server/tool` is to be judged."""
@@ -80,22 +85,18 @@ class Progress:
     not_repeated: int = 0
     """Calls with effects that an earlier run sent; they count with the answers of then."""
     servers: dict[str, ServerEvent] = field(default_factory=dict)
+    stage: str | None = None
+    """What happens before the first call is judged; None where calls are judged."""
+    by_worker: dict[str, int] = field(default_factory=dict)
+    """Calls that each worker judged, where there are several."""
+    given_again: int = 0
+    """Trajectories that were given to another worker, since theirs was lost."""
     notes: list[str] = field(default_factory=list)
     """What a person should know when it is done."""
 
 
-@dataclass(frozen=True)
-class ReplayContext:
-    """What a run judges by: the tools that exist, and where answers come from."""
-
-    backend: AnswerBackend
-    registry: Registry
-    rules: Mapping[str, tuple[RuleSpec, ...]]
-    dispatchers: tuple[str, ...]
-    """Patterns of tools that the fleet names as dispatchers."""
-    policy: str
-    """Digest of all that could change a verdict; a trajectory judged under another is judged again."""
-    input_calls: InputCalls
+ReplayAll = Callable[[Run, list[ResultsFile], ReplayContext, Options, Progress], Awaitable[None]]
+"""Replays the unfinished trajectories of files and keeps their verdicts in the run."""
 
 
 def facts_of(fleet: Fleet) -> FleetFacts:
@@ -132,8 +133,8 @@ async def classify_live(
     """
     fleet.check_template()
     facts = facts_of(fleet)
-    policy = _policy(facts, options, fleet, live=True)
-    names = _servers_to_start(run, files, fleet, options, policy, progress)
+    policy = policy_of(facts, options, fleet, live=True)
+    names = servers_to_start(run, files, fleet, options, policy, progress)
 
     def note(event: ServerEvent) -> None:
         if event.trajectory is None:
@@ -166,7 +167,7 @@ async def classify_live(
         run.save_servers(interpreter.servers.values())
 
 
-async def classify_stored(
+async def classify_stored(  # noqa: PLR0913
     run: Run,
     files: list[ResultsFile],
     options: Options,
@@ -176,6 +177,7 @@ async def classify_stored(
     facts: FleetFacts | None = None,
     servers: Mapping[str, Server] | None = None,
     answers: Callable[[str], Answer | None] | None = None,
+    replay_all: ReplayAll | None = None,
 ) -> None:
     """Judge the calls of the files by stored and recorded answers; no server is started.
 
@@ -188,6 +190,7 @@ async def classify_stored(
         facts: of the fleet that gave the answers; by default what the run keeps, else the fleet's own.
         servers: what is known of them; by default what the run keeps.
         answers: where stored answers come from, by key; by default the run.
+        replay_all: who replays the trajectories; by default this process.
     """
     known = run.servers() if servers is None else dict(servers)
     facts = facts or run.facts() or (facts_of(fleet) if fleet else FleetFacts())
@@ -196,7 +199,7 @@ async def classify_stored(
     rules = {name: spec.rules for name, spec in fleet.servers.items()} if fleet else {}
     registry = registry_of(known, local_tools, names, complete=facts is not None and bool(known))
     backend = StoredBackend(answers or run.stored_answer, facts)
-    policy = _policy(facts, options, fleet, live=False)
+    policy = policy_of(facts, options, fleet, live=False)
     if servers is not None:
         run.save_servers(known.values())
         run.save_facts(facts)
@@ -204,7 +207,7 @@ async def classify_stored(
     run.forget_verdicts([file.path for file in files])
     dispatchers = fleet.dispatchers if fleet else facts.dispatchers
     context = _context(backend, registry, rules, dispatchers, policy, files)
-    await _replay_all(run, files, context, options, progress)
+    await (replay_all or _replay_all)(run, files, context, options, progress)
 
 
 def _context(
@@ -244,7 +247,8 @@ def registry_of(
     )
 
 
-def _policy(facts: FleetFacts, options: Options, fleet: Fleet | None, *, live: bool) -> str:
+def policy_of(facts: FleetFacts, options: Options, fleet: Fleet | None, *, live: bool) -> str:
+    """Digest of all that could change a verdict."""
     rules = (
         {name: [rule.model_dump(mode="json") for rule in spec.rules] for name, spec in fleet.servers.items()}
         if fleet
@@ -255,7 +259,7 @@ def _policy(facts: FleetFacts, options: Options, fleet: Fleet | None, *, live: b
     return digest([facts.model_dump(mode="json"), rules, effects, choices, live])
 
 
-def _servers_to_start(
+def servers_to_start(
     run: Run, files: Iterable[ResultsFile], fleet: Fleet, options: Options, policy: str, progress: Progress
 ) -> list[str]:
     """The servers that unfinished trajectories name, in the order of the fleet file; counts what there is to do."""
@@ -287,17 +291,17 @@ async def _replay_all(
     run: Run, files: list[ResultsFile], context: ReplayContext, options: Options, progress: Progress
 ) -> None:
     """Replay the trajectories, so many side by side as `options.jobs` says."""
-    unfinished = _unfinished(run, files, context.policy, options, progress)
+    to_do = unfinished(run, files, context.policy, options, progress)
 
     async def worker() -> None:
         with redacting(run.redactor):
-            for file, trajectory, state in unfinished:
+            for file, trajectory, state in to_do:
                 try:
                     await _replay_one(run, file, trajectory, state, context, options, progress)
                 except Exception as problem:
                     if _ends_the_run(problem):
                         raise
-                    _give_up(run, trajectory, state, progress, problem)
+                    give_up(run, trajectory, state, progress, problem)
 
     async with anyio.create_task_group() as group:
         group.start_soon(_flush_often, run)
@@ -314,7 +318,7 @@ def _ends_the_run(problem: BaseException) -> bool:
     return isinstance(problem, ReplayError | sqlite3.Error)
 
 
-def _give_up(run: Run, trajectory: Trajectory, state: TrajectoryState, progress: Progress, problem: Exception) -> None:
+def give_up(run: Run, trajectory: Trajectory, state: TrajectoryState, progress: Progress, problem: Exception) -> None:
     """Note what went wrong with a trajectory, and make each of its calls inconclusive."""
     progress.notes.append(f"{trajectory.id}: could not be replayed: {fault_in_words(problem)}")
     verdict = verdict_of_replay_fault(problem)
@@ -330,9 +334,10 @@ async def _flush_often(run: Run) -> None:
         run.flush()
 
 
-def _unfinished(
+def unfinished(
     run: Run, files: list[ResultsFile], policy: str, options: Options, progress: Progress
 ) -> Iterator[tuple[ResultsFile, Trajectory, TrajectoryState]]:
+    """What is still to be replayed, in the order of the files; each trajectory is begun in the run."""
     for file in files:
         for trajectory in _readable(file, options, progress):
             retry = not (options.keep_inconclusive or options.offline)
@@ -359,9 +364,7 @@ async def _replay_one(
     options: Options,
     progress: Progress,
 ) -> None:
-    trajectory = with_fleet_names(trajectory, context.registry.servers)
-    trajectory = with_fleet_dispatchers(trajectory, context.registry, context.dispatchers)
-    names = frozenset(servers_named(trajectory, context.registry.server_names))
+    trajectory = context.as_named_here(trajectory)
     ordinals = {call.position: ordinal for ordinal, call in enumerate(trajectory.calls())}
     checkpoint = RunCheckpoint(
         run,
@@ -371,23 +374,21 @@ async def _replay_one(
         still_holds=context.input_calls.still_holds,
         stored=options.offline,
     )
-    trials: list[list[CallResult]] = []
-    for trial in range(max(1, options.trials)):
-        async with AsyncExitStack() as stack:
-            session = await stack.enter_async_context(context.backend.session(trajectory, names))
-            replayer = TrajectoryReplayer(
-                trajectory,
-                session,
-                registry=context.registry,
-                rules=context.rules,
-                checkpoint=checkpoint if trial == 0 else TrialCheckpoint(checkpoint),
-                rebinding=options.rebinding,
-                wanted=options.wanted,
-            )
-            trials.append(await replayer.run(on_call=progress_counter(progress) if trial == 0 else None))
-        trajectory = trajectory.model_copy(update={"edges": replayer.edges})
+    trajectory, results = await replay_trials(
+        trajectory, context, options.manner, (checkpoint, TrialCheckpoint(checkpoint)), progress_counter(progress)
+    )
     progress.not_repeated += len(checkpoint.not_repeated)
-    run.finish(state.row, trajectory, merge_trials(trials) if len(trials) > 1 else trials[0], saved=checkpoint.saved)
+    run.finish(state.row, trajectory, results, saved=checkpoint.saved)
+    if options.on_done is not None:
+        _tell(options.on_done, state.row, trajectory, progress)
+
+
+def _tell(on_done: Callable[[int], None], row: int, trajectory: Trajectory, progress: Progress) -> None:
+    """What fails there takes no verdict back."""
+    try:
+        on_done(row)
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as problem:
+        progress.notes.append(f"{trajectory.id}: its findings could not be kept: {fault_in_words(problem)}")
 
 
 def progress_counter(progress: Progress) -> Callable[[], None]:

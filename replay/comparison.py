@@ -119,6 +119,11 @@ def _compare(first: _ComparedSide, second: _ComparedSide) -> Comparison:
     )
 
 
+def side_summary(run: Run, name: str) -> SideSummary:
+    """How a run did, under this name."""
+    return _summary(_ComparedSide(name, dict(_calls(run, with_model=True)), {}))
+
+
 def two_proportions(first: SideSummary, second: SideSummary) -> tuple[float | None, str]:
     """The two-proportion z-test over the shares of failed calls, and what it says, in a sentence or two."""
     shares = [f"{side.failed} of {side.judged} ({_percent(side)})" for side in (first, second)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -48,6 +49,8 @@ _MAX_SCHEMA_LENGTH: Final = 1_000_000
 _MAX_STEPS: Final = 50_000
 """Subschemas applied, references followed, list elements compared: some tenths of a second."""
 _STEPS_OF_REFERENCE: Final = 5
+_MAX_LEVELS: Final = 100
+"""Keywords applied inside one another. Where Python's own limit is met instead, the registry of references panics."""
 _MAX_REFERENCES_BESIDE_UNEVALUATED: Final = 8
 """jsonschema follows references once more for `unevaluated*`, where they cannot be counted."""
 
@@ -66,12 +69,23 @@ class SchemaCheck:
 @dataclass
 class _Work:
     steps: int = 0
+    levels: int = 0
     unchecked: list[str] = field(default_factory=list)
 
     def spend(self, steps: int) -> None:
         self.steps += steps
         if self.steps > _MAX_STEPS:
             raise _BeyondLimitError
+
+    @contextmanager
+    def level(self) -> Iterator[None]:
+        if self.levels == _MAX_LEVELS:
+            raise _BeyondLimitError
+        self.levels += 1
+        try:
+            yield
+        finally:
+            self.levels -= 1
 
 
 class _BeyondLimitError(Exception):
@@ -167,8 +181,10 @@ def _counted(keyword: _Keyword) -> _Keyword:
         steps = 1 + _length(value) + (_STEPS_OF_REFERENCE if isinstance(value, str) else 0)
         if isinstance(instance, list) and value is True:  # uniqueItems compares each with each
             steps += len(instance) ** 2 // 2 if any(isinstance(item, dict | list) for item in instance) else 0
-        _WORK.get().spend(steps + _length(instance))
-        yield from keyword(validator, value, instance, schema) or ()
+        work = _WORK.get()
+        work.spend(steps + _length(instance))
+        with work.level():
+            yield from keyword(validator, value, instance, schema) or ()
 
     return check
 

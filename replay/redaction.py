@@ -8,11 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin
 from urllib.parse import quote, quote_plus
 
 from replay.errors import UsageError
+from replay.json_values import encode
+from replay.secret_probe import SENSITIVE_NAMES, may_hold_secret
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -24,9 +27,6 @@ REDACTED: Final = "[REDACTED]"
 MIN_SECRET_LENGTH: Final = 6
 """Shorter values (`true`, `8080`, `all`) are in half of all texts; to take them out would ruin the recording."""
 
-_SECRET_NAME: Final = re.compile(
-    r"(?i)(secret|token|passw|passphrase|api_?-?key|apikey|private_?key|access_?key|credential|(^|[_-])(auth|key|pat|pwd)$)"
-)
 PLAIN_VALUE: Final = re.compile(r"(?i)\d+|true|false|yes|no|on|off|none|null|localhost|/.*|\w+://[^@?]*")
 """What a variable of any name may hold and is no secret."""
 MIN_NAMED_LENGTH: Final = 3
@@ -53,15 +53,11 @@ _OWN_FIELDS: Final = frozenset(
 """Fields of our records that hold words of ours: a secret that happens to be such a word is not one there."""
 _HEADER_KEYS: Final = frozenset({"authorization", "proxy-authorization", "x-api-key"})
 
-_NAMED_SO: Final = (
-    r"pass(?:word|wd|phrase|code)|pwd|(?:client|app|shared|webhook|totp)?[_-]?secret(?:[_-]?key)?"
-    r"|(?:api|access|private|account|signing|encryption)[_-]?key|apikey|credential"
-    r"|(?:access|refresh|auth|id|session|bearer|bot|api|user|personal[_-]?access|security)?[_-]?token"
-)
-_SECRET_KEY: Final = re.compile(rf"(?i)(?:[a-z0-9]+[_-])*?(?:{_NAMED_SO})")
+_SECRET_KEY: Final = re.compile(rf"(?i)(?:[a-z0-9]+[_-])*?(?:{SENSITIVE_NAMES})")
+_SECRET_NAME: Final = re.compile(rf"(?i){SENSITIVE_NAMES}|passw|(?:^|[_-])(?:auth|key|pat|pwd)$")
+"""Of a variable or a header: as a member's key anywhere in the name, or one of the endings that say it there alone."""
 _PUBLIC_KEY: Final = re.compile(r"(?i)(?:page|next|prev|continuation|sync|cursor|resume|sample|max|min|stop|eos|bos)")
 """Begins the name of what is a token and no secret, such as `next_page_token`."""
-_SECRET_HINTS: Final = ("pass", "pwd", "secret", "key", "credential", "token")
 
 
 @dataclass(frozen=True)
@@ -105,16 +101,11 @@ _TOKEN_PATTERNS: Final = (
     _token_pattern("npm_", r"(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36}"),
     _token_pattern(
         "ass|ASS|wd|WD|ecret|ECRET|ey|EY|redential|oken|OKEN",
-        rf"""(?i)(\\*["'](?:[a-z0-9]+[_-]){{0,4}}?(?<!page[_-])(?<!next[_-])(?:{_NAMED_SO})\\*["']\s*:\s*\\*["'])"""
+        rf"""(?i)(\\*["'](?:[a-z0-9]+[_-]){{0,4}}?(?<!page[_-])(?<!next[_-])(?:{SENSITIVE_NAMES})\\*["']\s*:\s*\\*["'])"""
         r"""(?!\$\{|\[REDACTED\])[^\s"'\\][^"'\\\n]{2,}(?=\\*["'])""",
         rf"\g<1>{REDACTED}",
     ),
     _token_pattern("://", r"""(://[^\s/:@"'\\]*:)[^\s/@"'\\]+(?=@)""", rf"\g<1>{REDACTED}"),
-)
-
-
-_TRIGGERS: Final = tuple(
-    trigger for token in _TOKEN_PATTERNS for trigger in token.triggers if trigger != "://" and len(trigger) > 2
 )
 
 
@@ -134,15 +125,17 @@ class Redactor:
         spellings = {spelling for secret in secrets for spelling in _spellings(secret)}
         self._literals = tuple(sorted(spellings, key=len, reverse=True))
         self._patterns = tuple(map(_compiled, patterns))
+        self._encoded = tuple(literal.encode("utf-8", "replace") for literal in self._literals)
         self._searchable = not self._patterns and all(map(_is_unescaped_in_json, self._literals))
 
     def text(self, text: str) -> str:
         """The text without its secrets; the very same object where it holds none."""
         for literal in self._literals:
             text = text.replace(literal, REDACTED)
-        for token in _TOKEN_PATTERNS:
-            if any(trigger in text for trigger in token.triggers):
-                text = token.pattern.sub(token.replacement, text)
+        if may_hold_secret(text):
+            for token in _TOKEN_PATTERNS:
+                if any(trigger in text for trigger in token.triggers):
+                    text = token.pattern.sub(token.replacement, text)
         for pattern in self._patterns:
             text = pattern.sub(_unless_empty, text)
         return text
@@ -157,10 +150,19 @@ class Redactor:
         Only free text and JSON of others are searched: a field that holds one of our own words (an outcome, a rule, a
         position) or a number stays as it is, also where a secret is spelled alike.
         """
-        dumped = record.model_dump(mode="json", exclude_none=True)
-        return dumped if self._is_clean(dumped) else self._record(record, dumped)
+        return self._record(record, record.model_dump(mode="json", exclude_none=True))
+
+    def record_text(self, record: Record) -> bytes:
+        """A record as JSON text without its secrets; the same as that of `record`."""
+        try:
+            text = record.model_dump_json(exclude_none=True).encode()
+        except ValueError:  # halves of surrogate pairs
+            return encode(self.record(record))
+        return text if self._is_clean_text(text) else encode(self.record(record))
 
     def _record(self, record: BaseModel, dumped: dict[str, Any]) -> dict[str, Any]:
+        if self._is_clean(dumped):
+            return dumped
         cleaned = dict(dumped)
         for name, field in type(record).model_fields.items():
             if name in dumped and name not in _OWN_FIELDS:
@@ -180,15 +182,12 @@ class Redactor:
 
     def _is_clean(self, value: Any) -> bool:
         """Whether nothing in the value can be a secret, told from its JSON text at one go; False where in doubt."""
-        if not self._searchable:
+        return self._searchable and self._is_clean_text(encode(value))
+
+    def _is_clean_text(self, text: bytes) -> bool:
+        if not self._searchable or any(literal in text for literal in self._encoded):
             return False
-        text = json.dumps(value, ensure_ascii=False)
-        if any(literal in text for literal in self._literals):
-            return False
-        if any(trigger in text for trigger in _TRIGGERS) or ("://" in text and "@" in text):
-            return False
-        lowered = text.lower()
-        return not any(key in lowered for key in (*_HEADER_KEYS, *_SECRET_HINTS))
+        return not may_hold_secret(text)
 
     def _cleaned(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -243,6 +242,7 @@ def secrets_around(environment: Mapping[str, str], command: Sequence[str] = ()) 
     return {value for value in found if not PLAIN_VALUE.fullmatch(value)}
 
 
+@cache
 def _types_in(annotation: Any) -> frozenset[Any]:
     """The types that a field may hold; of a dict those of its values, of a Literal none."""
     origin, arguments = get_origin(annotation), get_args(annotation)

@@ -25,6 +25,7 @@ def vectors_run(directory: Path) -> Path:
             [call(**one) for one in trajectory["calls"]],
             model=trajectory["model"],
             task={"question": "What is there?", "type": trajectory.get("type")},
+            reported={"passed": trajectory.get("passed")},
         )
         for trajectory in _VECTORS["trajectories"]
     ]

@@ -12,6 +12,7 @@ import anyio
 
 from replay.classification import Options, Progress, classify_stored
 from replay.diagnosis import TrajectoryContext
+from replay.diagnosis.stored_findings import FindingStore
 from replay.formats import open_file
 from replay.records import FleetFacts, Server, Tool
 from replay.records.server import digest_of
@@ -77,7 +78,7 @@ def make_run(path: Path, files: Sequence[Path], *servers: Server) -> Path:
         await classify_stored(
             run,
             [open_file(file) for file in files],
-            Options(offline=True),
+            Options(offline=True, on_done=FindingStore(run).keep),
             progress=Progress(),
             servers=known,
             facts=FleetFacts() if known else None,

@@ -63,3 +63,25 @@ def test_an_ordinary_schema_is_checked_to_its_end():
     found = check(schema, {"a": [*range(2000), "x"]})
     assert [one.pointer for one in found.violations] == ["/a/2000"]
     assert found.unchecked is None
+
+
+def test_references_without_end_are_given_up_before_the_interpreter_is():
+    for schema in (
+        {"$ref": "#"},
+        {"$defs": {"x": {"anyOf": [{"$ref": "#/$defs/x"}]}}, "properties": {"a": {"$ref": "#/$defs/x"}}},
+        {"$defs": {"x": {"not": {"allOf": [{"$ref": "#/$defs/x"}]}}}, "$ref": "#/$defs/x"},
+    ):
+        found = check(schema, {"a": 1})
+        assert (found.violations, found.unchecked) == (
+            (),
+            "the schema asks for more work than is done for one call",
+        )
+
+
+def test_a_schema_of_a_tree_is_checked_as_deep_as_its_values_go():
+    node = {"properties": {"next": {"$ref": "#/$defs/node"}, "n": {"type": "integer"}}}
+    schema = {"$ref": "#/$defs/node", "$defs": {"node": node}}
+    tree: dict = {"n": "x"}
+    for _ in range(30):
+        tree = {"next": tree}
+    assert [one.pointer for one in check(schema, tree).violations] == ["/next" * 30 + "/n"]

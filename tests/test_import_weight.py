@@ -35,7 +35,7 @@ def test_classify_loads_neither_the_browser_nor_the_encoder(tmp_path: Path, resu
     results = results_file(run=[[("files/read", {"path": "x"}, "text")]])
     loaded = modules_after(["classify", str(results), "--offline"], tmp_path)
     assert "replay.classification" in loaded
-    assert not loaded & {"textual", "torch", "sentence_transformers", "transformers", "scipy"}
+    assert not loaded & {"textual", "torch", "sentence_transformers", "transformers", "scipy", "dask", "distributed"}
 
 
 @pytest.mark.parametrize("verb", ["classify", "browse", "report", "align", "record", "show", "servers"])

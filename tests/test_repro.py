@@ -12,6 +12,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from replay.diagnosis.bare_words import bare_words
 from replay.errors import UsageError
 from replay.formats import open_file
 from replay.interpreter import Fleet
@@ -19,7 +20,6 @@ from replay.records import Call
 from replay.redaction import Redactor
 from replay.runfile import Run, call_rows
 from replay.shrinking import Shrunk, confirm, shrink, write_repro
-from replay.shrinking.trial import bare_words
 from tests.conftest import SERVERS
 from tests.recorder.raw_client import connect, proxy_command
 

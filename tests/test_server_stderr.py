@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -64,3 +65,24 @@ def test_plain_log_lines_change_nothing(stderr: str) -> None:
 
 def test_an_answer_that_explains_itself_stands() -> None:
     assert with_stderr(bare_error("certain"), NODE) == bare_error("certain")
+
+
+def test_a_verdict_that_came_from_stderr_is_the_same_offline_and_from_a_cassette(
+    tmp_path: Path, replay: Replay, fleet_file: Callable[..., Path], results_file: Callable[..., Path]
+) -> None:
+    fleet_file(masked="masked.py")
+    results = results_file(t=[[(f"masked/{name}", {"id": f"x-{name}"})] for name in ("get", "explain", "quiet")])
+    live = json.loads(replay("classify", results, "--json").stdout)["calls"]
+    assert live[0]["rule"] == "replay.server-traceback"
+    exported = replay("cassette", "export", "answers.jsonl")
+    assert "answers.jsonl: 3 answers" in exported.stderr
+    for options in (("--offline",), ("--cassette", "answers.jsonl", "--run", "other.db")):
+        again = json.loads(replay("classify", results, "--json", *options).stdout)["calls"]
+        fields = ("outcome", "reason", "rule", "certainty", "message")
+        assert [[call.get(field) for field in fields] for call in again] == [
+            [call.get(field) for field in fields] for call in live
+        ]
+    with Run.read(tmp_path / "other.db") as run:
+        get, explain, quiet = call_rows(run)
+    assert "asked for x-explain" in (explain.stderr or "")
+    assert (get.stderr is None, quiet.stderr) == (False, None)

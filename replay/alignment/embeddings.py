@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from replay.alignment.encoder import Encoder
     from replay.alignment.matching import Vectors
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -30,13 +31,17 @@ class Embedder:
         model: as the user named it, or None for the default.
         cache: path of the cache file; None does without.
         warn: takes one line about the cache.
+        encoder: makes the vectors; by default the model in this process.
 
     Raises:
         UsageError: the model is neither a directory nor can it be a name.
     """
 
-    def __init__(self, model: str | None, cache: Path | None, warn: Callable[[str], None]) -> None:
+    def __init__(
+        self, model: str | None, cache: Path | None, warn: Callable[[str], None], encoder: Encoder | None = None
+    ) -> None:
         self.model = find_model(model)
+        self._encoder = encoder
         self._asked, self._cache, self._warn = model, cache, warn
 
     def embed(self, texts: Collection[str], progress: Progress | None = None) -> Vectors:
@@ -62,7 +67,7 @@ class Embedder:
     ) -> dict[str, NDArray[np.float32]]:
         from replay.alignment.encoder import load_encoder
 
-        encoder = load_encoder(self.model)
+        encoder = self._encoder or load_encoder(self.model)
         model_id = model_id or fingerprint(find_model(self._asked), cache.sha256) or f"hub:{self.model.name}"
         made: dict[str, NDArray[np.float32]] = {}
         unsaved: dict[str, NDArray[np.float32]] = {}

@@ -1,7 +1,8 @@
-"""Texts to vectors: the only door to sentence-transformers and torch.
+"""Texts to vectors: the only door to sentence-transformers.
 
-The default model is run by a few lines of torch on its own weights, which takes a third of the time that importing
-sentence-transformers alone does, and no padding. Every other model goes through sentence-transformers.
+The default model is run by a few lines of numpy on its own weights: its vectors are those of sentence-transformers but
+for the last bits of a float, and it needs neither that package nor torch. Every other model goes through
+sentence-transformers.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -18,10 +20,10 @@ from replay.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
     import numpy as np
-    import torch
     from numpy.typing import NDArray
 
-    Batch: TypeAlias = tuple[Sequence[str], NDArray[np.float32]]
+    Floats: TypeAlias = NDArray[np.float32]
+    Batch: TypeAlias = tuple[Sequence[str], Floats]
 
 Progress: TypeAlias = Callable[[int], None]
 """Takes the number of texts that were just done."""
@@ -38,7 +40,7 @@ def load_encoder(model: EmbeddingModel) -> Encoder:
     """Load a model.
 
     Raises:
-        MissingExtraError: the extra `align` is not installed.
+        MissingExtraError: the extra `encoder`, or for other models `align`, is not installed.
         UsageError: there is no such model, or it cannot be loaded.
     """
     if model.bundled and model.path is not None:
@@ -57,32 +59,44 @@ class _MiniLM:
     """Longer texts are cut, as sentence-transformers does with this model."""
     BATCH_TOKENS = 2048
     TOKENIZED_AT_ONCE = 256
+    MAX_THREADS = 4
+    """Batches that are worked on at once; each holds some 50 MB."""
 
     def __init__(self, path: Path) -> None:
         try:
-            from safetensors.torch import load_file
+            from safetensors.numpy import load_file
             from tokenizers import Tokenizer
         except ImportError:
-            raise MissingExtraError("align", "replay align") from None
+            raise MissingExtraError("encoder", "replay align") from None
         self._tokenizer = Tokenizer.from_file(str(path / "tokenizer.json"))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(self.MAX_TOKENS)
-        self._weights: dict[str, torch.Tensor] = load_file(path / "model.safetensors")
+        self._weights: dict[str, Floats] = load_file(path / "model.safetensors")
 
     def encode(self, texts: Sequence[str]) -> Iterator[Batch]:
         """Longest texts first."""
         tokens = self._tokenize(texts)
-        order = sorted(range(len(texts)), key=lambda index: -len(tokens[index]))
+        batches = list(self._batches([len(text) for text in tokens]))
+        pool = ThreadPoolExecutor(min(self.MAX_THREADS, os.cpu_count() or 1))
+        try:
+            made = pool.map(self._embed, ([tokens[place] for place in batch] for batch in batches))
+            for batch, vectors in zip(batches, made, strict=True):
+                yield [texts[place] for place in batch], vectors
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def _batches(self, lengths: Sequence[int]) -> Iterator[list[int]]:
+        """Places of texts, the longest first, in batches of at most `BATCH_TOKENS`."""
         batch: list[int] = []
         size = 0
-        for index in order:
-            if batch and size + len(tokens[index]) > self.BATCH_TOKENS:
-                yield [texts[place] for place in batch], self._embed([tokens[place] for place in batch])
+        for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
+            if batch and size + lengths[place] > self.BATCH_TOKENS:
+                yield batch
                 batch, size = [], 0
-            batch.append(index)
-            size += len(tokens[index])
+            batch.append(place)
+            size += lengths[place]
         if batch:
-            yield [texts[place] for place in batch], self._embed([tokens[place] for place in batch])
+            yield batch
 
     def _tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         tokens: list[list[int]] = []
@@ -91,64 +105,85 @@ class _MiniLM:
             tokens += [encoding.ids for encoding in self._tokenizer.encode_batch(some)]
         return tokens
 
-    def _embed(self, tokens: list[list[int]]) -> NDArray[np.float32]:
-        import torch
-        from torch.nn import functional
+    def _embed(self, tokens: list[list[int]]) -> Floats:
+        import numpy as np
 
-        with torch.inference_mode():
-            lengths = [len(text) for text in tokens]
-            hidden = self._token_vectors(tokens, lengths)
-            for layer in range(self.LAYERS):
-                hidden = self._layer(f"encoder.layer.{layer}", hidden, lengths)
-            means = torch.stack([part.mean(0) for part in torch.split(hidden, lengths)])
-            vectors: NDArray[np.float32] = functional.normalize(means, dim=1).numpy()
-            return vectors
+        lengths = [len(text) for text in tokens]
+        hidden = self._token_vectors(tokens, lengths)
+        for layer in range(self.LAYERS):
+            hidden = self._layer(f"encoder.layer.{layer}", hidden, lengths)
+        starts = np.cumsum([0, *lengths[:-1]])
+        means: Floats = np.add.reduceat(hidden, starts, axis=0) / np.asarray(lengths, np.float32)[:, None]
+        vectors: Floats = means / np.linalg.norm(means, axis=1, keepdims=True)
+        return vectors
 
-    def _token_vectors(self, tokens: list[list[int]], lengths: list[int]) -> torch.Tensor:
-        import torch
-        from torch.nn import functional
+    def _token_vectors(self, tokens: list[list[int]], lengths: list[int]) -> Floats:
+        import numpy as np
 
-        ids = torch.tensor([token for text in tokens for token in text])
-        positions = torch.cat([torch.arange(length) for length in lengths])
-        words = functional.embedding(ids, self._weights["embeddings.word_embeddings.weight"])
-        places = functional.embedding(positions, self._weights["embeddings.position_embeddings.weight"])
+        ids = np.concatenate([np.asarray(text) for text in tokens])
+        positions = np.concatenate([np.arange(length) for length in lengths])
+        words = self._weights["embeddings.word_embeddings.weight"][ids]
+        places = self._weights["embeddings.position_embeddings.weight"][positions]
         kind = self._weights["embeddings.token_type_embeddings.weight"][0]
         return self._norm("embeddings", words + places + kind)
 
-    def _layer(self, name: str, hidden: torch.Tensor, lengths: list[int]) -> torch.Tensor:
-        from torch.nn import functional
-
+    def _layer(self, name: str, hidden: Floats, lengths: list[int]) -> Floats:
         attended = self._linear(f"{name}.attention.output.dense", self._attention(name, hidden, lengths))
         hidden = self._norm(f"{name}.attention.output", attended + hidden)
-        widened = functional.gelu(self._linear(f"{name}.intermediate.dense", hidden))
+        widened = _gelu(self._linear(f"{name}.intermediate.dense", hidden))
         return self._norm(f"{name}.output", self._linear(f"{name}.output.dense", widened) + hidden)
 
-    def _attention(self, name: str, hidden: torch.Tensor, lengths: list[int]) -> torch.Tensor:
-        import torch
-        from torch.nn import functional
+    def _attention(self, name: str, hidden: Floats, lengths: list[int]) -> Floats:
+        import numpy as np
 
         parts = [self._linear(f"{name}.attention.self.{part}", hidden) for part in ("query", "key", "value")]
-        done, start = [], 0
+        attended = np.empty_like(hidden)
+        start = 0
         for length, group in groupby(lengths):
             count = len(list(group))
             rows = slice(start, start + count * length)
             shape = (count, length, self.HEADS, self.WIDTH // self.HEADS)
-            query, key, value = (part[rows].view(shape).transpose(1, 2) for part in parts)
-            attended = functional.scaled_dot_product_attention(query, key, value)
-            done.append(attended.transpose(1, 2).reshape(count * length, self.WIDTH))
+            query, key, value = (part[rows].reshape(shape).transpose(0, 2, 1, 3) for part in parts)
+            scores = _softmax(query @ key.transpose(0, 1, 3, 2) * np.float32((self.WIDTH // self.HEADS) ** -0.5))
+            attended[rows] = (scores @ value).transpose(0, 2, 1, 3).reshape(count * length, self.WIDTH)
             start = rows.stop
-        return torch.cat(done)
+        return attended
 
-    def _linear(self, name: str, value: torch.Tensor) -> torch.Tensor:
-        from torch.nn import functional
+    def _linear(self, name: str, value: Floats) -> Floats:
+        made: Floats = value @ self._weights[f"{name}.weight"].T
+        made += self._weights[f"{name}.bias"]
+        return made
 
-        return functional.linear(value, self._weights[f"{name}.weight"], self._weights[f"{name}.bias"])
+    def _norm(self, name: str, value: Floats) -> Floats:
+        import numpy as np
 
-    def _norm(self, name: str, value: torch.Tensor) -> torch.Tensor:
-        from torch.nn import functional
+        centred: Floats = value - value.mean(axis=1, keepdims=True)
+        centred /= np.sqrt(np.square(centred).mean(axis=1, keepdims=True) + np.float32(self.EPSILON))
+        centred *= self._weights[f"{name}.LayerNorm.weight"]
+        centred += self._weights[f"{name}.LayerNorm.bias"]
+        return centred
 
-        weight, bias = self._weights[f"{name}.LayerNorm.weight"], self._weights[f"{name}.LayerNorm.bias"]
-        return functional.layer_norm(value, (self.WIDTH,), weight, bias, self.EPSILON)
+
+def _gelu(value: Floats) -> Floats:
+    """The exact form, which the model was trained with: x / 2 * (1 + erf(x / sqrt 2))."""
+    import numpy as np
+    from scipy.special import erf
+
+    made: Floats = value * np.float32(2**-0.5)
+    erf(made, out=made)
+    made += 1
+    made *= value
+    made *= np.float32(0.5)
+    return made
+
+
+def _softmax(scores: Floats) -> Floats:
+    import numpy as np
+
+    scores -= scores.max(axis=-1, keepdims=True)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(axis=-1, keepdims=True)
+    return scores
 
 
 class _SentenceTransformer:

@@ -10,6 +10,7 @@ from typing import Any
 from replay.alignment.aligner import Alignment
 from replay.records.alignment import Aggregate, AlignedFile, AlignmentDocument, ReferenceFault, SweepRow
 from replay.records.files import dump
+from replay.redaction import Redactor
 from replay.text import json_text
 
 _COLUMNS = (
@@ -39,7 +40,7 @@ def to_json(
         models=tuple(_with_tasks(alignment, sweeps.get(alignment.model.file)) for alignment in alignments),
         reference_faults=tuple(faults),
     )
-    return json_text(dump(document))
+    return json_text(Redactor().json(dump(document)))
 
 
 def to_csv(alignments: Sequence[Alignment]) -> str:

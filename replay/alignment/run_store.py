@@ -22,17 +22,17 @@ class RunStore:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         with Run.read(path) as run:
             self.servers: dict[str, Server] = run.servers()
-            self._paths = file_rows(run)
+            self.paths = file_rows(run)
 
     def outcomes(self, file: str) -> Outcomes | None:
         """The outcomes of a results file by task id and position; None where the run does not hold the file."""
         row = self._row(file)
         if row is None:
             return None
-        with Run.read(self._path) as run:
+        with Run.read(self.path) as run:
             return file_outcomes(run, row) or None
 
     def save(self, alignments: Sequence[Alignment], reference: Reference) -> tuple[str, ...]:
@@ -45,21 +45,21 @@ class RunStore:
         """
         rows = {file: self._row(file) for alignment in alignments for file in _files_of(alignment)}
         try:
-            with Run.open(self._path) as run, run.transaction() as db:
+            with Run.open(self.path) as run, run.transaction() as db:
                 for alignment in alignments:
                     known = [row for file in _files_of(alignment) if (row := rows[file]) is not None]
                     if known:
                         save_alignment(db, known[0], alignment.model, alignment.tasks, _calls_of(alignment, reference))
         except sqlite3.Error as error:
-            raise RunFileError(str(self._path), str(error)) from None
+            raise RunFileError(str(self.path), str(error)) from None
         return tuple(file for file, row in rows.items() if row is None)
 
     def _row(self, file: str) -> int | None:
         """The run's own number of a file, by its path as written, else as resolved."""
-        if file in self._paths:
-            return int(self._paths[file])
+        if file in self.paths:
+            return int(self.paths[file])
         resolved = Path(file).resolve()
-        return next((int(row) for path, row in self._paths.items() if Path(path).resolve() == resolved), None)
+        return next((int(row) for path, row in self.paths.items() if Path(path).resolve() == resolved), None)
 
 
 def _files_of(alignment: Alignment) -> tuple[str, ...]:

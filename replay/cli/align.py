@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,14 +19,20 @@ from replay.cli.options import (
     is_interactive,
     json_option,
     names_option,
+    place_of,
     run_option,
+    without_secrets,
+    workers_options,
 )
 from replay.errors import InputError, RunFileError, UsageError
 
 if TYPE_CHECKING:
     from replay.alignment import Alignment, Reference, Results
+    from replay.alignment.encoder import Encoder
     from replay.alignment.judges import Judges
     from replay.alignment.run_store import RunStore
+    from replay.cluster import Place
+    from replay.cluster.aligning import DoAll
     from replay.records.alignment import Definitions
 
 EXAMPLES = """\b
@@ -65,6 +71,7 @@ _LINE_EVERY = 10.0
     metavar="PATH|NAME",
     help="Embedding model: a directory, or a name on the model hub.  [default: all-MiniLM-L6-v2, as installed]",
 )
+@workers_options
 @click.option("--no-cache", is_flag=True, help="Neither read nor keep embeddings in the user's cache directory.")
 @click.option(
     "--judge",
@@ -89,6 +96,8 @@ def align(
     tau_strong: float,
     tau_weak: float,
     model: str | None,
+    workers: int | None,
+    cluster: str | None,
     no_cache: bool,
     judge_paths: tuple[Path, ...],
     explained: str | None,
@@ -112,7 +121,9 @@ def align(
     from replay.alignment.group_by_model import group_by_model
 
     _check_options(tau_strong, tau_weak, as_json=as_json, as_csv=as_csv)
-    embedder = Embedder(model, None if no_cache else default_path(), echo_err)
+    place = place_of(workers, cluster)
+    do_all = context.with_resource(_workers_at(place)) if place else None
+    embedder = Embedder(model, None if no_cache else default_path(), echo_err, _encoder(model, do_all))
     settings = Settings(definitions, tau_strong, tau_weak, embedder.model.name)
     run = _run(run_path)
     standard = _reference(reference, run)
@@ -121,11 +132,58 @@ def align(
         vectors = embedder.embed(texts_of(standard, results), progress)
     together = group_by_model(standard, results)
     judges = _judges(judge_paths, results, together)
-    merged = [align_one(standard, one, vectors, settings, judges) for one in together]
+    if do_all is None:
+        merged = [align_one(standard, one, vectors, settings, judges) for one in together]
+    else:
+        from replay.cluster.aligning import align_on_workers
+
+        merged = align_on_workers(do_all, standard, together, vectors, settings, judges)
     _keep(run, merged, standard)
     _print(standard, merged, together, explained=explained, types=types, swept=swept, as_json=as_json, as_csv=as_csv)
     if broken:
         context.exit(2)
+
+
+def keep_alignment(
+    run_path: Path, reference: Path, files: Sequence[Path], names: str | None, judge_paths: Sequence[Path]
+) -> None:
+    """Align results files with a reference as `replay align` does by default, and keep that in their run.
+
+    Raises:
+        InputError: no file has a task in common with the reference.
+    """
+    from replay.alignment import Settings, texts_of
+    from replay.alignment import align as align_one
+    from replay.alignment.cache import default_path
+    from replay.alignment.embeddings import Embedder
+    from replay.alignment.group_by_model import group_by_model
+    from replay.alignment.run_store import RunStore
+
+    run = RunStore(run_path)
+    embedder = Embedder(None, default_path(), echo_err)
+    standard = _reference(reference, run)
+    results, _ = _results(files, names, standard, run)
+    with _bar() as progress:
+        vectors = embedder.embed(texts_of(standard, results), progress)
+    together = group_by_model(standard, results)
+    judges = _judges(judge_paths, results, together)
+    settings = Settings(encoder=embedder.model.name)
+    _keep(run, [align_one(standard, one, vectors, settings, judges) for one in together], standard)
+
+
+def _workers_at(place: Place) -> AbstractContextManager[DoAll]:
+    from replay.cluster.aligning import workers_at
+
+    return workers_at(place, lambda text: echo_err(f"note: {text}"))
+
+
+def _encoder(model: str | None, do_all: DoAll | None) -> Encoder | None:
+    """What makes vectors on workers; None where this process does."""
+    if do_all is None:
+        return None
+    from replay.cluster.aligning import WorkersEncoder
+
+    return WorkersEncoder(model, do_all)
 
 
 def _check_options(tau_strong: float, tau_weak: float, *, as_json: bool, as_csv: bool) -> None:
@@ -205,11 +263,14 @@ def _judges(paths: Sequence[Path], results: Sequence[Results], together: Sequenc
 
 
 def _keep(run: RunStore | None, alignments: Sequence[Alignment], reference: Reference) -> None:
+    from replay.cli.findings import find_missing_findings
+
     if run is None:
         return
     try:
         for file in run.save(alignments, reference):
             echo_err(f"note: {file} is not in the run: its outcomes are not known, and its alignment is not kept there")
+        find_missing_findings(run.path)
     except RunFileError as error:
         echo_err(f"note: the alignment is not kept: {error}")
 
@@ -228,7 +289,7 @@ def _print(
     from replay.alignment.sweep import sweep
 
     if explained is not None:
-        parts = _explained(reference, alignments, results, explained)
+        parts = map(without_secrets, _explained(reference, alignments, results, explained))
     elif as_json:
         from replay.alignment.export import to_json
 
@@ -237,9 +298,10 @@ def _print(
     elif as_csv:
         from replay.alignment.export import to_csv
 
-        parts = [to_csv(alignments).rstrip("\n")]
+        lines = to_csv(alignments).rstrip("\n").split("\n")
+        parts = ["\n".join(map(without_secrets, lines))]
     else:
-        parts = list(_tables(reference, alignments, types=types, swept=swept))
+        parts = map(without_secrets, _tables(reference, alignments, types=types, swept=swept))
     click.echo("\n\n".join(parts))
 
 

@@ -103,21 +103,33 @@ def _is_run(path: Path) -> bool:
 
 def _classify(files: tuple[Path, ...], target: Path, names: str | None) -> None:
     """Judge results files by their recorded answers."""
+    opened = _open(files, names)
+    total = sum(file.calls for file in opened)
+    echo_err(f"judging {total} {'call' if total == 1 else 'calls'} by their recorded answers ...")
+    judge_by_recording(opened, target)
+
+
+def judge_by_recording(opened: list[ResultsFile], target: Path) -> None:
+    """Make a run of results files, judged by their recorded answers alone.
+
+    Args:
+        opened: the files.
+        target: of the run file.
+    """
     import anyio
 
     from replay.classification import Options, Progress, classify_stored
+    from replay.diagnosis.stored_findings import FindingStore
     from replay.interpreter import Fleet
     from replay.redaction import Redactor
     from replay.runfile import Run
 
-    opened = _open(files, names)
     fleet = Fleet.load(DEFAULT_FLEET) if DEFAULT_FLEET.exists() else None
-    total = sum(file.calls for file in opened)
-    echo_err(f"judging {total} {'call' if total == 1 else 'calls'} by their recorded answers ...")
 
     async def judge() -> None:
         with Run.open(target, redactor=Redactor(fleet.secrets() if fleet else ())) as run:
-            await classify_stored(run, opened, Options(offline=True), progress=Progress(), fleet=fleet)
+            options = Options(offline=True, on_done=FindingStore(run).keep)
+            await classify_stored(run, opened, options, progress=Progress(), fleet=fleet)
 
     anyio.run(judge)
 

@@ -7,6 +7,8 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,15 +23,22 @@ from replay.cli.options import (
     files_argument,
     fleet_option,
     json_option,
+    known_option,
     names_option,
+    place_of,
     run_option,
+    workers_options,
 )
 
 if TYPE_CHECKING:
-    from replay.classification import Options, Progress
+    from replay.classification import Options, Progress, ReplayAll
     from replay.cli.fail_on import FailCondition
+    from replay.cli.known import KnownInRun
+    from replay.cluster import Place
+    from replay.cluster.pool import Pool
     from replay.formats import ResultsFile
     from replay.interpreter import Fleet
+    from replay.records import Answer
     from replay.records.summary import RunSummary
     from replay.runfile import Run
 
@@ -60,6 +69,7 @@ Examples:
     help="Judge by the answers in a cassette file; starts no server.",
 )
 @click.option("--jobs", type=click.IntRange(1, 256), default=4, show_default=True, help="Trajectories side by side.")
+@workers_options
 @click.option(
     "--trials",
     type=click.IntRange(1, 1000),
@@ -81,8 +91,10 @@ Examples:
     "--fail-on",
     metavar="OUTCOMES",
     help="Exit with 1 if a call has one of these outcomes: failed (the four that are), illegal_format, unknown_tool, "
-    "invalid_arguments, not_found, inconclusive; or if more than a share has: 'not_found>5%'. Comma-separated.",
+    "invalid_arguments, not_found, inconclusive; new (failed as is not known); or if more than a share has: "
+    "'not_found>5%'. Comma-separated.",
 )
+@known_option
 @names_option
 @json_option
 @csv_option
@@ -95,12 +107,15 @@ def classify(
     offline: bool,
     cassette: Path | None,
     jobs: int,
+    workers: int | None,
+    cluster: str | None,
     trials: int,
     allow_effects: tuple[str, ...],
     only: str | None,
     limit: int | None,
     no_rebinding: bool,
     fail_on: str | None,
+    known_path: Path | None,
     names: str | None,
     as_json: bool,
     as_csv: bool,
@@ -114,10 +129,11 @@ def classify(
     import anyio
 
     from replay.classification import Options
-    from replay.cli.fail_on import fail_conditions
+    from replay.cli.fail_on import NEW, fail_conditions
     from replay.cli.stop_signals import ended_in_order
 
     conditions = fail_conditions(fail_on)
+    place = place_of(workers, cluster, 1 if offline or cassette else jobs)
     fleet = _fleet(fleet_path, needed=not (offline or cassette))
     options = Options(
         jobs=jobs,
@@ -133,9 +149,11 @@ def classify(
     with _open_run(run_path, fresh, fleet) as run:
         _remember(run, fleet, options, names)
         with ended_in_order():
-            anyio.run(_classify, run, results, fleet, options, cassette)
-        summary = _print(run, [file.path for file in results], options, as_json=as_json, as_csv=as_csv)
-    _finish(summary, broken, conditions)
+            anyio.run(_classify, run, results, fleet, options, cassette, place)
+        paths = [file.path for file in results]
+        known = _known(run, paths, known_path, needed=any(condition.name == NEW for condition in conditions))
+        summary = _print(run, paths, options, known, as_json=as_json, as_csv=as_csv)
+    _finish(summary, broken, conditions, known)
 
 
 def _remember(run: Run, fleet: Fleet | None, options: Options, names: str | None) -> None:
@@ -151,11 +169,28 @@ def _remember(run: Run, fleet: Fleet | None, options: Options, names: str | None
     save_command(run.connection, command)
 
 
-def _finish(summary: RunSummary, broken: int, conditions: Sequence[FailCondition]) -> None:
+def _known(run: Run, paths: list[str], known_path: Path | None, *, needed: bool) -> KnownInRun | None:
+    """The failures by their fingerprints, which takes reading the trajectories again; None where nobody asks."""
+    from replay.failures.known_file import find_known_file, read_known_file
+
+    book = read_known_file(known_path or find_known_file(run.path))
+    if book.path is None and not needed:
+        return None
+    from replay.cli.known import KnownInRun, note_unseen
+    from replay.failures.history import failures_of
+
+    if book.path is None:
+        echo_err("note: there is no replay-known.yaml: every failure is new (replay known add makes one)")
+    failures = failures_of(run, book.failures, run.file_ids(paths))
+    note_unseen(book, failures)
+    return KnownInRun(book, failures)
+
+
+def _finish(summary: RunSummary, broken: int, conditions: Sequence[FailCondition], known: KnownInRun | None) -> None:
     from replay.cli.fail_on import found_by
     from replay.errors import FoundFailuresError, InputError
 
-    found = found_by(conditions, summary.outcomes)
+    found = found_by(conditions, summary.outcomes, known.new if known else 0)
     if found:
         raise FoundFailuresError(f"--fail-on: found {', '.join(found)}")
     if broken:
@@ -219,30 +254,27 @@ def _open_run(path: Path, fresh: bool, fleet: Fleet | None) -> Run:
 
 
 async def _classify(
-    run: Run, files: list[ResultsFile], fleet: Fleet | None, options: Options, cassette: Path | None
+    run: Run,
+    files: list[ResultsFile],
+    fleet: Fleet | None,
+    options: Options,
+    cassette: Path | None,
+    place: Place | None,
 ) -> None:
-    from replay.classification import Progress, classify_live, classify_stored
-    from replay.cli.progress import echo_server_event, shown_progress
+    from replay.classification import Progress
+    from replay.cli.progress import shown_progress
     from replay.diagnosis.phrasing import counted
+    from replay.diagnosis.stored_findings import FindingStore
     from replay.runfile import withheld_servers
 
     progress = Progress()
+    findings = FindingStore(run)
+    if place is None:
+        options = replace(options, on_done=findings.keep)
     async with shown_progress(progress):
-        if cassette is not None:
-            await _classify_cassette(run, files, fleet, options, cassette, progress)
-        elif options.offline or fleet is None:
-            await classify_stored(run, files, options, progress=progress, fleet=fleet)
-        else:
-            logs = run.path.with_name(f"{run.path.stem}.logs")
-            await classify_live(
-                run,
-                files,
-                fleet,
-                options,
-                logs=logs,
-                progress=progress,
-                on_event=echo_server_event,
-            )
+        await _replay(run, files, fleet, options, cassette, place, progress)
+    if place is not None:
+        findings.keep_missing()
     for note in progress.notes:
         echo_err(f"note: {note}")
     for server in run.servers().values():
@@ -262,8 +294,60 @@ async def _classify(
         echo_err(f"note: {progress.kept} of {progress.total} calls had their verdict from before (--fresh starts over)")
 
 
+async def _replay(
+    run: Run,
+    files: list[ResultsFile],
+    fleet: Fleet | None,
+    options: Options,
+    cassette: Path | None,
+    place: Place | None,
+    progress: Progress,
+) -> None:
+    """Replay in this process, or on the workers of a place."""
+    from replay.classification import classify_live, classify_stored
+    from replay.cli.progress import echo_server_event
+
+    async with AsyncExitStack() as stack:
+        pool = None
+        if place is not None:
+            from replay.cluster.pool import open_pool
+
+            progress.stage = "starting workers" if place.is_local else f"connecting to {place}"
+            pool = await stack.enter_async_context(open_pool(place, lambda text: echo_err(f"note: {text}")))
+            progress.stage = None
+        logs = run.path.with_name(f"{run.path.stem}.logs")
+        if cassette is not None:
+            await _classify_cassette(run, files, fleet, options, cassette, progress, pool)
+        elif options.offline or fleet is None:
+            replay_all = _on_workers(pool, fleet)
+            await classify_stored(run, files, options, progress=progress, fleet=fleet, replay_all=replay_all)
+        elif pool is not None:
+            from replay.cluster.classify import classify_live_on_workers
+
+            await classify_live_on_workers(pool, run, files, fleet, options, logs=logs, progress=progress)
+        else:
+            on_event = echo_server_event
+            await classify_live(run, files, fleet, options, logs=logs, progress=progress, on_event=on_event)
+
+
+def _on_workers(
+    pool: Pool | None, fleet: Fleet | None, answers: Callable[[str], Answer | None] | None = None
+) -> ReplayAll | None:
+    if pool is None:
+        return None
+    from replay.cluster.classify import on_workers
+
+    return on_workers(pool, fleet, answers)
+
+
 async def _classify_cassette(
-    run: Run, files: list[ResultsFile], fleet: Fleet | None, options: Options, path: Path, progress: Progress
+    run: Run,
+    files: list[ResultsFile],
+    fleet: Fleet | None,
+    options: Options,
+    path: Path,
+    progress: Progress,
+    pool: Pool | None,
 ) -> None:
     from replay.cassette import read_cassette
     from replay.classification import classify_stored
@@ -271,6 +355,7 @@ async def _classify_cassette(
     cassette = read_cassette(path)
     for warning in cassette.warnings(fleet):
         echo_err(f"note: {warning}")
+    answers = cassette.matching(fleet).get
     await classify_stored(
         run,
         files,
@@ -279,11 +364,14 @@ async def _classify_cassette(
         fleet=fleet,
         facts=cassette.facts,
         servers=cassette.servers,
-        answers=cassette.matching(fleet).get,
+        answers=answers,
+        replay_all=_on_workers(pool, fleet, answers),
     )
 
 
-def _print(run: Run, paths: list[str], options: Options, *, as_json: bool, as_csv: bool) -> RunSummary:
+def _print(
+    run: Run, paths: list[str], options: Options, known: KnownInRun | None, *, as_json: bool, as_csv: bool
+) -> RunSummary:
     from replay.errors import UsageError
     from replay.runfile import summarize
 
@@ -296,7 +384,7 @@ def _print(run: Run, paths: list[str], options: Options, *, as_json: bool, as_cs
         if as_json:
             from replay.reports.json_ import write_json
 
-            write_json(run, sys.stdout, files)
+            write_json(run, sys.stdout, files, known.failures if known else None)
         elif as_csv:
             from replay.reports.csv_ import write_csv
 
@@ -305,6 +393,8 @@ def _print(run: Run, paths: list[str], options: Options, *, as_json: bool, as_cs
             from replay.reports.summary_table import summary_text
 
             click.echo(summary_text(summary, *_terminal()))
+            if known is not None:
+                click.echo("\n" + "\n".join(known.lines()))
             click.echo("\n" + "\n".join(_next_commands(run, summary)))
     return summary
 

@@ -4,70 +4,118 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from replay.cli.options import closed_pipe_is_no_error, json_option
+from replay.cli.options import closed_pipe_is_no_error, json_option, known_option, without_secrets
 
 if TYPE_CHECKING:
-    from replay.records.comparison import Comparison
+    from replay.records import Record
 
 
 EXAMPLES = """\b
 Examples:
   replay diff before.db after.db
+  replay diff monday.db tuesday.db wednesday.db
   replay diff stored.db replay-run.db --fail-on worse,new
   replay diff replay-run.db --models gpt-5 claude-4.5-sonnet
 """
 
 
 @click.command("diff", epilog=EXAMPLES)
-@click.argument("run_path", metavar="RUN_A", type=click.Path(path_type=Path, dir_okay=False))
-@click.argument("other_path", metavar="[RUN_B]", required=False, type=click.Path(path_type=Path, dir_okay=False))
+@click.argument(
+    "run_paths",
+    metavar="RUN_A [RUN_B]...",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+)
 @click.option("--models", nargs=2, metavar="A B", help="Compare two models of one run.")
 @click.option(
     "--fail-on",
     metavar="WHAT",
-    help="Exit with 1 on: worse (a call came out worse), new (a failed call that only RUN_B has); comma-separated.",
+    help="Exit with 1 on: worse (a call came out worse), new (a failed call that only the last run has, or that fails "
+    "as none did before, and is not marked as known); comma-separated.",
 )
+@known_option
 @json_option
 def diff(
-    run_path: Path, other_path: Path | None, models: tuple[str, str] | None, fail_on: str | None, as_json: bool
+    run_paths: tuple[Path, ...],
+    models: tuple[str, str] | None,
+    fail_on: str | None,
+    known_path: Path | None,
+    as_json: bool,
 ) -> None:
-    """Compare two runs, or two models of one run.
+    """Compare runs over time, or two models of one run.
 
     Calls are the same where model, trajectory, position and tool are. Worse is a step down from success, not found,
-    invalid arguments, unknown tool to illegal format; inconclusive calls are neither better nor worse.
+    invalid arguments, unknown tool to illegal format; inconclusive calls are neither better nor worse. Of more than two
+    runs, the oldest first, each is compared with the next. Failures are told by their fingerprints (`replay known`):
+    when each was first and last seen, in how many calls, in which models.
     """
-    from replay.comparison import compare_models, compare_runs
     from replay.errors import UsageError
-    from replay.reports.comparison_text import difference_text
-    from replay.runfile import Run
 
     conditions = _fail_conditions(fail_on)
-    if (other_path is None) == (models is None):
-        raise UsageError("say what to compare: RUN_A RUN_B, or RUN --models A B")
-    with Run.read(run_path) as run:
-        if models is not None:
-            comparison = compare_models(run, *models)
-        else:
-            assert other_path is not None
-            with Run.read(other_path) as other:
-                comparison = compare_runs(run, other)
-    with closed_pipe_is_no_error():
-        if as_json:
-            from replay.reports.json_documents import DIFF_FORMAT, DIFF_VERSION
+    if (len(run_paths) < 2) == (models is None) or (models is not None and len(run_paths) > 1):
+        raise UsageError("say what to compare: RUN_A RUN_B [RUN_C ...], or RUN --models A B")
+    if models is not None:
+        _diff_models(run_paths[0], models, conditions, as_json)
+    else:
+        _diff_runs(run_paths, conditions, known_path, as_json)
 
-            document = {
-                "format": DIFF_FORMAT,
-                "version": DIFF_VERSION,
-                **comparison.model_dump(mode="json", by_alias=True),
-            }
-            click.echo(json.dumps(_redacted(document), ensure_ascii=True, indent=1))
+
+def _diff_models(path: Path, models: tuple[str, str], conditions: set[str], as_json: bool) -> None:
+    from replay.comparison import compare_models
+    from replay.reports.comparison_text import difference_text
+    from replay.reports.json_documents import DiffDocument
+    from replay.runfile import Run
+
+    with Run.read(path) as run:
+        comparison = compare_models(run, *models)
+    _print(DiffDocument(**dict(comparison)) if as_json else difference_text(comparison))
+    _raise_on(conditions, len(comparison.worse), len(comparison.new_failures))
+
+
+def _diff_runs(paths: tuple[Path, ...], conditions: set[str], known_path: Path | None, as_json: bool) -> None:
+    """Two runs in full, or more of them as a history."""
+    from contextlib import ExitStack
+
+    from replay.comparison import compare_runs
+    from replay.failures.history import GatheredRuns
+    from replay.failures.known_file import find_known_file, read_known_file
+    from replay.reports.comparison_text import difference_text
+    from replay.reports.failures_text import failures_section, history_text
+    from replay.reports.json_documents import DiffDocument, HistoryDocument
+    from replay.runfile import Run
+
+    known = read_known_file(known_path or find_known_file(paths[-1])).failures
+    with ExitStack() as stack:
+        runs = [stack.enter_context(Run.read(path)) for path in paths]
+        comparison = compare_runs(*runs) if len(runs) == 2 else None
+        gathered = GatheredRuns.of(runs)
+        new = gathered.new_failed_calls(known, comparison)
+        if comparison is not None:
+            failures = gathered.failures(known)
+            text = "\n".join([difference_text(comparison), *failures_section(failures)])
+            _print(DiffDocument(**dict(comparison), failures=failures) if as_json else text)
+            worse = len(comparison.worse)
         else:
-            click.echo(_redacted(difference_text(comparison)))
-    _raise_on(comparison, conditions)
+            history = gathered.history(known)
+            _print(HistoryDocument(**dict(history)) if as_json else history_text(history))
+            worse = history.changes[-1].worse
+    _raise_on(conditions, worse, new)
+
+
+def _print(shown: Record | str) -> None:
+    """A document as JSON, its stamp first; or text."""
+    with closed_pipe_is_no_error():
+        if isinstance(shown, str):
+            click.echo(without_secrets(shown))
+            return
+        document = shown.model_dump(mode="json", by_alias=True)
+        stamp = {key: document.pop(key) for key in ("format", "version")}
+        click.echo(json.dumps(without_secrets({**stamp, **document}), ensure_ascii=True, indent=1))
 
 
 def _fail_conditions(fail_on: str | None) -> set[str]:
@@ -80,19 +128,13 @@ def _fail_conditions(fail_on: str | None) -> set[str]:
     return conditions
 
 
-def _redacted(value: Any) -> Any:
-    from replay.redaction import Redactor
-
-    return Redactor().json(value)
-
-
-def _raise_on(comparison: Comparison, conditions: set[str]) -> None:
+def _raise_on(conditions: set[str], worse: int, new: int) -> None:
     from replay.errors import FoundFailuresError
 
     found = []
-    if "worse" in conditions and comparison.worse:
-        found.append(f"{len(comparison.worse)} worse")
-    if "new" in conditions and comparison.new_failures:
-        found.append(f"{len(comparison.new_failures)} new failures")
+    if "worse" in conditions and worse:
+        found.append(f"{worse} worse")
+    if "new" in conditions and new:
+        found.append(f"{new} new failures")
     if found:
         raise FoundFailuresError(f"--fail-on: found {', '.join(found)}")

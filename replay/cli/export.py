@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from replay.cli.options import DEFAULT_RUN, echo_err
+from replay.cli.options import echo_err, read_run_option, run_to_read
 
 if TYPE_CHECKING:
     from replay.records import JsonObject
@@ -22,32 +22,38 @@ Examples:
   replay export --format inspect -o logs && inspect view --log-dir logs
   replay export --format otlp -o traces
   replay export --format atif --trajectory 00060000 > trajectory.json
-  replay export nightly.db --format openai --model gpt-5 -o chats
+  replay export --run nightly.db --format openai --model gpt-5 -o chats
 """
 
 
 @click.command("export", epilog=EXAMPLES)
-@click.argument("run_path", metavar="[RUN]", type=click.Path(path_type=Path, dir_okay=False), default=DEFAULT_RUN)
+@read_run_option
 @click.option("--format", "form", type=click.Choice(FORMATS), required=True, help="Whose format.")
 @click.option("--trajectory", metavar="ID", help="Only the trajectories with this id.")
 @click.option("--model", metavar="NAME", help="Only the trajectories of this model.")
 @click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), help="Directory for the files.")
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
 def export(
-    run_path: Path, form: str, trajectory: str | None, model: str | None, output: Path | None, force: bool
+    run_argument: Path | None,
+    run_path: Path | None,
+    form: str,
+    trajectory: str | None,
+    model: str | None,
+    output: Path | None,
+    force: bool,
 ) -> None:
     """Write trajectories with their verdicts in the formats of other tools.
 
-    RUN is a run file (replay-run.db by default). atif is for Harbor, otlp for what shows OpenTelemetry traces, inspect
-    for Inspect's log viewer (a log a results file), openai is chat messages. Verdicts stand where each format has room
-    for what it does not know: ATIF's extra, span attributes and events, the metadata of Inspect's scores. Without -o
-    the one document goes to stdout. Secrets are taken out.
+    atif is for Harbor, otlp for what shows OpenTelemetry traces, inspect for Inspect's log viewer (a log a results
+    file), openai is chat messages. Verdicts stand where each format has room for what it does not know: ATIF's extra,
+    span attributes and events, the metadata of Inspect's scores. Without -o the one document goes to stdout. Secrets
+    are taken out.
     """
     from replay.errors import UsageError
     from replay.exporting import export as exported
     from replay.runfile import Run
 
-    with Run.read(run_path) as run:
+    with Run.read(run_to_read(run_path, run_argument)) as run:
         documents = exported(run, form, trajectory=trajectory, model=model)
         if output is None:
             _, document = next(documents)

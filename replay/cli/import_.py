@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from replay.cli.options import echo_err, files_argument, names_option
+from replay.cli.options import echo_err, files_argument, names_option, place_of, without_secrets, workers_options
 from replay.errors import InputError, UsageError
 
 if TYPE_CHECKING:
+    from replay.cluster import Place
     from replay.formats import ResultsFile
 
 
@@ -28,9 +29,18 @@ Examples:
 @files_argument
 @click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), help="Directory.")
 @click.option("--list", "listed", is_flag=True, help="Only say what each file is, and what is in it.")
+@workers_options
 @names_option
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
-def import_command(files: tuple[Path, ...], output: Path | None, listed: bool, names: str | None, force: bool) -> None:
+def import_command(
+    files: tuple[Path, ...],
+    output: Path | None,
+    listed: bool,
+    workers: int | None,
+    cluster: str | None,
+    names: str | None,
+    force: bool,
+) -> None:
     """Turn results files into DAG files, one a trajectory.
 
     FILES are files, folders (with all that is in them), glob patterns, .gz, .zip and .tar.gz archives, or - for stdin,
@@ -40,14 +50,18 @@ def import_command(files: tuple[Path, ...], output: Path | None, listed: bool, n
     """
     if output is None and not listed:
         raise UsageError("give -o DIRECTORY for the DAG files, or --list to see what is in the files")
+    place = place_of(workers, cluster)
     opened, errors = _open(files, names, listed=listed)
     if output is not None and not listed:
         targets = _targets(opened, output)
         _refuse_overwriting(targets.values(), force)
         if targets:
             output.mkdir(parents=True, exist_ok=True)
+        if place is not None:
+            _write_with_workers(place, opened, targets)
         for results in opened:
-            _write(results, targets)
+            if place is None:
+                _write(results, targets)
             echo_err(f"{results.path}: {len(results.ids)} trajectories, {results.calls} calls")
     for error in errors:
         echo_err(f"replay: {error}")
@@ -66,7 +80,7 @@ def _open(files: tuple[Path, ...], names: str | None, *, listed: bool) -> tuple[
     for results in open_files(files, FileNames(names), lambda error: errors.append(str(error)), notes.append):
         opened.append(results)
         if listed:
-            click.echo(_description(results))
+            click.echo(without_secrets(_description(results)))
         for warning in results.warnings:
             echo_err(f"replay: {warning}")
         if not results.calls and not listed:
@@ -101,6 +115,25 @@ def _write(results: ResultsFile, targets: dict[tuple[str, str], Path]) -> None:
         click.echo(str(path))
 
 
+def _write_with_workers(place: Place, opened: Iterable[ResultsFile], targets: dict[tuple[str, str], Path]) -> None:
+    import anyio
+
+    from replay.cluster.importing import import_on_workers
+    from replay.cluster.pool import open_pool
+    from replay.filesystem import write_atomically
+
+    def write(results: ResultsFile, text: tuple[str, str]) -> None:
+        path = targets[results.path, text[0]]
+        write_atomically(path, text[1], "surrogatepass")
+        click.echo(str(path))
+
+    async def work() -> None:
+        async with open_pool(place, lambda text: echo_err(f"note: {text}")) as pool:
+            await import_on_workers(pool, opened, write)
+
+    anyio.run(work)
+
+
 def _targets(opened: Iterable[ResultsFile], output: Path) -> dict[tuple[str, str], Path]:
     """A file for each trajectory, named safely, no two the same on any file system."""
     opened = list(opened)
@@ -110,7 +143,7 @@ def _targets(opened: Iterable[ResultsFile], output: Path) -> dict[tuple[str, str
     for results in opened:
         for identifier in results.ids:
             full_name = f"{results.model}.{identifier}" if several and results.model != identifier else identifier
-            stem = _safe(full_name)
+            stem = _safe(without_secrets(full_name))
             name, number = stem, 1
             while name.lower() in taken:
                 number += 1

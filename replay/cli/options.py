@@ -14,6 +14,8 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from replay.cluster import Place
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 _BARS: list[Console] = []
@@ -71,6 +73,41 @@ def fleet_option(function: F) -> F:
     )(function)
 
 
+def workers_options(function: F) -> F:
+    """`--workers N` and `--cluster ADDRESS`."""
+    workers = click.option(
+        "--workers",
+        type=click.IntRange(1, 1024),
+        metavar="N",
+        help="Share the work among N processes on this machine (needs the extra `cluster`).",
+    )
+    cluster = click.option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Share the work among the workers of a Dask scheduler, e.g. tcp://10.0.0.1:8786; see docs/cluster.md.",
+    )
+    return workers(cluster(function))
+
+
+def place_of(workers: int | None, cluster: str | None, threads: int = 1) -> Place | None:
+    """Where the workers are; None where this process does all.
+
+    Args:
+        workers: of `--workers`.
+        cluster: of `--cluster`.
+        threads: trajectories side by side in each process that is started here.
+
+    Raises:
+        UsageError: both are given.
+    """
+    from replay.cluster import Place
+    from replay.errors import UsageError
+
+    if workers is not None and cluster is not None:
+        raise UsageError("--workers starts processes here, --cluster uses those of a scheduler: give one of them")
+    return None if workers is None and cluster is None else Place(workers, cluster, threads)
+
+
 def names_option(function: F) -> F:
     """`--names PATTERN`."""
     return click.option(
@@ -83,6 +120,16 @@ def names_option(function: F) -> F:
 def files_argument(function: F) -> F:
     """`FILES...`."""
     return click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, readable=False))(function)
+
+
+def known_option(function: F) -> F:
+    """`--known FILE`."""
+    return click.option(
+        "--known",
+        "known_path",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="What is known of failures.  [default: replay-known.yaml beside the run, here or in the repository]",
+    )(function)
 
 
 def json_option(function: F) -> F:
@@ -123,6 +170,13 @@ def echo_err(text: str) -> None:
         _BARS[-1].print(line, markup=False, highlight=False, soft_wrap=True, emoji=False)
     else:
         click.echo(line, err=True)
+
+
+def without_secrets(value: Any) -> Any:
+    """A text, or a document before it becomes one, without secrets: for stdout, what `echo_err` does for stderr."""
+    from replay.redaction import Redactor
+
+    return Redactor().json(value)
 
 
 @contextmanager

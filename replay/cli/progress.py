@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _BAR_EVERY = 0.1
 _LINE_EVERY = 10.0
+_MOST_WORKERS = 4
+"""More are not told one by one."""
 
 
 @asynccontextmanager
@@ -61,19 +63,47 @@ async def _bar(progress: Progress) -> None:
     )
     with bar, bar_on(bar.console):
         task = bar.add_task("starting", total=None, rate="")
-        started = time.monotonic()
+        clock = _Clock()
         while True:
-            _refresh(bar, task, progress, time.monotonic() - started)
+            _refresh(bar, task, progress, clock.seconds(progress))
             await anyio.sleep(_BAR_EVERY)
+
+
+class _Clock:
+    """Seconds since calls are judged: servers and workers take their time to start, and that is no part of the rate."""
+
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+
+    def seconds(self, progress: Progress) -> float:
+        """Until now."""
+        if progress.stage is not None:
+            self._started = time.monotonic()
+        return time.monotonic() - self._started
 
 
 def _refresh(bar: Bar, task: TaskID, progress: Progress, seconds: float) -> None:
     new = progress.done - progress.kept
-    rate = f"{new / seconds:.0f} calls/s" if new and seconds > 0 else ""
+    rate = f"{new / seconds:.0f} calls/s{_workers(progress, seconds)}" if new and seconds > 0 else ""
     bar.update(task, description=_stage(progress), total=progress.total or None, completed=progress.done, rate=rate)
 
 
+def _workers(progress: Progress, seconds: float) -> str:
+    """How fast each worker is, or the slowest and the fastest of many, and how often work was given to another one."""
+    words = []
+    rates = sorted((calls / seconds, name) for name, calls in progress.by_worker.items()) if seconds > 0 else []
+    if len(rates) > _MOST_WORKERS:
+        words.append(f"{len(rates)} workers: {rates[0][0]:.0f} to {rates[-1][0]:.0f}/s")
+    elif rates:
+        words.append(", ".join(f"{name}: {rate:.0f}/s" for rate, name in sorted(rates, key=lambda one: one[1])))
+    if progress.given_again:
+        words.append(f"{progress.given_again} given again")
+    return printable(f" ({'; '.join(words)})") if words else ""
+
+
 def _stage(progress: Progress) -> str:
+    if progress.stage is not None:
+        return printable(progress.stage)
     starting = [name for name, event in progress.servers.items() if event.kind == "starting"]
     if starting and not progress.done > progress.kept:
         more = f" and {len(starting) - 3} more" if len(starting) > 3 else ""
@@ -82,11 +112,12 @@ def _stage(progress: Progress) -> str:
 
 
 async def _lines(progress: Progress) -> None:
-    started = time.monotonic()
+    clock = _Clock()
     while True:
         await anyio.sleep(_LINE_EVERY)
-        seconds = time.monotonic() - started
+        seconds = clock.seconds(progress)
         new = progress.done - progress.kept
-        rate = new / seconds
+        rate = new / seconds if seconds > 0 else 0.0
         left = f", {(progress.total - progress.done) / rate:.0f} s left" if rate > 0 else ""
-        echo_err(f"{_stage(progress)}: {progress.done}/{progress.total} done, {rate:.0f} calls/s{left}")
+        workers = _workers(progress, seconds)
+        echo_err(f"{_stage(progress)}: {progress.done}/{progress.total} done, {rate:.0f} calls/s{workers}{left}")

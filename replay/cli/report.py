@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from replay.cli.options import echo_err, read_run_option, run_to_read
+from replay.cli.options import echo_err, known_option, read_run_option, run_to_read
 
 FORMATS = ("markdown", "html", "json", "csv", "junit", "svg")
 _SUFFIXES = {
@@ -27,6 +27,7 @@ Examples:
   replay report -o report.html
   replay report --run nightly.db --format junit -o replay.xml --force
   replay report --model gpt-5 -o figure.svg
+  replay report --filter 'outcome:failed server:excel' -o excel.csv
 """
 
 
@@ -41,11 +42,13 @@ Examples:
 @click.option("--call", metavar="ID", help="One call: TRAJECTORY:s2c1, or MODEL:TRAJECTORY:s2c1.")
 @click.option("--trajectory", metavar="ID", help="One trajectory: its id, or MODEL:ID.")
 @click.option("--model", metavar="NAME", help="One model.")
+@click.option("--filter", "filter_text", metavar="FILTER", help="The calls that match, written as in the browser.")
 @click.option(
     "--reference",
     type=click.Path(path_type=Path, dir_okay=False),
     help="What the run is scored against: its own faults are reported too.",
 )
+@known_option
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
 @click.option("--force", is_flag=True, help="Overwrite the output file.")
 def report(
@@ -55,27 +58,41 @@ def report(
     call: str | None,
     trajectory: str | None,
     model: str | None,
+    filter_text: str | None,
     reference: Path | None,
+    known_path: Path | None,
     output: Path | None,
     force: bool,
 ) -> None:
     """Write a diagnosis: markdown, html, json, csv, junit or svg.
 
-    Without --call, --trajectory or --model the report is about the whole
-    run. Markdown is made for issue trackers, html is one file that needs no network, junit is for CI servers, json and
-    csv for programs, svg is the figure alone. Secrets are taken out of all of them.
+    Without --call, --trajectory, --model or --filter the report is about the whole run. Markdown is made for issue
+    trackers, html is one file that needs no network, junit is for CI servers, json and csv for programs, svg is the
+    figure alone. Secrets are taken out of all of them.
     """
     from replay.errors import UsageError
+    from replay.failures.known_file import find_known_file, read_known_file
     from replay.reports import render
     from replay.runfile import Run
 
-    if sum(chosen is not None for chosen in (call, trajectory, model)) > 1:
-        raise UsageError("--call, --trajectory and --model do not go together; name one")
+    if sum(chosen is not None for chosen in (call, trajectory, model, filter_text)) > 1:
+        raise UsageError("--call, --trajectory, --model and --filter do not go together; name one")
     if output is not None:
         check_free(output, force)
     form = _format(form, output)
-    with Run.read(run_to_read(run_path, run_argument)) as run:
-        text = render(run, form, call=call, trajectory=trajectory, model=model, reference=reference)
+    path = run_to_read(run_path, run_argument)
+    with Run.read(path) as run:
+        known = read_known_file(known_path or find_known_file(path)).failures
+        text = render(
+            run,
+            form,
+            call=call,
+            trajectory=trajectory,
+            model=model,
+            filter=filter_text,
+            reference=reference,
+            known=known,
+        )
     if output is None:
         click.echo(text, nl=False)
         return

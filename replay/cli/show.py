@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from replay.cli.options import echo_err, json_option, names_option
+from replay.cli.options import echo_err, json_option, names_option, without_secrets
+from replay.cli.show_run import show_run
 from replay.errors import FormatError, UsageError
 
 if TYPE_CHECKING:
@@ -21,27 +22,41 @@ EXAMPLES = """\b
 Examples:
   replay show results/gpt-5_test_mcp_fuzzy.json
   replay show results/gpt-5_test_mcp_fuzzy.json 00060000
+  replay show --run replay-run.db 00060000
   replay show sessions/ 2b1c
   replay show dags/00060000.trajectory.json --dot | dot -Tsvg > dag.svg
 """
 
 
 @click.command("show", epilog=EXAMPLES)
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.argument("identifier", metavar="[ID]", required=False)
+@click.option(
+    "--run", "run_path", type=click.Path(path_type=Path, dir_okay=False), help="Show of this run, with the outcomes."
+)
 @click.option("--dot", "form", flag_value="dot", help="Print the graph for Graphviz.")
 @click.option("--mermaid", "form", flag_value="mermaid", help="Print the graph as a Mermaid flowchart.")
 @json_option
 @names_option
-def show(file: Path, identifier: str | None, form: str | None, as_json: bool, names: str | None) -> None:
+def show(
+    file: Path | None, identifier: str | None, run_path: Path | None, form: str | None, as_json: bool, names: str | None
+) -> None:
     """Print a trajectory: its steps, calls and data edges.
 
     FILE is a results file, a folder, an archive, a glob pattern or - for stdin. Without ID, several trajectories are
     listed. Multi-hop: two or more steps and a data edge across them; multi-threaded: two calls in a step with no edge
-    between them. An edge marked (likely) rests on a name or a number that could also stand there by chance.
+    between them. An edge marked (likely) rests on a name or a number that could also stand there by chance. With --run
+    no FILE is named: replay show --run replay-run.db ID.
     """
     if form and as_json:
         raise UsageError(f"--{form} and --json do not go together")
+    if run_path is not None:
+        if identifier is not None or names:
+            raise UsageError(f"--run takes the place of FILE; say: replay show --run {run_path} {identifier or 'ID'}")
+        show_run(run_path, str(file) if file is not None else None, form, as_document if as_json else None)
+        return
+    if file is None:
+        raise UsageError("name a FILE, or a run with --run")
     results = _opened(file, names)
     found = sum(len(one.ids) for one in results)
     if identifier is None and found > 1:
@@ -84,13 +99,16 @@ def _render(trajectory: Trajectory, form: str | None, as_json: bool, subagents: 
 
     graph = Graph(trajectory)
     if as_json:
-        return json.dumps(_as_json(trajectory, graph), ensure_ascii=True, indent=1)
+        return json.dumps(without_secrets(as_document(trajectory, graph)), ensure_ascii=True, indent=1)
     if form == "dot":
-        return to_dot(trajectory, graph)
-    return to_mermaid(trajectory, graph) if form == "mermaid" else render_text(trajectory, graph, subagents)
+        text = to_dot(trajectory, graph)
+    else:
+        text = to_mermaid(trajectory, graph) if form == "mermaid" else render_text(trajectory, graph, subagents)
+    return str(without_secrets(text))
 
 
-def _as_json(trajectory: Trajectory, graph: Graph) -> dict[str, Any]:
+def as_document(trajectory: Trajectory, graph: Graph) -> dict[str, Any]:
+    """What `--json` prints of one trajectory."""
     from replay.records.files import TrajectoryFile, dump
     from replay.reports.json_documents import SHOW_FORMAT, SHOW_VERSION
 
@@ -126,12 +144,12 @@ def _list(results: list[ResultsFile], as_json: bool) -> None:
             if as_json:
                 rows.append({"id": trajectory.id, "model": trajectory.model, **_shape(graph)})
             else:
-                click.echo(f"{one_line(trajectory.id):{width}}  {summary_of(graph)}")
+                click.echo(without_secrets(f"{one_line(trajectory.id):{width}}  {summary_of(graph)}"))
     if as_json:
         from replay.reports.json_documents import SHOW_FORMAT, SHOW_VERSION
 
         document = {"format": SHOW_FORMAT, "version": SHOW_VERSION, "trajectories": rows}
-        click.echo(json.dumps(document, ensure_ascii=True, indent=1))
+        click.echo(json.dumps(without_secrets(document), ensure_ascii=True, indent=1))
 
 
 def _pick(results: list[ResultsFile], identifier: str | None) -> Trajectory:

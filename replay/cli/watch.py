@@ -138,6 +138,7 @@ class _Judge:
     async def files(self, paths: list[Path]) -> None:
         """Judge these files; one that cannot be read, or is written at this moment, waits for its next change."""
         from replay.classification import Options, Progress, classify_stored
+        from replay.diagnosis.stored_findings import FindingStore
         from replay.redaction import Redactor
         from replay.runfile import Run
 
@@ -151,7 +152,8 @@ class _Judge:
         with run:
             for results in opened:
                 try:
-                    await classify_stored(run, [results], Options(offline=True), progress=Progress(), fleet=self._fleet)
+                    options = Options(offline=True, on_done=FindingStore(run).keep)
+                    await classify_stored(run, [results], options, progress=Progress(), fleet=self._fleet)
                 except FormatError as error:
                     self._say(f"{error}")
                     continue

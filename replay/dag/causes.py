@@ -13,7 +13,7 @@ from typing import Final
 
 from replay.dag.candidate_values import is_path
 from replay.dag.outputs import is_maker, makes_part, outputs_of, words_of_tool
-from replay.dag.pointers import leaves, parts
+from replay.dag.pointers import leaf_values, leaves, parts
 from replay.dag.workspace_roots import ancestors
 from replay.records import Call, DataEdge, Outcome, Trajectory, texts_of
 
@@ -73,11 +73,13 @@ def cause_links(trajectory: Trajectory) -> dict[str, tuple[str, ...]]:
     makers: dict[str, list[str]] = defaultdict(list)
     nameless: dict[str, list[Call]] = defaultdict(list)
     links: dict[str, tuple[str, ...]] = {}
+    outputs = {call.position: tuple(outputs_of(call)) for call in trajectory.calls()}
+    named = {call.position: _named_things(call, outputs[call.position]) for call in trajectory.calls()}
     for step in trajectory.steps:
         for call in step.calls:
             found = [
                 position
-                for name in _named_things(call)
+                for name in named[call.position]
                 for place in _with_parent_directories(name)
                 for position in makers[place]
             ]
@@ -88,9 +90,9 @@ def cause_links(trajectory: Trajectory) -> dict[str, tuple[str, ...]]:
             if found:
                 links[call.position] = tuple(dict.fromkeys(found))
         for call in step.calls:
-            for _, value in outputs_of(call):
+            for _, value in outputs[call.position]:
                 makers[value].append(call.position)
-            if words_of_tool(call) & (_CREATION_VERBS | _OPENING_VERBS) and not _named_things(call):
+            if words_of_tool(call) & (_CREATION_VERBS | _OPENING_VERBS) and not named[call.position]:
                 nameless[_server_of(call)].append(call)
     return links
 
@@ -138,10 +140,10 @@ def _named_values(call: Call) -> Iterator[tuple[str, str]]:
             yield key, value.strip()
 
 
-def _named_things(call: Call) -> tuple[str, ...]:
+def _named_things(call: Call, outputs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """The paths and made names in a call's arguments."""
-    values = (value.strip() for _, value in leaves(call.arguments or {}, enter_texts=False) if isinstance(value, str))
-    made = [value for _, value in outputs_of(call)]
+    values = (value.strip() for value in leaf_values(call.arguments or {}, enter_texts=False) if isinstance(value, str))
+    made = [value for _, value in outputs]
     return tuple(dict.fromkeys([*(value.rstrip("/") for value in values if is_path(value) or len(value) < 100), *made]))
 
 

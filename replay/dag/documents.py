@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
-from replay.dag.pointers import Leaf, leaves
+from replay.dag.pointers import LeafPlaces, leaf_values
 from replay.dag.truncation import truncated_block_text
 from replay.dag.value_matching import occurrences
 from replay.records import Answer, Call, RpcError, TextAnswer, ToolResult, TransportFault, blocks_of
@@ -15,6 +14,8 @@ from replay.records import Answer, Call, RpcError, TextAnswer, ToolResult, Trans
 __all__ = ["Document", "answer_tree", "arguments_document", "as_text", "document_of"]
 
 _WORD: Final = re.compile(r"[^\W_]+")
+_WORDS_ALONE: Final = bytes(code if chr(code).isalnum() else 32 for code in range(256))
+"""Translates ASCII text to its words with blanks between."""
 _SEPARATOR: Final = "\n\x00\n"
 _BLOCK_METADATA: Final = frozenset({"type", "mimeType", "data", "annotations", "_meta"})
 """Members of a content block that name its kind or carry bytes, not something to pass on."""
@@ -27,6 +28,7 @@ def as_text(value: Any) -> str:
     return value if isinstance(value, str) else str(value)
 
 
+@lru_cache(maxsize=4096)
 def words_of(text: str) -> frozenset[str]:
     """The words that must all stand in a document that holds the text."""
     return frozenset(_WORD.findall(text))
@@ -57,12 +59,12 @@ def _without_bytes(block: dict[str, Any]) -> dict[str, Any]:
 
 def document_of(answer: Answer | None) -> Document:
     """An answer, searchable."""
-    return Document(lambda: leaves(answer_tree(answer)))
+    return Document(answer_tree(answer))
 
 
 def arguments_document(call: Call) -> Document:
     """A call's arguments, searchable."""
-    return Document(lambda: leaves(call.arguments or {}, enter_texts=False))
+    return Document(call.arguments or {}, enter_texts=False)
 
 
 class Document:
@@ -71,23 +73,36 @@ class Document:
     Only the texts are kept; pointers are found when one is asked for, which few documents of a trajectory are.
     """
 
-    def __init__(self, content: Callable[[], Iterable[Leaf]]) -> None:
-        self._content = content
-        texts = [as_text(value).strip() for _, value in content()]
-        self.text = _SEPARATOR.join(["", *texts, ""])
+    def __init__(self, tree: Any, *, enter_texts: bool = True) -> None:
+        self._tree, self._enter_texts = tree, enter_texts
+        self._texts = [
+            value.strip() if type(value) is str else as_text(value)
+            for value in leaf_values(tree, enter_texts=enter_texts)
+        ]
+        self.text = _SEPARATOR.join(["", *self._texts, ""])
 
-    def words(self) -> frozenset[str]:
-        """Every word in it."""
-        return words_of(self.text)
+    def words(self) -> list[str]:
+        """Every word in it, as often as it stands there."""
+        if self.text.isascii():
+            return self.text.encode().translate(_WORDS_ALONE).decode().split()
+        return _WORD.findall(self.text)
+
+    @cached_property
+    def _first_places(self) -> dict[str, int]:
+        """The number of the first string or number that is a text."""
+        places: dict[str, int] = {}
+        for number, text in enumerate(self._texts):
+            places.setdefault(text, number)
+        return places
 
     def is_scalar(self, value: str) -> bool:
         """Whether a string or number in it is this value and nothing else."""
-        return f"{_SEPARATOR}{value}{_SEPARATOR}" in self.text
+        return value in self._first_places
 
     def scalar(self, value: str) -> str | None:
         """Pointer of the first string or number that is this value and nothing else."""
-        start = self.text.find(f"{_SEPARATOR}{value}{_SEPARATOR}")
-        return None if start < 0 else self._pointer(start + len(_SEPARATOR))
+        number = self._first_places.get(value)
+        return None if number is None else self._pointers[number]
 
     def mention(self, value: str) -> str | None:
         """Pointer of the first text that holds this value between boundaries."""
@@ -100,11 +115,13 @@ class Document:
         return pointer if pointer is not None else self.mention(value)
 
     def __contains__(self, value: str) -> bool:
-        return self.is_scalar(value) or any(True for _ in occurrences(self.text, value))
+        if value not in self.text:
+            return False
+        return value in self._first_places or any(True for _ in occurrences(self.text, value))
 
     def _pointer(self, start: int) -> str:
         return self._pointers[self.text.count(_SEPARATOR, 0, start) - 1]
 
     @cached_property
-    def _pointers(self) -> list[str]:
-        return [pointer for pointer, _ in self._content()]
+    def _pointers(self) -> LeafPlaces:
+        return LeafPlaces(self._tree, enter_texts=self._enter_texts)

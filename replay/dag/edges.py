@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any, Final, Literal
 
@@ -70,13 +70,21 @@ class _EdgeFinder:
         ]
         source_scores = self._source_scores(candidates, step)
         edges: list[DataEdge] = []
+        given: dict[str, str] = defaultdict(str)
+        """What answers gave to each place, one below the other."""
         for candidate in candidates:
             found = (
                 self._path(call, candidate, step)
                 if candidate.path
                 else self._value(call, candidate, step, source_scores)
             )
-            edges.extend(edge for edge in found if not _is_covered(edge, edges))
+            for edge in found:
+                value = str(edge.value)
+                if value in given[edge.consumer_pointer]:  # a part of what an answer gave as a whole
+                    continue
+                edges.append(edge)
+                if edge.producer_place == "answer":
+                    given[edge.consumer_pointer] += f"\x00\x00{value}"
         yield from edges
 
     def _path(self, call: Call, candidate: CandidateValue, step: int) -> Iterator[DataEdge]:
@@ -217,16 +225,6 @@ def _is_listed(entry: Entry, name: str) -> bool:
     if re.search(r"[\d_.-]|/", name) or entry.document.is_scalar(name):
         return True
     return re.search(_LISTING_LINE.format(re.escape(name)), entry.document.text) is not None
-
-
-def _is_covered(edge: DataEdge, edges: list[DataEdge]) -> bool:
-    """A part of a value that the same answer already gave as a whole."""
-    return any(
-        earlier.producer_place == "answer"
-        and earlier.consumer_pointer == edge.consumer_pointer
-        and str(edge.value) in str(earlier.value)
-        for earlier in edges
-    )
 
 
 def _edge_from_output(call: Call, candidate: CandidateValue, maker: Output, value: Any) -> DataEdge:

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from itertools import combinations
-
-import networkx as nx
+from typing import TYPE_CHECKING
 
 from replay.dag.causes import cause_links, passes_failure_on
 from replay.dag.edges import infer_edges
 from replay.records import Call, DataEdge, Outcome, Trajectory
 
+if TYPE_CHECKING:
+    import networkx as nx
+
 __all__ = ["Graph"]
 
 
 class Graph:
-    """The data edges of a trajectory as a `networkx.DiGraph` of call positions.
+    """The data edges of a trajectory; as a `networkx.DiGraph` of call positions in `digraph`.
 
     Args:
         trajectory: its own `edges` are used, or inferred where it has none.
@@ -35,12 +37,19 @@ class Graph:
             position: number for number, position in enumerate(p for positions in self.steps for p in positions)
         }
         self._step_of = {position: number for number, positions in enumerate(self.steps) for position in positions}
-        self.digraph: nx.DiGraph[str] = nx.DiGraph()
-        self.digraph.add_nodes_from((position, {"step": number}) for position, number in self._step_of.items())
+
+    @cached_property
+    def digraph(self) -> nx.DiGraph[str]:
+        """A node a call, with its `step`; an arrow from producer to consumer, with its `edges`."""
+        import networkx as nx  # a replay draws no graph, and need not wait for the library
+
+        digraph: nx.DiGraph[str] = nx.DiGraph()
+        digraph.add_nodes_from((position, {"step": number}) for position, number in self._step_of.items())
         for edge in self.edges:
-            if not self.digraph.has_edge(edge.producer, edge.consumer):
-                self.digraph.add_edge(edge.producer, edge.consumer, edges=[])
-            self.digraph.edges[edge.producer, edge.consumer]["edges"].append(edge)
+            if not digraph.has_edge(edge.producer, edge.consumer):
+                digraph.add_edge(edge.producer, edge.consumer, edges=[])
+            digraph.edges[edge.producer, edge.consumer]["edges"].append(edge)
+        return digraph
 
     def into(self, position: str) -> tuple[DataEdge, ...]:
         """The edges that a call's arguments depend on."""
@@ -48,10 +57,14 @@ class Graph:
 
     def ancestors(self, position: str) -> tuple[str, ...]:
         """The calls that a call depends on, near or far, in order."""
+        import networkx as nx
+
         return self._sorted(nx.ancestors(self.digraph, position))
 
     def dependents(self, position: str) -> tuple[str, ...]:
         """The calls that depend on a call, near or far, in order."""
+        import networkx as nx
+
         return self._sorted(nx.descendants(self.digraph, position))
 
     @property
@@ -62,8 +75,9 @@ class Graph:
     @property
     def is_multi_threaded(self) -> bool:
         """Two calls in a step with no edge between them."""
+        linked = {(edge.producer, edge.consumer) for edge in self.edges}
         return any(
-            not self.digraph.has_edge(first, second) and not self.digraph.has_edge(second, first)
+            (first, second) not in linked and (second, first) not in linked
             for positions in self.steps
             for first, second in combinations(positions, 2)
         )
@@ -81,6 +95,8 @@ class Graph:
     @property
     def longest_chain(self) -> int:
         """Most calls on a path of data edges; 0 without calls."""
+        import networkx as nx
+
         return int(nx.dag_longest_path_length(self.digraph, weight=None, default_weight=1)) + 1 if self._order else 0
 
     def root_cause(self, position: str, failed: Mapping[str, Outcome]) -> str | None:
@@ -95,7 +111,8 @@ class Graph:
         seen, pending = {position}, [position]
         while pending:
             current = pending.pop()
-            for earlier in (*self.digraph.predecessors(current), *self._causes.get(current, ())):
+            producers = dict.fromkeys(edge.producer for edge in self.into(current))
+            for earlier in (*producers, *self._causes.get(current, ())):
                 if (
                     earlier in failed
                     and earlier not in seen

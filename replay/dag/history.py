@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import Final, Literal
 
 from replay.dag.candidate_values import CandidateValue, candidate_values_of
@@ -38,6 +39,15 @@ class Output:
     pointer: str
 
 
+class _Holders:
+    """The entries that hold a value, as far as they were looked at."""
+
+    def __init__(self, candidates: list[int]) -> None:
+        self.found: list[Entry] = []
+        self.candidates = candidates[::-1]
+        """The numbers of those that may hold it too, the earliest last."""
+
+
 class History:
     """Looks up who held a value first.
 
@@ -50,6 +60,8 @@ class History:
         }
         self._question = _question_text(trajectory.task)
         self._years = sorted(_YEAR.findall(self._question))
+        self._in_question: dict[str, bool] = {}
+        self._holders: dict[str, _Holders] = {}
         self._entries: list[Entry] = []
         self._first_step_of_word: dict[str, int] = {}
         self._with_word: dict[str, list[int]] = defaultdict(list)
@@ -71,10 +83,10 @@ class History:
 
     def _add(self, entry: Entry, indexed_words: frozenset[str]) -> None:
         words = entry.document.words()
-        for word in words & indexed_words:
+        for word in indexed_words.intersection(words):
             self._with_word[word].append(len(self._entries))
         if entry.place == "arguments":
-            for word in words:
+            for word in set(words):
                 self._first_step_of_word.setdefault(word.lower(), entry.step)
         self._entries.append(entry)
 
@@ -84,9 +96,15 @@ class History:
 
     def is_in_question(self, value: str) -> bool:
         """Whether the question holds the value, in whatever case."""
+        known = self._in_question.get(value)
+        if known is None:
+            known = self._in_question[value] = self._look_in_question(value)
+        return known
+
+    def _look_in_question(self, value: str) -> bool:
         folded = _normalized(value)
         return (
-            any(True for _ in occurrences(self._question, folded))
+            (folded in self._question and any(True for _ in occurrences(self._question, folded)))
             or _is_date_in_question(self._question, folded)
             or self._is_year_in_question(folded)
         )
@@ -97,12 +115,26 @@ class History:
 
     def holders(self, value: str, before: int) -> Iterator[Entry]:
         """The arguments and answers of earlier steps that hold the value, in order of time."""
-        for number in self._entries_with_words(value):
-            entry = self._entries[number]
+        known = self._holders.get(value)
+        if known is None:
+            known = self._holders[value] = _Holders(self._entries_with_words(value))
+        for number in count():
+            if number == len(known.found):
+                self._look_further(known, value, before)
+            if number == len(known.found) or known.found[number].step >= before:
+                return
+            yield known.found[number]
+
+    def _look_further(self, known: _Holders, value: str, before: int) -> None:
+        """Find the next that holds the value, if one of the earlier steps does."""
+        while known.candidates:
+            entry = self._entries[known.candidates[-1]]
             if entry.step >= before:
                 return
+            known.candidates.pop()
             if value in entry.document:
-                yield entry
+                known.found.append(entry)
+                return
 
     def first(self, value: str, before: int) -> Entry | None:
         """Who held the value first."""
@@ -123,11 +155,17 @@ class History:
         return self._first_step_of_word.get(word.lower(), step + 1) <= step
 
     def _entries_with_words(self, value: str) -> list[int]:
-        postings = sorted((self._with_word.get(word, []) for word in words_of(value)), key=len)
+        words = words_of(value)
+        postings = [self._with_word.get(word, []) for word in words]
         if not postings:
             return []
+        if len(self._entries) <= _MAX_ENTRIES:
+            return min(postings, key=len)
+        postings.sort(key=len)
         shared = postings[0]
         for posting in postings[1:]:
+            if not shared:
+                break
             in_posting = set(posting)
             shared = [number for number in shared if number in in_posting]
         return shared[:_MAX_ENTRIES]
@@ -138,7 +176,7 @@ def _question_text(task: Task) -> str:
 
 
 def _normalized(text: str) -> str:
-    return re.sub(r"\s+", " ", text).strip().lower()
+    return " ".join(text.split()).lower()
 
 
 _YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from replay.dag.pointers import as_json, leaves, parts
+from replay.dag.pointers import as_json, index_in, leaves, parts
 
 __all__ = ["counterpart"]
 
@@ -21,11 +21,11 @@ def counterpart(pointer: str, old: Any, new: Any) -> Any:
         old, new = _parsed(old), _parsed(new)
         if isinstance(old, dict) and isinstance(new, dict) and part in old and part in new:
             old, new = old[part], new[part]
-        elif isinstance(old, list) and isinstance(new, list) and part.isdecimal() and int(part) < len(old):
-            index = _same_item(old, new, int(part), path[number + 1 :])
+        elif isinstance(old, list) and isinstance(new, list) and (place := index_in(old, part)) is not None:
+            index = _same_item(old, new, place, path[number + 1 :])
             if index is None:
                 return None
-            old, new = old[int(part)], new[index]
+            old, new = old[place], new[index]
         else:
             return None
     return new

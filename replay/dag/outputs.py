@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from replay.dag.candidate_values import is_path, paths_in
@@ -44,7 +45,7 @@ _REPOSITORY_WORDS: Final = frozenset(["init", "clone", "repository", "repo", "pr
 _NAME_KEY: Final = re.compile(r"(?P<noun>\w*?)_?(?:id|key|name|slug)", re.IGNORECASE)
 _PROGRAM_TOOL: Final = re.compile(r"execute|run|command|shell|bash|terminal|python|script|eval", re.I)
 _WRITING_CODE: Final = re.compile(
-    r"""(?:>>?|\btee\b|\bmkdir\b|\btouch\b|\bcp\b|\bmv\b|makedirs|\bto_\w+\(|\.save\w*\(
+    r"""(?:>|\btee\b|\bmkdir\b|\btouch\b|\bcp\b|\bmv\b|makedirs|\bto_\w+\(|\.save\w*\(
     |open\([^)]{0,300}?["'][wax]b?\+?["']|\.write\w*\(|copy\w{0,20}\(|rename\(|\bcurl\b.{0,300}?-o\b|\bwget\b|dump\(|Workbook\()""",
     re.VERBOSE,
 )
@@ -56,7 +57,11 @@ _TRACEBACK: Final = "Traceback (most recent call last)"
 
 def words_of_tool(call: Call) -> frozenset[str]:
     """The words that a tool's name is made of, in lower case."""
-    name = call.tool or call.name or ""
+    return _words_of_name(call.tool or call.name or "")
+
+
+@lru_cache(maxsize=1024)
+def _words_of_name(name: str) -> frozenset[str]:
     spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
     return frozenset(word.lower() for word in re.split(r"[\W_]+", spaced) if word)
 
@@ -89,8 +94,13 @@ def outputs_of(call: Call) -> Iterator[tuple[str, str]]:
                 yield pointer, text.rstrip("/")
         elif words & _NAMING_VERBS and _names_what_is_made(key, words) and len(text) >= 4:
             yield pointer, text
-        elif runs_programs and _WRITING_CODE.search(value):
+        elif runs_programs and _writes_files(value):
             yield from ((pointer, path.rstrip("/")) for path in dict.fromkeys(paths_in(value)))
+
+
+@lru_cache(maxsize=64)
+def _writes_files(program: str) -> bool:
+    return ">" in program or _WRITING_CODE.search(program) is not None
 
 
 def makes_part(call: Call) -> bool:

@@ -6,20 +6,24 @@ document in the first content block.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
 from replay.json_values import parse_json
 
-__all__ = ["Leaf", "as_json", "join", "leaves", "parts", "resolve"]
+__all__ = ["Leaf", "LeafPlaces", "as_json", "index_in", "join", "leaf_values", "leaves", "parts", "resolve"]
 
 Leaf = tuple[str, Any]
 """A pointer, and the string or number that stands there."""
 
+_Place = tuple[Any, str | int]
+"""The place of the container, or None at the root, and the key in it."""
+
 _JSON_STARTS: Final = frozenset("{[ \t\r\n")
 _MAX_DEPTH: Final = 64
 _MAX_NESTED_DOCUMENTS: Final = 3
+_MAX_INDEX_DIGITS: Final = 9
 _MISSING: Final = object()
 
 
@@ -84,6 +88,75 @@ def leaves(value: Any, base: str = "", *, enter_texts: bool = True, id_keys: boo
                 yield from ((join(pointer, key), key) for key in item if _is_like_an_id(key))
 
 
+def leaf_values(value: Any, *, enter_texts: bool = True) -> list[Any]:
+    """What `leaves` finds, without the pointers, and several times as fast."""
+    found: list[Any] = []
+    _collect(value, found, 0, 0 if enter_texts else _MAX_NESTED_DOCUMENTS)
+    return found
+
+
+def _collect(item: Any, found: list[Any], depth: int, documents: int) -> None:
+    if isinstance(item, str):
+        inner = as_json(item) if documents < _MAX_NESTED_DOCUMENTS else None
+        if inner is None:
+            found.append(item)
+        else:
+            _collect(inner, found, depth + 1, documents + 1)
+    elif isinstance(item, dict | list):
+        if depth < _MAX_DEPTH:
+            if isinstance(item, dict):
+                found += filter(_is_like_an_id, item)
+                item = item.values()
+            for member in item:
+                if type(member) is str and member[:1] not in _JSON_STARTS:
+                    found.append(member)
+                else:
+                    _collect(member, found, depth + 1, documents)
+    elif isinstance(item, int | float) and not isinstance(item, bool):
+        found.append(item)
+
+
+class LeafPlaces:
+    """The pointers of all that `leaves` finds, each put together when it is asked for."""
+
+    def __init__(self, value: Any, *, enter_texts: bool = True) -> None:
+        self._places: list[_Place | None] = []
+        self._collect(value, None, 0, 0 if enter_texts else _MAX_NESTED_DOCUMENTS)
+
+    def __getitem__(self, number: int) -> str:
+        keys: list[str | int] = []
+        place: _Place | None = self._places[number]
+        while place is not None:
+            place, key = place
+            keys.append(key)
+        return "".join(join("", key) for key in reversed(keys))
+
+    def _collect(self, item: Any, place: _Place | None, depth: int, documents: int) -> None:
+        if isinstance(item, str):
+            inner = as_json(item) if documents < _MAX_NESTED_DOCUMENTS else None
+            if inner is None:
+                self._places.append(place)
+            else:
+                self._collect(inner, place, depth + 1, documents + 1)
+        elif isinstance(item, dict | list) and depth < _MAX_DEPTH:
+            members = item.items() if isinstance(item, dict) else enumerate(item)
+            if isinstance(item, dict):
+                self._places += [(place, key) for key in item if _is_like_an_id(key)]
+            for key, member in members:
+                if type(member) is str and member[:1] not in _JSON_STARTS:
+                    self._places.append((place, key))
+                else:
+                    self._collect(member, (place, key), depth + 1, documents)
+        elif isinstance(item, int | float) and not isinstance(item, bool):
+            self._places.append(place)
+
+
+def index_in(items: Sequence[Any], part: str) -> int | None:
+    """The place in a list that a part of a pointer names; None where there is none."""
+    index = int(part) if part.isdecimal() and len(part) <= _MAX_INDEX_DIGITS else len(items)
+    return index if index < len(items) else None
+
+
 def resolve(value: Any, pointer: str) -> Any:
     """What stands at a pointer.
 
@@ -95,8 +168,8 @@ def resolve(value: Any, pointer: str) -> Any:
             value = as_json(value)
         if isinstance(value, dict) and part in value:
             value = value[part]
-        elif isinstance(value, list | tuple) and part.isdecimal() and int(part) < len(value):
-            value = value[int(part)]
+        elif isinstance(value, list | tuple) and (index := index_in(value, part)) is not None:
+            value = value[index]
         else:
             raise LookupError(pointer)
     return value

@@ -9,7 +9,18 @@ from itertools import pairwise
 from typing import Final
 
 from replay.dag.graph import Graph
-from replay.records import Answer, Call, DataEdge, RpcError, ToolResult, Trajectory, TransportFault, texts_of
+from replay.records import (
+    Answer,
+    Call,
+    DataEdge,
+    Outcome,
+    RpcError,
+    ToolResult,
+    Trajectory,
+    TransportFault,
+    Verdict,
+    texts_of,
+)
 from replay.text import cut, one_line
 
 __all__ = ["render_text", "summary_of", "to_dot", "to_mermaid"]
@@ -21,7 +32,10 @@ _MAX_EDGES: Final = 6
 
 
 def render_text(
-    trajectory: Trajectory, graph: Graph | None = None, subagents: Mapping[str | None, Sequence[str]] | None = None
+    trajectory: Trajectory,
+    graph: Graph | None = None,
+    subagents: Mapping[str | None, Sequence[str]] | None = None,
+    verdicts: Mapping[str, Verdict] | None = None,
 ) -> str:
     """Steps, calls and the data edges into each call, for reading.
 
@@ -29,6 +43,7 @@ def render_text(
         trajectory: what is drawn.
         graph: its graph, where it was made already.
         subagents: ids of the trajectories that its calls started, by the position of the call.
+        verdicts: what a run found of its calls, by position.
     """
     graph = graph or Graph(trajectory)
     started = subagents or {}
@@ -42,6 +57,8 @@ def render_text(
         lines += ["", f"step {number}" + (f": {one_line(step.text, _MAX_LINE_LENGTH)}" if step.text else "")]
         for call in step.calls:
             lines.append(f"  {call.position}  {_name(call)} {_arguments(call)}")
+            if verdicts is not None:
+                lines.append(f"        {_verdict(verdicts.get(call.position))}")
             if call.answer is not None:
                 lines.append(f"        = {_answer(call.answer)}")
             lines += [f"        sub-agent {one_line(identifier)}" for identifier in started.get(call.position, ())]
@@ -62,13 +79,13 @@ def summary_of(graph: Graph) -> str:
     )
 
 
-def to_dot(trajectory: Trajectory, graph: Graph | None = None) -> str:
-    """The graph for Graphviz: a rank a step, an arrow a pair of calls."""
+def to_dot(trajectory: Trajectory, graph: Graph | None = None, verdicts: Mapping[str, Verdict] | None = None) -> str:
+    """The graph for Graphviz: a rank a step, an arrow a pair of calls, a letter an outcome where verdicts are given."""
     graph = graph or Graph(trajectory)
     lines = [f"digraph {_dot(trajectory.id)} {{", "  rankdir=TB; newrank=true; node [shape=box, fontname=sans];"]
     for number, step in enumerate(trajectory.steps, 1):
         lines.append(f"  subgraph cluster_{number} {{ label={_dot(f'step {number}')}; style=dotted; rank=same;")
-        lines += [f"    {_dot(call.position)} [label={_dot(_label(call))}];" for call in step.calls]
+        lines += [f"    {_dot(call.position)} [label={_dot(_label(call, verdicts))}];" for call in step.calls]
         lines.append("  }")
     firsts = [_dot(step.calls[0].position) for step in trajectory.steps if step.calls]
     lines += [f"  {before} -> {after} [style=invis];" for before, after in pairwise(firsts)]
@@ -78,14 +95,16 @@ def to_dot(trajectory: Trajectory, graph: Graph | None = None) -> str:
     return "\n".join([*lines, "}"])
 
 
-def to_mermaid(trajectory: Trajectory, graph: Graph | None = None) -> str:
-    """The graph as a Mermaid flowchart."""
+def to_mermaid(
+    trajectory: Trajectory, graph: Graph | None = None, verdicts: Mapping[str, Verdict] | None = None
+) -> str:
+    """The graph as a Mermaid flowchart, with a letter an outcome where verdicts are given."""
     graph = graph or Graph(trajectory)
     ids = {call.position: f"n{number}" for number, call in enumerate(trajectory.calls(), 1)}
     lines = ["flowchart TD"]
     for number, step in enumerate(trajectory.steps, 1):
         lines.append(f'  subgraph step{number}["step {number}"]')
-        lines += [f'    {ids[call.position]}["{_mermaid(_label(call))}"]' for call in step.calls]
+        lines += [f'    {ids[call.position]}["{_mermaid(_label(call, verdicts))}"]' for call in step.calls]
         lines.append("  end")
     for (producer, consumer), (label, likely) in _arrows(graph).items():
         arrow = "-.->" if likely else "-->"
@@ -133,8 +152,20 @@ def _edge_lines(edges: tuple[DataEdge, ...]) -> list[str]:
     return lines + [f"{producer} and {count} more values" for producer, count in more]
 
 
-def _label(call: Call) -> str:
-    return f"{call.position} {cut(_name(call), _MAX_LABEL_LENGTH)}"
+def _label(call: Call, verdicts: Mapping[str, Verdict] | None) -> str:
+    verdict = verdicts.get(call.position) if verdicts is not None else None
+    letter = f"{verdict.outcome.letter} " if verdict is not None else ""
+    return f"{letter}{call.position} {cut(_name(call), _MAX_LABEL_LENGTH)}"
+
+
+def _verdict(verdict: Verdict | None) -> str:
+    if verdict is None:
+        return "· not judged yet"
+    reason = f" ({verdict.reason})" if verdict.reason else ""
+    cause = f", after {verdict.caused_by}" if verdict.caused_by else ""
+    head = f"{verdict.outcome.letter} {verdict.outcome.label}{reason}{cause}"
+    told = "" if verdict.outcome is Outcome.SUCCESS else f": {one_line(verdict.message, _MAX_LINE_LENGTH)}"
+    return head + told
 
 
 def _arrows(graph: Graph) -> dict[tuple[str, str], tuple[str, bool]]:

@@ -52,6 +52,10 @@ _CHANGE_VERBS = _set_of("""
 _READING_PROGRAM = re.compile(
     r"^\W*(?:cat|head|tail|less|more|grep|sed|awk|journalctl|type|Get-Content|bat|jq|strings|xxd|echo|printf)\b"
 )
+_READS_LAST = re.compile(
+    r"(?:&&|;|[\"'])\s*(?:cat|head|tail|less|more|journalctl|type|Get-Content|bat|strings|xxd)\b[^|;&\n]*$"
+)
+"""A command that goes somewhere, and then shows what is stored there."""
 _SQL_STATEMENT = re.compile(
     r"(?:\s|--[^\n]*\n)*(?:select|insert|update|delete|create|drop|alter|with|explain|pragma|describe|merge|truncate)\b"
     r"[^\n]*(?:\n[^\n]*){0,20}?"
@@ -70,7 +74,7 @@ def returns_content(arguments: ArgumentIndex, tool: Tool | None) -> bool:
     """Whether the tool, by its name, hands out stored text as it is."""
     words = name_words(arguments.tool_name)
     if runs_commands(arguments):
-        return any(_READING_PROGRAM.match(value) for value in arguments.texts)
+        return any(_READING_PROGRAM.match(value) or _READS_LAST.search(value) for value in arguments.texts)
     if not words or (
         tool is not None and tool.annotations and tool.annotations.get("destructiveHint") is True and not tool.read_only
     ):

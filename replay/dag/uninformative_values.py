@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from replay.dag.value_matching import is_number
@@ -72,6 +73,7 @@ def is_plain_word(value: str) -> bool:
     return value.isalpha() and (value.islower() or value.isupper())
 
 
+@lru_cache(maxsize=4096)
 def is_id(value: str) -> bool:
     """Letters with digits, joined words, an address: what no one writes by chance."""
     if is_number(value):
@@ -84,6 +86,7 @@ def is_id(value: str) -> bool:
     )
 
 
+@lru_cache(maxsize=4096)
 def is_random(value: str) -> bool:
     """A UUID, a hash, a long number, or letters and digits mixed."""
     if _UUID.fullmatch(value) or (is_number(value) and len(value) >= 6 and "." not in value):
@@ -95,6 +98,7 @@ def is_random(value: str) -> bool:
     return " " not in value and len(value) >= 6 and len(re.findall(r"[A-Za-z]\d|\d[A-Za-z]", value)) >= 1
 
 
+@lru_cache(maxsize=4096)
 def is_common_number(value: str) -> bool:
     """Likely to stand in a large answer by chance: a number of few digits, a year."""
     return is_number(value) and (significant_digits(value) < 5 or _YEAR.fullmatch(value) is not None)

@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 _NUMBER: Final = re.compile(r"-?\d+(\.\d+)?(e[-+]\d{1,3})?")
+_DIGITS: Final = frozenset("0123456789")
 MAX_COMPARED: Final = 20_000_000
 """Characters compared to find one value: a long one that repeats itself stands everywhere in a longer one."""
 MAX_VALUES: Final = 200
@@ -51,6 +52,8 @@ _UNSPECIFIC_WORDS: Final = frozenset(
 
 def is_number(text: str) -> bool:
     """Whether a text is the spelling of a number."""
+    if not text or (text[-1] not in _DIGITS and text[-1].isascii()):
+        return False
     return _NUMBER.fullmatch(text) is not None
 
 

@@ -15,6 +15,7 @@ __all__ = ["roots_of"]
 _ANNOUNCED_ROOT: Final = re.compile(
     r"(?:allowed director|working director|workspace|cwd)[^/\n]{0,20}\s*(/[^\s'\"\\]+)", re.I
 )
+_ANNOUNCING_WORDS: Final = ("director", "workspace", "cwd")
 _COMMON_ROOTS: Final = frozenset(
     {"/", "/tmp", "/home", "/root", "/workspace", "/data", "/mnt", "/var", "/usr", ".", "./"}  # noqa: S108
 )
@@ -28,6 +29,9 @@ def roots_of(history: History) -> frozenset[str]:
     for entry in history.entries():
         if entry.place == "answer":
             head = entry.document.text[:4000]
+            lowered = head.lower()
+            if not any(word in lowered for word in _ANNOUNCING_WORDS):
+                continue
             roots.update(match[1].rstrip("/.,;:)") for match in _ANNOUNCED_ROOT.finditer(head))
     paths = {
         candidate.text

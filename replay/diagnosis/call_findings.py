@@ -9,7 +9,8 @@ from replay.diagnosis.environment import environment_findings
 from replay.diagnosis.failures import failure_findings
 from replay.diagnosis.flags import flag_findings
 from replay.diagnosis.provenance import provenance_findings
-from replay.diagnosis.repair import repair_finding
+from replay.diagnosis.reference_findings import wrong_tools
+from replay.diagnosis.repair import dependent_findings, repair_finding
 from replay.diagnosis.schema_violations import schema_findings
 from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.diagnosis.unknown_tool import unknown_tool_findings
@@ -36,4 +37,7 @@ def _findings(context: TrajectoryContext, position: str) -> Iterator[Finding]:
     repair = repair_finding(context, position)
     if repair is not None:
         yield repair
+    else:
+        yield from dependent_findings(context, position)
     yield from flag_findings(context, position)
+    yield from wrong_tools(context, position)

@@ -9,7 +9,7 @@ from typing import Final
 from replay.dag.value_matching import Argument
 from replay.diagnosis.phrasing import place, quoted
 from replay.diagnosis.trajectory_context import TrajectoryContext
-from replay.records import FAILURES, Outcome, texts_of
+from replay.records import FAILURES, Outcome, canonical, texts_of
 from replay.records.finding import Finding
 
 _SURE_PLACEHOLDER: Final = re.compile(
@@ -23,6 +23,13 @@ _LIKELY_PLACEHOLDER: Final = re.compile(
     r"|x{3,}(?:-x+)*|X{3,}(?:-X+)*|to[_ ]be[_ ](?:filled|determined).*|TODO|TBD"
     r"|(?:example|sample|dummy|fake|placeholder)[_-]?(?:id|key|token|path|file|value)\w*",
 )
+_IDENTIFIER_KEY: Final = re.compile(
+    r"(?:^|[/_-])(?:id|ids|uid|uuid|guid|asin|sha|hash|token)(?:/\d+)?$|[a-z]I[dD]s?(?:/\d+)?$"
+)
+_OPAQUE: Final = re.compile(r"[A-Za-z0-9_-]{8,64}")
+_DATED: Final = re.compile(r"(?:19|20)\d\d")
+_WORD: Final = re.compile(r"[a-z]{5,}|[A-Z][a-z]{3,}|[A-Z]{6,}")
+"""Runs of letters that make a word, as in `sheet1_summary`."""
 _MAX_CHARACTERS: Final = 200_000
 _MIN_CHARACTERS: Final = 3
 
@@ -31,8 +38,12 @@ def provenance_findings(context: TrajectoryContext, position: str) -> Iterator[F
     """Arguments of a call that stand nowhere before it."""
     placeholders = [scalar for scalar in context.scalars(position) if _is_placeholder(context, position, scalar)]
     yield from (_placeholder(context, position, scalar) for scalar in placeholders)
+    invented = []
     if not placeholders and context.outcome(position) is Outcome.NOT_FOUND and context.rows[position].caused_by is None:
-        yield from _invented(context, position)
+        invented = list(_invented(context, position))
+    yield from invented
+    if not (placeholders or invented):
+        yield from _invented_identifiers(context, position)
 
 
 def is_placeholder(value: str, *, failed: bool) -> bool:
@@ -102,6 +113,44 @@ def _invented(context: TrajectoryContext, position: str) -> Iterator[Finding]:
             calls=context.refs(position),
             certainty="likely",
         )
+
+
+def _invented_identifiers(context: TrajectoryContext, position: str) -> Iterator[Finding]:
+    """Identifiers that nobody makes up or knows by heart, and that came from nowhere.
+
+    Names, queries, paths, dates and addresses are left alone: a model may know them, or make what is to be called so.
+    """
+    tool = context.tool(position)
+    described = canonical(tool.input_schema).casefold() if tool is not None else ""
+    for scalar in context.scalars(position):
+        value = str(scalar.value).strip()
+        if (
+            not _IDENTIFIER_KEY.search(scalar.pointer)
+            or not _is_opaque(value)
+            or value.casefold() in described
+            or context.rows[position].outcome is Outcome.ILLEGAL_FORMAT
+            or known_before(context, position, value) is not False
+        ):
+            continue
+        yield Finding(
+            kind="invented-identifier",
+            scope="call",
+            sentence=f"{place(scalar.pointer)} is {quoted(value)}, which stands in neither the question, the tool's "
+            "schema, nor any earlier call or answer.",
+            suggestion="Take the identifier from the answer of a call that lists what there is.",
+            calls=context.refs(position),
+            certainty="likely",
+            pointer=scalar.pointer,
+        )
+
+
+def _is_opaque(value: str) -> bool:
+    """Letters and digits mixed, with no word, date or version in them."""
+    if not _OPAQUE.fullmatch(value) or _DATED.search(value):
+        return False
+    digits = sum(character.isdigit() for character in value)
+    letters = sum(character.isalpha() for character in value)
+    return digits >= 2 and letters >= 2 and not _WORD.search(value)
 
 
 def _text_of(context: TrajectoryContext, position: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from rapidfuzz import fuzz
@@ -55,6 +56,22 @@ def repair_finding(context: TrajectoryContext, position: str) -> Finding | None:
         calls=context.refs(position, repair.succeeded),
         certainty="likely",
     )
+
+
+def dependent_findings(context: TrajectoryContext, position: str) -> Iterator[Finding]:
+    """The later success of a call that took a value from this one, which failed: the task went on."""
+    if context.rows[position].outcome not in FAILURES:
+        return
+    consumers = (edge.consumer for edge in context.graph.edges if edge.producer == position)
+    later = next((consumer for consumer in consumers if context.outcome(consumer) is Outcome.SUCCESS), None)
+    if later is not None:
+        yield Finding(
+            kind="dependent-succeeded",
+            scope="call",
+            sentence=f"The call failed, and {later}, which took a value from it, succeeded nevertheless.",
+            calls=context.refs(position, later),
+            certainty="likely",
+        )
 
 
 def _again(context: TrajectoryContext, repair: Repair) -> str:

@@ -18,7 +18,8 @@ from replay.runfile import Run
 _MAX_TOOLS: Final = 5
 _MAX_CALLS: Final = 50
 _MIN_CALLS: Final = 2
-_SECONDARY: Final = frozenset({"follows-from", "later-succeeded", "outcome-moved", "rebound", "flaky"})
+SECONDARY: Final = frozenset({"follows-from", "later-succeeded", "outcome-moved", "rebound", "flaky"})
+"""Kinds that say something beside why a call failed."""
 
 
 def findings_of_run(
@@ -74,7 +75,7 @@ def _worst(kind: str, subject: str, failed: Sequence[Diagnosed], group: Sequence
 
 
 def _cause(call: Diagnosed) -> str:
-    primary = (finding.kind for finding in call.findings if finding.kind not in _SECONDARY)
+    primary = (finding.kind for finding in call.findings if finding.kind not in SECONDARY)
     return next(primary, str(call.row.outcome))
 
 

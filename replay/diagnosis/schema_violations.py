@@ -138,6 +138,7 @@ class _Finder:
                 pointer,
                 certainty="likely" if near else "certain",
                 found=key,
+                **({"expected": near} if near else {}),
             )
 
     def _wrong_value(self, violation: SchemaViolation) -> Finding:

@@ -13,10 +13,11 @@ from replay.dag.history import History
 from replay.dag.value_matching import Argument, arguments_of
 from replay.outcomes.envelopes.json_errors import error_in_json, parse_json
 from replay.outcomes.error_report import strip_wrappers
-from replay.records import Answer, Call, Outcome, Server, Tool, Trajectory, texts_of
+from replay.records import AlignedTask, Answer, Call, Outcome, Server, Tool, Trajectory, texts_of
 from replay.records.files import CallRow
 from replay.records.finding import CallRef
 from replay.runfile import Run, call_rows
+from replay.runfile.alignment_queries import aligned_task_of
 from replay.runfile.lookup import TrajectoryPlace
 from replay.runfile.run_command import NOT_KNOWN, RunCommand, load_command
 from replay.runfile.stored_answers import answers_of
@@ -40,6 +41,7 @@ class TrajectoryContext:
         servers: of the run.
         file: the results file.
         command: what the run was made with.
+        aligned: what `replay align` found of it; None where the run was not aligned with a reference.
     """
 
     trajectory: Trajectory
@@ -48,6 +50,7 @@ class TrajectoryContext:
     servers: Mapping[str, Server]
     file: str
     command: RunCommand = NOT_KNOWN
+    aligned: AlignedTask | None = None
 
     @classmethod
     def load(cls, run: Run, place: TrajectoryPlace, servers: Mapping[str, Server] | None = None) -> Self:
@@ -65,6 +68,7 @@ class TrajectoryContext:
             servers=run.servers() if servers is None else servers,
             file=place.file,
             command=load_command(run.connection),
+            aligned=aligned_task_of(run.connection, place.row),
         )
 
     @cached_property

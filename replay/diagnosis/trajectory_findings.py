@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from replay.diagnosis.closed_loop import unchecked_writes
 from replay.diagnosis.flags import explains
 from replay.diagnosis.phrasing import counted, listed, quoted, times
+from replay.diagnosis.reference_findings import unused_reference_tools
 from replay.diagnosis.repair import repair_of
 from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.records import FAILURES, Outcome, canonical, texts_of
@@ -15,7 +17,15 @@ from replay.records.finding import Finding
 
 def findings_of_trajectory(context: TrajectoryContext) -> tuple[Finding, ...]:
     """Root causes, repetitions, repairs, and a reply that rests on nothing."""
-    angles = (_root_causes, _repeated_failures, _repeated_reads, _repairs, _unsupported)
+    angles = (
+        _root_causes,
+        _repeated_failures,
+        _repeated_reads,
+        _repairs,
+        _unsupported,
+        unchecked_writes,
+        unused_reference_tools,
+    )
     return tuple(finding for angle in angles for finding in angle(context))
 
 

@@ -10,10 +10,21 @@ from replay.formats.file_names import FileNames
 from replay.formats.input_file import InputFile
 from replay.formats.reader import Match, Reader
 from replay.formats.readers import READERS
-from replay.formats.results_file import ResultsFile, look_through
+from replay.formats.results_file import HowToRead, ResultsFile, look_through
 from replay.formats.sources import inputs_of, single_input
 
-__all__ = ["READERS", "FileNames", "InputFile", "Match", "Reader", "ResultsFile", "open_file", "open_files"]
+__all__ = [
+    "READERS",
+    "FileNames",
+    "HowToRead",
+    "InputFile",
+    "Match",
+    "Reader",
+    "ResultsFile",
+    "open_file",
+    "open_files",
+    "single_input",
+]
 
 
 def open_file(path: str | Path | InputFile, names: FileNames | None = None) -> ResultsFile:

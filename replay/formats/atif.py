@@ -28,7 +28,7 @@ from replay.formats.loose_json import (
     written_call,
 )
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import as_object, number_calls, to_json
+from replay.formats.record_builders import as_number, as_object, number_calls, to_json
 from replay.records import Answer, Call, JsonObject, ParentCall, ReportedResult, Source, Step, Task, Trajectory
 
 _VERSION = re.compile(r"ATIF-v(\d+)\.(\d+)")
@@ -131,8 +131,8 @@ def _identifier(record: JsonObject, parent: ParentCall | None, document: Documen
 
 
 def _reported(extra: JsonObject) -> ReportedResult | None:
-    reward = extra.get("reward")
-    return ReportedResult(score=float(reward)) if isinstance(reward, int | float) else None
+    reward = as_number(extra.get("reward"))
+    return None if reward is None else ReportedResult(score=reward)
 
 
 def _step(step: JsonObject, model: str | None, start: float | None, agent: str) -> Step:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from replay.records import Answer, Call, Step
+from replay.records.base import slim
 
 
 @dataclass(slots=True)
@@ -20,7 +21,8 @@ class _Entry:
 
     def finished(self, position: str) -> Call:
         """The call with its position, its answer and whatever else came later."""
-        return self.call.model_copy(update={"position": position, **(self.changes or {})})
+        call = self.call.model_copy(update={"position": position, **(self.changes or {})})
+        return slim(call)
 
 
 @dataclass(slots=True)
@@ -55,7 +57,7 @@ class CallLog:
         key = ("round", self._rounds) if step is None else step
         if not self._steps or self._steps[-1].key != key:
             self._steps.append(_DraftStep(key, "\n\n".join(self._text) or None, model))
-        entry = _Entry(call)
+        entry = _Entry(slim(call))
         self._steps[-1].entries.append(entry)
         self._waiting.setdefault(call.id or ("name", call.name), []).append(entry)
         self._text, self.final_reply = [], None
@@ -70,6 +72,8 @@ class CallLog:
         waiting = self._waiting.get(key or ("name", name))
         if not waiting:
             return False
+        if answer is not None:
+            slim(answer)
         waiting.pop(0).change(changes if answer is None else {"answer": answer, **changes})
         if not waiting:
             del self._waiting[key or ("name", name)]
@@ -99,5 +103,5 @@ class CallLog:
             draft, number = drafts.pop(), len(finished) + 1
             calls = tuple(entry.finished(f"s{number}c{index}") for index, entry in enumerate(draft.entries, 1))
             other = draft.model if draft.model != model else None
-            finished.append(Step(calls=calls, text=draft.text, model=other))
+            finished.append(slim(Step(calls=calls, text=draft.text, model=other)))
         return tuple(finished)

@@ -15,7 +15,14 @@ from replay.formats.document import Document
 from replay.formats.file_names import FileNames
 from replay.formats.head import Head
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import json_text_call, nested_lines, result_with_flag, seconds_between, text_call
+from replay.formats.record_builders import (
+    as_number,
+    json_text_call,
+    nested_lines,
+    result_with_flag,
+    seconds_between,
+    text_call,
+)
 from replay.records import Answer, Call, JsonObject, ParentCall, Source, Task, Tool, ToolResult, Trajectory, Usage
 
 LINE_TYPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
@@ -164,8 +171,8 @@ class _Session:
         elif isinstance(result, dict) and "Err" in result:
             self._flags[identifier] = ToolResult(is_error=True)
         duration = payload.get("duration")
-        if isinstance(duration, dict) and isinstance(duration.get("secs"), int):
-            changes["seconds"] = duration["secs"] + (duration.get("nanos") or 0) / 1e9
+        if isinstance(duration, dict) and (seconds := as_number(duration.get("secs"))) is not None:
+            changes["seconds"] = seconds + (as_number(duration.get("nanos")) or 0) / 1e9
         self._log.change(identifier, local=False, **changes)
 
     def _add_from_event(self, payload: JsonObject, identifier: str) -> None:

@@ -12,18 +12,19 @@ from typing import Any, BinaryIO, Literal
 from pydantic_core import from_json
 
 from replay.errors import FormatError, UnknownFormatError
-from replay.formats.head import CONTAINER_KEYS, DECODER, HEAD_BYTES, Head, head_of, integer
+from replay.formats.decoding import DECODER, TooDeepError, decoded, without_lone_surrogates
+from replay.formats.head import CONTAINER_KEYS, HEAD_BYTES, Head, head_of
 from replay.formats.input_file import InputFile
 
 MAX_LINE_BYTES = 512 * 1024 * 1024
 MAX_NOTES = 20
+TOO_DEEP = "values are nested too deeply to be read"
 
 RECORD_KEYS = ("format", "messages", "steps")
 """Keys that make an object the one record of its file, whatever else it holds."""
 
 _DECODER = json.JSONDecoder()
 _SPACE = re.compile(r"[ \t\r\n]*")
-_LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ class Document:
                     broken = None
                 try:
                     value = _decode_line(line)
-                except (ValueError, RecursionError) as error:
+                except ValueError as error:
                     broken = (number, _reason(error))
                     continue
                 yield Element(f"line {number}", None, value)
@@ -158,8 +159,13 @@ class Document:
                 "the last line is not whole (still being written?); everything before it was read", f"line {broken[0]}"
             )
 
+    @cached_property
+    def _begin(self) -> int:
+        """Offset of the first value."""
+        return self._skip(0)
+
     def _values(self, *, open_containers: bool) -> Iterator[Element]:
-        position, number = self._skip(0), 0
+        position, number = self._begin, 0
         while position < len(self.text):
             prefix = f"value {number + 1}: $" if number else "$"
             if self.text[position] not in "[{" and number:
@@ -260,15 +266,26 @@ class Document:
         return match.end() if match else position
 
     def _value(self, start: int) -> tuple[Any, int]:
+        if start == self._begin:
+            try:
+                return from_json(self.text[start:] if start else self.text), len(self.text)
+            except ValueError:
+                pass  # more follows it, it is broken, or has what only the slower reader takes
         try:
-            value, end = _DECODER.raw_decode(self.text, start)
+            value, end = self._decode(start)
         except json.JSONDecodeError as error:
             raise self.broken(error.pos, error.msg) from None
         except RecursionError:
-            raise FormatError(self.path, "values are nested too deeply to be read") from None
-        except ValueError:
-            value, end = DECODER.raw_decode(self.text, start)
+            raise FormatError(self.path, TOO_DEEP) from None
         return (without_lone_surrogates(value) if "\\ud" in self.text[start:end].lower() else value), end
+
+    def _decode(self, start: int) -> tuple[Any, int]:
+        try:
+            return _DECODER.raw_decode(self.text, start)
+        except json.JSONDecodeError:
+            raise
+        except ValueError:  # an integer of thousands of digits
+            return DECODER.raw_decode(self.text, start)
 
     def broken(self, position: int, expected: str) -> FormatError:
         """The error for broken JSON at an offset."""
@@ -295,8 +312,7 @@ def _decode_line(line: bytes) -> Any:
         return from_json(line)
     except ValueError:
         pass  # it is broken, or has what only the slower reader takes: lone surrogates, deep nesting, huge integers
-    value = json.loads(line, parse_int=integer)
-    return without_lone_surrogates(value) if b"\\ud" in line or b"\\uD" in line else value
+    return decoded(line.decode("utf-8"))
 
 
 def _reason(error: Exception) -> str:
@@ -304,13 +320,13 @@ def _reason(error: Exception) -> str:
         return f"{_lower_first(error.msg)} at column {error.colno}"
     if isinstance(error, UnicodeDecodeError):
         return "not UTF-8 text"
-    return "nested too deeply" if isinstance(error, RecursionError) else str(error)
+    return str(error)
 
 
 def _is_whole(line: bytes) -> bool:
     try:
         return isinstance(_decode_line(line), dict)
-    except RecursionError:
+    except TooDeepError:
         return line.rstrip().endswith(b"}")
     except ValueError:
         return False
@@ -322,14 +338,3 @@ def _is_record(value: Any) -> bool:
 
 def _lower_first(text: str) -> str:
     return text[:1].lower() + text[1:]
-
-
-def without_lone_surrogates(value: Any) -> Any:
-    """The same JSON value with lone UTF-16 surrogates, which no file of ours can hold, as U+FFFD."""
-    if isinstance(value, str):
-        return _LONE_SURROGATE.sub("\ufffd", value)
-    if isinstance(value, list):
-        return [without_lone_surrogates(item) for item in value]
-    if isinstance(value, dict):
-        return {without_lone_surrogates(key): without_lone_surrogates(item) for key, item in value.items()}
-    return value

@@ -28,7 +28,7 @@ class FileNames:
 
     Args:
         pattern: such as `{model}_{task}.json` or `{model}/run-{run}/{task}.json`, or None: the id is the stem, and so
-            is the model, without the `_test_mcp_fuzzy` that M3-Bench appends.
+            is the model, without the `_test_mcp_fuzzy` that M3-Bench appends. Further fields are labels of the task.
     """
 
     pattern: str | None = None
@@ -64,15 +64,21 @@ class FileNames:
         """The task that a file's name tells: the id of the one trajectory in it."""
         return self._read(path).get("task") or _stem(path)
 
+    def labels(self, path: str) -> dict[str, str]:
+        """What the pattern's other fields, such as `{difficulty}`, tell of the task."""
+        return {name: value for name, value in self._read(path).items() if name not in FIELDS}
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """The fields of the pattern that are neither model, task nor run."""
+        return tuple(name for name in self._fields() if name not in FIELDS)
+
     def _fields(self) -> list[str]:
         return _FIELD.findall(re.escape(self.pattern or ""))
 
     def _read(self, path: str) -> dict[str, str]:
         if self.pattern is None:
             return {}
-        unknown = [name for name in self._fields() if name not in FIELDS]
-        if unknown:
-            raise UsageError(f"--names: unknown field {{{unknown[0]}}}; there are {{model}}, {{task}} and {{run}}")
         expression = _FIELD.sub(lambda match: f"(?P<{match[1]}>[^/]+?)", re.escape(self.pattern))
         depth = self.pattern.count("/") + 1
         match = re.fullmatch(expression, "/".join(path.removesuffix(".gz").split("/")[-depth:]))

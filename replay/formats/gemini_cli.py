@@ -131,7 +131,7 @@ def _call(written: JsonObject, started_at: str | None) -> Call:
         body = response.get("response") if isinstance(response, dict) else None
         if isinstance(body, dict):
             content = body.get("output", body.get("error", body))
-            answer = result_with_flag(content, status in {"error", "cancelled"} or "error" in body)
+            answer = result_with_flag(content, status in ("error", "cancelled") or "error" in body)
             break
     return build_call(
         name,

@@ -7,6 +7,10 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic_core import from_json
+
+from replay.formats.decoding import DECODER
+
 CONTAINER_KEYS = ("data", "items", "results", "predictions")
 """Keys under which results files keep their list of records."""
 
@@ -16,18 +20,7 @@ MAX_HEAD_DEPTH = 200
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}:,]|[^\s\[\]{}:,"]+', re.DOTALL)
 _CLOSERS = {"{": "}", "[": "]"}
-_MAX_DIGITS = 4_300
-"""Longer integers Python does not read; they stay text."""
 _SPACE = re.compile(r"\s*")
-
-
-def integer(digits: str) -> int | str:
-    """An integer; one of more digits than Python reads stays text."""
-    return int(digits) if len(digits) <= _MAX_DIGITS else digits
-
-
-DECODER = json.JSONDecoder(parse_int=integer)
-"""Reads any integer."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +75,11 @@ def _records(text: str) -> list[Any]:
 
 
 def _value(text: str, start: int) -> tuple[Any, int]:
+    if start == 0:
+        try:
+            return from_json(text), len(text)
+        except ValueError:
+            pass  # cut off, several values, or what only the slower reader takes
     try:
         value, end = DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):

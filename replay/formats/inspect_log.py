@@ -23,7 +23,8 @@ from replay.formats.loose_json import (
     tool_definitions,
 )
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import as_object, number_calls
+from replay.formats.record_builders import MAX_DEPTH, as_number, as_object, number_calls
+from replay.formats.task_facts import labels_of
 from replay.records import JsonObject, ReportedResult, Source, Task, Tool, Trajectory, Usage
 
 _NEWEST = 3
@@ -89,7 +90,12 @@ def _trajectory(sample: JsonObject, header: JsonObject, place: str, document: Do
     return Trajectory(
         id=f"{identifier}_epoch_{sample.get('epoch', 1)}",
         model=model,
-        task=Task(question=read.question or _input(sample, attachments), type=text_of(specification.get("task"))),
+        task=Task(
+            question=read.question or _input(sample, attachments),
+            type=text_of(specification.get("task")),
+            id=identifier,
+            labels=labels_of(as_object(sample.get("metadata")) or {}),
+        ),
         source=Source(file=document.path, format=InspectReader.name, position=place),
         steps=number_calls(read.steps),
         final_reply=read.reply,
@@ -100,14 +106,16 @@ def _trajectory(sample: JsonObject, header: JsonObject, place: str, document: Do
     )
 
 
-def resolved(value: Any, attachments: JsonObject) -> Any:
-    """A value with the texts that `attachment://HASH` stands for."""
+def resolved(value: Any, attachments: JsonObject, levels: int = MAX_DEPTH) -> Any:
+    """A value with the texts that `attachment://HASH` stands for, but for what is nested deeper than so many levels."""
+    if levels == 0:
+        return value
     if isinstance(value, str):
         return attachments.get(value.removeprefix(_ATTACHMENT), value) if value.startswith(_ATTACHMENT) else value
     if isinstance(value, list):
-        return [resolved(item, attachments) for item in value]
+        return [resolved(item, attachments, levels - 1) for item in value]
     if isinstance(value, dict):
-        return {key: resolved(item, attachments) for key, item in value.items()}
+        return {key: resolved(item, attachments, levels - 1) for key, item in value.items()}
     return value
 
 
@@ -147,7 +155,7 @@ def _reported(sample: JsonObject) -> ReportedResult | None:
         return None
     values = [score.get("value") for score in scores.values()]
     first = values[0] if len(values) == 1 else None
-    number = float(first) if isinstance(first, int | float) else None
+    number = as_number(first)
     details: JsonObject = {name: score.get("value") for name, score in scores.items()}
     if error is not None:
         details["error"] = error.get("message")

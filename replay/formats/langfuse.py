@@ -24,7 +24,7 @@ from replay.formats.loose_json import (
     written_call,
 )
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import as_object, number_calls, to_json
+from replay.formats.record_builders import as_number, as_object, number_calls, to_json
 from replay.formats.spans import Span, attributes_of
 from replay.formats.trace_steps import Timed, calls_without_spans, recorded, steps_of
 from replay.records import Call, JsonObject, ReportedResult, Source, Step, Task, Tool, Trajectory
@@ -214,4 +214,4 @@ def _reported(trace: JsonObject) -> ReportedResult | None:
         return None
     values = list(scores.values())
     only = values[0] if len(values) == 1 else None
-    return ReportedResult(score=float(only) if isinstance(only, int | float) else None, details=scores)
+    return ReportedResult(score=as_number(only), details=scores)

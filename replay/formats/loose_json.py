@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from replay.formats.record_builders import as_object, json_text_call, result_with_flag, to_json
+from replay.formats.decoding import decoded
+from replay.formats.record_builders import as_number, as_object, json_text_call, result_with_flag, to_json
 from replay.records import Answer, Call, JsonObject, Tool, ToolResult, Usage
 
 _MCP_PREFIX = "mcp__"
@@ -43,8 +43,8 @@ def opened(value: Any) -> Any:
     """The object or list that a text holds as JSON; any other value as it is."""
     if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
         try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
+            return decoded(value)
+        except ValueError:
             return value
     return value
 
@@ -67,15 +67,16 @@ def seconds_of(value: Any) -> float | None:
         try:
             moment = datetime.fromisoformat(value)
         except ValueError:
-            number = whole_number(value)
-            return None if number is None else seconds_of(number)
+            count = whole_number(value)
+            return None if count is None else seconds_of(count)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    number = None if isinstance(value, bool) else as_number(value)
+    if number is None:
         return None
     for limit, unit in ((1e11, 1), (1e14, 1e3), (1e17, 1e6)):
-        if abs(value) < limit:
-            return value / unit
-    return value / 1e9
+        if abs(number) < limit:
+            return number / unit
+    return number / 1e9
 
 
 def iso_time(seconds: float | None) -> str | None:

@@ -14,9 +14,10 @@ from replay.errors import FormatError
 from replay.formats.document import Document, Element
 from replay.formats.file_names import FileNames
 from replay.formats.head import Head
-from replay.formats.openai_chat import is_unparsed_call
+from replay.formats.openai_chat import is_unparsed_call, usage_in
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import MISSING, build_call, number_calls, recorded_answer, to_json
+from replay.formats.task_facts import labels_of, reported_of
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory
 
 
@@ -61,6 +62,8 @@ class M3BenchReader:
             source=Source(file=document.path, format=self.name, position=element.place),
             steps=number_calls(_steps(record, document.path, element.place)),
             final_reply=_text(record.get("final_reply")),
+            usage=usage_in(record.get("usage")),
+            reported=reported_of(record),
         )
 
     def _record(self, document: Document, record: Any, place: str) -> JsonObject:
@@ -85,6 +88,7 @@ def _task(record: JsonObject) -> Task:
         question=_text(record.get("question")),
         type=_text(record.get("type")),
         images=tuple(item for item in images if isinstance(item, str)),
+        labels=labels_of(record),
     )
 
 

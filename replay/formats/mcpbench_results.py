@@ -27,7 +27,8 @@ from replay.formats.loose_json import (
     written_call,
 )
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import MISSING, as_object, number_calls
+from replay.formats.record_builders import MISSING, as_number, as_object, number_calls
+from replay.formats.task_facts import labels_of
 from replay.records import Answer, Call, JsonObject, ParentCall, ReportedResult, Source, Step, Task, Trajectory
 
 _AGENT_SERVER = "adk_agent_tool"
@@ -92,7 +93,11 @@ def _task_trajectories(
     yield Trajectory(
         id=identifier,
         model=model,
-        task=Task(question=text_of(first_of(task, "task_description", "fuzzy_description", "description"))),
+        task=Task(
+            question=text_of(first_of(task, "task_description", "fuzzy_description", "description")),
+            id=identifier_of(task.get("task_id")),
+            labels=labels_of(task),
+        ),
         source=Source(file=document.path, format=McpBenchReader.name, position=place),
         steps=steps,
         final_reply=text_of(first_of(task, "solution", "final_solution")),
@@ -190,6 +195,6 @@ def _reported(task: JsonObject) -> ReportedResult | None:
         if isinstance(value, int | float) and not key.endswith("timestamp")
     }
     return ReportedResult(
-        score=float(score) if isinstance(score, int | float) else None,
+        score=as_number(score),
         details={**({"status": status} if status else {}), **figures},
     )

@@ -5,7 +5,6 @@ The calls of one assistant message are one step.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -13,11 +12,13 @@ from typing import Any
 
 from replay.errors import FormatError
 from replay.formats.api_envelopes import opened as opened_envelope
+from replay.formats.decoding import decoded
 from replay.formats.document import Document, Element
 from replay.formats.file_names import FileNames
 from replay.formats.head import Head
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import MISSING, build_call, number_calls, recorded_answer, to_json
+from replay.formats.task_facts import labels_of, reported_of
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory, Usage
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
@@ -75,11 +76,17 @@ class OpenAIChatReader:
         return Trajectory(
             id=identifier,
             model=model if isinstance(model, str) and model else names.model(document.path),
-            task=Task(question=user_text(messages), type=_string(record.get("type")), images=_images(messages)),
+            task=Task(
+                question=user_text(messages),
+                type=_string(record.get("type")),
+                images=_images(messages),
+                labels=labels_of(record),
+            ),
             source=Source(file=document.path, format=self.name, position=place),
             steps=number_calls(steps),
             final_reply=reply,
-            usage=_usage(record.get("usage")),
+            usage=usage_in(record.get("usage")),
+            reported=reported_of(record),
         )
 
 
@@ -156,8 +163,8 @@ def _call(written: JsonObject, answer: Any) -> Call:
 
 def _call_from_text(name: Any, text: str, identifier: str | None, answer: Any) -> Call:
     try:
-        arguments = json.loads(text) if text.strip() else {}
-    except (ValueError, RecursionError):
+        arguments = decoded(text) if text.strip() else {}
+    except ValueError:
         arguments = None
     if isinstance(arguments, dict):
         return build_call(name, arguments, id=identifier, answer=recorded_answer(answer))
@@ -223,7 +230,8 @@ def _role(message: Any) -> Any:
     return message.get("role") if isinstance(message, dict) else None
 
 
-def _usage(value: Any) -> Usage | None:
+def usage_in(value: Any) -> Usage | None:
+    """The token counts of a `usage` object, by OpenAI's names or by Anthropic's."""
     if not isinstance(value, dict):
         return None
     counts = (

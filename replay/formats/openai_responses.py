@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.api_envelopes import opened
 from replay.formats.call_log import CallLog
+from replay.formats.decoding import decoded
 from replay.formats.document import Document
 from replay.formats.file_names import FileNames
 from replay.formats.head import Head
@@ -174,8 +174,8 @@ def _object(value: Any) -> JsonObject | None:
     if not isinstance(value, str) or not value.lstrip().startswith("{"):
         return None
     try:
-        found = json.loads(value)
-    except (ValueError, RecursionError):
+        found = decoded(value)
+    except ValueError:
         return None
     return found if isinstance(found, dict) else None
 

@@ -11,7 +11,7 @@ from replay.formats.document import Document
 from replay.formats.file_names import FileNames
 from replay.formats.head import Head
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import MISSING, as_object, build_call, objects, result_with_flag
+from replay.formats.record_builders import MISSING, as_number, as_object, build_call, objects, result_with_flag
 from replay.records import Call, JsonObject, ParentCall, Source, Task, Trajectory, Usage
 
 EVENT_TYPES = frozenset({"step_start", "tool_use", "text", "reasoning", "step_finish", "error"})
@@ -66,8 +66,8 @@ class _Session:
 
     def read_event(self, event: JsonObject) -> None:
         """Take in one event."""
-        if self._started is None and isinstance(event.get("timestamp"), int | float):
-            self._started = event["timestamp"] / 1000
+        if self._started is None:
+            self._started = _seconds(event.get("timestamp"))
         part = event.get("part")
         if isinstance(part, dict):
             self._read_part(part, str(part.get("messageID")), None)
@@ -77,7 +77,7 @@ class _Session:
         info = export["info"]
         self._parent = info.get("parentID") if isinstance(info.get("parentID"), str) else None
         created = info["time"].get("created") if isinstance(info.get("time"), dict) else None
-        self._started = created / 1000 if isinstance(created, int | float) else None
+        self._started = _seconds(created)
         for number, message in enumerate(export["messages"]):
             about = message.get("info") if isinstance(message, dict) else None
             if not isinstance(about, dict):
@@ -124,6 +124,11 @@ def _iso(seconds: float | None) -> str | None:
         return None
 
 
+def _seconds(milliseconds: Any) -> float | None:
+    number = as_number(milliseconds)
+    return None if number is None else number / 1000
+
+
 def _is_event(value: Any) -> bool:
     return (
         isinstance(value, dict)
@@ -152,9 +157,7 @@ def _call(part: JsonObject, session_start: float | None) -> Call:
     elif status == "error":
         answer = result_with_flag(state.get("error", state.get("output")), is_error=True)
     time = as_object(state.get("time")) or {}
-    begin, end = (
-        value / 1000 if isinstance(value, int | float) else None for value in (time.get("start"), time.get("end"))
-    )
+    begin, end = _seconds(time.get("start")), _seconds(time.get("end"))
     fields = {}
     if isinstance(name, str) and name not in BUILT_IN:
         server, _, tool = name.partition("_")

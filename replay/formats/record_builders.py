@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
+from replay.formats.decoding import decoded
 from replay.records import Answer, Call, JsonObject, Step, TextAnswer, ToolResult
 
 MAX_DEPTH = 200
@@ -54,8 +55,8 @@ def json_text_call(name: Any, text: Any, **fields: Any) -> Call:
     if not text.strip():
         return build_call(name, {}, **fields)
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+        value = decoded(text)
+    except ValueError:
         value = None
     if isinstance(value, dict):
         return build_call(name, value, **fields)
@@ -125,6 +126,14 @@ class _Missing:
 
 
 MISSING = _Missing()
+
+
+def as_number(value: Any) -> float | None:
+    """A number; None where it is something else, or an integer too large to be counted with."""
+    try:
+        return float(value) if isinstance(value, int | float) else None
+    except OverflowError:
+        return None
 
 
 def as_object(value: Any) -> dict[str, Any] | None:

@@ -6,9 +6,10 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 
 from replay.errors import FormatError
-from replay.formats.document import Document
+from replay.formats.document import TOO_DEEP, Document
 from replay.formats.file_names import FileNames
 from replay.formats.head import HEAD_BYTES, MAX_HEAD_RECORDS, Head
 from replay.formats.input_file import InputFile
@@ -29,6 +30,24 @@ class Part:
     reader: Reader
     why: str
     only: frozenset[str] | None
+
+
+@dataclass(frozen=True)
+class HowToRead:
+    """How a results file that was looked through is read once more, elsewhere."""
+
+    path: str
+    size: int
+    parts: tuple[Part, ...]
+    kept: frozenset[int] | None
+    """Numbers of the trajectories that stand; None where all do."""
+    names: FileNames
+
+    def trajectories(self, file: InputFile) -> Iterator[Trajectory]:
+        """The trajectories of these bytes, in the order of the file."""
+        for number, trajectory in enumerate(read_parts(file, self.parts, self.names)):
+            if self.kept is None or number in self.kept:
+                yield trajectory
 
 
 @dataclass(frozen=True)
@@ -98,8 +117,18 @@ class ResultsFile:
                 yield trajectory
 
     def _read_all(self) -> Iterator[Trajectory]:
-        for part in self._parts:
-            yield from _guarded(part.reader, Document(self._file, part.only), self._names)
+        return read_parts(self._file, self._parts, self._names)
+
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether another process on the machine can open the file by its path; not so a member of an archive."""
+        return self.path != "-" and Path(self.path).is_file()
+
+    @property
+    def how_to_read(self) -> HowToRead:
+        """What another process must know to read the same trajectories from the same bytes."""
+        numbers = None if len(self._kept) == max(self._kept, default=-1) + 1 else self._kept
+        return HowToRead(self.path, self._size, self._parts, numbers, self._names)
 
 
 class _LastRead:
@@ -127,15 +156,29 @@ class _LastRead:
 _LAST_READ = _LastRead()
 
 
-def _prepared(trajectory: Trajectory) -> Trajectory:
-    """The trajectory within the limits of what is held, a dispatcher's call as the call that it carries."""
-    return with_calls(within_limits(trajectory), without_dispatcher)
+def _prepared(trajectory: Trajectory, labels: dict[str, str]) -> Trajectory:
+    """The trajectory with a dispatcher's call as the call that it carries, within the limits of what is held."""
+    prepared = within_limits(with_calls(trajectory, without_dispatcher))
+    if not labels:
+        return prepared
+    task = prepared.task.model_copy(update={"labels": (prepared.task.labels or {}) | labels})
+    return prepared.model_copy(update={"task": task})
+
+
+def read_parts(file: InputFile, parts: Sequence[Part], names: FileNames) -> Iterator[Trajectory]:
+    """All trajectories of a file whose formats are known."""
+    for part in parts:
+        yield from _guarded(part.reader, Document(file, part.only), names)
 
 
 def _guarded(reader: Reader, document: Document, names: FileNames) -> Iterator[Trajectory]:
     """The trajectories; whatever a reader trips over is an error of its file and ends no run."""
     try:
-        yield from map(_prepared, reader.trajectories(document, names))
+        labels = names.labels(document.path) if names.label_names else {}
+        for trajectory in reader.trajectories(document, names):
+            yield _prepared(trajectory, labels)
+    except RecursionError:
+        raise FormatError(document.path, TOO_DEEP) from None
     except READER_FAULTS as error:
         what = f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"
         raise FormatError(document.path, f"cannot be read as {reader.title} ({what})") from error

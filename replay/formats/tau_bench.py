@@ -11,7 +11,8 @@ from replay.formats.head import Head
 from replay.formats.loose_json import objects
 from replay.formats.openai_chat import conversation_steps, user_text
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import number_calls
+from replay.formats.record_builders import as_number, number_calls
+from replay.formats.task_facts import labels_of
 from replay.formats.tau2_bench import is_results, is_simulation, model_of, simulation_trajectory
 from replay.records import JsonObject, ReportedResult, Source, Task, Trajectory
 
@@ -62,7 +63,7 @@ def _trajectory(record: JsonObject, place: str, document: Document, names: FileN
     return Trajectory(
         id=identifier if trial is None else f"{identifier}_trial_{trial}",
         model=model if isinstance(model, str) and model else names.model(document.path),
-        task=Task(question=user_text(messages)),
+        task=Task(question=user_text(messages), id=None if trial is None else identifier, labels=labels_of(record)),
         source=Source(file=document.path, format=TauBenchReader.name, position=place),
         steps=number_calls(steps),
         final_reply=reply,
@@ -71,6 +72,5 @@ def _trajectory(record: JsonObject, place: str, document: Document, names: FileN
 
 
 def _reported(reward: Any) -> ReportedResult | None:
-    if not isinstance(reward, int | float) or isinstance(reward, bool):
-        return None
-    return ReportedResult(passed=abs(reward - 1) < 1e-6, score=float(reward))
+    score = None if isinstance(reward, bool) else as_number(reward)
+    return None if score is None else ReportedResult(passed=abs(score - 1) < 1e-6, score=score)

@@ -25,7 +25,9 @@ from replay.outcomes.error_report import (
     strip_wrappers,
     traceback_in,
 )
+from replay.outcomes.own_values import is_own_value
 from replay.outcomes.sentence import failure_in_sentence
+from replay.outcomes.unknown_names import server_is_unknown
 from replay.outcomes.words import error_phrases, patterns
 from replay.outcomes.words.error_model import ModelVerdict
 from replay.records import (
@@ -162,7 +164,7 @@ class ParsedAnswer:
 
     def _failure_in_sentence(self) -> ErrorReport | None:
         """The failure that the model sees in a short answer, where nothing marks it as one."""
-        if self.program_exit is not None:
+        if self.program_exit is not None or is_own_value(self.body, self.arguments):
             return None
         self.verdict = failure_in_sentence(self.text, self.body, self.arguments, self.tool)
         return error_in_words(self.text, self.body) if self.verdict else None
@@ -256,20 +258,13 @@ def tool_is_unknown(parsed: ParsedAnswer) -> bool:
         parsed.arguments.tool_named_in(text) or not parsed.arguments.tool_name or _ends_the_name(found, text, parsed)
     )
     of_a_tool = found is not None and (named or (len(text) < 60 and "function" not in found[0].casefold()))
-    return of_a_tool or _server_unknown(text, parsed)
+    return of_a_tool or server_is_unknown(text, parsed.arguments, parsed.call.server or "")
 
 
 def _ends_the_name(found: re.Match[str] | None, text: str, parsed: ParsedAnswer) -> bool:
     """Whether the name that the report gives is the last part of the call's name as written."""
     said = re.findall(r"[\w./:-]{6,120}", text[found.end() : found.end() + 200]) if found else []
     return any(parsed.arguments.written_name.endswith(name.rstrip(".:")) for name in said)
-
-
-def _server_unknown(text: str, parsed: ParsedAnswer) -> bool:
-    found = patterns.SERVER_UNKNOWN.search(text)
-    name = next(filter(None, found.groups()), "").rstrip(".:'\"`") if found else ""
-    asked = {value.casefold() for value in (parsed.call.server or "", *parsed.arguments.by_name.values())}
-    return bool(name) and (parsed.arguments.written_name.startswith(name) or name.casefold() in asked)
 
 
 def stored_json_is_broken(parsed: ParsedAnswer) -> bool:

@@ -20,6 +20,9 @@ from replay.dag.tool_traits import (
 )
 from replay.dag.value_matching import ArgumentIndex
 from replay.outcomes.envelopes.json_errors import error_in_json, found_nothing, only_words, sole_message, sole_text
+from replay.outcomes.json_tails import status_in_tail
+from replay.outcomes.own_values import is_own_value, says_it_was_done
+from replay.outcomes.unknown_names import server_is_unknown
 from replay.outcomes.words.error_phrases import (
     ANY_ERROR,
     ERROR_CAUSE,
@@ -66,7 +69,9 @@ _PATH = re.compile(r"(?:[A-Za-z]:\\|/)[\w.\-/\\ ]*[\w\-]")
 _DATA_FILE = re.compile(r"\.(?:jsonl?|ndjson|json5|geojson|ipynb)\b", re.IGNORECASE)
 _FIRST_SENTENCE = re.compile(r"\n|[.!?](?:\s|$)|。")
 _WHOLE_ERROR = re.compile(
-    r"\W*(?:[a-z]{1,20} ){0,2}(?:domain|range|parse|syntax|value|type|overflow) error\W*", re.IGNORECASE
+    r"\W*(?:[a-z]{1,20} ){0,2}(?:domain|range|parse|syntax|value|type|overflow) error\W*"
+    r"|\W*(?:[\w'\"-]{1,40} ){1,4}(?:is|are) not (?:yet |currently )?(?:connected|responding|reachable|ready)\W*",
+    re.IGNORECASE,
 )
 _ABOUT_ERRORS = frozenset(
     """
@@ -162,13 +167,14 @@ def error_in_text(
         body: the JSON value that is the whole text, or None.
     """
     rows = isinstance(body, list) and not flagged and queries_a_database(arguments)
-    error = None if rows else error_in_json(body, arguments.argument_names)
+    own = not flagged and is_own_value(body, arguments)
+    error = None if rows or own else error_in_json(body, arguments.argument_names)
     if error is not None:
         if not flagged and returns_content(arguments, tool) and is_stored_json(text, error.message, arguments):
             return None
         return _report(error.message, "flag" if flagged else "body", status=error.status)
-    if flagged:
-        return _report(text, "flag")
+    if flagged or own:
+        return _report(text, "flag") if flagged else None
     inner = sole_text(body)
     message = sole_message(body, arguments.argument_names) if inner is None else None
     if (
@@ -214,6 +220,8 @@ def strip_wrappers(text: str) -> str:
 def _report(
     text: str, basis: Basis, certainty: Certainty = "certain", status: int | None = None, code: int | None = None
 ) -> ErrorReport:
+    if status is None and basis in ("flag", "prefix", "sentence", "model", "body"):
+        status = status_in_tail(text)
     number = code or rpc_code(text) or (status if status is not None and status < 0 else None)
     http = status if status is not None and status > 0 else http_status(text)
     return ErrorReport(text.strip(), basis, certainty, http, number)
@@ -223,7 +231,8 @@ def _basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None) -> Ba
     """Whether an unflagged text is a report of a failure: by its prefix, or as a sentence."""
     stripped = arguments.without_values(_without_heading(text)).strip()
     beginning = text[:300]
-    if arguments.tool_named_in(beginning) and len(stripped) <= _MAX_SENTENCE_LENGTH and TOOL_UNKNOWN.search(beginning):
+    unknown = arguments.tool_named_in(beginning) and TOOL_UNKNOWN.search(beginning)
+    if (unknown or server_is_unknown(beginning, arguments)) and len(stripped) <= _MAX_SENTENCE_LENGTH:
         return "prefix"
     if not stripped or len(stripped) > MAX_REPORT_LENGTH or is_content(stripped, text, arguments, tool):
         return None
@@ -247,7 +256,7 @@ def _basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None) -> Ba
 
 def is_content(stripped: str, text: str, arguments: ArgumentIndex, tool: Tool | None) -> bool:
     """Whether a text is data, good news, or what the call itself brought or asked for."""
-    if DATA_START.match(_without_heading(text)) or SUCCESS_START.match(stripped):
+    if DATA_START.match(_without_heading(text)) or SUCCESS_START.match(stripped) or says_it_was_done(text, arguments):
         return True
     brought = len(stripped) > 4 and any(stripped.casefold() in value.casefold() for value in arguments.texts)
     section = any(text.startswith(f"{value}:\n") for value in arguments.texts)

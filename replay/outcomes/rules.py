@@ -27,7 +27,15 @@ from replay.outcomes.answer import (
 )
 from replay.outcomes.causes.cause_words import says_a_cause
 from replay.outcomes.causes.harness_reports import call_was_cancelled, permission_not_given
-from replay.outcomes.causes.responsibility import model_says, own_file_missing, own_program_failed, query_names_nothing
+from replay.outcomes.causes.responsibility import (
+    model_says,
+    own_file_missing,
+    own_name_undefined,
+    own_part_fails,
+    own_process_failed,
+    own_program_failed,
+    query_names_nothing,
+)
 from replay.outcomes.fault_rules import FAULT_RULES, Example, Rule
 from replay.outcomes.words import error_phrases
 from replay.records import Outcome, Reason
@@ -185,7 +193,7 @@ RULES: tuple[Rule, ...] = (
         Outcome.INCONCLUSIVE,
         "Something that the server needs is not installed, full or broken where it runs.",
         Example("browserType.launch: Executable doesn't exist at /opt/chrome. Run: npx playwright install"),
-        error_matches(error_phrases.ENVIRONMENT),
+        one_of(error_matches(error_phrases.ENVIRONMENT), own_part_fails),
         Reason.SERVER_FAULT,
     ),
     Rule(
@@ -203,6 +211,13 @@ RULES: tuple[Rule, ...] = (
         Example("TypeError: rows.map is not a function", {"code": "() => rows.map(row => row.id)"}, "evaluate"),
         own_program_failed,
         certainty="likely",
+    ),
+    Rule(
+        "answer.query-names-nothing",
+        Outcome.INVALID_ARGUMENTS,
+        "The query names a column or a function that does not exist.",
+        Example('column "prise" does not exist', {"sql": "select prise from items"}, "execute_sql"),
+        query_names_nothing,
     ),
     Rule(
         "answer.gone",
@@ -226,18 +241,20 @@ RULES: tuple[Rule, ...] = (
         error_matches(error_phrases.ALREADY_EXISTS),
     ),
     Rule(
-        "answer.query-names-nothing",
-        Outcome.INVALID_ARGUMENTS,
-        "The query names a column or a function that does not exist.",
-        Example('column "prise" does not exist', {"sql": "select prise from items"}, "execute_sql"),
-        query_names_nothing,
-    ),
-    Rule(
         "answer.own-file-missing",
         Outcome.INCONCLUSIVE,
         "The server misses a file that the call neither named nor could have named.",
         Example("Error: ENOENT: no such file or directory, open '/srv/data/index.json'", {"query": "apples"}, "search"),
         own_file_missing,
+        Reason.SERVER_FAULT,
+        "likely",
+    ),
+    Rule(
+        "answer.own-process",
+        Outcome.INCONCLUSIVE,
+        "A program that the server runs for itself ended badly.",
+        Example("start indexer: the indexer process exited: exit status 3", {"project": "shop"}, "open_project"),
+        own_process_failed,
         Reason.SERVER_FAULT,
         "likely",
     ),
@@ -277,7 +294,7 @@ RULES: tuple[Rule, ...] = (
         Outcome.INCONCLUSIVE,
         "The server's own code crashed, with nothing wrong in the arguments that anybody knows of.",
         Example("Cannot read properties of undefined (reading 'map')"),
-        one_of(error_matches(error_phrases.CRASH), internal_error_only),
+        one_of(error_matches(error_phrases.CRASH), internal_error_only, own_name_undefined),
         Reason.SERVER_FAULT,
         "likely",
     ),

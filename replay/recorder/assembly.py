@@ -56,7 +56,9 @@ def assemble(entries: Iterable[dict[str, Any]], file: str) -> TrajectoryFile:
     header = next(entries)
     builder = _TrajectoryBuilder()
     for entry in entries:
-        with suppress(KeyError, TypeError, AttributeError, ValueError):  # a damaged entry costs itself, not the rest
+        with suppress(
+            KeyError, TypeError, AttributeError, ValueError, ArithmeticError
+        ):  # a damaged entry costs itself, not the rest
             builder.apply_event(entry)
     return TrajectoryFile(
         id=str(header.get("id") or file),

@@ -54,7 +54,7 @@ class StdioProxy:
         self._stop_signal.listen()
         try:
             process = start_server(
-                (find_command(self._command[0], path_first=True) or self._command[0], *self._command[1:])
+                (find_command(self._command[0], path_first=True) or self._command[0], *self._command[1:]), watchdog.mark
             )
         except OSError as error:
             watchdog.dismiss()
@@ -63,7 +63,7 @@ class StdioProxy:
         try:
             return self._pump_until_end(process)
         finally:
-            end_server(process, 0)
+            end_server(process, 0, watchdog.mark)
             watchdog.dismiss()
 
     def _pump_until_end(self, process: subprocess.Popen[bytes]) -> int:

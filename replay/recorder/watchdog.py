@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
+from replay.orphans import VARIABLE, end_marked
 from replay.processes import end_process_group, signal_process_group
 
 _EOF_TIMEOUT: Final = 1.0
@@ -25,10 +27,12 @@ class Watchdog:
     """
 
     def __init__(self) -> None:
+        self.mark = f"{secrets.token_hex(16)}."
+        """Of the server's environment, and so of whatever it starts, also in a session of its own."""
         read_end, self._write_end = os.pipe()
         self._pid = os.fork()
         if self._pid == 0:
-            _run_watchdog(read_end)
+            _run_watchdog(read_end, self.mark)
         os.close(read_end)
 
     def watch(self, group: int) -> None:
@@ -43,17 +47,18 @@ class Watchdog:
         os.waitpid(self._pid, 0)
 
 
-def start_server(command: Sequence[str]) -> subprocess.Popen[bytes]:
-    """Start a server in a process group of its own; its standard error is ours.
+def start_server(command: Sequence[str], mark: str) -> subprocess.Popen[bytes]:
+    """Start a server in a process group of its own, with the mark of its watchdog; its standard error is ours.
 
     Raises:
         OSError: it cannot be started.
     """
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0, bufsize=0)
+    pipe, environment = subprocess.PIPE, {**os.environ, VARIABLE: mark}
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment, process_group=0, bufsize=0)
 
 
-def end_server(process: subprocess.Popen[bytes], timeout: float) -> None:
-    """Wait for a server to exit, then kill its whole process group."""
+def end_server(process: subprocess.Popen[bytes], timeout: float, mark: str) -> None:
+    """Wait for a server to exit, then kill its whole process group, and what else has its mark."""
     with suppress(subprocess.TimeoutExpired):
         process.wait(max(timeout, 0))
     if process.poll() is None:
@@ -62,6 +67,7 @@ def end_server(process: subprocess.Popen[bytes], timeout: float) -> None:
             process.wait(_SIGTERM_TIMEOUT)
     end_process_group(process.pid, grace=0, term_grace=_SIGTERM_TIMEOUT)
     process.wait()
+    end_marked([mark])
 
 
 def describe_exit(process: subprocess.Popen[bytes]) -> str:
@@ -74,7 +80,7 @@ def describe_exit(process: subprocess.Popen[bytes]) -> str:
     return f"exited with code {code}"
 
 
-def _run_watchdog(read_end: int) -> None:
+def _run_watchdog(read_end: int, mark: str) -> None:
     """The watchdog's main function; it never returns."""
     try:
         os.setsid()
@@ -88,5 +94,6 @@ def _run_watchdog(read_end: int) -> None:
         group = int(received.split()[-1]) if received.split() else 0
         if group:
             end_process_group(group, grace=_EOF_TIMEOUT, term_grace=_SIGTERM_TIMEOUT)
+            end_marked([mark])
     finally:
         os._exit(0)

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from replay.records.answer import Answer
 from replay.records.base import JsonObject, Record
+from replay.records.failure import RecurringFailure
 from replay.records.fleet import FleetFacts
 from replay.records.server import Server
 from replay.records.trajectory import Trajectory
@@ -62,6 +63,8 @@ class RunDocument(Record):
     servers: tuple[Server, ...]
     trajectories: tuple[TrajectoryRow, ...]
     calls: tuple[CallRow, ...]
+    failures: tuple[RecurringFailure, ...] | None = None
+    """By their fingerprints, with what is known of them; not there without a `replay-known.yaml`."""
     summary: JsonObject
 
 

@@ -16,6 +16,10 @@ class Task(Record):
     question: str | None = None
     type: str | None = None
     images: tuple[str, ...] = ()
+    id: str | None = None
+    """The task's own id, where the trajectory's id tells its run too."""
+    labels: dict[str, str] | None = None
+    """What the source or the file's name says of the task beside its type: difficulty, family, ..."""
 
 
 class Source(Record):

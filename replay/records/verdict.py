@@ -24,6 +24,11 @@ class Outcome(StrEnum):
         return self.value.replace("_", " ")
 
     @property
+    def letter(self) -> str:
+        """The one letter that stands for it wherever there is little room."""
+        return _LETTERS[self]
+
+    @property
     def paper_name(self) -> str | None:
         """What the M3-Bench paper calls it (figure 6); None for inconclusive, which the paper does not have."""
         return _PAPER_NAMES.get(self)
@@ -35,6 +40,14 @@ _PAPER_NAMES = {
     Outcome.INVALID_ARGUMENTS: "Invalid Invocation Arguments",
     Outcome.NOT_FOUND: "Successful (Resource Not Found)",
     Outcome.SUCCESS: "Successful Call",
+}
+_LETTERS = {
+    Outcome.SUCCESS: "S",
+    Outcome.NOT_FOUND: "N",
+    Outcome.INVALID_ARGUMENTS: "A",
+    Outcome.UNKNOWN_TOOL: "U",
+    Outcome.ILLEGAL_FORMAT: "F",
+    Outcome.INCONCLUSIVE: "?",
 }
 FAILURES = (Outcome.ILLEGAL_FORMAT, Outcome.UNKNOWN_TOOL, Outcome.INVALID_ARGUMENTS, Outcome.NOT_FOUND)
 """The outcomes that are the model's failures, in the order in which tables show them."""

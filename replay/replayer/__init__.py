@@ -8,7 +8,7 @@ from replay.replayer.live_backend import LiveBackend
 from replay.replayer.recorded_servers import servers_named, with_fleet_dispatchers, with_fleet_names
 from replay.replayer.stored_backend import StoredBackend
 from replay.replayer.trajectory_replayer import TrajectoryReplayer
-from replay.replayer.trials import merge_trials
+from replay.replayer.trials import ReplayContext, ReplayManner, merge_trials, replay_trials
 
 __all__ = [
     "AnswerBackend",
@@ -16,11 +16,14 @@ __all__ = [
     "Checkpoint",
     "InputCalls",
     "LiveBackend",
+    "ReplayContext",
+    "ReplayManner",
     "StoredBackend",
     "ToolRequest",
     "TrajectoryReplayer",
     "answer_key",
     "merge_trials",
+    "replay_trials",
     "servers_named",
     "with_fleet_dispatchers",
     "with_fleet_names",

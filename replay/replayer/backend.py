@@ -45,8 +45,8 @@ class BackendSession(Protocol):
     def stderr_mark(self, server: str) -> int:
         """Where the log of the server's stderr ends now."""
 
-    async def stderr_since(self, server: str, mark: int) -> str:
-        """The last lines that the server wrote to stderr since; empty where none are known."""
+    async def stderr_since(self, request: ToolRequest, mark: int) -> str:
+        """The last lines that the server of a request wrote to stderr since; empty where none are known."""
 
 
 class AnswerBackend(Protocol):

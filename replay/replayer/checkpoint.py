@@ -27,7 +27,7 @@ class Checkpoint(Protocol):
     def sent_before(self, key: EffectKey) -> SentBefore | None:
         """What is known of a call with effects outside a sandbox that was sent; None where it was not."""
 
-    def before_send(self, key: EffectKey) -> None:
+    async def before_send(self, key: EffectKey) -> None:
         """Note that a call with effects outside a sandbox is about to be sent; it is noted for good on return."""
 
     def after_send(self, key: EffectKey, answer: Answer) -> None:

@@ -92,5 +92,5 @@ class _LiveSession:
     def stderr_mark(self, server: str) -> int:
         return self._sandbox.stderr_mark(server)
 
-    async def stderr_since(self, server: str, mark: int) -> str:
-        return await self._sandbox.stderr_since(server, mark)
+    async def stderr_since(self, request: ToolRequest, mark: int) -> str:
+        return await self._sandbox.stderr_since(request.server, mark)

@@ -14,7 +14,7 @@ _TRACE: Final = re.compile(
 )
 """How the stack trace of Python, JavaScript, Go, Rust or Java begins, or one of its lines looks."""
 _ERROR: Final = re.compile(r"^(?:[\w.]+(?:Error|Exception|Interrupt|Exit)\b|panic: ).*", re.MULTILINE)
-_MAX_LENGTH: Final = 4000
+_MAX_LENGTH: Final = 16_384
 
 
 def with_stderr(judgement: Judgement, stderr: str) -> Judgement:

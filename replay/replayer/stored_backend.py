@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
-from replay.records import Answer, Evidence, FleetFacts, Trajectory
+from replay.records import Answer, Evidence, FleetFacts, TextAnswer, Trajectory
+from replay.records.call_result import stderr_key
 from replay.replayer.backend import BackendSession, ToolRequest
 
 
@@ -51,5 +52,6 @@ class _StoredSession:
     def stderr_mark(self, server: str) -> int:
         return 0
 
-    async def stderr_since(self, server: str, mark: int) -> str:
-        return ""
+    async def stderr_since(self, request: ToolRequest, mark: int) -> str:
+        found = self._lookup(stderr_key(request.key))
+        return found.text if isinstance(found, TextAnswer) else ""

@@ -174,7 +174,7 @@ class TrajectoryReplayer:
         inputs: VerdictInputs,
     ) -> CallResult:
         if key is not None:
-            self._checkpoint.before_send(key)
+            await self._checkpoint.before_send(key)
         started = time.monotonic()
         mark = self._session.stderr_mark(request.server)
         answer = await self._session.send(request)
@@ -185,7 +185,7 @@ class TrajectoryReplayer:
             self._checkpoint.after_send(key, answer)
         replayed = self._classifier.answered(call, target, answer, self._session.evidence)
         failed = replayed.outcome is not Outcome.SUCCESS
-        stderr = await self._session.stderr_since(request.server, mark) if failed else ""
+        stderr = await self._session.stderr_since(request, mark) if failed else ""
         inputs = replace(inputs, seconds=seconds, stderr=shortened(stderr))
         return self._answered(call, request, answer, with_stderr(replayed, stderr), inputs)
 

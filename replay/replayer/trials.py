@@ -1,13 +1,83 @@
-"""Several replays of one trajectory, put side by side."""
+"""A trajectory, replayed once or several times; several replays are put side by side."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from replay.drift import volatile_pointers
-from replay.records import CallResult
+from replay.outcomes import Registry
+from replay.records import CallResult, RuleSpec, Trajectory
+from replay.replayer.backend import AnswerBackend
+from replay.replayer.checkpoint import Checkpoint
+from replay.replayer.input_calls import InputCalls
+from replay.replayer.recorded_servers import servers_named, with_fleet_dispatchers, with_fleet_names
+from replay.replayer.trajectory_replayer import TrajectoryReplayer
+
+
+@dataclass(frozen=True)
+class ReplayContext:
+    """What a run judges by: the tools that exist, and where answers come from."""
+
+    backend: AnswerBackend
+    registry: Registry
+    rules: Mapping[str, tuple[RuleSpec, ...]]
+    dispatchers: tuple[str, ...]
+    """Patterns of tools that the fleet names as dispatchers."""
+    policy: str
+    """Digest of all that could change a verdict; a trajectory judged under another is judged again."""
+    input_calls: InputCalls
+
+    def as_named_here(self, trajectory: Trajectory) -> Trajectory:
+        """The trajectory with its servers and dispatchers as this fleet reads them."""
+        named = with_fleet_names(trajectory, self.registry.servers)
+        return with_fleet_dispatchers(named, self.registry, self.dispatchers)
+
+
+@dataclass(frozen=True)
+class ReplayManner:
+    """How a trajectory is replayed."""
+
+    trials: int
+    """How often."""
+    rebinding: bool
+    wanted: Callable[[str], bool]
+    """Whether a `server/tool` is to be judged."""
+
+
+async def replay_trials(
+    trajectory: Trajectory,
+    context: ReplayContext,
+    manner: ReplayManner,
+    checkpoints: tuple[Checkpoint, Checkpoint],
+    on_call: Callable[[], None],
+) -> tuple[Trajectory, list[CallResult]]:
+    """Replay a trajectory; gives it with its data edges, and its verdicts.
+
+    Args:
+        trajectory: as `context.as_named_here` gives it.
+        context: what it is judged by.
+        manner: how often, and how.
+        checkpoints: of the first trial, and of the others.
+        on_call: called for each call of the first trial that has its verdict.
+    """
+    names = frozenset(servers_named(trajectory, context.registry.server_names))
+    trials: list[list[CallResult]] = []
+    for trial in range(max(1, manner.trials)):
+        async with context.backend.session(trajectory, names) as session:
+            replayer = TrajectoryReplayer(
+                trajectory,
+                session,
+                registry=context.registry,
+                rules=context.rules,
+                checkpoint=checkpoints[min(trial, 1)],
+                rebinding=manner.rebinding,
+                wanted=manner.wanted,
+            )
+            trials.append(await replayer.run(on_call=on_call if trial == 0 else None))
+        trajectory = trajectory.model_copy(update={"edges": replayer.edges})
+    return trajectory, merge_trials(trials) if len(trials) > 1 else trials[0]
 
 
 def merge_trials(trials: Sequence[Sequence[CallResult]]) -> list[CallResult]:

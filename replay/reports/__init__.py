@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 
+from replay.records.failure import KnownFailure
 from replay.redaction import Redactor
 from replay.runfile import Run
 
@@ -30,8 +31,12 @@ class Selection:
     trajectory: str | None = None
     """Its id, or `MODEL:ID`."""
     model: str | None = None
+    filter: str | None = None
+    """The calls that it matches, written as in the browser."""
     reference: Path | None = None
     """The reference file, whose own faults are reported with those of the run."""
+    known: Mapping[str, KnownFailure] = field(default_factory=dict)
+    """What is known of failures, by their fingerprints."""
 
 
 def render(
@@ -41,7 +46,9 @@ def render(
     call: str | None = None,
     trajectory: str | None = None,
     model: str | None = None,
+    filter: str | None = None,  # noqa: A002
     reference: Path | None = None,
+    known: Mapping[str, KnownFailure] | None = None,
 ) -> str:
     """A report as text, without secrets, and with hostile text shown literally.
 
@@ -51,13 +58,16 @@ def render(
         call: the id of the one call that it is about.
         trajectory: the id of the one trajectory that it is about.
         model: the one model that it is about.
+        filter: the calls that it is about, written as in the browser.
         reference: the file that the calls are scored against; its own faults are findings of the run.
+        known: what is known of failures, by their fingerprints.
 
     Raises:
-        UsageError: an id that is not there, or a run without verdicts.
+        UsageError: an id that is not there, a filter that matches nothing, or a run without verdicts.
     """
     renderer: Callable[[Run, Selection], str] = import_module(FORMATS[format]).render
-    return Redactor().text(renderer(run, Selection(call, trajectory, model, reference)))
+    selection = Selection(call, trajectory, model, filter, reference, known or {})
+    return Redactor().text(renderer(run, selection))
 
 
 def call_markdown(run: Run, call_ref: str) -> str:

@@ -47,10 +47,11 @@ def write_csv(run: Run, out: TextIO, files: Sequence[int] | None = None) -> None
 
 def _cell(row: CallRow, column: str) -> str:
     """The value as text; what a spreadsheet would take for a formula is marked as text."""
-    return _safe(getattr(row, column))
+    return safe_cell(getattr(row, column))
 
 
-def _safe(value: object) -> str:
+def safe_cell(value: object) -> str:
+    """A value as text; what a spreadsheet would take for a formula is marked as text."""
     text = "" if value is None else printable(str(value))
     return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
 
@@ -71,5 +72,5 @@ def render(run: Run, selection: Selection) -> str:
             finding_values = (
                 (finding.kind, finding.sentence, finding.suggestion, finding.certainty) if finding else ("", "", "", "")
             )
-            writer.writerow([*(_cell(row, column) for column in COLUMNS), *map(_safe, finding_values)])
+            writer.writerow([*(_cell(row, column) for column in COLUMNS), *map(safe_cell, finding_values)])
     return out.getvalue()

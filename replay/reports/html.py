@@ -17,7 +17,14 @@ from replay.diagnosis import Diagnosed
 from replay.records import Outcome
 from replay.redaction import Redactor
 from replay.reports import Selection
-from replay.reports.html_data import alignment_data, call_data, finding_data, trajectory_data
+from replay.reports.html_data import (
+    alignment_data,
+    call_data,
+    finding_data,
+    reference_data,
+    trajectory_data,
+    what_went_wrong,
+)
 from replay.reports.report_scope import ReportScope, scope_of
 from replay.reports.svg import STYLE, figure
 from replay.runfile import Run
@@ -26,7 +33,7 @@ from replay.text import printable
 
 _ESCAPES: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
-_CHOICE_KEYS: Final = ("outcome", "reason", "evidence", "certainty", "drift", "caused")
+_CHOICE_KEYS: Final = ("outcome", "reason", "evidence", "certainty", "drift", "caused", "passed")
 """Keys of the filter of which the values are known whatever the run holds."""
 
 
@@ -44,8 +51,12 @@ def render(run: Run, selection: Selection) -> str:
         script=script,
         data=Markup(_embedded(data)),  # noqa: S704 - every character that could end the element is escaped
         figure=figure(scope.models()),
+        narrow_figure=figure(scope.models(), narrow=True),
         models=data["models"],
         findings=data["findings"],
+        failures=data["failures"],
+        causes=data["causes"],
+        labels=data["outcomes"],
         servers=data["servers"],
         alignments=data["alignments"],
         title=data["title"],
@@ -59,20 +70,26 @@ def _data(scope: ReportScope) -> dict[str, Any]:
     calls: list[Any] = []
     diagnosed: list[Diagnosed] = []
     for diagnosis in scope.diagnoses():
-        diagnosed += diagnosis.compact()
+        diagnosed += scope.compact(diagnosis)
         rows = scope.rows(diagnosis)
-        calls += [call_data(diagnosis, row, len(trajectories)) for row in rows]
+        beside = reference_data(scope, diagnosis)
+        calls += [
+            call_data(diagnosis, row, len(trajectories), *scope.mark(diagnosis, row), beside.get(row.call))
+            for row in rows
+        ]
         trajectories.append(trajectory_data(diagnosis))
     models = scope.models()
     document = {
         "title": _title(scope),
         "totals": _totals(models),
         "outcomes": {str(outcome): outcome.label for outcome in Outcome},
+        "letters": {str(outcome): outcome.letter for outcome in Outcome},
         "choices": {key: Vocabulary().values(key) for key in _CHOICE_KEYS},
         "models": [_model(model) for model in models],
         "trajectories": trajectories,
         "calls": calls,
         "findings": [finding_data(finding) for finding in scope.findings(diagnosed)],
+        **what_went_wrong(scope, calls, trajectories),
         "servers": list(_servers(scope)),
         "alignments": alignment_data(scope),
     }
@@ -83,6 +100,8 @@ def _data(scope: ReportScope) -> dict[str, Any]:
 def _title(scope: ReportScope) -> str:
     if scope.whole:
         return "Tool calls, replayed"
+    if scope.filter is not None:
+        return f"Calls that match {scope.filter}"
     names = list(dict.fromkeys(place.trajectory for place in scope.places))
     if scope.call is not None:
         return f"{names[0]}:{scope.call}"

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any, Final
 
-from replay.alignment.signature import SignedTask
 from replay.diagnosis import Diagnosis
-from replay.records import Outcome, ParentCall
+from replay.records import Call, Outcome, ParentCall, Trajectory, qualified_name
 from replay.records.alignment import AlignedCall, AlignedModel, AlignedTask
+from replay.records.failure import KnownFailure
 from replay.records.files import CallRow
 from replay.records.finding import Finding
 from replay.reports.call_text import EVIDENCE, answer_text, call_text
 from replay.reports.report_scope import ReportScope
-from replay.runfile.alignment_queries import aligned_models, aligned_tasks, trajectory_of
+from replay.runfile import summarize
+from replay.runfile.alignment_queries import (
+    ReferenceCall,
+    aligned_tasks,
+    alignment_of,
+    reference_calls,
+    trajectory_of,
+)
 from replay.runfile.rows import preview
 from replay.text import cut
 
@@ -22,8 +31,24 @@ _MAX_GOOD_ANSWER: Final = 240
 _MAX_EDGES: Final = 400
 
 
-def call_data(diagnosis: Diagnosis, row: CallRow, trajectory: int) -> dict[str, Any]:
-    """One call."""
+def call_data(
+    diagnosis: Diagnosis,
+    row: CallRow,
+    trajectory: int,
+    mark: str | None = None,
+    known: KnownFailure | None = None,
+    reference: list[str] | None = None,
+) -> dict[str, Any]:
+    """One call.
+
+    Args:
+        diagnosis: of its trajectory.
+        row: its verdict.
+        trajectory: the number of its trajectory on the page.
+        mark: the fingerprint of its failure.
+        known: what is known of that failure.
+        reference: its counterpart, as `reference_data` gives it.
+    """
     context = diagnosis.context
     limit = _MAX_GOOD_ANSWER if row.outcome is Outcome.SUCCESS and not diagnosis.calls.get(row.call) else _MAX_ANSWER
     data = {
@@ -54,6 +79,9 @@ def call_data(diagnosis: Diagnosis, row: CallRow, trajectory: int) -> dict[str, 
             for violation in row.violations
         ],
         "by": EVIDENCE[row.evidence],
+        "ref": reference,
+        "mark": mark,
+        "known": known.words if known else "",
     }
     if data["a"] == data["b"]:
         data["b"] = "="
@@ -76,8 +104,77 @@ def trajectory_data(diagnosis: Diagnosis) -> dict[str, Any]:
         "steps": [[call.position for call in step.calls] for step in context.trajectory.steps],
         "edges": [[producer, consumer, words] for (producer, consumer), words in list(pairs.items())[:_MAX_EDGES]],
         "f": [finding_data(finding) for finding in diagnosis.together],
+        "passed": _passed(context.trajectory),
         "parent": _parent(context.trajectory.parent),
     }
+
+
+def reference_data(scope: ReportScope, diagnosis: Diagnosis) -> dict[str, list[str]]:
+    """Of each call of an aligned trajectory its counterpart in the reference: what it is, and its arguments."""
+    context = diagnosis.context
+    found = alignment_of(scope.run.connection, context.file, context.trajectory.id, scope.aligned_models)
+    if found is None:
+        return {}
+    counterparts = {}
+    for call in found.task.calls:
+        match = found.counterpart(call.position)
+        if match is not None:
+            reference, similarity = match
+            strength = "strong" if similarity >= found.model.tau_strong else "weak"
+            says = f"{reference.position} {reference.name}, similarity {similarity:.3f} ({strength})"
+            counterparts[call.position] = [
+                says,
+                _cut(_as_written(reference, context.calls[call.position]), _MAX_ANSWER),
+            ]
+        elif call.why is not None:
+            near = f"; the nearest one is call {call.best.call + 1} at {call.best.similarity:.3f}" if call.best else ""
+            why = f"{str(call.kind).replace('_', ' ')}, {call.why.replace('-', ' ')}{near}"
+            counterparts[call.position] = [f"no counterpart: {why}", ""]
+    return counterparts
+
+
+def what_went_wrong(scope: ReportScope, calls: list[Any], trajectories: list[Any]) -> dict[str, Any]:
+    """What went wrong most and the roots of it, as in Markdown; each with the number of its example on the page."""
+    if not scope.whole:
+        return {"failures": [], "causes": []}
+    places = {(one["file"], one["id"]): number for number, one in enumerate(trajectories)}
+    numbers = {(call["t"], call["p"]): number for number, call in enumerate(calls)}
+
+    def example(file: str, trajectory: str, position: str) -> int | None:
+        return numbers.get((places.get((file, trajectory), -1), position))
+
+    summary = summarize(scope.run)
+    return {
+        "failures": [
+            {
+                "count": group.calls,
+                "o": group.outcome,
+                "tool": qualified_name(group.server, group.tool) or "(no name)",
+                "id": f"{group.example_trajectory}:{group.example_call}",
+                "call": example(group.example_file, group.example_trajectory, group.example_call),
+                "says": cut(group.example_message, 240),
+            }
+            for group in summary.failures
+        ],
+        "causes": [
+            {
+                "id": f"{cause.trajectory}:{cause.call}",
+                "call": example(cause.file, cause.trajectory, cause.call),
+                "tool": cause.tool,
+                "o": cause.outcome,
+                "followed": ", ".join(f"{count} {outcome.label}" for outcome, count in cause.followed.items()),
+            }
+            for cause in summary.root_causes
+        ],
+    }
+
+
+def _as_written(reference: ReferenceCall, beside: Call) -> str:
+    """A reference call as `call_text` writes calls, its arguments in the order of the call beside it."""
+    arguments = json.loads(reference.signature)
+    if isinstance(arguments, dict):
+        arguments = {name: arguments[name] for name in {**(beside.arguments or {}), **arguments} if name in arguments}
+    return json.dumps({"name": reference.name, "arguments": arguments}, ensure_ascii=False, indent=2)
 
 
 def _parent(parent: ParentCall | None) -> list[str | None] | None:
@@ -94,12 +191,21 @@ def finding_data(finding: Finding) -> dict[str, Any]:
         "sure": finding.certainty,
         "calls": [[call.model, call.trajectory, call.call] for call in finding.calls[:12]],
     }
-    return data if finding.scope == "run" else {key: value for key, value in data.items() if key != "calls"}
+    if finding.scope == "run":
+        return data
+    data["at"] = finding.calls[0].call if finding.calls and finding.scope == "trajectory" else ""
+    return {key: value for key, value in data.items() if key != "calls"}
+
+
+def _passed(trajectory: Trajectory) -> str:
+    """What the recording says of the task: `yes`, `no`, or nothing."""
+    passed = trajectory.reported.passed if trajectory.reported else None
+    return "" if passed is None else "yes" if passed else "no"
 
 
 def alignment_data(scope: ReportScope) -> list[dict[str, Any]]:
     """What `replay align` left in the run: metrics a model, and the pairs of each task."""
-    found = aligned_models(scope.run.connection)
+    found = scope.aligned_models
     models = {place.model for place in scope.places}
     return [_aligned(scope, file, model) for file, model in found.items() if model.model in models]
 
@@ -117,8 +223,7 @@ def _aligned(scope: ReportScope, file: int, model: AlignedModel) -> dict[str, An
     }
     connection = scope.run.connection
     tasks = aligned_tasks(connection, file)
-    known = scope.read_reference.tasks if scope.read_reference is not None else {}
-    places = {place.row: number for number, place in enumerate(scope.places)}
+    places: dict[int | None, int] = {place.row: number for number, place in enumerate(scope.places)}
     return {
         "model": model.model,
         "definitions": model.definitions,
@@ -128,13 +233,24 @@ def _aligned(scope: ReportScope, file: int, model: AlignedModel) -> dict[str, An
         f"{scores.total_pred_calls} predicted, {scores.num_ids} tasks",
         "classes": [f"{count} {str(kind).replace('_', ' ')}" for kind, count in model.classes.items() if count],
         "tasks": [
-            _task(task, known.get(task.id), places.get(trajectory_of(connection, model, task.id) or 0))
+            _task(
+                task, reference_calls(connection, task.id), places.get(trajectory_of(connection, model, task.id) or 0)
+            )
             for task in tasks
         ],
     }
 
 
-def _task(task: AlignedTask, reference: SignedTask | None, place: int | None) -> dict[str, Any]:
+def _reference_of(scope: ReportScope, task: str) -> Sequence[ReferenceCall]:
+    """The reference's calls of a task: as they were aligned, else from the file that the report was given."""
+    known = scope.read_reference.tasks.get(task) if scope.read_reference is not None else None
+    return reference_calls(scope.run.connection, task) or [
+        ReferenceCall(call.index, call.step, call.position, call.name, call.signature)
+        for call in (known.calls if known is not None else ())
+    ]
+
+
+def _task(task: AlignedTask, reference: Sequence[ReferenceCall], place: int | None) -> dict[str, Any]:
     """The pairs of a task: the reference call, the predicted one, how alike they are, and what that makes of it."""
     matched = {predicted: (number, similarity) for number, predicted, similarity in task.matches}
     pairs = [_pair(call, matched.get(call.index) if call.index is not None else None, reference) for call in task.calls]
@@ -155,7 +271,7 @@ def _task(task: AlignedTask, reference: SignedTask | None, place: int | None) ->
     }
 
 
-def _pair(call: AlignedCall, match: tuple[int, float] | None, reference: SignedTask | None) -> dict[str, Any]:
+def _pair(call: AlignedCall, match: tuple[int, float] | None, reference: Sequence[ReferenceCall]) -> dict[str, Any]:
     pair = {"p": call.position, "name": call.name or "?", "class": str(call.kind).replace("_", " ")}
     if match is not None:
         return pair | {"ref": _reference_call(reference, match[0], call.name), "why": f"{match[1]:.3f}"}
@@ -163,11 +279,11 @@ def _pair(call: AlignedCall, match: tuple[int, float] | None, reference: SignedT
     return pair | {"why": f"{str(call.why or '').replace('-', ' ')}{near}"}
 
 
-def _reference_call(reference: SignedTask | None, number: int, name: str | None) -> list[str]:
-    """Name, place and arguments of a reference call; without the reference's file only its number is known."""
-    if reference is None or number >= len(reference.calls):
+def _reference_call(reference: Sequence[ReferenceCall], number: int, name: str | None) -> list[str]:
+    """Name, place and arguments of a reference call."""
+    call = next((call for call in reference if call.index == number), None)
+    if call is None:
         return [f"call {number + 1}", name or "?", ""]
-    call = reference.calls[number]
     return [call.position, call.name, _cut(call.signature, 600)]
 
 

@@ -11,6 +11,7 @@ from typing import Any, TextIO
 
 from replay.diagnosis import Diagnosed
 from replay.records import Record
+from replay.records.failure import KnownFailure, RecurringFailure
 from replay.records.files import REPORT_FORMAT, REPORT_VERSION, RUN_FORMAT, RUN_VERSION
 from replay.records.finding import Finding
 from replay.redaction import Redactor
@@ -20,12 +21,26 @@ from replay.runfile import Run, call_rows, summarize, trajectory_rows
 from replay.text import json_text
 
 
-def write_json(run: Run, out: TextIO, files: Sequence[int] | None = None) -> None:
-    """Write a whole run, or what it holds of some files, as one JSON document, a call a line."""
+def write_json(
+    run: Run,
+    out: TextIO,
+    files: Sequence[int] | None = None,
+    failures: Sequence[RecurringFailure] | None = None,
+) -> None:
+    """Write a whole run, or what it holds of some files, as one JSON document, a call a line.
+
+    Args:
+        run: open for reading or writing.
+        out: where to.
+        files: only of these, by the run's numbers; by default of all.
+        failures: by their fingerprints, with what is known of them; left out where nothing is known of any.
+    """
     out.write(f'{{"format": "{RUN_FORMAT}", "version": {RUN_VERSION}')
     _write_list(out, "servers", run.servers().values())
     _write_list(out, "trajectories", trajectory_rows(run, files))
     _write_list(out, "calls", call_rows(run, files=files))
+    if failures is not None:
+        _write_list(out, "failures", failures)
     summary = summarize(run, most=1000, files=files).model_dump(mode="json")
     out.write(f',\n"summary": {json_text(summary)}}}\n')
 
@@ -45,7 +60,7 @@ def render(run: Run, selection: Selection) -> str:
     diagnosed: list[Diagnosed] = []
     for diagnosis in scope.diagnoses():
         context = diagnosis.context
-        diagnosed += diagnosis.compact()
+        diagnosed += scope.compact(diagnosis)
         trajectories.append(
             {
                 "file": context.file,
@@ -59,7 +74,9 @@ def render(run: Run, selection: Selection) -> str:
             }
         )
         calls += [
-            row.model_dump(mode="json") | {"explanations": _plain(diagnosis.calls.get(row.call, ()))}
+            row.model_dump(mode="json")
+            | {"explanations": _plain(diagnosis.calls.get(row.call, ()))}
+            | _mark(*scope.mark(diagnosis, row))
             for row in scope.rows(diagnosis)
         ]
     document = {
@@ -68,10 +85,14 @@ def render(run: Run, selection: Selection) -> str:
         "servers": [server.model_dump(mode="json") for server in run.servers().values()],
         "trajectories": trajectories,
         "calls": calls,
-        "findings": _plain(scope.findings(diagnosed)) if scope.whole or selection.model else [],
+        "findings": _plain(scope.findings(diagnosed)) if scope.whole or selection.model or selection.filter else [],
         "summary": summarize(run, most=1000).model_dump(mode="json") if scope.whole else None,
     }
     return json.dumps(Redactor().json(document), ensure_ascii=True, indent=1) + "\n"
+
+
+def _mark(fingerprint: str | None, known: KnownFailure | None) -> dict[str, Any]:
+    return {"fingerprint": fingerprint, "known": known.model_dump(mode="json") if known else None}
 
 
 def _plain(findings: Iterable[Finding]) -> list[Any]:

@@ -8,6 +8,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from replay.diagnosis import Diagnosis
 from replay.records import FAILURES, Outcome
+from replay.records.failure import KnownFailure
 from replay.records.files import CallRow
 from replay.redaction import Redactor
 from replay.reports import Selection
@@ -22,7 +23,7 @@ _MAX_ANSWER: Final = 4000
 
 
 def render(run: Run, selection: Selection) -> str:
-    """The calls of the selection as test cases: failed calls fail, inconclusive ones are skipped."""
+    """The calls of the selection as test cases: failed calls fail, inconclusive ones and known failures are skipped."""
     scope = scope_of(run, selection)
     root = Element("testsuites", name="replay")
     totals = {"tests": 0, "failures": 0, "skipped": 0, "errors": 0}
@@ -38,12 +39,15 @@ def _suite(root: Element, scope: ReportScope, diagnosis: Diagnosis) -> dict[str,
     context, rows = diagnosis.context, scope.rows(diagnosis)
     name = _text(one_line(f"{context.trajectory.model}: {context.trajectory.id}"))
     suite = SubElement(root, "testsuite", name=name, file=_text(one_line(context.file)))
+    known = 0
     for row in rows:
-        _case(suite, diagnosis, row, name)
+        mark, noted = scope.mark(diagnosis, row)
+        known += noted is not None
+        _case(suite, diagnosis, row, name, mark, noted)
     counts = {
         "tests": len(rows),
-        "failures": sum(row.outcome in FAILURES for row in rows),
-        "skipped": sum(row.outcome is Outcome.INCONCLUSIVE for row in rows),
+        "failures": sum(row.outcome in FAILURES for row in rows) - known,
+        "skipped": sum(row.outcome is Outcome.INCONCLUSIVE for row in rows) + known,
         "errors": 0,
     }
     suite.attrib.update({key: str(value) for key, value in counts.items()})
@@ -51,22 +55,27 @@ def _suite(root: Element, scope: ReportScope, diagnosis: Diagnosis) -> dict[str,
     return counts
 
 
-def _case(suite: Element, diagnosis: Diagnosis, row: CallRow, suite_name: str) -> None:
+def _case(
+    suite: Element, diagnosis: Diagnosis, row: CallRow, suite_name: str, mark: str | None, known: KnownFailure | None
+) -> None:
     label = _text(one_line(f"{row.call} {row.tool or '?'}", 200))
     case = SubElement(suite, "testcase", name=label, classname=suite_name, time=f"{row.seconds or 0:.3f}")
     if row.outcome is Outcome.SUCCESS:
         return
-    kind = "skipped" if row.outcome is Outcome.INCONCLUSIVE else "failure"
-    shown = SubElement(case, kind, message=_text(one_line(f"{outcome_label(row)}: {row.message}", 400)))
+    kind = "skipped" if row.outcome is Outcome.INCONCLUSIVE or known else "failure"
+    noted = f"known ({one_line(known.words, 300)}): " if known else ""
+    shown = SubElement(case, kind, message=_text(one_line(f"{noted}{outcome_label(row)}: {row.message}", 700)))
     if kind == "failure":
         shown.set("type", row.rule)
-    shown.text = _text(_body(diagnosis, row))
+    shown.text = _text(_body(diagnosis, row, mark))
 
 
-def _body(diagnosis: Diagnosis, row: CallRow) -> str:
+def _body(diagnosis: Diagnosis, row: CallRow, mark: str | None) -> str:
     context = diagnosis.context
     parts = [f"{finding.sentence} {finding.suggestion or ''}".rstrip() for finding in diagnosis.calls.get(row.call, ())]
-    parts += ["", f"rule: {row.rule} ({row.evidence}, {row.certainty})", "", "call:", call_text(context, row.call)]
+    parts += ["", f"rule: {row.rule} ({row.evidence}, {row.certainty})"]
+    parts += [f"fingerprint: {mark}"] if mark else []
+    parts += ["", "call:", call_text(context, row.call)]
     recorded, replayed = answer_text(context.calls[row.call].answer), answer_text(context.answers.get(row.call))
     parts += ["", "recorded:", cut(recorded, _MAX_ANSWER)] if recorded else []
     parts += ["", "replayed:", cut(replayed, _MAX_ANSWER)] if replayed else []

@@ -9,8 +9,9 @@ from typing import Final
 from replay import __version__
 from replay.diagnosis import TrajectoryContext, explains, findings_of_call
 from replay.diagnosis.phrasing import listed, unique
+from replay.failures.fingerprint import fingerprint
 from replay.outcomes import RULES
-from replay.records import Outcome
+from replay.records import EnvelopeKind, EnvelopeLayer, Outcome
 from replay.records.files import CallRow
 from replay.records.finding import Finding
 from replay.reports.call_text import EVIDENCE, answer_text, call_text, outcome_label
@@ -33,6 +34,7 @@ def call_report(scope: ReportScope) -> str:
         f"# {title(context, row)}",
         what_happened(row, findings),
         f"## The call\n\n{block(call_text(context, position), _language(context, position))}",
+        *_fingerprint(scope, context, row, findings),
         *_carried(context, position),
         *_answers(context, position),
         *_stderr(row),
@@ -44,6 +46,16 @@ def call_report(scope: ReportScope) -> str:
         f"## How to reproduce it\n\n{_reproduce(scope, row, call)}",
     ]
     return "\n\n".join(sections) + "\n"
+
+
+def _fingerprint(
+    scope: ReportScope, context: TrajectoryContext, row: CallRow, findings: tuple[Finding, ...]
+) -> Iterator[str]:
+    """By what the failure is known again, and what is known of it."""
+    mark = fingerprint(context, row, findings)
+    if mark is not None:
+        noted = scope.known.get(mark)
+        yield f"Fingerprint of the failure: {code(mark)}{f'; known: {prose(noted.words, 400)}' if noted else ''}."
 
 
 def _stderr(row: CallRow) -> Iterator[str]:
@@ -151,11 +163,32 @@ def _rule(context: TrajectoryContext, row: CallRow) -> str:
         f"- Evidence: {EVIDENCE[row.evidence]}; certainty: {row.certainty}",
         f"- Verdict: {prose(row.message, 600)}",
     ]
+    if row.layers:
+        lines.append(f"- The answer came in {', in it '.join(map(_layer, row.layers))}")
     if row.caused_by and explains(context, row.caused_by):
         lines.append(f"- Caused by: {code(row.caused_by)}")
     if row.gap:
         lines.append(f"- State gap: {code(row.gap)} did not happen again as recorded")
     return "\n".join(lines)
+
+
+_LAYERS: dict[EnvelopeKind, str] = {
+    "result": "a whole tool result",
+    "blocks": "content blocks written as JSON",
+    "repr": "the Python repr of a result",
+    "string": "a JSON string",
+    "fence": "a code fence",
+    "tag": "a tag",
+    "heading": "a heading",
+    "label": "a label",
+}
+
+
+def _layer(layer: EnvelopeLayer) -> str:
+    """One envelope in words: what it is, its own words, and whether it says that the call failed."""
+    words = f" {code(layer.label, 60)}" if layer.label else ""
+    flags = {None: "", True: " that calls it an error", False: " that calls it no error"}
+    return f"{_LAYERS[layer.kind]}{words}{flags[layer.flag]}"
 
 
 def _violations(row: CallRow) -> Iterator[str]:

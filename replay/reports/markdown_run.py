@@ -7,26 +7,33 @@ from collections.abc import Iterable, Iterator
 from replay.diagnosis import Diagnosed
 from replay.diagnosis.phrasing import counted
 from replay.records import Outcome, qualified_name
+from replay.records.failure import KnownFailure
+from replay.records.files import CallRow
 from replay.records.summary import ModelSummary, RootCause
+from replay.reports.call_text import outcome_label
 from replay.reports.markdown_call import finding_lines
 from replay.reports.markdown_syntax import code, prose, table
-from replay.reports.report_scope import ReportScope
+from replay.reports.report_scope import ReportScope, short_id
 from replay.runfile import summarize
 
 _MAX_CAUSES = 10
+_MAX_CALLS = 400
 
 
 def run_report(scope: ReportScope) -> str:
     """The table of the models, what was found, what went wrong most, root causes, servers."""
     models = scope.models()
+    title = "# Tool calls, replayed" if scope.filter is None else f"# The calls that match {code(scope.filter, 200)}"
     sections = [
-        "# Tool calls, replayed",
+        title,
         f"{_headline(models)}",
         _models(models),
         _paper_names(),
         *_findings(scope),
         *_failures(scope),
+        *_known(scope),
         *_causes(scope),
+        *_matching(scope),
         *_servers(scope),
     ]
     return "\n\n".join(sections) + "\n"
@@ -74,7 +81,25 @@ def _findings(scope: ReportScope) -> Iterator[str]:
 
 def _diagnosed(scope: ReportScope) -> Iterable[Diagnosed]:
     for diagnosis in scope.diagnoses():
-        yield from diagnosis.compact()
+        yield from scope.compact(diagnosis)
+
+
+def _matching(scope: ReportScope) -> Iterator[str]:
+    """Each call that the filter matches."""
+    if scope.filter is None:
+        return
+    found = [(diagnosis.context, row) for diagnosis in scope.diagnoses() for row in scope.rows(diagnosis)]
+    lines = [
+        [
+            code(short_id(context, row.call, scope.run), 120),
+            code(row.tool or "?", 80),
+            prose(outcome_label(row)),
+            prose(row.message, 160),
+        ]
+        for context, row in found[:_MAX_CALLS]
+    ]
+    more = f"\n\n*And {len(found) - _MAX_CALLS} more.*" if len(found) > _MAX_CALLS else ""
+    yield f"## The calls\n\n{table(['call', 'tool', 'outcome', 'what it says'], lines)}{more}"
 
 
 def _failures(scope: ReportScope) -> Iterator[str]:
@@ -94,6 +119,30 @@ def _failures(scope: ReportScope) -> Iterator[str]:
         ]
         header = ["calls", "outcome", "tool", "example", "what it says"]
         yield f"## What went wrong most\n\n{table(header, lines, frozenset({0}))}"
+
+
+def _known(scope: ReportScope) -> Iterator[str]:
+    """The failures that somebody noted, with how many calls have each."""
+    seen: dict[str, tuple[KnownFailure, list[CallRow]]] = {}
+    for diagnosis in scope.diagnoses() if scope.known else ():
+        for row in scope.rows(diagnosis):
+            mark, noted = scope.mark(diagnosis, row)
+            if mark is not None and noted is not None:
+                seen.setdefault(mark, (noted, []))[1].append(row)
+    if seen:
+        lines = [
+            [
+                str(len(rows)),
+                code(mark),
+                code(rows[0].tool or "?", 80),
+                prose(rows[0].outcome.label),
+                code(f"{rows[0].trajectory}:{rows[0].call}", 120),
+                prose(noted.words, 400),
+            ]
+            for mark, (noted, rows) in seen.items()
+        ]
+        header = ["calls", "fingerprint", "tool", "outcome", "example", "what is known"]
+        yield f"## Known failures\n\n{table(header, lines, frozenset({0}))}"
 
 
 def _causes(scope: ReportScope) -> Iterator[str]:

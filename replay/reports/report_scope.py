@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePath
 
 from replay.alignment.reference import Reference, read_reference
 from replay.diagnosis import Diagnosed, Diagnosis, TrajectoryContext, diagnoses, findings_of_run
 from replay.errors import UsageError
+from replay.failures.fingerprint import fingerprint
 from replay.formats import open_file
+from replay.records import Outcome
+from replay.records.alignment import AlignedModel
+from replay.records.failure import KnownFailure
 from replay.records.files import CallRow
 from replay.records.finding import Finding
 from replay.records.summary import ModelSummary
 from replay.reports import Selection
-from replay.runfile import Run, summarize
+from replay.runfile import Run, call_rows, summarize
+from replay.runfile.alignment_queries import aligned_models
+from replay.runfile.call_queries import matching_positions
+from replay.runfile.filter_sql import read_vocabulary
+from replay.runfile.filters import parse
 from replay.runfile.lookup import TrajectoryPlace, find_call, find_trajectory, trajectory_places
 from replay.suggestions import nearest_names
 from replay.text import one_line
@@ -31,6 +40,11 @@ class ReportScope:
     whole: bool = True
     """Nothing was named: the report is about the whole run."""
     reference: Path | None = None
+    matching: Mapping[int, frozenset[str]] | None = None
+    """The positions of the calls that a filter matches, by the rows of their trajectories; None without a filter."""
+    filter: str | None = None
+    known: Mapping[str, KnownFailure] = field(default_factory=dict)
+    """What is known of failures, by their fingerprints."""
 
     def diagnoses(self) -> Iterator[Diagnosis]:
         """The trajectories with their findings, one at a time."""
@@ -39,7 +53,27 @@ class ReportScope:
     def rows(self, diagnosis: Diagnosis) -> list[CallRow]:
         """The verdicts that the report is about."""
         rows = diagnosis.context.rows
-        return [rows[self.call]] if self.call is not None else list(rows.values())
+        if self.call is not None:
+            return [rows[self.call]]
+        if self.matching is None:
+            return list(rows.values())
+        context = diagnosis.context
+        wanted = self.matching[self._row_of[context.file, context.trajectory.id]]
+        return [row for row in rows.values() if row.call in wanted]
+
+    @cached_property
+    def _row_of(self) -> dict[tuple[str, str], int]:
+        return {(place.file, place.trajectory): place.row for place in self.places}
+
+    def compact(self, diagnosis: Diagnosis) -> list[Diagnosed]:
+        """The calls that the report is about, without the weight of their context."""
+        positions = {row.call for row in self.rows(diagnosis)}
+        return [call for call in diagnosis.compact() if self.matching is None or call.row.call in positions]
+
+    def mark(self, diagnosis: Diagnosis, row: CallRow) -> tuple[str | None, KnownFailure | None]:
+        """The fingerprint of a failed call, and what is known of the failure; None twice for another call."""
+        found = fingerprint(diagnosis.context, row, diagnosis.calls.get(row.call, ()))
+        return found, self.known.get(found) if found is not None else None
 
     def findings(self, calls: Iterable[Diagnosed]) -> tuple[Finding, ...]:
         """What the calls show together, and what is wrong with the reference."""
@@ -54,29 +88,75 @@ class ReportScope:
         known = {name: server for name, server in servers.items() if server.error is None}
         return read_reference(open_file(self.reference), known)
 
+    @cached_property
+    def aligned_models(self) -> dict[int, AlignedModel]:
+        """What `replay align` left in the run, by file."""
+        return aligned_models(self.run.connection)
+
     def models(self) -> tuple[ModelSummary, ...]:
         """The counts of the models that the report is about."""
         models = {place.model for place in self.places}
+        if self.matching is not None:
+            return tuple(self._counted(model, self.matching) for model in dict.fromkeys(p.model for p in self.places))
         return tuple(model for model in summarize(self.run).models if model.model in models)
+
+    def _counted(self, model: str, matching: Mapping[int, frozenset[str]]) -> ModelSummary:
+        """The counts of the calls that a filter matches."""
+        places = [place for place in self.places if place.model == model]
+        rows = [
+            row
+            for place in places
+            for row in call_rows(self.run, trajectory=place.row)
+            if row.call in matching[place.row]
+        ]
+        outcomes, reasons = Counter(row.outcome for row in rows), Counter(row.reason for row in rows if row.reason)
+        return ModelSummary(
+            model=model,
+            files=tuple(dict.fromkeys(place.file for place in places)),
+            trajectories=len(places),
+            calls=len(rows),
+            outcomes={outcome: outcomes[outcome] for outcome in Outcome},
+            reasons=dict(reasons),
+        )
 
 
 def scope_of(run: Run, selection: Selection) -> ReportScope:
     """What a selection stands for.
 
     Raises:
-        UsageError: an id that is not there, or a run without verdicts.
+        UsageError: an id that is not there, a filter that matches nothing, or a run without verdicts.
     """
-    places = trajectory_places(run)
+    places, known = trajectory_places(run), selection.known
     if not run.has_verdicts():
         raise UsageError(f"{run.path}: this run has no verdicts yet; make some with: replay classify results/*.json")
     if selection.call is not None:
         place = find_call(run, selection.call)
-        return ReportScope(run, [TrajectoryPlace(*place[:4])], place.call, whole=False)
+        return ReportScope(run, [TrajectoryPlace(*place[:4])], place.call, whole=False, known=known)
     if selection.trajectory is not None:
-        return ReportScope(run, [find_trajectory(run, selection.trajectory)], whole=False)
+        return ReportScope(run, [find_trajectory(run, selection.trajectory)], whole=False, known=known)
+    if selection.filter is not None:
+        return _filtered(run, places, selection)
     if selection.model is not None:
-        return ReportScope(run, _of_model(places, selection.model), whole=False, reference=selection.reference)
-    return ReportScope(run, places, reference=selection.reference)
+        of_model = _of_model(places, selection.model)
+        return ReportScope(run, of_model, whole=False, reference=selection.reference, known=known)
+    return ReportScope(run, places, reference=selection.reference, known=known)
+
+
+def _filtered(run: Run, places: list[TrajectoryPlace], selection: Selection) -> ReportScope:
+    text = selection.filter or ""
+    matching = matching_positions(run.connection, parse(text, read_vocabulary(run.connection)))
+    if not matching:
+        raise UsageError(f"no call of this run matches the filter {one_line(text, 120)}")
+    wanted = [place for place in places if place.row in matching]
+    return ReportScope(
+        run,
+        wanted,
+        whole=False,
+        reference=selection.reference,
+        matching=matching,
+        filter=text,
+        known=selection.known,
+    )
 
 
 def short_id(context: TrajectoryContext, position: str, run: Run) -> str:

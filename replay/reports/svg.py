@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from markupsafe import Markup, escape
 
 from replay.diagnosis.phrasing import counted
+from replay.figures.palette import FRAME, INK, MUTE, OUTCOME_COLOURS
 from replay.records import Outcome
 from replay.records.summary import ModelSummary
 from replay.reports import Selection
@@ -16,12 +18,29 @@ from replay.reports.report_scope import scope_of
 from replay.runfile import Run
 from replay.text import one_line
 
-WIDTH: Final = 960
-_LABEL: Final = 230
-_LEGEND: Final = 60
-_BAR: Final = 640
-_ROW: Final = 34
-_TOP: Final = 64
+
+@dataclass(frozen=True)
+class _Form:
+    """Where things stand, in units of the drawing."""
+
+    name: str
+    """What its ids begin with: a page may hold both forms."""
+    width: int
+    label: int
+    """Where the bars begin."""
+    bar: int
+    row: int
+    top: int
+    """Where the first row begins."""
+    legend: int
+    legend_columns: int = 0
+    """0: all in one line."""
+    above: int = 0
+    """How far the names stand above their bars; 0: beside them."""
+
+
+WIDE: Final = _Form("figure", width=960, label=230, bar=640, row=34, top=64, legend=24)
+NARROW: Final = _Form("narrow", width=360, label=16, bar=318, row=58, top=88, legend=16, legend_columns=2, above=20)
 _ORDER: Final = (
     Outcome.SUCCESS,
     Outcome.NOT_FOUND,
@@ -40,9 +59,8 @@ _MARKS: Final = {
 }
 """What each outcome is hatched with, on a tile of 10 by 10."""
 _LIGHT: Final = {
-    "ink": "#1b1f24", "paper": "#ffffff", "mute": "#59636e", "frame": "#8c959f", "o-success": "#cfe8d5",
-    "o-not_found": "#f5d99a", "o-invalid_arguments": "#f0a884", "o-unknown_tool": "#d29bc4",
-    "o-illegal_format": "#9fb4e0", "o-inconclusive": "#eef0f2",
+    "ink": INK, "paper": "#ffffff", "mute": MUTE, "frame": FRAME,
+    **{f"o-{outcome}": colour for outcome, colour in OUTCOME_COLOURS.items()},
 }  # fmt: skip
 _DARK: Final = {
     "ink": "#f0f3f6", "paper": "#11161d", "mute": "#a6b0bb", "frame": "#6e7a87", "o-success": "#235c38",
@@ -69,7 +87,7 @@ def _rules(attributes: Mapping[str, str]) -> str:
 
 
 def _colours(palette: Mapping[str, str]) -> str:
-    return ".replay-figure {" + _rules({f"--{name}": colour for name, colour in palette.items()}) + "}"
+    return ".replay-figure, .badge {" + _rules({f"--{name}": colour for name, colour in palette.items()}) + "}"
 
 
 STYLE: Final = "\n".join(
@@ -89,20 +107,27 @@ def render(run: Run, selection: Selection) -> str:
     return str(figure(scope.models(), alone=True)) + "\n"
 
 
-def figure(models: Sequence[ModelSummary], *, alone: bool = False) -> Markup:
-    """The figure; alone it needs no style sheet, and looks the same in every program."""
-    height = _TOP + _ROW * len(models) + 34
+def figure(models: Sequence[ModelSummary], *, alone: bool = False, narrow: bool = False) -> Markup:
+    """The figure.
+
+    Args:
+        models: a bar each.
+        alone: it needs no style sheet, and looks the same in every program.
+        narrow: for a page as wide as a telephone: names stand above the bars.
+    """
+    form = NARROW if narrow else WIDE
+    height = form.top + form.row * len(models) + 34
     words = "; ".join(f"{one_line(model.model, 60)}: {_in_words(model)}" for model in models)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="replay-figure" viewBox="0 0 {WIDTH} {height}"',
-        ' role="img" aria-labelledby="figure-title figure-words">',
-        '<title id="figure-title">How the calls of each model came out</title>',
-        f'<desc id="figure-words">{escape(words)}</desc>',
-        f'<rect class="paper" width="{WIDTH}" height="{height}"/>' if alone else "",
-        *_patterns(),
-        *_legend(),
-        *(part for number, model in enumerate(models) for part in _bar(model, _TOP + number * _ROW)),
-        *_axis(_TOP + len(models) * _ROW),
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="replay-figure" viewBox="0 0 {form.width} {height}"',
+        f' role="img" aria-labelledby="{form.name}-title {form.name}-words">',
+        f'<title id="{form.name}-title">How the calls of each model came out</title>',
+        f'<desc id="{form.name}-words">{escape(words)}</desc>',
+        f'<rect class="paper" width="{form.width}" height="{height}"/>' if alone else "",
+        *_patterns(form),
+        *_legend(form),
+        *(part for number, model in enumerate(models) for part in _bar(model, form.top + number * form.row, form)),
+        *_axis(form.top + len(models) * form.row, form),
         "</svg>",
     ]
     text = "".join(parts)
@@ -120,35 +145,45 @@ def _self_contained(svg: str) -> str:
     return re.sub(r'"var\(--([\w-]+)\)"', lambda match: f'"{_LIGHT[match[1]]}"', svg)
 
 
-def _patterns() -> Iterator[str]:
+def _patterns(form: _Form) -> Iterator[str]:
     for outcome, marks in _MARKS.items():
         yield (
-            f'<pattern id="p-{outcome}" width="10" height="10" patternUnits="userSpaceOnUse">'
+            f'<pattern id="{form.name}-{outcome}" width="10" height="10" patternUnits="userSpaceOnUse">'
             f'<rect width="10" height="10" fill="var(--o-{outcome})"/>{marks}</pattern>'
         )
 
 
-def _legend() -> Iterator[str]:
-    left = float(_LEGEND)
-    for outcome in _ORDER:
-        yield f'<rect x="{left}" y="16" width="22" height="14" fill="url(#p-{outcome})"/>'
-        yield f'<rect x="{left}" y="16" width="22" height="14" class="frame"/>'
-        yield f'<text x="{left + 28}" y="28">{outcome.label}</text>'
-        left += 52 + 7.4 * len(outcome.label)
+def _legend(form: _Form) -> Iterator[str]:
+    left, top = float(form.legend), 16
+    for number, outcome in enumerate(_ORDER):
+        if form.legend_columns:
+            left = form.legend + number % form.legend_columns * (form.width / form.legend_columns)
+            top = 10 + number // form.legend_columns * 22
+        yield f'<rect x="{left}" y="{top}" width="22" height="14" fill="url(#{form.name}-{outcome})"/>'
+        yield f'<rect x="{left}" y="{top}" width="22" height="14" class="frame"/>'
+        yield f'<text x="{left + 28}" y="{top + 12}">{outcome.letter} {outcome.label}</text>'
+        left += 66 + 7.4 * len(outcome.label)
 
 
-def _bar(model: ModelSummary, top: float) -> Iterator[str]:
-    yield f'<text x="{_LABEL - 12}" y="{top + 18}" text-anchor="end">{escape(one_line(model.model, 30))}</text>'
-    left = float(_LABEL)
+def _bar(model: ModelSummary, top: float, form: _Form) -> Iterator[str]:
+    name, calls = escape(one_line(model.model, 30)), counted(model.calls, "call")
+    if form.above:
+        yield f'<text x="{form.label}" y="{top + 14}">{name}</text>'
+        yield f'<text class="mute" x="{form.label + form.bar}" y="{top + 14}" text-anchor="end">{calls}</text>'
+    else:
+        yield f'<text x="{form.label - 12}" y="{top + 18}" text-anchor="end">{name}</text>'
+        yield f'<text class="mute" x="{form.label + form.bar + 10}" y="{top + 18}">{calls}</text>'
+    top += form.above
+    left = float(form.label)
     total = max(model.calls, 1)
     for outcome in _ORDER:
         count = model.outcomes[outcome]
         if not count:
             continue
-        width = _BAR * count / total
+        width = form.bar * count / total
         place = f'x="{left:.2f}" y="{top + 2}" width="{width:.2f}" height="24"'
-        yield f'<g><title>{outcome.label}: {count} of {model.calls}</title><rect {place} fill="url(#p-{outcome})"/>'
-        yield f'<rect {place} class="frame"/>'
+        yield f"<g><title>{outcome.label}: {count} of {model.calls}</title>"
+        yield f'<rect {place} fill="url(#{form.name}-{outcome})"/><rect {place} class="frame"/>'
         if width >= 9 * len(str(count)) + 8:
             middle = left + width / 2
             place = f'x="{middle:.2f}" y="{top + 19}" text-anchor="middle"'
@@ -156,13 +191,11 @@ def _bar(model: ModelSummary, top: float) -> Iterator[str]:
             yield f'<text class="count" {place}>{count}</text>'
         yield "</g>"
         left += width
-    calls = counted(model.calls, "call")
-    yield f'<text class="mute" x="{_LABEL + _BAR + 10}" y="{top + 18}">{calls}</text>'
 
 
-def _axis(top: float) -> Iterator[str]:
+def _axis(top: float, form: _Form) -> Iterator[str]:
     for share in (0, 25, 50, 75, 100):
-        left = _LABEL + _BAR * share / 100
+        left = form.label + form.bar * share / 100
         yield f'<path d="M{left} {top} v5" class="frame"/>'
         yield f'<text class="mute" x="{left}" y="{top + 20}" text-anchor="middle">{share} %</text>'
 

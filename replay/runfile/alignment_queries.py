@@ -7,10 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass
 
 from replay.records import AlignedModel, AlignedTask, Outcome
+from replay.records.alignment import AlignedCall
 from replay.runfile.conditions import placeholders
 from replay.runfile.effects_journal import absolute_path
 from replay.runfile.json_blob import pack, unpack
 from replay.runfile.run import Run
+from replay.runfile.task_runs import row_of_task, save_task_score, trajectory_rows
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,34 @@ class ReferenceCall:
     """Its arguments as JSON."""
 
 
+@dataclass(frozen=True)
+class AlignedTrajectory:
+    """A trajectory's alignment, with the reference's calls."""
+
+    model: AlignedModel
+    task: AlignedTask
+    reference: tuple[ReferenceCall, ...]
+
+    def aligned(self, position: str) -> AlignedCall | None:
+        """What became of a predicted call."""
+        return next((call for call in self.task.calls if call.position == position), None)
+
+    def counterpart(self, position: str) -> tuple[ReferenceCall, float] | None:
+        """The reference call that a predicted call was matched with, and how alike they are."""
+        call = self.aligned(position)
+        for number, predicted, similarity in self.task.matches:
+            if call is not None and predicted == call.index:
+                return next(((one, similarity) for one in self.reference if one.index == number), None)
+        return None
+
+    def matched_with(self, number: int) -> tuple[AlignedCall, float] | None:
+        """The predicted call that a reference call was matched with, and how alike they are."""
+        for reference, predicted, similarity in self.task.matches:
+            if reference == number:
+                return next(((call, similarity) for call in self.task.calls if call.index == predicted), None)
+        return None
+
+
 def aligned_models(connection: sqlite3.Connection) -> dict[int, AlignedModel]:
     """By file, in the order of the files."""
     rows = connection.execute("SELECT file, record FROM alignments ORDER BY file")
@@ -33,13 +63,41 @@ def aligned_models(connection: sqlite3.Connection) -> dict[int, AlignedModel]:
 
 def trajectory_of(connection: sqlite3.Connection, model: AlignedModel, task: str) -> int | None:
     """The row of the trajectory that was aligned for a task; None where the run does not hold it any more."""
-    paths = tuple(absolute_path(path) for path in model.files or (model.file,))
+    written = model.files or (model.file,)
+    paths = tuple(map(absolute_path, written))  # the run may be looked at from another directory: as written, too
     found = connection.execute(
         "SELECT t.id FROM trajectories t JOIN files f ON f.id = t.file "  # noqa: S608
-        f"WHERE f.absolute_path IN ({placeholders(paths)}) AND t.name = ?",
-        (*paths, task),
+        f"WHERE (f.absolute_path IN ({placeholders(paths)}) OR f.path IN ({placeholders(written)})) AND t.name = ?",
+        (*paths, *written, task),
     ).fetchone()
     return None if found is None else int(found[0])
+
+
+def alignment_of(
+    connection: sqlite3.Connection, path: str, name: str, models: Mapping[int, AlignedModel] | None = None
+) -> AlignedTrajectory | None:
+    """The alignment of a trajectory; None where it has none.
+
+    Args:
+        connection: of the run.
+        path: of its results file.
+        name: its id.
+        models: those of `aligned_models`, where they were read already.
+    """
+    known = aligned_models(connection) if models is None else models
+    file = file_of(known, path)
+    task = aligned_task(connection, file, name) if file is not None else None
+    if file is None or task is None:
+        return None
+    return AlignedTrajectory(known[file], task, tuple(reference_calls(connection, task.id)))
+
+
+def file_of(models: Mapping[int, AlignedModel], path: str) -> int | None:
+    """The file under which the alignment of a results file is kept: of several of one model, the first."""
+    wanted = absolute_path(path)
+    return next(
+        (row for row, model in models.items() if wanted in map(absolute_path, model.files or (model.file,))), None
+    )
 
 
 def task_names(connection: sqlite3.Connection, file: int) -> list[str]:
@@ -50,6 +108,16 @@ def task_names(connection: sqlite3.Connection, file: int) -> list[str]:
 def aligned_task(connection: sqlite3.Connection, file: int, task: str) -> AlignedTask | None:
     """One of them."""
     found = connection.execute("SELECT record FROM aligned_tasks WHERE file = ? AND task = ?", (file, task)).fetchone()
+    return None if found is None else AlignedTask.model_validate(unpack(found[0]))
+
+
+def aligned_task_of(connection: sqlite3.Connection, trajectory: int) -> AlignedTask | None:
+    """What the alignment found of a trajectory, by its row."""
+    found = connection.execute(
+        "SELECT a.record FROM task_scores s JOIN aligned_tasks a ON a.file = s.file AND a.task = s.task "
+        "WHERE s.trajectory = ?",
+        (trajectory,),
+    ).fetchone()
     return None if found is None else AlignedTask.model_validate(unpack(found[0]))
 
 
@@ -102,11 +170,14 @@ def save_alignment(
         if row == file or paths & {absolute_path(path) for path in earlier.files or (earlier.file,)}:
             db.execute("DELETE FROM alignments WHERE file = ?", (row,))
             db.execute("DELETE FROM aligned_tasks WHERE file = ?", (row,))
+            db.execute("DELETE FROM task_scores WHERE file = ?", (row,))
     db.execute("INSERT INTO alignments VALUES (?, ?)", (file, pack(model.model_dump(mode="json"))))
-    db.executemany(
-        "INSERT INTO aligned_tasks VALUES (?, ?, ?)",
-        ((file, task.id, pack(task.model_dump(mode="json"))) for task in tasks),
-    )
+    rows = trajectory_rows(db, model)
+    for task in tasks:
+        db.execute("INSERT INTO aligned_tasks VALUES (?, ?, ?)", (file, task.id, pack(task.model_dump(mode="json"))))
+        trajectory = row_of_task(task.id, rows)
+        save_task_score(db, file, task, trajectory)
+        db.execute("UPDATE task_runs SET diagnosed = 0 WHERE trajectory = ?", (trajectory,))
     db.executemany(
         "INSERT OR REPLACE INTO reference_tasks VALUES (?, ?)",
         ((task, pack([astuple(call) for call in calls])) for task, calls in reference.items()),

@@ -163,6 +163,18 @@ FROM calls c JOIN trajectories t ON t.id = c.trajectory JOIN files f ON f.id = t
 """
 
 
+def matching_positions(connection: sqlite3.Connection, wanted: Filter) -> dict[int, frozenset[str]]:
+    """The positions of the calls that a filter matches, by the rows of their trajectories."""
+    found: dict[int, set[str]] = {}
+    for chunk in matching_calls(connection, wanted):
+        for start in range(0, len(chunk), _FIRST_CHUNK):
+            ids = tuple(call for call, _ in chunk[start : start + _FIRST_CHUNK])
+            query = f"SELECT trajectory, position FROM calls WHERE id IN ({placeholders(ids)})"  # noqa: S608
+            for trajectory, position in connection.execute(query, ids):
+                found.setdefault(trajectory, set()).add(position)
+    return {trajectory: frozenset(positions) for trajectory, positions in found.items()}
+
+
 def lines(connection: sqlite3.Connection, calls: Sequence[int]) -> dict[int, CallLine]:
     """The rows of these calls, by id; one that is no more is not in it."""
     query = f"{_LINE} WHERE c.id IN ({placeholders(calls)})"

@@ -57,7 +57,7 @@ class RunCheckpoint:
             self.not_repeated.add(key)
         return self._sent[key]
 
-    def before_send(self, key: EffectKey) -> None:
+    async def before_send(self, key: EffectKey) -> None:
         """Write down, for good, that a call with effects is about to be sent."""
         if not self._stored:
             self._sent[key] = SentCall(self._run.journal().note(self._origin, key), None)

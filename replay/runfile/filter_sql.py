@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 
 from replay.runfile.conditions import placeholders
 from replay.runfile.filters import CALL_KEYS, WORD, Filter, Term, Vocabulary
+from replay.runfile.finding_queries import kinds_found
 
 Condition: TypeAlias = tuple[str, tuple[object, ...]]
 """SQL, and the values for its question marks."""
@@ -22,6 +23,12 @@ _BEGINS_A_WORD: Final = (
     "GLOB '*[^a-z0-9\u0080-\U0010ffff]' || ? || '*'"
 )
 """What the full-text search finds, in a run file that was made without it."""
+_SUBQUERIES: Final = {
+    "finding": "EXISTS (SELECT 1 FROM findings n WHERE n.kind IN ({}) AND n.trajectory = m.trajectory "
+    "AND n.ordinal IN (m.ordinal, -1))",
+    "passed": "ifnull((SELECT CASE passed WHEN 1 THEN 'yes' WHEN 0 THEN 'no' END FROM task_runs k "
+    "WHERE k.trajectory = m.trajectory), '') IN ({})",
+}
 _COLUMNS: Final = {"model": "file"}
 """The columns of `call_groups` that are not called like the filter's key."""
 
@@ -40,6 +47,7 @@ def read_vocabulary(connection: sqlite3.Connection) -> Vocabulary:
         models=tuple(connection.execute("SELECT id, model, path FROM files ORDER BY id")),
         task_types=names("SELECT DISTINCT task_type FROM outcome_counts WHERE n > 0 ORDER BY 1"),
         rules=names("SELECT DISTINCT rule FROM call_groups WHERE n > 0 ORDER BY 1"),
+        findings=kinds_found(connection),
         full_text=bool(words),
     )
 
@@ -72,6 +80,8 @@ def _of_call(term: Term, *, full_text: bool) -> Condition:
         inner = " UNION ".join([_TRAJECTORIES] * len(term.values))
         values = tuple(part for value in term.values for part in (_glob(value), value, _glob(value)))
         return f"m.trajectory {negation}IN ({inner})", values
+    if term.key in _SUBQUERIES:
+        return f"{negation}{_SUBQUERIES[term.key].format(placeholders(term.values))}", term.values
     if full_text:
         query = " AND ".join(f'"{word}"*' for word in WORD.findall(term.written))
         return f"m.call {negation}IN (SELECT rowid FROM words WHERE words MATCH ?)", (query,)  # noqa: S608

@@ -34,6 +34,8 @@ KEYS: Final[Mapping[str, str]] = {
     "certainty": "how sure it is",
     "drift": "replayed answer against recorded answer",
     "caused": "yes: failed because an earlier call did",
+    "finding": "kind of finding about the call, or about its trajectory as a whole",
+    "passed": "yes or no: what the recording says of the task",
 }
 """Each key, and what it is about."""
 
@@ -44,8 +46,9 @@ _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "certainty": get_args(Certainty),
     "drift": (*get_args(Drift), NONE),
     "caused": ("yes", "no"),
+    "passed": ("yes", "no", NONE),
 }
-CALL_KEYS: Final = frozenset({"", "task", "trajectory"})
+CALL_KEYS: Final = frozenset({"", "task", "trajectory", "finding", "passed"})
 """Keys that tell apart calls of one group; no key is for words."""
 _TOKEN: Final = re.compile(r'(?P<not>-)?(?:(?P<key>[a-zA-Z_]+):)?(?P<value>(?:"[^"]*"?|[^\s"])*)')
 WORD: Final = re.compile(r"(?:[^\W_]|[\u0300-\u036f])+")
@@ -63,6 +66,8 @@ class Vocabulary:
     """File id, model, path."""
     task_types: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    """The kinds that were found."""
     full_text: bool = True
     """Whether the run has the table `words`."""
 
@@ -76,6 +81,7 @@ class Vocabulary:
             "model": (model for _, model, _ in self.models),
             "task": (*self.task_types, NONE),
             "rule": self.rules,
+            "finding": self.findings,
         }
         return tuple(dict.fromkeys(names.get(key, ())))
 
@@ -229,5 +235,5 @@ def _unknown(what: str, value: str, known: Iterable[str]) -> str:
 
 
 def _such_as(names: Iterable[str]) -> str:
-    some = list(names)[:6]
+    some = [name for name in names if name][:6]
     return f"; known: {', '.join(some)}" if some else ""

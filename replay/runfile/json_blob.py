@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 from typing import Any
+
+from replay.json_values import decode, encode
 
 
 def pack(value: Any) -> bytes:
     """A JSON value as compressed text."""
-    return zlib.compress(json.dumps(value).encode(), 1)
+    return pack_text(encode(value))
+
+
+def pack_text(text: bytes, *, compress: bool = True) -> bytes:
+    """JSON text as compressed text; without `compress` only in the form of it, for what is soon written anew."""
+    return zlib.compress(text, 1 if compress else 0)
 
 
 def unpack(blob: bytes) -> Any:
     """The JSON value that was packed."""
-    return json.loads(unpacked_text(blob))
+    return decode(unpacked_text(blob))
 
 
 def unpacked_text(blob: bytes) -> bytes:

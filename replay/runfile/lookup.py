@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Final, NamedTuple
 
 from replay.errors import UsageError
+from replay.runfile.conditions import in_files, is_failure
 from replay.runfile.run import Run
 from replay.suggestions import nearest_name, nearest_names
 from replay.text import one_line
@@ -47,7 +49,7 @@ def find_trajectory(run: Run, ref: str) -> TrajectoryPlace:
     if len(found) == 1:
         return found[0]
     if found:
-        raise _ambiguous("trajectory", ref, [_qualified(place, places) for place in found])
+        raise _ambiguous("trajectory", ref, [qualified(place, places) for place in found])
     raise _missing("trajectory", ref, [place.trajectory for place in places])
 
 
@@ -72,7 +74,7 @@ def find_call(run: Run, ref: str) -> CallPlace:
     if len(holding) == 1:
         return CallPlace(*holding[0], position)
     if holding:
-        raise _ambiguous("call", ref, [f"{_qualified(place, places)}:{position}" for place in holding])
+        raise _ambiguous("call", ref, [f"{qualified(place, places)}:{position}" for place in holding])
     near = [f"{found[0].trajectory}:{other}" for other in _positions(run, found[0])]
     raise _missing("call", ref, near)
 
@@ -81,7 +83,7 @@ def call_id(run: Run, file: str, trajectory: str, position: str) -> str:
     """The shortest id that finds a call again."""
     places = trajectory_places(run)
     place = next(place for place in places if (place.file, place.trajectory) == (file, trajectory))
-    return f"{_qualified(place, places)}:{position}"
+    return f"{qualified(place, places)}:{position}"
 
 
 def trajectory_places(run: Run) -> list[TrajectoryPlace]:
@@ -92,13 +94,36 @@ def trajectory_places(run: Run) -> list[TrajectoryPlace]:
     return [TrajectoryPlace(*row) for row in rows]
 
 
+def place_of_row(run: Run, row: int) -> TrajectoryPlace | None:
+    """One trajectory by its row; None where there is none."""
+    found = run.connection.execute(
+        "SELECT t.id, f.path, f.model, t.name FROM trajectories t JOIN files f ON f.id = t.file WHERE t.id = ?", (row,)
+    ).fetchone()
+    return None if found is None else TrajectoryPlace(*found)
+
+
+def failing_trajectories(run: Run, files: Sequence[int] | None = None) -> list[TrajectoryPlace]:
+    """Those with a failed call, in the order in which they were read.
+
+    Args:
+        run: open for reading or writing.
+        files: only of these, by the run's numbers; by default of all.
+    """
+    failing = f"SELECT trajectory FROM calls WHERE {is_failure('outcome')}"  # noqa: S608
+    rows = run.connection.execute(
+        "SELECT t.id, f.path, f.model, t.name FROM trajectories t JOIN files f ON f.id = t.file "  # noqa: S608
+        f"WHERE {in_files('t.file', files)} AND t.id IN ({failing}) ORDER BY t.file, t.id"
+    )
+    return [TrajectoryPlace(*row) for row in rows]
+
+
 def _spellings(place: TrajectoryPlace) -> tuple[str, ...]:
     path = PurePath(place.file)
     owners = ("", f"{place.model}:", f"{place.file}:", f"{path.name}:", f"{path.stem}:")
     return tuple(f"{owner}{place.trajectory}" for owner in owners)
 
 
-def _qualified(place: TrajectoryPlace, places: list[TrajectoryPlace]) -> str:
+def qualified(place: TrajectoryPlace, places: list[TrajectoryPlace]) -> str:
     """The shortest spelling that no other trajectory shares."""
     others = {spelling for other in places if other.row != place.row for spelling in _spellings(other)}
     return next((spelling for spelling in _spellings(place) if spelling not in others), _spellings(place)[2])

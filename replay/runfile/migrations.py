@@ -12,6 +12,7 @@ from replay.records.effects import effect_keys
 from replay.records.tool_name import read_name
 from replay.runfile.json_blob import unpack
 from replay.runfile.schema import APPLICATION_ID, VERSION
+from replay.runfile.task_runs import rebuild_task_runs, rebuild_task_scores
 
 _FROM_1_TO_2: Final = """
 ALTER TABLE tallies RENAME TO outcome_counts;
@@ -40,6 +41,68 @@ CREATE TABLE journal (
   UNIQUE (arguments, server, tool, occurrence, trajectory, path)
 )
 """
+
+
+_FROM_3_TO_4: Final = (
+    "DROP TRIGGER calls_deleted",
+    """
+CREATE TRIGGER calls_deleted AFTER DELETE ON calls BEGIN
+  UPDATE outcome_counts SET n = n - 1 WHERE file = OLD.file AND task_type = ifnull(OLD.task_type, '')
+    AND outcome = OLD.outcome AND reason = ifnull(OLD.reason, '');
+  UPDATE call_groups SET n = n - 1
+  WHERE id = (SELECT call_group FROM call_group_index WHERE trajectory = OLD.trajectory AND ordinal = OLD.ordinal);
+  DELETE FROM call_group_index WHERE trajectory = OLD.trajectory AND ordinal = OLD.ordinal;
+  DELETE FROM findings WHERE trajectory = OLD.trajectory;
+  UPDATE task_runs SET diagnosed = 0 WHERE trajectory = OLD.trajectory AND diagnosed;
+END
+""",
+    """
+CREATE TABLE task_runs (
+  trajectory INTEGER PRIMARY KEY,
+  model TEXT NOT NULL,
+  task TEXT NOT NULL,
+  labels TEXT NOT NULL,
+  parent TEXT,
+  passed INTEGER,
+  score REAL,
+  input_tokens INTEGER,
+  output_tokens INTEGER,
+  diagnosed INTEGER NOT NULL DEFAULT 0
+)
+""",
+    """
+CREATE TRIGGER trajectories_deleted AFTER DELETE ON trajectories BEGIN
+  DELETE FROM task_runs WHERE trajectory = OLD.id;
+  DELETE FROM findings WHERE trajectory = OLD.id;
+  UPDATE task_scores SET trajectory = NULL WHERE trajectory = OLD.id;
+END
+""",
+    """
+CREATE TABLE findings (
+  trajectory INTEGER NOT NULL,
+  ordinal INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  certainty TEXT NOT NULL,
+  n INTEGER NOT NULL,
+  PRIMARY KEY (trajectory, ordinal, kind)
+) WITHOUT ROWID
+""",
+    "CREATE INDEX findings_by_kind ON findings (kind, trajectory, ordinal, n)",
+    """
+CREATE TABLE task_scores (
+  file INTEGER NOT NULL, task TEXT NOT NULL,
+  trajectory INTEGER,
+  task_type TEXT,
+  reference_calls INTEGER NOT NULL, predicted_calls INTEGER NOT NULL, matched INTEGER NOT NULL, steps INTEGER NOT NULL,
+  recall REAL NOT NULL, precision REAL NOT NULL,
+  argument_similarity REAL NOT NULL, argument_similarity_strong REAL NOT NULL,
+  step_coherence REAL NOT NULL, order_consistency REAL NOT NULL, merge_purity REAL NOT NULL,
+  completion_rate REAL, information_grounding_rate REAL,
+  PRIMARY KEY (file, task)
+) WITHOUT ROWID
+""",
+    "CREATE INDEX task_scores_by_trajectory ON task_scores (trajectory)",
+)
 
 
 def _from_1_to_2(db: sqlite3.Connection) -> None:
@@ -99,7 +162,19 @@ def _target_of(call: Call, judged: tuple[str | None, str | None, Any] | None, se
     return name.server or "", name.tool
 
 
-STEPS: Final[Mapping[int, Callable[[sqlite3.Connection], None]]] = {1: _from_1_to_2, 2: _from_2_to_3}
+def _from_3_to_4(db: sqlite3.Connection) -> None:
+    """What stood in the records alone has tables of its own; findings are found when they are first asked for."""
+    for statement in _FROM_3_TO_4:
+        db.execute(statement.strip())
+    rebuild_task_runs(db)
+    rebuild_task_scores(db)
+
+
+STEPS: Final[Mapping[int, Callable[[sqlite3.Connection], None]]] = {
+    1: _from_1_to_2,
+    2: _from_2_to_3,
+    3: _from_3_to_4,
+}
 """Version n to n + 1: what does it, in a transaction."""
 
 
@@ -107,7 +182,7 @@ def run_statements(db: sqlite3.Connection, text: str) -> None:
     """Run statements one by one; unlike `executescript` this stays in the transaction."""
     for statement in text.split(";"):
         if statement.strip():
-            db.execute(statement)
+            db.execute(statement.strip())
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:

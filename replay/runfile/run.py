@@ -11,27 +11,32 @@ from types import TracebackType
 from typing import Any, Self
 
 from replay.errors import RunFileError
+from replay.json_values import encode
 from replay.records import (
     Answer,
     CallResult,
     FleetFacts,
+    Outcome,
     Record,
     Server,
+    TextAnswer,
     Trajectory,
     TransportFault,
     canonical,
     digest,
 )
+from replay.records.call_result import stderr_key
 from replay.redaction import Redactor
 from replay.runfile.conditions import placeholders
 from replay.runfile.connection import open_connection, prepare_tables, take_lock
 from replay.runfile.effects_journal import EffectsJournal, absolute_path
 from replay.runfile.file_header import check_is_ours
-from replay.runfile.json_blob import pack
+from replay.runfile.json_blob import pack_text
 from replay.runfile.old_runs import readable_path
 from replay.runfile.rows import call_columns
 from replay.runfile.salvage import damage_behind
 from replay.runfile.stored_answers import load_answer, load_answers
+from replay.runfile.task_runs import save_task_run
 from replay.runfile.trajectory_state import (
     MAY_BE_TRIED_AGAIN,
     TrajectoryState,
@@ -279,7 +284,7 @@ class Run:
                     self._save(db, row, ordinals[result.call.position], result)
             db.execute(
                 "UPDATE trajectories SET done = 1, record = ? WHERE id = ?",
-                (pack(self._clean_trajectory(trajectory)), row),
+                (pack_text(self._trajectory_text(trajectory)), row),
             )
 
     def file_ids(self, paths: Iterable[str]) -> tuple[int, ...]:
@@ -289,6 +294,15 @@ class Run:
             found = self.connection.execute("SELECT id FROM files WHERE absolute_path = ?", (absolute_path(path),))
             ids += [number for (number,) in found]
         return tuple(ids)
+
+    def file_row(self, path: str, model: str, format: str) -> int:  # noqa: A002
+        """The run's own number of a results file, which is added where the run does not hold it."""
+        return self._file(self.connection, path, self.redactor.text(model), format)
+
+    def name_of(self, identifier: str) -> str:
+        """The id of a trajectory as the run keeps it: without secrets; two that differ in a secret alone stay two."""
+        name = self.redactor.text(identifier)
+        return name if name == identifier else f"{name}-{digest(identifier)[:8]}"
 
     def file_count(self) -> int:
         """How many results files the run holds."""
@@ -304,6 +318,10 @@ class Run:
         """The answer under a key of `answer_key`."""
         return load_answer(self.connection, key)
 
+    def has_answers(self) -> bool:
+        """Whether any answer is stored."""
+        return self.connection.execute("SELECT 1 FROM answers LIMIT 1").fetchone() is not None
+
     def answers(self) -> Iterator[tuple[str, str, str, Answer]]:
         """All stored answers: key, server, tool, answer."""
         return load_answers(self.connection)
@@ -314,13 +332,15 @@ class Run:
         """A record as JSON without secrets."""
         return self.redactor.record(record)
 
-    def _clean_trajectory(self, trajectory: Trajectory) -> Any:
-        return self._clean(trajectory) | {"id": self._name(trajectory)}
+    def _trajectory_text(self, trajectory: Trajectory) -> bytes:
+        """A trajectory as JSON text without secrets."""
+        name = self._name(trajectory)
+        if name == trajectory.id:
+            return self.redactor.record_text(trajectory)
+        return encode(self._clean(trajectory) | {"id": name})
 
     def _name(self, trajectory: Trajectory) -> str:
-        """The id without secrets; two that differ in a secret alone stay two."""
-        name = self.redactor.text(trajectory.id)
-        return name if name == trajectory.id else f"{name}-{digest(trajectory.id)[:8]}"
+        return self.name_of(trajectory.id)
 
     def _file(self, db: sqlite3.Connection, path: str, model: str, format: str) -> int:  # noqa: A002
         absolute = absolute_path(path)
@@ -346,10 +366,12 @@ class Run:
                 sum(len(step.calls) for step in trajectory.steps),
                 record_digest,
                 policy,
-                pack(self._clean_trajectory(trajectory)),
+                pack_text(self._trajectory_text(trajectory), compress=False),
             ),
         )
-        return int(cursor.lastrowid or 0)
+        row = int(cursor.lastrowid or 0)
+        save_task_run(db, row, self._name(trajectory), trajectory, self.redactor)
+        return row
 
     def _save(self, db: sqlite3.Connection, row: int, ordinal: int, result: CallResult) -> None:
         if row not in self._file_and_type:
@@ -385,5 +407,11 @@ class Run:
         digest_of_server = self._digests.get(result.server or "", "")
         db.execute(
             f"{verb} INTO answers VALUES (?, ?, ?, ?, ?)",
-            (key, result.server, digest_of_server, tool, pack(self._clean(answer))),
+            (key, result.server, digest_of_server, tool, pack_text(self.redactor.record_text(answer))),
         )
+        if result.verdict.stderr is not None:
+            text = pack_text(self.redactor.record_text(TextAnswer(text=result.verdict.stderr)))
+            row = (stderr_key(key), result.server, digest_of_server, tool, text)
+            db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
+        elif result.verdict.outcome is not Outcome.SUCCESS:
+            db.execute("DELETE FROM answers WHERE key = ?", (stderr_key(key),))

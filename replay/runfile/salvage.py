@@ -18,6 +18,7 @@ from replay.runfile.file_header import SAVE, check_is_ours
 from replay.runfile.migrations import migrate
 from replay.runfile.row_checks import CHECKS, UNREADABLE
 from replay.runfile.schema import APPLICATION_ID, FORMAT, TABLES, VERSION
+from replay.runfile.task_runs import rebuild_task_runs, rebuild_task_scores
 
 _MAX_FAILED_READS: Final = 5_000
 """Of one table: each halves the range of rows that the damage is looked for in."""
@@ -205,6 +206,8 @@ def _mend(db: sqlite3.Connection, found: Salvage) -> None:
     ).fetchone()
     found.lost["calls"] += max(0, int(calls) - found.lost["calls"])
     db.execute(f"UPDATE trajectories SET done = 0 WHERE {missing}")  # noqa: S608
+    rebuild_task_runs(db)
+    rebuild_task_scores(db)
 
 
 def _rows(db: sqlite3.Connection, table: str, found: Salvage) -> Iterator[dict[str, Any]]:

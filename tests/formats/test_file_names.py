@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from replay.errors import UsageError
 from replay.formats import FileNames, open_files
 from tests.formats.test_sources import CHAT
 
@@ -42,9 +41,11 @@ def test_names_that_no_pattern_explains_are_left_as_they_are(paths: list[str]) -
     assert FileNames.found_in(paths) is None
 
 
-def test_a_field_that_is_unknown_is_refused() -> None:
-    with pytest.raises(UsageError, match="unknown field"):
-        FileNames("{model}_{seed}.json").model("a_1.json")
+def test_a_field_that_is_neither_model_task_nor_run_is_a_label() -> None:
+    names = FileNames("{model}_{difficulty}_{task}.json")
+    assert (names.model("a_hard_1.json"), names.task("a_hard_1.json")) == ("a", "1")
+    assert names.labels("a_hard_1.json") == {"difficulty": "hard"}
+    assert FileNames().labels("a_hard_1.json") == {}
 
 
 def test_the_pattern_is_told_once_where_a_model_comes_from_it(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ class Run:
     seconds: float
 
 
-def _peak_kb(pid: int) -> int:
+def peak_kb(pid: int) -> int:
     """Peak memory of the program that a process runs; what it shared with its parent before does not count."""
     status = Path(f"/proc/{pid}/status").read_text()
     peak = re.search(r"VmHWM:\s+(\d+) kB", status)
@@ -56,7 +56,7 @@ def run_cli(*arguments: str | Path, cwd: Path) -> tuple[int, str, str, int]:
         )
     deadline, peak = time.monotonic() + _TIME_LIMIT, 0
     while True:
-        peak = max(peak, _peak_kb(process.pid))
+        peak = max(peak, peak_kb(process.pid))
         pid, status, _ = os.wait4(process.pid, os.WNOHANG)
         if pid:
             process.returncode = os.waitstatus_to_exitcode(status)

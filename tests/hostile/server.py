@@ -97,7 +97,7 @@ def answers_twice(hostile: Hostile, request: dict[str, Any]) -> None:
 
 
 def floods_requests(hostile: Hostile, request: dict[str, Any]) -> None:
-    for start in range(0, 100_000, 1000):
+    for start in range(0, 300_000, 1000):
         write("\n".join(hostile.render({"id": n, "method": f"roots/list{n}"}) for n in range(start, start + 1000)))
     ordinary(hostile, request)
 

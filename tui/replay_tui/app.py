@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from textual import on, work
+from textual import events, on, work
 from textual.app import App, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 from textual.screen import Screen
+from textual.widgets import Input
 
 from replay.errors import ReplayError, RunFileError
 from replay.runfile import trajectory_queries
@@ -84,7 +86,13 @@ class BrowseApp(App[None]):
         Binding("question_mark", "help", "Keys", key_display="?", tooltip="The keys of this screen"),
         Binding("ctrl+p", "command_palette", "Find", tooltip="Every action; any task, tool or model by name"),
         Binding("y", "copy_diagnosis", "Copy", show=False, tooltip="Copy the diagnosis of the call as Markdown"),
-        Binding("e", "export", "Export", show=False, tooltip="Write a report: of the call, or of the whole run"),
+        Binding(
+            "e",
+            "export",
+            "Export",
+            show=False,
+            tooltip="Write a report: the call, what is filtered, the whole run",
+        ),
         Binding("o", "open_source", "Source", show=False, tooltip="Open the results file where the trajectory begins"),
         Binding("t", "theme", "Light/dark", show=False, tooltip="Light or dark colours"),
         Binding("q", "quit", "Quit", tooltip="Leave the browser"),
@@ -104,6 +112,8 @@ class BrowseApp(App[None]):
         self.changes = 0
         self._history: list[str] = []
         self._leaving = False
+        self._prepared = asyncio.Event()
+        self._prepared.set()
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         self.theme = theme
@@ -132,11 +142,16 @@ class BrowseApp(App[None]):
             return
         name = next((name for name in self.MODES if not self._screen_stacks.get(name)), None)
         if name is not None:
-            await self._init_mode(name)
+            self._prepared.clear()
+            try:
+                await self._init_mode(name)
+            finally:
+                self._prepared.set()
             self.set_timer(_IDLE_SECONDS, self._prepare_screen)
 
     async def _close_all(self) -> None:
         self._leaving = True  # a screen that is made now would be made while they are all closed
+        await self._prepared.wait()
         await super()._close_all()
 
     @work(thread=True, exclusive=True, group="names")
@@ -170,13 +185,31 @@ class BrowseApp(App[None]):
     def _current(self) -> RunScreen:
         return next(iter(reversed(list(self._run_screens()))))
 
+    # --- keys
+
+    async def on_event(self, event: events.Event) -> None:
+        """A key of a screen has its effect before the next key is looked at.
+
+        On Textual's own way it goes through the queue of each widget around the focus, while the keys after it already
+        go to what has the focus still: of `2/out` typed quickly, `out` would never reach the filter.
+        """
+        if isinstance(event, events.Key) and not event.is_forwarded and not isinstance(self.focused, Input):
+            active = self.screen.active_bindings.get(event.key) if isinstance(self.screen, RunScreen) else None
+            if active is not None and active.enabled and await self.run_action(active.binding.action, active.node):
+                return
+        await super().on_event(event)
+
     # --- going about
 
     async def action_go(self, name: str) -> None:
-        """Go to a screen."""
-        if name != self.current_mode:
-            self._history.append(self.current_mode)
-            await self.switch_mode(name)
+        """Go to a screen; the task that is looked at comes along from a trajectory to its alignment, and back."""
+        if name == self.current_mode:
+            return
+        row = self.screen.trajectory_shown() if isinstance(self.screen, RunScreen) else None
+        self._history.append(self.current_mode)
+        await self.switch_mode(name)
+        if row is not None and isinstance(self.screen, RunScreen):
+            self.screen.show_trajectory(row)
 
     async def action_back(self) -> None:
         """Go back to the screen before."""
@@ -269,9 +302,9 @@ class BrowseApp(App[None]):
 
         def on_closed(request: ExportRequest | None) -> None:
             if request is not None:
-                self._export(request, None if request.whole_run else call)
+                self._export(request, call if request.about == "call" else None)
 
-        self.push_screen(ExportScreen(call), on_closed)
+        self.push_screen(ExportScreen(call, self.filter.text), on_closed)
 
     @work(thread=True, group="export")
     def _export(self, request: ExportRequest, call: str | None) -> None:
@@ -281,7 +314,9 @@ class BrowseApp(App[None]):
             with self.open_run.thread_connection() as run:
                 if run is None:
                     raise RunFileError(self.open_run.path.name, "the run is gone")
-                write_whole(diagnoses.render_report(run, request.format, call), request.path)
+                filter_text = self.filter.text if request.about == "filter" else None
+                text = diagnoses.render_report(run, request.format, call=call, filter_text=filter_text)
+                write_whole(text, request.path)
         except (ReplayError, OSError, ImportError) as error:
             self.call_from_thread(self.notify, printable(f"not exported: {error}"), severity="error", markup=False)
             return

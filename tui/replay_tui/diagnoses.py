@@ -32,6 +32,6 @@ def markdown(run: Run, stored: StoredTrajectory, position: str) -> str:
     return call_markdown(run, reference(stored, position))
 
 
-def render_report(run: Run, format_: str, call: str | None = None) -> str:
-    """A report: of one call, or of the whole run."""
-    return render(run, format_, call=call)
+def render_report(run: Run, format_: str, *, call: str | None = None, filter_text: str | None = None) -> str:
+    """A report: of one call, of the calls that a filter matches, or of the whole run."""
+    return render(run, format_, call=call, filter=filter_text)

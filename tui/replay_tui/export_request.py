@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from replay.filesystem import write_atomically
+
+ExportScope: TypeAlias = Literal["call", "filter", "run"]
+"""The selected call, the calls that the filter matches, or the whole run."""
 
 
 @dataclass(frozen=True)
@@ -13,8 +17,7 @@ class ExportRequest:
     """What was asked for."""
 
     format: str
-    whole_run: bool
-    """The whole run, not the one call."""
+    about: ExportScope
     path: Path
 
 

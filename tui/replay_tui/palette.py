@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from textual.binding import ActiveBinding
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
@@ -16,6 +17,8 @@ from replay_tui.browser import Browser, browser_of
 from replay_tui.messages import ShowCalls, ShowTrajectory
 
 _MAX_FOUND = 12
+_MOVES = 4
+_LEFT_OUT = frozenset({"command_palette", "back", "app.focus_next", "app.focus_previous"})
 
 
 class _RunProvider(Provider):
@@ -44,14 +47,27 @@ class ActionProvider(_RunProvider):
                 yield Hit(score, matcher.highlight(name), run, text=name, help=words)
 
     def _actions(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
-        seen = set()
+        """Each action once, with its key: those of the screen, those of the browser, and those of the list with the
+        focus; the keys that only move a cursor are left out, as are those that Textual brings.
+        """
+        there: dict[str, ActiveBinding] = {}
         for active in self.screen.active_bindings.values():
+            action = active.binding.action
+            if active.tooltip and action not in _LEFT_OUT and (action not in there or active.binding.show):
+                there[action] = active
+        for active in sorted(there.values(), key=self._rank):
             binding = active.binding
-            if not binding.description or binding.action in seen or "command_palette" in binding.action:
-                continue
-            seen.add(binding.action)
-            run = partial(self.app.run_action, binding.action, active.node)
-            yield binding.description, active.tooltip or binding.description, run
+            if self._rank(active) < _MOVES:
+                key = self.app.get_key_display(binding)
+                run = partial(self.app.run_action, binding.action, active.node)
+                yield binding.description, f"{key}  {active.tooltip}", run
+
+    def _rank(self, active: ActiveBinding) -> int:
+        if active.node is self.screen:
+            return 0 if active.binding.show else 1
+        if active.node is self.app:
+            return 2
+        return 3 if active.binding.show else _MOVES
 
 
 class NameProvider(_RunProvider):

@@ -26,6 +26,8 @@ class Column:
     """Of the width that is left over; 0 keeps it as narrow as `min_width`."""
     right: bool = False
     key: str = ""
+    style: Style | None = None
+    """Of the title; dim by default."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,11 @@ def column_widths(columns: Sequence[Column], width: int) -> list[int]:
     return [column.min_width + left * column.share // shares for column in columns]
 
 
+def titled(choices: Sequence[Sequence[str]], room: int) -> Sequence[str]:
+    """Titles of columns that stand to the right: the first choice that fits into the room, else the last."""
+    return next((titles for titles in choices if sum(map(len, titles)) + len(titles) <= room), choices[-1])
+
+
 def row_segments(cells: Iterable[Cell], columns: Sequence[Column], widths: Sequence[int]) -> list[Segment]:
     """A row: each cell cut or filled to its column's width."""
     segments: list[Segment] = []
@@ -68,14 +75,19 @@ def fitted(text: str, width: int, *, right: bool = False) -> str:
     return " " * (width - size) + line if right else line + " " * (width - size)
 
 
-def bar(outcomes: dict[Outcome, int], width: int, styles: Palette, total: int = 0) -> tuple[Segment, ...]:
-    """A bar of the five outcomes that count, a cell's letter saying which; every outcome that is there gets a cell.
+def bar(
+    outcomes: dict[Outcome, int], width: int, styles: Palette, total: int = 0, *, colour: bool = True
+) -> tuple[Segment, ...]:
+    """A bar of the five outcomes that count; every outcome that is there gets a cell.
+
+    A segment is a solid colour with its letter at the start; without colour it is letters all through.
 
     Args:
         outcomes: how many calls of each.
         width: in cells.
         styles: to draw with.
         total: what the whole width stands for, where bars are to be compared; else the bar is full.
+        colour: whether the terminal shows any.
     """
     apart = not total  # a full bar shows shares, in which an inconclusive call does not count
     counted = [
@@ -88,7 +100,8 @@ def bar(outcomes: dict[Outcome, int], width: int, styles: Palette, total: int = 
     length = max(1, min(width, round(width * whole / total))) if total else width
     sizes = _sizes([number for _, number in there], max(length, min(len(there), width)))
     segments = [
-        Segment(LETTERS[outcome] * size, styles.bars[outcome]) for (outcome, _), size in zip(there, sizes, strict=True)
+        Segment(LETTERS[outcome].ljust(size) if colour else LETTERS[outcome] * size, styles.bars[outcome])
+        for (outcome, _), size in zip(there, sizes, strict=True)
     ]
     return (*segments, Segment(" " * max(0, width - sum(sizes))))
 

@@ -12,12 +12,15 @@ from textual.theme import Theme
 from replay.records import Outcome
 
 LETTERS: Final[dict[Outcome, str]] = {
-    Outcome.SUCCESS: "S",
-    Outcome.NOT_FOUND: "N",
-    Outcome.INVALID_ARGUMENTS: "A",
-    Outcome.UNKNOWN_TOOL: "U",
-    Outcome.ILLEGAL_FORMAT: "F",
-    Outcome.INCONCLUSIVE: "?",
+    outcome: outcome.letter
+    for outcome in (
+        Outcome.SUCCESS,
+        Outcome.NOT_FOUND,
+        Outcome.INVALID_ARGUMENTS,
+        Outcome.UNKNOWN_TOOL,
+        Outcome.ILLEGAL_FORMAT,
+        Outcome.INCONCLUSIVE,
+    )
 }
 """In the order in which they are shown: from well to badly, inconclusive apart."""
 SHOWN: Final = tuple(LETTERS)

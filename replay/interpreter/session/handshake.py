@@ -12,23 +12,21 @@ from importlib import metadata
 from typing import Any, Final
 
 import anyio
-from mcp_types import (
-    CLIENT_CAPABILITIES_META_KEY,
-    CLIENT_INFO_META_KEY,
-    PROTOCOL_VERSION_META_KEY,
-    SERVER_INFO_META_KEY,
-    UNSUPPORTED_PROTOCOL_VERSION,
-)
-from mcp_types.version import (
-    HANDSHAKE_PROTOCOL_VERSIONS,
-    LATEST_HANDSHAKE_VERSION,
-    LATEST_MODERN_VERSION,
-    MODERN_PROTOCOL_VERSIONS,
-)
 
 from replay.interpreter.session.channel import Unreadable
 from replay.interpreter.session.json_rpc import Closed, Failed, JsonRpcClient, Returned, RpcReply
 from replay.interpreter.session.launch import CannotStartError
+from replay.interpreter.session.protocol_versions import (
+    CLIENT_CAPABILITIES_META_KEY,
+    CLIENT_INFO_META_KEY,
+    HANDSHAKE_PROTOCOL_VERSIONS,
+    LATEST_HANDSHAKE_VERSION,
+    LATEST_MODERN_VERSION,
+    MODERN_PROTOCOL_VERSIONS,
+    PROTOCOL_VERSION_META_KEY,
+    SERVER_INFO_META_KEY,
+    UNSUPPORTED_PROTOCOL_VERSION,
+)
 from replay.interpreter.session.server_history import ServerHistory
 from replay.records import JsonObject
 from replay.text import one_line

@@ -10,7 +10,7 @@ from contextlib import suppress
 from itertools import count
 from typing import Final
 
-from replay.interpreter.session import orphans
+from replay import orphans
 
 _SWEEP_EVERY: Final = 5.0
 """Seconds: looking through all processes of the machine is not free."""

@@ -19,9 +19,9 @@ import anyio.to_thread
 from anyio.abc import Process
 
 from replay.interpreter.session.launch import CannotStartError, Launch
-from replay.interpreter.session.orphans import VARIABLE
 from replay.interpreter.session.process_guard import ProcessGuard
 from replay.interpreter.session.stderr_log import RedactedLog
+from replay.orphans import VARIABLE
 from replay.processes import end_process_group, signal_process_group
 from replay.redaction import Redactor
 

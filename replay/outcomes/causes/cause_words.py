@@ -7,6 +7,7 @@ import re
 from replay.dag.tool_traits import name_words
 from replay.outcomes.answer import ParsedAnswer
 from replay.outcomes.error_report import strip_wrappers
+from replay.outcomes.json_tails import without_empty_tail
 
 
 def _words_in(text: str) -> frozenset[str]:
@@ -34,7 +35,7 @@ def says_a_cause(parsed: ParsedAnswer) -> bool:
     """Whether the report says more than that the tool failed: of what the call brought, or in words of its own."""
     if parsed.error is None:
         return False
-    text = strip_wrappers(parsed.error.text[:2000])
+    text = without_empty_tail(strip_wrappers(parsed.error.text[:2000]))
     words = {word.casefold() for word in _WORD.findall(parsed.arguments.without_values(text, 1))}
     names = {name.casefold() for name in parsed.arguments.argument_names}
     if parsed.error.basis == "exit" or words & (names | _BLAME) - _FRAME_WORDS:

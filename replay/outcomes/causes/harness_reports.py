@@ -22,12 +22,12 @@ _HAS_BEEN = r"(?:was |were |has been |have been |is )?"
 
 _NOT_GIVEN = any_of(
     rf"\b(?:permissions?|approval|consent|authori[sz]ation|confirmation)\b[^\n]{{0,200}}"
-    rf"(?:{_NOT_YET} {_GIVES}|\b(?:was|were|is|been) {_SAID_NO}\b)",
+    rf"(?:{_NOT_YET} {_GIVES}|\b(?:was|were|is|been) (?:\w{{1,20}}[- ])?{_SAID_NO}\b)",
     rf"\b{_PERSON} (?:has |have )?(?:{_SAID_NO}|(?:did|do|does|has|have) ?{_NOT_YET} (?:want|wish|{_GIVES}))"
     rf"[^\n]{{0,80}}\b(?:{_ACT}|proceed|permission)\b",
     rf"\b{_ACT} (?:\w{{1,20}} )?{_HAS_BEEN}{_SAID_NO} by {_PERSON}\b",
-    rf"\b(?:needs?|requires?|awaits?|awaiting|waiting for|pending) (?:the )?{_PERSON}(?:'s)? "
-    r"(?:approval|permission|consent|confirmation)\b",
+    rf"\b(?:needs?|requires?|awaits?|awaiting|waiting for|pending) (?:the )?(?:{_PERSON}(?:'s)? )?"
+    r"(?:manual |explicit |further )?(?:approval|permission|consent|confirmation)\b",
 )
 """Somebody who must permit the call did not."""
 

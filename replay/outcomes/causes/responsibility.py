@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from replay.dag.tool_traits import queries_a_database
+from replay.dag.tool_traits import queries_a_database, runs_commands
 from replay.outcomes.error_report import strip_wrappers
 from replay.outcomes.words.error_model import ModelVerdict, model_in_use
 from replay.outcomes.words.patterns import any_of
@@ -23,7 +23,8 @@ _NAMED_IN_QUERY = any_of(
     r"\b(?:no such|unknown|undefined|unresolved|invalid|ambiguous) (?:column|function|identifier|field|alias"
     r"|operator)\b",
     r"\b(?:column|function|identifier|field)\b[^\n]{0,100}\b(?:not found|is not defined|cannot be resolved"
-    r"|is ambiguous)\b|\bhas no column\b",
+    r"|is ambiguous)\b|\bhas no column\b"
+    r"|\bmissing columns?:|\bunknown_identifier\b",
 )
 """Parts of the statement itself. A table that is not there is a thing that was looked up."""
 
@@ -45,6 +46,19 @@ _EXCEPTION = re.compile(
     r"|\bis not defined\b|\bcannot read propert|\bunexpected token\b",
     re.IGNORECASE,
 )
+_OWN_PROCESS = any_of(
+    r"\b(?:command|process|subprocess|cli|program|server|worker|daemon)\b[^\n]{0,40}"
+    r"\b(?:failed|exited|crashed|died|terminated|quit|killed)\b[^\n]{0,20}\b(?:code|status|signal)\b"
+)
+"""A program that the server runs for itself ended badly."""
+_OWN_PART = re.compile(
+    r"\b(?:is|are|was) (?:not|n't) (?:currently |yet )?(?:connected|responding|reachable|running)\b"
+    r"|^\W*(?:[\w:-]{1,20}:? ){0,3}not connected\W*$",
+    re.IGNORECASE,
+)
+_UNDEFINED_NAME = re.compile(
+    r"\bname ['\"](\w{1,80})['\"] is not defined|(?:^|: )\W{0,3}([A-Za-z_$]\w{0,80}) is not defined\W*$", re.IGNORECASE
+)
 _MIN_WORDS = 2
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _VAGUE_WORDS = frozenset(
@@ -63,7 +77,10 @@ _FILE_MISSING = re.compile(
     r"|(?:cannot|could not|failed to|unable to) (?:open|find|load|read)\b[^\n]{0,60}\bfile\b",
     re.IGNORECASE,
 )
-_FILE_NAME = re.compile(r"(?:[A-Za-z]:\\|[/~.])?[\w./\\-]{0,200}[/\\][\w.-]+|\b[\w-]{1,80}\.[a-z]\w{1,5}\b")
+_FILE_NAME = re.compile(
+    r"(?:[A-Za-z]:\\|[/~.])?[\w./\\-]{0,200}[/\\][\w.-]+|\b[\w-]{1,80}\.[a-z]\w{1,5}\b"
+    r"|\b(?:open|mkdir|l?stat|scandir|access|unlink|rmdir|copyfile|rename) '[^'\n]{1,200}'"
+)
 _FILE_ARGUMENT = re.compile(
     r"path|file|dir|folder|name|uri|url|source|target|cwd|root|repo|location|input|output", re.I
 )
@@ -97,6 +114,34 @@ def brings_a_program(arguments: dict[str, Any] | None) -> bool:
         if (named and re.search(r"\W", value.strip())) or _LOOKS_LIKE_CODE.search(value[:_MAX_TEXT]):
             return True
     return False
+
+
+def own_process_failed(parsed: ParsedAnswer) -> bool:
+    """A process of the server's ended badly, and the call brought neither a command nor a program nor a statement."""
+    error = parsed.error
+    if error is None or error.basis == "exit" or brings_a_program(parsed.call.arguments):
+        return False
+    if runs_commands(parsed.arguments) or queries_a_database(parsed.arguments):
+        return False
+    return _OWN_PROCESS.search(error.text[:_MAX_TEXT]) is not None
+
+
+def own_part_fails(parsed: ParsedAnswer) -> bool:
+    """What the server needs is not connected or does not run, and it is nothing that the call names."""
+    error = parsed.error
+    if error is None or error.basis == "exit":
+        return False
+    said = error.text[:_MAX_TEXT]
+    return _OWN_PART.search(said) is not None and not parsed.arguments.value_named_in(said)
+
+
+def own_name_undefined(parsed: ParsedAnswer) -> bool:
+    """A program lacks a variable whose name the call did not bring: the server's own code is broken."""
+    found = _UNDEFINED_NAME.search(parsed.error.text[:_MAX_TEXT]) if parsed.error else None
+    if found is None:
+        return False
+    name = found[1] or found[2]
+    return not any(name in value for value in (*parsed.arguments.texts, *parsed.arguments.argument_names))
 
 
 def own_file_missing(parsed: ParsedAnswer) -> bool:

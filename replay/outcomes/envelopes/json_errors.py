@@ -24,6 +24,7 @@ _ERROR_KEYS = _words_in("""
     error errors err exception error_message errormessage error_description fault errormessages
 """)
 _MESSAGE_KEYS = _words_in("message msg detail details reason description title hint result text")
+_STATUS_TEXT = re.compile(r"-?[0-9]{3,5}")
 _STATUS_KEYS = _words_in("""
     status statuscode status_code code cod http_status httpstatus error_code errorcode errcode
 """)
@@ -33,7 +34,7 @@ _DETAIL_KEYS = frozenset((*_ERROR_KEYS, *_MESSAGE_KEYS, *_STATUS_KEYS, *_SUCCESS
     object type kind name iserror is_error request_id requestid trace_id timestamp time path url uri
     documentation_url docs help suggestion resolution suggestions stack stacktrace traceback trace tool
     tool_name retryable retry_after instance level domain metadata context category id jsonrpc data
-    error_type errortype action operation query input available recoverable severity
+    error_type errortype action operation query input available recoverable severity headers body
 """)
 )
 _DETAIL_KEY_STARTS = ("available", "valid_", "supported", "error", "suggest", "allowed")
@@ -44,6 +45,7 @@ _EMPTY_WORDS = frozenset(
 _FAILED_STATE_ENDS = _words_in("_not_found _error _failed _denied _invalid -not-found -error -failed")
 _FAILED_STATES = frozenset(_words_in("error failed failure fail exception invalid not_found denied rejected err"))
 _SUCCESS_CODES = frozenset((0, 1, *range(100, 400)))
+_ERROR_NAME = re.compile(r"(?:Error|Exception)\Z")
 _MAX_LEAVES, _MAX_PARTS = 60, 20
 _ENVELOPE_KEYS = frozenset(_words_in("data result message msg"))
 _NOT_FOUND = re.compile(
@@ -181,7 +183,9 @@ def _is_nothing(part: Any) -> bool:
 
 
 def _lists_issues(value: Any) -> bool:
-    """Whether a list holds nothing but the issues of a schema check."""
+    """Whether a list holds nothing but the issues of a schema check, or a value is one such issue."""
+    if isinstance(value, dict) and isinstance(value.get("path"), list) and {"code", "message"} <= set(value):
+        return isinstance(value["code"], str) and bool({"expected", "received"} & set(value))
     return (
         isinstance(value, list)
         and bool(value)
@@ -208,6 +212,8 @@ def _reports(body: JsonObject, error: Any, status: int | None) -> bool:
         isinstance(body.get(key), str | list) and body[key] for key in ("message", "msg", "detail", "reason", "title")
     )
     if explained and (status is not None and (400 <= status < 600 or -32800 < status <= -32000)):
+        return True
+    if status is not None and status >= 400 and _ERROR_NAME.search(str(body.get("name", ""))):
         return True
     if status is not None and status >= 400 and "code" in body and _is_bare_envelope(body):
         return True
@@ -243,7 +249,7 @@ def _code_of(body: JsonObject) -> int:
 def _status_of(body: JsonObject) -> int | None:
     for key in _STATUS_KEYS:
         part = body.get(key)
-        if isinstance(part, str) and part.lstrip("-").isdigit():
+        if isinstance(part, str) and _STATUS_TEXT.fullmatch(part):
             part = int(part)
         if isinstance(part, int) and not isinstance(part, bool) and (400 <= part < 600 or -33000 < part <= -32000):
             return part
@@ -251,7 +257,10 @@ def _status_of(body: JsonObject) -> int | None:
 
 
 def _message_of(body: JsonObject, error: Any) -> str:
-    parts = [*_strings(error), *(text for key in (*_MESSAGE_KEYS, "code", "name") for text in _strings(body.get(key)))]
+    parts = [
+        *_strings(error),
+        *(text for key in (*_MESSAGE_KEYS, "code", "name", "body") for text in _strings(body.get(key))),
+    ]
     return ": ".join(dict.fromkeys(parts))[:4000] or cut(json.dumps(body, default=str), 400)
 
 

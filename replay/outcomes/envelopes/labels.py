@@ -20,10 +20,14 @@ _ERROR_WORD = (
     r"(?:(?:(?<![^\W\d_])(?:errors?|err|failures?|failed|denied|exceptions?|fehler|erreur|fallo|ошибка)(?![^\W\d_]))"
     r"|(?-i:(?<=[a-z])(?:Error|Exception|Failure|Failed|Denied))(?![a-z])|错误|錯誤|失败|失敗|エラー|오류)"
 )
-_RESULT_WORD = r"(?:results?|outputs?|responses?|returned|结果|結果)"
+_RESULT_WORD = r"(?:results?|outputs?|responses?|observations?|returned|结果|結果)"
 _FENCE = re.compile(r"\s*```[ \t]*\w{0,20}[ \t]*\r?\n(?=\s*[{\[\"])")
 _FENCE_END = re.compile(r"\r?\n[ \t]*```\s*\Z")
 _TAG = re.compile(r"\s*<(?P<name>[A-Za-z][\w.:-]{0,60})>\s*")
+_TRAILING_TAG = re.compile(
+    r"\n[ \t]*<(?P<name>(?:[A-Za-z]+[_-])?(?:environment|reminder|context)(?:[_-][A-Za-z]+)?)>\n"
+)
+"""A block that a harness puts below an answer, about its own state."""
 _HEADING = re.compile(r"\s*#{1,6}[ \t]+(?P<text>[^\n]{1,60}?)[ \t:]*(?:\r?\n\s*|\Z)")
 _RULED_HEADING = re.compile(r"\s*={3,}[ \t]*(?P<text>[^\n=]{1,60}?)[ \t]*={3,}[ \t]*(?:\r?\n\s*|\Z)")
 _BRACKETS = re.compile(
@@ -82,8 +86,23 @@ def label_of(text: str, *, alone: bool) -> Label | None:
         alone: whether it is all there is: only then can a fence enclose the whole.
     """
     return (
-        (_fence(text) if alone else None) or _tag(text) or _heading(text) or _in_brackets(text) or _before_colon(text)
+        (_fence(text) or _below(text) if alone else None)
+        or _tag(text)
+        or _heading(text)
+        or _in_brackets(text)
+        or _before_colon(text)
     )
+
+
+def _below(text: str) -> Label | None:
+    """What a harness wrote below the answer, in a tag of its own."""
+    body = text.rstrip()
+    if not body.endswith(">") or body[-_MAX_LOOK:].rfind("</") < 0:
+        return None
+    opened = _TRAILING_TAG.search(body, max(0, len(body) - _MAX_LOOK))
+    if opened is None or not body.endswith(f"</{opened['name']}>") or not body[: opened.start()].strip():
+        return None
+    return Label("tag", opened["name"], None, body[: opened.start()])
 
 
 def _fence(text: str) -> Label | None:

@@ -23,7 +23,21 @@ MAX_OPENED = 200_000_000
 _STRUCTURED = ("structuredContent", "structured_content")
 _RESULT_FIELDS = frozenset(
     ("content", *_STRUCTURED, *FLAGS, "meta", "_meta", "resultType", "result_type", "annotations", "type", "role", "id")
-) | {CLASS, "data", "tool_use_id", "toolUseId", "tool_call_id", "name", "status"}
+) | {
+    CLASS,
+    "data",
+    "tool_use_id",
+    "toolUseId",
+    "tool_call_id",
+    "call_id",
+    "name",
+    "status",
+    "artifact",
+    "additional_kwargs",
+    "response_metadata",
+}
+_CALL_IDS = ("tool_use_id", "toolUseId", "tool_call_id", "call_id")
+"""The field of a message that answers a call: its content is the answer, though it be a bare string."""
 _CARRIERS = frozenset(("result", "output", "response", "content", "tool_result", "toolResult", "tool_output"))
 _BESIDE_A_CARRIER = frozenset(("jsonrpc", "id", "meta", "_meta", *FLAGS, CLASS))
 _TEXT_FIELDS = ("text", "output", "result", "message")
@@ -146,6 +160,8 @@ def _of_value(value: Any, is_repr: bool) -> _Content | None:
         return None if is_repr else _Content("string", (value,))
     if isinstance(value, list) and len(value) == 2 and isinstance(value[0], list) and isinstance(value[1], dict):
         value = value[0]
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict) and CLASS in value[0]:
+        value = value[0] if not _is_block(value[0]) else value
     blocks = _blocks(value)
     if blocks:
         flags = [flag for flag in map(_flag_of, blocks) if flag is not None]
@@ -157,7 +173,14 @@ def _of_result(kind: EnvelopeKind, value: JsonObject) -> _Content | None:
     """The content of a `CallToolResult`, of Anthropic's `tool_result`, or of what carries one."""
     flag = _flag_of(value)
     content = value.get("content")
-    if set(value) <= _RESULT_FIELDS and ("content" in value) and (flag is not None or not isinstance(content, str)):
+    answers = any(key in value for key in _CALL_IDS)
+    if answers and flag is None and value.get("status") == "error":
+        flag = True
+    if (
+        set(value) <= _RESULT_FIELDS
+        and ("content" in value)
+        and (answers or flag is not None or not isinstance(content, str))
+    ):
         structured = next((value[key] for key in _STRUCTURED if value.get(key) is not None), None)
         blocks = _blocks(content) or ((_text_block(content),) if isinstance(content, str) else None)
         if blocks:
@@ -170,9 +193,11 @@ def _of_result(kind: EnvelopeKind, value: JsonObject) -> _Content | None:
 def _of_carrier(kind: EnvelopeKind, value: JsonObject, flag: bool | None) -> _Content | None:
     """The content of an object that has one field of substance, and that one an answer."""
     carriers = [key for key in value if key not in _BESIDE_A_CARRIER]
+    if flag is not None and isinstance(value.get("text"), str):
+        carriers = [key for key in carriers if value[key] not in ("", None, [], {}) and key != "data"]
     if len(carriers) != 1:
         return None
-    if carriers[0] not in _CARRIERS and not (CLASS in value and flag is not None and carriers[0] in _TEXT_FIELDS):
+    if carriers[0] not in _CARRIERS and not (flag is not None and carriers[0] in _TEXT_FIELDS):
         return None
     inner = value[carriers[0]]
     blocks = _blocks(inner)
@@ -201,7 +226,7 @@ def _of_blocks(kind: EnvelopeKind, blocks: Sequence[JsonObject], flag: bool | No
 def _blocks(value: Any) -> tuple[JsonObject, ...] | None:
     """The content blocks that a value is: a list of them, or one alone."""
     found = value if isinstance(value, list) else [value]
-    if not found or not all(map(_is_block, found)):
+    if not found or not all(map(_is_block, found)) or (found == [value] and list(value) == ["text"]):
         return None
     return tuple(found)
 
@@ -210,6 +235,8 @@ def _is_block(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
     kind = value.get("type")
+    if list(value) == ["text"] and isinstance(value["text"], str):
+        return True
     if kind is None and CLASS in value:
         return isinstance(value.get("text"), str) and _flag_of(value) is None and "content" not in value
     return isinstance(kind, str) and BLOCK_BODIES.get(kind, "") in value

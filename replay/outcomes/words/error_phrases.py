@@ -85,7 +85,7 @@ RATE_LIMIT = any_of(
 )
 
 TOO_LARGE = any_of(
-    r"^\W*(?:error: )?(?:the )?(?:(?:tool|file|page|query|command|raw) )?"
+    r"^\W*(?:error: )?(?:the )?(?:mcp )?(?:(?:tool|file|page|query|command|raw) )?(?:['\"`][^'\"`\n]{1,80}['\"`] )?"
     r"(?:contents?|output|results?|response|answer)\b[^\n]{0,60}"
     r"\b(?:exceeds?|exceeded|too (?:large|long|big)|larger than|longer than)\b[^\n]{0,80}",
 )
@@ -113,7 +113,7 @@ NOT_FOUND_OR_HIDDEN = any_of(
 """What a backend says of a thing that is missing, or that it will not admit to."""
 
 UNAUTHORIZED = any_of(
-    r"unauthori[sz]ed|\bforbidden\b|REQUEST_DENIED|AccessDenied|(?:locate|load|find|obtain"
+    r"unauthori[sz]ed|\bunauthenticated\b|\bauth(?:entication|orization)?_required\b|\bforbidden\b|REQUEST_DENIED|AccessDenied|(?:locate|load|find|obtain"
     r"|get) (?:\w+ )?credentials|bad credentials|invalid_auth|not_authed|permission_denied\b"
     r"|login required|\brobots\.txt\b.{0,80}(?:disallow|not allowed|forbid|specif)",
     r"authenticat\w{1,4} (?:has )?(?:failed|failure|required|error|is required)|\bnot (?:authenticated"
@@ -121,7 +121,7 @@ UNAUTHORIZED = any_of(
     r"(?:invalid|incorrect|missing|expired|wrong|bad|no|without"
     r"|revoked)\W{1,3}(?:\w{1,20}[ _-]){0,2}(?:api[ _-]?key|apikey|(?:access|auth|api|bearer|oauth"
     r"|refresh|jwt|bot|personal access)[ _-]?token|credentials?|api[ _-]?token|password for user)\b",
-    r"(?:api[ _-]?key|token|credentials?|secret|password)\b.{0,40}\b(?:(?:is|are|was"
+    r"(?<![^\W\d_])(?:api[ _-]?key|token|credentials?|secret|password)\b.{0,40}\b(?:(?:is|are|was"
     r"|were) )?(?:not (?:set|configured|provided|found|valid|authori[sz]ed)|missing|required|invalid"
     r"|expired|rejected)\b",
     r"insufficient (?:permissions?|scopes?|privileges?|access)|missing[_ ]scopes?\b"
@@ -145,6 +145,8 @@ NETWORK_DOWN = any_of(
     r"connect(?:ion)? (?:\w+ )?(?:to .{1,100} )?(?:was )?(?:refused|reset|aborted|failed|timed out"
     r"|dropped)|connection (?:error|issue|problem|failure|closed|lost|terminated|attempts? failed)"
     r"|connectivity issue",
+    r"https?://\S{1,800} (?:has )?return(?:s|ed)? (?:None|null|nothing|an? empty"
+    r"|no (?:data|content|response|answer))\b",
     r"refused to connect|fetch failed|network ?(?:is |was )?(?:error|unreachable|failure|issue|problem"
     r"|connection)|network request failed|networkerror",
     r"net::ERR_(?:NAME|INTERNET|CONNECTION|NETWORK|ADDRESS|PROXY|TUNNEL|SSL|CERT|TIMED|EMPTY|SOCKET|HTTP2)\w*",
@@ -170,7 +172,7 @@ TIMEOUT = any_of(
 OUTAGE = any_of(
     r"encountered an internal error|internal error and was unable",
     r"internal server error|bad gateway|service (?:is )?(?:temporarily |currently )?unavailable"
-    r"|gateway time-?out|temporarily unavailable",
+    r"|gateway time-?out|temporarily (?:unavailable|busy|down|offline|out of service|locked|disabled)",
     r"\boverloaded\b|under maintenance|backend error|upstream (?:error|connect|request)"
     r"|server (?:is )?(?:busy|down|not responding)|\b(?:api|service|backend) (?:is|may be|might be) unavailable",
 )
@@ -246,6 +248,7 @@ NOT_FOUND = any_of(
 CRASH = any_of(
     r"cannot read propert(?:y|ies) (?:of|')|is not (?:a function|iterable|a constructor)|undefined is not"
     r"|(?:null|undefined) \(reading",
+    r"\bunhashable type\b|<[\w.]{1,120}(?: object)? at 0x[0-9a-f]{4,20}>",
     r"'NoneType'|has no attribute|UnboundLocalError|AttributeError|NameError"
     r"|object is not (?:subscriptable|iterable|callable)|(?:local|free) variable|nil pointer"
     r"|runtime error:|not JSON serializable|unhandled exception|stack overflow|maximum recursion",
@@ -256,6 +259,7 @@ REFUSAL = any_of(
     r"|\brequired?s?\b|\bnot (?:allowed|supported|permitted|valid|an?|merged|empty)\b",
     r"\bunsupported\b|out of (?:range|bounds)|\bexceeds?\b|\btoo (?:long|large|short|small|many|few"
     r"|big)\b|\bat (?:least|most)\b|\bbetween\b|\bunknown\b|\bunrecogni[sz]ed\b",
+    r"\bis not (?:currently |yet )?(?:running|connected|open|active|started)\b",
     r"\bmissing\b|\bempty\b|bad request|greater than|less than|is not (?:defined|callable)|\bE(?:ISDIR"
     r"|NOTDIR|NOTEMPTY|NAMETOOLONG|INVAL|ACCES|PERM)\b|mismatch|ambiguous",
     r"\bno \S{1,40}(?: \S{1,40})? (?:provided|given|specified|open|loaded|selected)|refus|\bden(?:y"
@@ -271,7 +275,7 @@ _STATUS = re.compile(
     r"|(?<![\d.])(?P<phrase>[45]\d\d)[\s:,)\]-]{1,3}(?:client error|server error|bad request|unauthori"
     r"|payment required|forbidden|not found|method not|not acceptable|conflict|gone\b|unprocessable"
     r"|too many|internal|bad gateway|service unav|gateway|validation failed)"
-    r"|https?://\S{1,400}: (?P<after>[45]\d\d)\b|^\W{0,3}(?P<start>[45]\d\d)[ :]+[A-Z]"
+    r"|https?://\S{1,400}: (?P<after>[45]\d\d)\b|^\W{0,3}(?P<start>[45]\d\d)[ :]+[A-Z{]"
     r"|\b(?P<asked>[45]\d\d) (?:GET|POST|PUT|PATCH|DELETE|HEAD) https?:|\((?P<last>[45]\d\d)\)\W{0,3}$"
     r"|^\W{0,3}(?P<bare>[45]\d\d)\W{0,3}$",
     re.IGNORECASE,

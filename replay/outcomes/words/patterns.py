@@ -28,7 +28,9 @@ ERROR_PREFIX = re.compile(
     r"|error (?:executing|running|calling|invoking|occurred|in|while|when|during|from|\w+ing)\b[^\n]{0,300}?"
     r"(?::|\.(?:\s|$)|$)"
     r"|(?:an|the) (?:\w+ )?(?:error|exception) (?:occurred|was raised|happened)"
-    r"|[A-Z]?\w{0,60}(?:Error|Exception)\b ?(?:[:(]|$)"
+    r"|(?:i|we|it|the (?:tool|agent|server|assistant))(?:'ve| have| has)? (?:encountered|hit|got|met|raised|ran into"
+    r"|run into|experienced) an? (?:\w+ ){0,2}(?:error|exception|failure)\b"
+    r"|(?:[a-z_]\w{0,60}\.){0,6}[A-Z]?\w{0,60}(?:Error|Exception)\b ?(?:[:(]|$)"
     r"|(?:unexpected |internal |unknown )?(?:\w{1,20} )?(?:database|api|http|https|validation"
     r"|connection|network|sql|query|request|server"
     r"|client|runtime|syntax|parse|parser|tool|execution|command|file|input|i/?o|type|value|key"
@@ -131,7 +133,8 @@ ERROR_SENTENCE = re.compile(
     r"|(?:HTTP )?[45]\d\d (?:client error|server error|bad request|unauthori|forbidden|not found"
     r"|internal|too many|request entity|access denied|gone\b|conflict\b|unprocessable|bad gateway"
     r"|service unav|gateway|payment required|method not)"
-    r"|(?:[\w'\"-]{1,40} ){1,5}failed:\s)",
+    r"|(?:[\w'\"-]{1,40} ){1,5}failed:\s"
+    r"|(?!\d)(?:[\w-]{1,40} ){1,3}failed (?:for|while|during|when) [^\n:]{0,200}:\s)",
     re.IGNORECASE,
 )
 """A short text that opens as a report does."""
@@ -199,7 +202,9 @@ WRAPPER = re.compile(
     r"^(?:#{1,4} (?:result|error)\s*\n+|error (?:executing|running|calling|invoking"
     r"|in)(?: mcp)?(?: tool)? ['\"]?[\w./:-]{1,100}['\"]?:\s*"
     r"|mcp error -?\d+:\s*|tool (?:execution|call) (?:failed|error):\s*|error ?\([^)\n]{0,60}\):\s*"
-    r"|error:\s*|<error>\s*)",
+    r"|error:\s*|<error>\s*"
+    r"|(?:i|we)(?:'ve| have)? (?:encountered|hit|got|ran into) an? [^\n.:]{0,120}[.:]\s*"
+    r"|(?:this|the error) (?:was|is)(?: the error)?:\s*)",
     re.IGNORECASE,
 )
 """What only wraps a report: the frame of an SDK or of a harness."""
@@ -211,7 +216,9 @@ SERVER_UNKNOWN = re.compile(
     r"(?:['\"`](?P<quoted>[^'\"`\n]{1,100})['\"`]|(?P<second>[\w./:-]{1,100})) (?:is |was )?"
     r"(?:not (?:found|available|known|registered|configured|connected|defined|enabled|listed|exposed)"
     r"|does(?: not|n't) exist|unknown|unavailable|undefined)"
-    r"|\bno (?:mcp )?server (?:named|called|with (?:the )?name|for(?: tool)?) ['\"`]?(?P<third>[\w./:-]{1,100})",
+    r"|\bno (?:(?:active |open )?(?:connection|client|session) (?:was )?(?:found |available |registered )?"
+    r"(?:for|to|with) )?(?:the )?(?:mcp )?server(?: (?:named|called|with (?:the )?name|for(?: tool)?))?:? "
+    r"['\"`]?(?P<third>[\w./:-]{1,100})",
     re.IGNORECASE,
 )
 """How a harness says that it has no server of that name."""
@@ -224,6 +231,9 @@ TOOL_UNKNOWN = re.compile(
     r"|is |could )?(?:not (?:be )?(?:found|available|registered|known|exist|recogni[sz]ed|defined|exposed"
     r"|enabled|offered)|does(?: not|n't) exist|unavailable|unknown|undefined|not in (?:the|this|any)\b)"
     r"|\btool not found|\bno (?:tool|function) (?:named|called|with (?:the )?name|found)"
+    r"|\bis not an? (?:valid|known|available|registered|recogni[sz]ed|existing|supported) (?:tool|function|action)\b"
+    r"|\b(?:unknown|unrecogni[sz]ed|unsupported) (?:tool |function )?call: ?['\"`]?[a-z]\w{0,60}(?:__|[./:-])\w"
+    r"|\baction ['\"`][^'\"`\n]{1,120}['\"`] (?:do|does)(?: not|n't) exist\b"
     r"|tool_not_found|^(?:tool|method|function) not found|\b(?:has|have"
     r"|there is) no (?:tool|function) ",
     re.IGNORECASE,

@@ -15,9 +15,11 @@ const KEYS = {
   certainty: (call) => [call.cert],
   drift: (call) => [call.drift || ""],
   caused: (call) => [call.cause ? "yes" : "no"],
+  finding: (call) => [...(call.f || []), ...(call.trajectory.f || []).filter((one) => !one.at || one.at === call.p)].map((one) => one.kind),
+  passed: (call) => [call.trajectory.passed || ""],
 };
 const STANDINS = ["none", "failed"];
-const HAS_NONE = ["reason", "server", "task", "drift"];
+const HAS_NONE = ["reason", "server", "task", "drift", "passed"];
 
 function toolOf(call) {
   return call.s ? (call.n || "").slice(call.s.length + 1) : call.n || "";

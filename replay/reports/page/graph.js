@@ -54,7 +54,7 @@ function boxOf(position, place, call, here, onOpen) {
   const group = drawn("g", call ? { tabindex: 0, role: "button" } : {},
     drawn("title", {}, call ? `${position} ${call.n || "?"}: ${call.o}` : position),
     drawn("rect", { x: place.x, y: place.y, width: BOX.width, height: BOX.height, rx: 6, class: `box ${kind} ${position === here ? "here" : ""}` }),
-    drawn("text", { x: place.x + 9, y: place.y + 16, class: "step" }, `${position}${kind === "failed" ? " ✗" : kind === "open" ? " –" : ""}`),
+    drawn("text", { x: place.x + 9, y: place.y + 16, class: "step" }, `${position}${call ? ` ${DATA.letters[call.o]}` : ""}`),
     drawn("text", { x: place.x + 9, y: place.y + 30 }, words));
   if (call) {
     group.addEventListener("click", () => onOpen(call));

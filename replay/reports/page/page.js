@@ -117,6 +117,16 @@ function answersOf(call) {
     make("div", "", make("h3", "", `Replayed${words(call.replayed)}`), make("pre", "", call.b || "(not re-issued)")));
 }
 
+// The call, beside its counterpart in the reference where it has one.
+function callBesideReference(call) {
+  const own = make("pre", "", call.call || "");
+  if (!call.ref) return [make("h3", "", "The call"), own];
+  const [says, theirs] = call.ref;
+  if (!theirs) return [make("h3", "", "The call"), own, make("h3", "", "In the reference"), make("p", "", says)];
+  return [make("div", "pair", make("div", "", make("h3", "", "The call"), own),
+    make("div", "", make("h3", "", "In the reference"), make("p", "sub", says), make("pre", "", theirs)))];
+}
+
 function openCall(call) {
   const number = shown.indexOf(call);
   if (number >= 0) current = number;
@@ -124,7 +134,7 @@ function openCall(call) {
   find("detail-title").replaceChildren(make("code", "", call.n || "?"), " ", outcomeOf(call));
   body.replaceChildren(make("p", "lead", call.f ? call.f[0].says : call.msg));
   if (call.f) body.append(make("h3", "", "Findings"), findingsOf(call.f));
-  body.append(make("h3", "", "The call"), make("pre", "", call.call || ""), make("h3", "", "The answers"), answersOf(call));
+  body.append(...callBesideReference(call), make("h3", "", "The answers"), answersOf(call));
   if (call.log) body.append(make("h3", "", "What the server wrote to stderr during the call"), make("pre", "", call.log));
   if (call.v) {
     const rows = call.v.map((one) => make("tr", "", ...one.map((cell) => make("td", "", cell))));
@@ -132,6 +142,7 @@ function openCall(call) {
   }
   body.append(make("h3", "", "The verdict"), factsOf([["rule", call.rule], ["by", call.by], ["certainty", call.cert], ["verdict", call.msg],
     ["drift", call.drift], ["difference", call.diff], ["caused by", call.cause], ["state gap", call.gap],
+    ["fingerprint", call.mark], ["known", call.known],
     ["id", `${call.trajectory.id}:${call.p}`], ["model", call.trajectory.model], ["file", call.trajectory.file]]));
   body.append(make("h3", "", "Its trajectory"), ...linksOf(call.trajectory, call.p), graphOf(call.trajectory, call.p));
   const dialog = find("detail");
@@ -252,6 +263,7 @@ find("filter-form").addEventListener("submit", (event) => { event.preventDefault
 find("filter").addEventListener("input", applyFilter);
 find("more").addEventListener("click", () => drawRows(drawnRows + PAGE));
 find("rows").addEventListener("click", (event) => { const row = event.target.closest("tr"); if (row) openCall(shown[Number(row.dataset.number)]); });
+for (const opener of document.querySelectorAll("[data-call]")) opener.addEventListener("click", () => openCall(CALLS[Number(opener.dataset.call)]));
 find("close").addEventListener("click", () => find("detail").close());
 find("previous").addEventListener("click", () => step(-1));
 find("next").addEventListener("click", () => step(1));

@@ -13,17 +13,12 @@ from replay.alignment import SignedTask
 from replay.records.alignment import AlignedCall, AlignedModel, AlignedTask, MissedCall
 from replay.runfile.alignment_queries import ReferenceCall
 from replay_tui.pages.json_lines import json_lines
+from replay_tui.pages.reference_page import REASONS
 from replay_tui.pages.writer import Row, Writer
 from replay_tui.rendering import fitted
 from replay_tui.theme import LETTERS, Palette
 
 _MAX_INVERSIONS = 50
-_REASONS = {
-    "no-such-tool": "its tool is not on the other side",
-    "below-threshold": "the best candidate is not similar enough",
-    "taken": "every candidate that is similar enough went to another call",
-    "illegal": "it is not a call at all",
-}
 _METRICS = (
     ("recall", "recall"),
     ("precision", "precision"),
@@ -130,7 +125,7 @@ def _reason(writer: Writer, call: AlignedCall | MissedCall | None, candidate_sid
         candidate = f"; best candidate {candidate_side}{best.call} at {best.similarity:.3f}"
         own_side = "R" if candidate_side == "P" else "P"
         candidate += f", which went to {own_side}{best.taken_by}" if best.taken_by is not None else ""
-    writer.spans((_REASONS[call.why] + candidate, writer.styles.dim), indent=4)
+    writer.spans((REASONS[call.why] + candidate, writer.styles.dim), indent=4)
 
 
 def metrics_page(facts: TaskFacts, width: int, styles: Palette) -> list[Row]:

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from replay.dag import Graph
 from replay.records import Answer, Call, DataEdge, Outcome, SchemaViolation, Verdict, qualified_name
 from replay.records.finding import Finding
+from replay.runfile.alignment_queries import AlignedTrajectory
 from replay.runfile.trajectory_queries import StoredCall
 from replay.text import one_line
 from replay_tui.pages.answer_lines import answer_kind, answer_lines
 from replay_tui.pages.json_lines import json_lines
+from replay_tui.pages.reference_page import write_counterpart
 from replay_tui.pages.writer import Row, Writer
 from replay_tui.theme import LETTERS, Palette
 
@@ -35,6 +37,8 @@ class CallFacts:
     """None while they are looked for."""
     dependents: Sequence[str] = ()
     """Calls that failed because of this one."""
+    aligned: AlignedTrajectory | None = None
+    """The trajectory beside its reference, where the run has that."""
 
 
 def call_page(facts: CallFacts, width: int, styles: Palette) -> list[Row]:
@@ -45,6 +49,8 @@ def call_page(facts: CallFacts, width: int, styles: Palette) -> list[Row]:
     if verdict is not None:
         _verdict_facts(writer, verdict, facts)
     _findings(writer, facts.findings)
+    if facts.aligned is not None:
+        write_counterpart(writer, facts.aligned, facts.call)
     _arguments(writer, facts.call, verdict)
     _answers(writer, facts.call.answer, facts.answer, verdict)
     _stderr(writer, verdict)
@@ -112,7 +118,7 @@ def _findings(writer: Writer, findings: Sequence[Finding] | None) -> None:
         hedge = "" if finding.certainty == "certain" else f" ({finding.certainty})"
         writer.spans(("• ", writer.styles.accent), (finding.sentence, writer.styles.text), (hedge, writer.styles.dim))
         if finding.suggestion:
-            writer.spans(("→ ", writer.styles.added), (finding.suggestion, writer.styles.text), indent=2)
+            writer.spans(("→ ", writer.styles.accent), (finding.suggestion, writer.styles.text), indent=2)
 
 
 def _arguments(writer: Writer, call: Call, verdict: Verdict | None) -> None:

@@ -76,7 +76,7 @@ class AlignmentScreen(RunScreen):
             return
         file, model = list(self._models.items())[self._place]
         self.table.show(file, alignment_queries.task_names(self.open_run.connection, file))
-        self.table.border_title = plain(f"{one_line(model.model, 40)} · {self._place + 1} of {len(self._models)}")
+        self.table.border_title = plain(f"{one_line(model.model, 40)} · model {self._place + 1} of {len(self._models)}")
         self.table.border_subtitle = plain(f"average {model.average_score:.3f} · recall {model.aggregate.recall:.3f}")
         self._show_task()
 
@@ -84,8 +84,7 @@ class AlignmentScreen(RunScreen):
         task = self.table.selected
         if task is None or not self._models:
             return
-        model = list(self._models.values())[self._place]
-        connection = self.open_run.connection
+        model, connection = self._model, self.open_run.connection
         row = alignment_queries.trajectory_of(connection, model, task.id)
         stored = trajectory_queries.stored_trajectory(connection, row) if row is not None else None
         facts = TaskFacts(
@@ -102,18 +101,39 @@ class AlignmentScreen(RunScreen):
     @on(RowList.Chosen, "#tasks")
     def chosen(self) -> None:
         """Open the trajectory."""
-        task = self.table.selected
-        if task is not None:
-            model = list(self._models.values())[self._place]
-            row = alignment_queries.trajectory_of(self.open_run.connection, model, task.id)
-            if row is not None:
-                self.app.post_message(ShowTrajectory(row))
+        row = self.trajectory_shown()
+        if row is not None:
+            self.app.post_message(ShowTrajectory(row))
 
     @on(PanelTabs.Picked)
     def picked(self, message: PanelTabs.Picked) -> None:
         """A panel was clicked."""
         self._tab = message.place
         self._show_task()
+
+    def trajectory_shown(self) -> int | None:
+        """The trajectory of the task, where the run holds it."""
+        task = self.table.selected
+        if task is None or not self._models:
+            return None
+        return alignment_queries.trajectory_of(self.open_run.connection, self._model, task.id)
+
+    def show_trajectory(self, row: int) -> None:
+        """The task of a trajectory that was looked at, in the alignment of its model."""
+        self.reload_if_changed()
+        stored = trajectory_queries.stored_trajectory(self.open_run.connection, row)
+        file = alignment_queries.file_of(self._models, stored.path) if stored is not None else None
+        if stored is None or file is None:
+            return
+        self._place = list(self._models).index(file)
+        self._show_model()
+        if not self.table.select(stored.record.id):
+            self.app.notify(f"{one_line(stored.record.id, 40)} has no reference", timeout=3, markup=False)
+        self._show_task()
+
+    @property
+    def _model(self) -> AlignedModel:
+        return list(self._models.values())[self._place]
 
     def action_model(self, by: int) -> None:
         """Another model."""

@@ -65,6 +65,13 @@ class RunScreen(Screen[None]):
         """Trajectory row and position of the selected call; None where the screen selects none."""
         return None
 
+    def trajectory_shown(self) -> int | None:
+        """The row of the trajectory that is looked at, which the next screen may take over, if there is one."""
+        return None
+
+    def show_trajectory(self, row: int) -> None:
+        """Take over the trajectory that was looked at; a screen that shows none leaves it."""
+
     def on_resize(self) -> None:
         """Say so where there is not enough room."""
         columns, lines = self.size.width, self.size.height

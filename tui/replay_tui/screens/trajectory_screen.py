@@ -15,11 +15,13 @@ from replay.dag import Graph
 from replay.diagnosis import TrajectoryContext
 from replay.records import FAILURES, Call
 from replay.records.finding import Finding
-from replay.runfile import call_queries, trajectory_queries
+from replay.runfile import alignment_queries, call_queries, trajectory_queries
+from replay.runfile.alignment_queries import AlignedTrajectory
 from replay.runfile.trajectory_queries import StoredCall, StoredTrajectory
 from replay.text import cut, one_line
 from replay_tui import diagnoses
 from replay_tui.pages.call_page import CallFacts, call_page
+from replay_tui.pages.reference_page import reference_label, reference_page
 from replay_tui.pages.task_page import raw_page, task_page, whole_call, whole_task
 from replay_tui.pages.writer import Row
 from replay_tui.rendering import plain
@@ -61,11 +63,14 @@ class TrajectoryScreen(RunScreen):
         self._verdicts: dict[str, StoredCall] = {}
         self._trajectory_context: TrajectoryContext | None = None
         self._findings: dict[str, tuple[Finding, ...]] = {}
+        self._aligned: AlignedTrajectory | None = None
 
     def compose_body(self) -> ComposeResult:
-        """The graph, and the panel."""
+        """The graph with the reference beside it, and the panel."""
         with Container(id="body"):
-            yield DagView()
+            with Horizontal(id="graph"):
+                yield DagView()
+                yield TextPage(id="reference")
             with Vertical(id="panel"):
                 yield PanelTabs(_TABS)
                 with Horizontal(id="pages"):
@@ -111,9 +116,12 @@ class TrajectoryScreen(RunScreen):
                 self.dag.border_title = plain("no trajectory yet")
             return
         stored = trajectory_queries.stored_trajectory(self.open_run.connection, self.stored.row)
-        if stored is not None and stored != self.stored:
+        if stored is not None and (stored != self.stored or self._alignment_of(stored) != self._aligned):
             self._take(stored)
             self._draw(self.dag.selected)
+
+    def _alignment_of(self, stored: StoredTrajectory) -> AlignedTrajectory | None:
+        return alignment_queries.alignment_of(self.open_run.connection, stored.path, stored.record.id)
 
     def _take(self, stored: StoredTrajectory) -> None:
         self.stored = stored
@@ -121,6 +129,16 @@ class TrajectoryScreen(RunScreen):
         self._calls = {call.position: call for call in stored.record.calls()}
         self._verdicts = {call.position: call for call in stored.calls}
         self._trajectory_context, self._findings = None, {}
+        self._aligned = self._alignment_of(stored)
+
+    def trajectory_shown(self) -> int | None:
+        """The trajectory."""
+        return None if self.stored is None else self.stored.row
+
+    def show_trajectory(self, row: int) -> None:
+        """Another trajectory that was looked at elsewhere; the same one stays as it was."""
+        if self.stored is None or self.stored.row != row:
+            self.show(row)
 
     def _draw(self, position: str | None) -> None:
         assert self.stored is not None
@@ -128,17 +146,30 @@ class TrajectoryScreen(RunScreen):
         boxes = {}
         for name, call in self._calls.items():
             stored = self._verdicts.get(name)
+            found = self._aligned.counterpart(name) if self._aligned else None
+            beside = reference_label(found[0].index) if found else ""
             boxes[name] = (
-                box_of(stored.server, stored.tool, stored.verdict.outcome)
+                box_of(stored.server, stored.tool, stored.verdict.outcome, beside)
                 if stored
-                else box_of(call.server or "", call.tool or call.name or "", None)
+                else box_of(call.server or "", call.tool or call.name or "", None, beside)
             )
         self.dag.show(self._graph, boxes, position)
         state = "" if self.stored.done else " · still running"
         name = one_line(self.stored.record.id, 40)
         self.dag.border_title = plain(f"{name} · {one_line(self.stored.model, 30)}{state}")
         self.dag.border_subtitle = plain("▲ feeds the selected call  ▼ takes from it")
+        self._show_reference()
         self._show_panel(stay=False)
+
+    def _show_reference(self) -> None:
+        aligned, page = self._aligned, self.query_one("#reference", TextPage)
+        self.set_class(aligned is not None, "-aligned")
+        lines = max(self.dag.lines, len(aligned.reference) if aligned else 0)
+        self.query_one("#graph").styles.height = lines + 2
+        if aligned is not None:
+            page.border_title = plain("Reference")
+            page.border_subtitle = plain(f"recall {aligned.task.recall:.2f} · precision {aligned.task.precision:.2f}")
+            page.show(partial(reference_page, aligned, self.dag.selected), stay=True)
 
     def _first_failure(self) -> str | None:
         failed = (
@@ -149,6 +180,7 @@ class TrajectoryScreen(RunScreen):
     @on(DagView.Selected)
     def selected(self) -> None:
         """Another call."""
+        self._show_reference()
         self._show_panel(stay=False)
 
     def _show_panel(self, *, stay: bool) -> None:
@@ -174,7 +206,7 @@ class TrajectoryScreen(RunScreen):
         )
         caused = [stored.position for stored in self._verdicts.values() if stored.verdict.caused_by == position]
         found = self._findings.get(position)
-        return CallFacts(self._calls[position], self._graph, stored_call, answer, found, caused)
+        return CallFacts(self._calls[position], self._graph, stored_call, answer, found, caused, self._aligned)
 
     @work(thread=True, exclusive=True, group="findings")
     def _look_for_findings(self, stored: StoredTrajectory, position: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, Final, Literal, TypeAlias
 
 from rich.segment import Segment
 from textual import events
@@ -13,9 +13,12 @@ from textual.message import Message
 from textual.reactive import reactive
 
 from replay.records import FAILURES, Outcome
-from replay_tui.rendering import Cell, Column, bar, fitted
+from replay_tui.rendering import Cell, Column, bar, fitted, titled
 from replay_tui.theme import LETTERS, SHOWN
 from replay_tui.widgets.row_list import RowList
+
+_BESIDE_NUMBERS: Final = 38
+"""Cells of a wide table that name, calls and bar need."""
 
 Measure: TypeAlias = Literal["failed", "calls", "followed"]
 """What a narrow table counts, and sets in proportion: failures, all calls, or those that followed from a failure."""
@@ -95,9 +98,17 @@ class CountsTable(RowList):
                 Column("", 6, 2),
                 Column(self._measure, 8, right=True),
             )
-        number = 7 if width >= 90 else 6
-        outcomes = [Column(f"{LETTERS[outcome]}", number, right=True, key=outcome) for outcome in SHOWN]
-        return (Column(self._noun, 14, 2), Column("calls", 7, right=True), Column("", 6, 3), *outcomes)
+        least = 7 if width >= 90 else 6
+        words = [outcome.label for outcome in SHOWN]
+        both = [f"{LETTERS[outcome]} {outcome.label}" for outcome in SHOWN]
+        letters = list(LETTERS.values())
+        choices = [both, letters] if self.app.no_color else [both, words, letters]
+        titles = titled(choices, width - _BESIDE_NUMBERS)
+        outcomes = [
+            Column(title, max(least, len(title)), right=True, key=outcome, style=self.styles_of_theme.outcome(outcome))
+            for outcome, title in zip(SHOWN, titles, strict=True)
+        ]
+        return (Column(self._noun, 12, 2), Column("calls", 7, right=True), Column("", 6, 5), *outcomes)
 
     def cells(self, row: int, widths: Sequence[int]) -> Sequence[Cell]:
         """Name, bar and numbers."""
@@ -105,14 +116,15 @@ class CountsTable(RowList):
         if len(widths) <= 3:
             return self._narrow_cells(counts, widths[1] if len(widths) == 3 else 0)
         numbers = [self._number(row, counts, outcome, widths[3]) for outcome in SHOWN]
-        drawn = bar(counts.outcomes, widths[2], styles)
+        drawn = bar(counts.outcomes, widths[2], styles, colour=not self.app.no_color)
         return (Cell(counts.name), Cell(_short(counts.total), styles.dim), Cell("", segments=drawn), *numbers)
 
     def _narrow_cells(self, counts: CountsRow, width: int) -> Sequence[Cell]:
         styles = self.styles_of_theme
         scale = max((self._measured(shown).total for shown in self._rows), default=0)
         counted = self._measured(counts)
-        drawn = bar(counted.outcomes, width, styles, scale) if counted.total else (Segment(" " * width),)
+        colour = not self.app.no_color
+        drawn = bar(counted.outcomes, width, styles, scale, colour=colour) if counted.total else (Segment(" " * width),)
         number = Cell(f"{counted.total:,}", styles.strong if counted.total else styles.faint)
         return (Cell(counts.name), Cell("", segments=drawn), number) if width else (Cell(counts.name), number)
 

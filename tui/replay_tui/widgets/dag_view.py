@@ -32,6 +32,8 @@ class CallBox:
     tool: str
     server: str
     outcome: Outcome | None
+    counterpart: str = ""
+    """The reference call that it was matched with, in a few letters."""
 
 
 class DagView(ScrollView, can_focus=True):
@@ -110,8 +112,9 @@ class DagView(ScrollView, can_focus=True):
 
     # --- drawing
 
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As high as the drawing, with the line of the steps and a scrollbar."""
+    @property
+    def lines(self) -> int:
+        """As high as the drawing is, with the line of the steps."""
         return self._layout.height + 1
 
     def render_line(self, y: int) -> Strip:
@@ -181,6 +184,8 @@ class DagView(ScrollView, can_focus=True):
             )
             edges = corners[within]
             line = f"{edges[1]}{label}".ljust(inner, edges[1])[:inner] if label else edges[1] * inner
+            if within == 0 and call.counterpart:
+                line = line[: inner - len(call.counterpart) - 1] + call.counterpart + edges[1]
             parts = [Segment(f"{edges[0]}{line}{edges[2]}", frame)]
         return [Segment(text, (over or Style.null()) + (style or Style.null())) for text, style, _ in parts]
 
@@ -238,9 +243,9 @@ def _shifted(offset: int, start: int, end: int, room: int) -> int:
     return max(0, min(max(offset, end - room), start))
 
 
-def box_of(server: str, tool: str, outcome: Outcome | None) -> CallBox:
+def box_of(server: str, tool: str, outcome: Outcome | None, counterpart: str = "") -> CallBox:
     """What is written in the box of a call."""
-    return CallBox(tool or qualified_name(server, tool), server, outcome)
+    return CallBox(tool or qualified_name(server, tool), server, outcome, counterpart)
 
 
 def _edge_cell(x: int, every: list[int], marked: list[int], arrows: Mapping[int, bool], styles: Palette) -> Segment:

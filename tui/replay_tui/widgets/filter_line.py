@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, cast
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
+from textual.suggester import Suggester
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
@@ -63,13 +65,14 @@ class Completions(RowList, can_focus=False):
 
 
 class FilterInput(Input):
-    """The field; it hands the arrow keys and Tab on."""
+    """The field. Its keys act in the order in which they were typed, however many wait."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab", "take", "Take", tooltip="Take the completion under the cursor", priority=True),
+        Binding("tab", "take", "Take", tooltip="Take the completion under the cursor"),
+        Binding("enter", "submit", "Apply", tooltip="Apply the filter and go to the list"),
         Binding("down", "pick(1)", "Next", show=False, tooltip="The next completion"),
         Binding("up", "pick(-1)", "Previous", show=False, tooltip="The completion before"),
-        Binding("escape", "leave", "Leave", tooltip="Leave the filter as it was", priority=True),
+        Binding("escape", "leave", "Leave", tooltip="Leave the filter as it was"),
     ]
 
     @property
@@ -77,19 +80,53 @@ class FilterInput(Input):
         """The line that it is in."""
         return cast("FilterLine", self.parent.parent if self.parent else None)
 
+    def on_key(self, event: events.Key) -> None:
+        """Keys that end the typing act here: on the way of a binding the letters after them would still be typed."""
+        acts = {
+            "tab": self.line.take,
+            "enter": self.line.submit,
+            "escape": self.line.leave,
+            "down": partial(self.line.pick, 1),
+            "up": partial(self.line.pick, -1),
+        }
+        if self.screen.focused is not self:  # typed after the key that left the field
+            self.app.post_message(events.Key(event.key, event.character))
+        elif event.key in acts:
+            acts[event.key]()
+        else:
+            return
+        event.stop()
+        event.prevent_default()
+
     def action_take(self) -> None:
         """Take the completion."""
         self.line.take()
 
+    async def action_submit(self) -> None:
+        """Apply."""
+        self.line.submit()
+
     def action_pick(self, by: int) -> None:
         """Another completion."""
-        completions = self.line.query_one(Completions)
-        completions.moved = True
-        completions.action_move(by)
+        self.line.pick(by)
 
     def action_leave(self) -> None:
         """Leave without a change."""
         self.line.leave()
+
+
+class _FirstCandidate(Suggester):
+    """How the word that is typed most likely goes on, in the field itself; the right arrow key takes it."""
+
+    def __init__(self, line: FilterLine) -> None:
+        super().__init__(use_cache=False, case_sensitive=True)
+        self._line = line
+
+    async def get_suggestion(self, value: str) -> str | None:
+        """The first way to go on that begins with what is typed."""
+        if not value or value.endswith(" "):
+            return None
+        return next((one.text for one in self._line.candidates(value) if one.text.startswith(value)), None)
 
 
 class FilterLine(Vertical):
@@ -114,7 +151,7 @@ class FilterLine(Vertical):
 
     def __init__(self) -> None:
         super().__init__()
-        self._applied = self._before = ""
+        self._applied = self._before = self._offered = ""
         self._timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
@@ -122,7 +159,9 @@ class FilterLine(Vertical):
         with Horizontal():
             yield Static("/", id="slash")
             yield FilterInput(
-                placeholder="outcome:not_found server:excel tool:create* words   (all calls)", select_on_focus=False
+                placeholder="outcome:not_found server:excel tool:create* words   (all calls)",
+                select_on_focus=False,
+                suggester=_FirstCandidate(self),
             )
             yield Static("", id="count", markup=False)
         yield Static("", id="mistake", markup=False)
@@ -149,7 +188,12 @@ class FilterLine(Vertical):
                 self.field.value = value + " "
             self.field.cursor_position = len(self.field.value)
         self.screen.set_focus(self.field)  # at once: what is typed next belongs here
-        self._offer(typing=True)
+        self._offer()
+
+    @property
+    def is_typing(self) -> bool:
+        """Whether what is typed goes into the field; `has_focus` of the field says so a moment later."""
+        return self.screen.focused is self.field
 
     def count(self, text: str) -> None:
         """Say how many calls there are."""
@@ -157,9 +201,21 @@ class FilterLine(Vertical):
 
     def take(self) -> None:
         """Take the completion under the cursor."""
+        if self._offered != self.field.value:
+            self._offer()
         if (picked := self.query_one(Completions).picked) is not None:
             self.field.value = picked.text
             self.field.cursor_position = len(picked.text)
+
+    def pick(self, by: int) -> None:
+        """Go to another completion."""
+        completions = self.query_one(Completions)
+        completions.moved = True
+        completions.action_move(by)
+
+    def candidates(self, text: str) -> list[Candidate]:
+        """How a text could go on."""
+        return complete(text, browser_of(self.app).open_run.vocabulary, limit=8)
 
     def leave(self) -> None:
         """Back to what was there before one began to type."""
@@ -174,9 +230,8 @@ class FilterLine(Vertical):
             self._timer.stop()
         self._timer = self.set_timer(_PAUSE_SECONDS, self._apply_typed)
 
-    @on(Input.Submitted)
-    def submitted(self) -> None:
-        """Enter: take what was picked, else apply and go to the list."""
+    def submit(self) -> None:
+        """Take what was picked, else apply and go to the list."""
         completions = self.query_one(Completions)
         if completions.moved and completions.display:
             self.take()
@@ -185,7 +240,7 @@ class FilterLine(Vertical):
             self._close()
 
     def _apply_typed(self) -> None:
-        if self.field.has_focus:
+        if self.is_typing:
             self._apply(finished=False)
 
     def _apply(self, *, finished: bool, anyway: bool = False) -> bool:
@@ -206,13 +261,12 @@ class FilterLine(Vertical):
     def _finished_part(self) -> str:
         """What was typed, without a last word that may yet become a key."""
         head, space, last = self.field.value.rpartition(" ")
-        begun = self.field.has_focus and ":" not in last and last and any(key.startswith(last) for key in KEYS)
+        begun = self.is_typing and ":" not in last and last and any(key.startswith(last) for key in KEYS)
         return head if begun else f"{head}{space}{last}"
 
-    def _offer(self, *, typing: bool = False) -> None:
-        vocabulary = browser_of(self.app).open_run.vocabulary
-        candidates = complete(self.field.value, vocabulary, limit=8) if typing or self.field.has_focus else []
-        self.query_one(Completions).show(candidates)
+    def _offer(self) -> None:
+        self._offered = self.field.value
+        self.query_one(Completions).show(self.candidates(self._offered) if self.is_typing else ())
 
     def _close(self) -> None:
         if self._timer is not None:

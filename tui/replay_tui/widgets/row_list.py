@@ -103,7 +103,7 @@ class RowList(ScrollView, can_focus=True):
         widths = column_widths(columns, width)
         base, styles = self.rich_style, self.styles_of_theme
         if y == 0:
-            titles = [Cell(column.title, styles.dim) for column in columns]
+            titles = [Cell(column.title, column.style or styles.dim) for column in columns]
             return strip_of(row_segments(titles, columns, widths), width, base)
         row = y - 1 + self.scroll_offset.y
         if y == 1 and count == 0:

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from replay.records.alignment import AlignedModel
-from replay_tui.rendering import Cell, Column
+from replay_tui.rendering import Cell, Column, titled
 from replay_tui.widgets.row_list import RowList
+
+METRICS_IN_WORDS: Final = (
+    "recall",
+    "precision",
+    "argument similarity",
+    "step coherence",
+    "order consistency",
+    "merge purity",
+)
+METRICS_SHORT: Final = ("recall", "prec.", "arg.sim", "coher.", "order", "purity")
+"""The metrics as titles of columns where there is little room."""
 
 
 class ScoresTable(RowList):
@@ -30,8 +42,9 @@ class ScoresTable(RowList):
 
     def columns(self, width: int) -> Sequence[Column]:
         """The average first; then as many as there is room for."""
-        names = ("average", "recall", "prec.", "arg.sim", "coher.", "order", "purity")
-        return (Column("model", 10, 1), *(Column(name, 7, right=True) for name in names[: max(1, (width - 12) // 8)]))
+        words, short = (("average", *titles) for titles in (METRICS_IN_WORDS, METRICS_SHORT))
+        shown = titled([words, short, short[: max(1, (width - 12) // 8)]], width - 16)
+        return (Column("model", 10, 1), *(Column(name, max(7, len(name)), right=True) for name in shown))
 
     def cells(self, row: int, widths: Sequence[int]) -> Sequence[Cell]:
         """One model."""

@@ -9,8 +9,9 @@ from contextlib import suppress
 from replay.records.alignment import AlignedTask
 from replay.runfile.alignment_queries import aligned_task
 from replay_tui.browser import browser_of
-from replay_tui.rendering import Cell, Column
+from replay_tui.rendering import Cell, Column, titled
 from replay_tui.widgets.row_list import RowList
+from replay_tui.widgets.scores_table import METRICS_IN_WORDS, METRICS_SHORT
 
 
 class TaskTable(RowList):
@@ -34,18 +35,24 @@ class TaskTable(RowList):
         """The task under the cursor."""
         return self._known(self.cursor) if self._names else None
 
+    def select(self, name: str) -> bool:
+        """Put the cursor on a task; whether it is there."""
+        if name in self._names:
+            self.put_cursor(self._names.index(name))
+        return name in self._names
+
     def row_count(self) -> int:
         """How many there are."""
         return len(self._names)
 
     def columns(self, width: int) -> Sequence[Column]:
         """All metrics where there is room."""
-        names = (
-            ("recall", "prec.", "arg.sim", "coher.", "order", "purity")
-            if width >= 84
-            else ("recall", "prec.", "arg.sim")
+        names = titled([METRICS_IN_WORDS, METRICS_SHORT, METRICS_SHORT[:3]], width - 30)
+        return (
+            Column("task", 14, 2),
+            Column("type", 12, 1),
+            *(Column(name, max(7, len(name)), right=True) for name in names),
         )
-        return (Column("task", 14, 2), Column("type", 8, 1), *(Column(name, 7, right=True) for name in names))
 
     def cells(self, row: int, widths: Sequence[int]) -> Sequence[Cell]:
         """One task."""

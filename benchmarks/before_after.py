@@ -1,0 +1,72 @@
+"""Processor time of `classify --offline` and of `record`, this tree against another one: pairs in one run.
+
+python benchmarks/before_after.py OTHER_TREE [PAIRS [RESULTS...]]
+
+Processor time, and which of a pair comes first by turns: what else the machine does then tells least.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+SERVER = ROOT / "tests" / "servers" / "ledger.py"
+_MESSAGES = [
+    {"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {}}},
+    {"method": "notifications/initialized"},
+    *({"id": n, "method": "tools/call", "params": {"name": "add", "arguments": {"n": n}}} for n in range(2, 2000)),
+]  # fmt: skip
+
+
+def _seconds(tree: Path, arguments: list[str], home: Path, said: bytes) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    environment = {**os.environ, "PYTHONPATH": str(tree), "NO_COLOR": "1", "CI": "1"}
+    command = [sys.executable, "-m", "replay", *arguments]
+    subprocess.run(command, cwd=home, env=environment, input=said, capture_output=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def classify(tree: Path, results: list[str], home: Path) -> float:
+    """Of judging the results by what was recorded."""
+    return _seconds(tree, ["classify", *results, "--offline", "--run", "run.db"], home, b"")
+
+
+def record(tree: Path, results: list[str], home: Path) -> float:
+    """Of recording two thousand calls, with the server's own time."""
+    del results
+    said = b"".join(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n" for message in _MESSAGES)
+    return _seconds(tree, ["record", "-o", "r.trajectory.json", "--", sys.executable, str(SERVER)], home, said)
+
+
+def main() -> None:
+    """Measure, and print the medians and the median of the ratios."""
+    other, pairs = Path(sys.argv[1]).resolve(), int(sys.argv[2]) if sys.argv[2:] else 5
+    results = [str(Path(file).resolve()) for file in sys.argv[3:]] or [
+        str(ROOT / "traces" / "tea-7b_test_mcp_fuzzy.json")
+    ]
+    measured: dict[str, Callable[[Path, list[str], Path], float]] = {"classify --offline": classify, "record": record}
+    for name, measure in measured.items():
+        times: dict[Path, list[float]] = {other: [], ROOT: []}
+        for number in range(pairs):
+            for tree in (other, ROOT) if number % 2 else (ROOT, other):
+                with tempfile.TemporaryDirectory() as home:
+                    times[tree].append(measure(tree, results, Path(home)))
+        ratio = statistics.median(after / before for after, before in zip(times[ROOT], times[other], strict=True))
+        print(
+            f"{name}: {statistics.median(times[other]):.2f} s before, {statistics.median(times[ROOT]):.2f} s after, "
+            f"ratio {ratio:.3f} ({pairs} pairs)",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+"""`replay compare`."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from replay.cli.options import (
+    DEFAULT_RUN,
+    closed_pipe_is_no_error,
+    echo_err,
+    json_option,
+    names_option,
+    run_option,
+)
+
+if TYPE_CHECKING:
+    from replay.formats import FileNames
+    from replay.records.model_comparison import ModelComparison
+    from replay.runfile import Run
+
+EXAMPLES = """\b
+Examples:
+  replay compare
+  replay compare results/*.json --reference test_mcp_GT.json
+  replay compare --by type --metric average
+  replay compare runs/ --names '{model}_{difficulty}_{task}.json' --by difficulty --metric task_success
+  replay compare --sort tokens --format markdown
+"""
+_FORMATS = ("text", "json", "csv", "markdown", "html")
+_SQLITE = b"SQLite format 3\0"
+
+
+@click.command("compare", epilog=EXAMPLES)
+@click.argument("files", metavar="[RESULTS]...", nargs=-1, type=click.Path(path_type=Path))
+@run_option("The run file; RESULTS that it does not hold are judged by their recorded answers, and not kept.")
+@click.option(
+    "--reference",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Align with these reference trajectories first, as replay align does.",
+)
+@click.option(
+    "--judge",
+    "judge_paths",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="With --reference: JSON with completion_rate and information_grounding_rate, by model or by id. Repeatable.",
+)
+@click.option(
+    "--by",
+    metavar="WHAT",
+    help="Strata: type, server, single-or-multi-server, difficulty, family, or a field of --names.",
+)
+@click.option("--metric", metavar="MEASURE", help="What strata and differences are about.  [default: as --sort]")
+@click.option(
+    "--sort",
+    metavar="MEASURE",
+    help="Column to sort by, best first, or model.  [default: average, task_success, score or well_formed]",
+)
+@names_option
+@click.option("--format", "form", type=click.Choice(_FORMATS), default="text", show_default=True, help="What to print.")
+@json_option
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
+@click.option("--force", is_flag=True, help="Overwrite the output file.")
+def compare(
+    files: tuple[Path, ...],
+    run_path: Path,
+    reference: Path | None,
+    judge_paths: tuple[Path, ...],
+    by: str | None,
+    metric: str | None,
+    sort: str | None,
+    names: str | None,
+    form: str,
+    as_json: bool,
+    output: Path | None,
+    force: bool,
+) -> None:
+    """Set many models side by side, with intervals and tests.
+
+    One row a model, whatever files it stands in: outcomes, task success, alignment metrics, tokens, calls, recovery.
+    Without RESULTS all of the run is compared. Several runs of a task by a model are runs of it, with their spread.
+    """
+    from replay.cli.report import check_free, write
+    from replay.formats import FileNames
+    from replay.models import Settings, compare_models
+
+    if output is not None:
+        check_free(output, force)
+    if judge_paths and reference is None:
+        from replay.errors import UsageError
+
+        raise UsageError("--judge goes with --reference: the scores count in its average")
+    pattern = FileNames(names)
+    files, run_path = _run_among(files, run_path)
+    with _run_of(files, run_path, reference, judge_paths, pattern) as (run, numbers):
+        settings = Settings(numbers, sort, metric, by, pattern if pattern.label_names else None)
+        found = compare_models(run, settings)
+    text = _rendered(found, "json" if as_json else form)
+    with closed_pipe_is_no_error():
+        if output is None:
+            click.echo(text.rstrip("\n"))
+    if output is not None:
+        write(output, text)
+        echo_err(f"wrote {output}")
+
+
+def _run_among(files: tuple[Path, ...], run_path: Path) -> tuple[tuple[Path, ...], Path]:
+    """A run file that stands alone where results files may is the run."""
+    if len(files) == 1 and files[0].is_file() and run_path == DEFAULT_RUN:
+        with files[0].open("rb") as opened:
+            if opened.read(len(_SQLITE)) == _SQLITE:
+                return (), files[0]
+    return files, run_path
+
+
+def _rendered(found: ModelComparison, form: str) -> str:
+    from replay.redaction import Redactor
+    from replay.reports import compare_documents
+    from replay.reports.compare_text import comparison_text
+
+    if form == "text":
+        return Redactor().text(comparison_text(found, shutil.get_terminal_size((160, 24)).columns))
+    return compare_documents.render(found, form)
+
+
+@contextmanager
+def _run_of(
+    files: tuple[Path, ...],
+    run_path: Path,
+    reference: Path | None,
+    judge_paths: tuple[Path, ...],
+    names: FileNames,
+) -> Iterator[tuple[Run, tuple[int, ...] | None]]:
+    """The run to compare, open for reading, and its numbers of the files; None for all of them."""
+    from replay.cli.align import keep_alignment
+    from replay.cli.findings import find_missing_findings
+    from replay.runfile import Run
+
+    with ExitStack() as stack:
+        if files:
+            run_path, paths = _run_with(files, run_path, names, stack)
+        else:
+            with Run.read(run_path) as run:
+                paths = [path for (path,) in run.connection.execute("SELECT path FROM files ORDER BY id")]
+        if reference is not None:
+            keep_alignment(run_path, reference, [Path(path) for path in paths], names.pattern, judge_paths)
+        find_missing_findings(run_path, say=True)
+        run = stack.enter_context(Run.read(run_path))
+        yield run, run.file_ids(paths) if files else None
+
+
+def _run_with(files: tuple[Path, ...], run_path: Path, names: FileNames, stack: ExitStack) -> tuple[Path, list[str]]:
+    """A run that holds these files: the one that is named, else one for this comparison alone."""
+    from tempfile import TemporaryDirectory
+
+    from replay.cli.browse import judge_by_recording
+    from replay.errors import InputError
+    from replay.formats import open_files
+    from replay.runfile import Run
+
+    opened = list(
+        open_files(files, names, lambda fault: echo_err(f"replay: {fault}"), lambda text: echo_err(f"note: {text}"))
+    )
+    if not opened:
+        raise InputError("", "no file could be read; see above")
+    paths = [file.path for file in opened]
+    if run_path.exists():
+        with Run.read(run_path) as run:
+            if len(run.file_ids(paths)) == len(set(paths)):
+                return run_path, paths
+    elif run_path != DEFAULT_RUN:
+        raise InputError(str(run_path), "there is no such run; make one with: replay classify")
+    calls = sum(file.calls for file in opened)
+    echo_err(f"judging {calls} calls by their recorded answers (replay classify judges them by replaying them) ...")
+    directory = stack.enter_context(TemporaryDirectory(prefix="replay-compare-"))
+    target = Path(directory) / "run.db"
+    judge_by_recording(opened, target)
+    return target, paths

@@ -1,0 +1,143 @@
+"""`replay figure`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, cast, get_args
+
+import click
+
+from replay.cli.options import closed_pipe_is_no_error, echo_err, read_run_option, run_to_read
+from replay.cli.report import check_free
+
+if TYPE_CHECKING:
+    from replay.figures.canvas import FigureFormat, Medium
+    from replay.records.figure import FigureData
+
+EXAMPLES = """\b
+Figures:
+  error-distribution  how the calls of each model came out: stacked bars
+  error-multiples     the failures by kind, a panel a model
+  leaderboard         the models by average score, else by well-formed calls
+  metric-by-type      a metric by type of task: a dot a model, with intervals
+  model-finding       which model makes which mistake: a heat map
+  model-server        which model fails at which server: a heat map
+  tool-outcome        how the calls to each tool came out: a heat map
+
+\b
+Examples:
+  replay figure error-distribution -o figure1.svg
+  replay figure leaderboard nightly.db -o leaderboard.pdf
+  replay figure metric-by-type --metric recall -o recall.png --for slide
+  replay figure model-server --data csv > model-server.csv
+"""
+
+DATA_FORMATS = ("csv", "json")
+
+
+@click.command("figure", epilog=EXAMPLES)
+@click.argument("name", metavar="NAME")
+@read_run_option
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write to this file: .svg, .png or .pdf; .csv or .json for the numbers.",
+)
+@click.option("--data", "data_format", type=click.Choice(DATA_FORMATS), help="Print the numbers of the figure instead.")
+@click.option("--for", "medium", type=click.Choice(["paper", "slide"]), default="paper", help="Size of the letters.")
+@click.option("--model", "models", metavar="NAME", multiple=True, help="Only this model. Repeatable.")
+@click.option(
+    "--metric", metavar="NAME", help="Of metric-by-type: average, recall, precision, ..., well-formed, success."
+)
+@click.option(
+    "--rows", type=click.IntRange(1, 500), default=30, show_default=True, help="Tools, servers, findings or types."
+)
+@click.option("--force", is_flag=True, help="Overwrite the output file.")
+def figure(
+    name: str,
+    run_argument: Path | None,
+    run_path: Path | None,
+    output: Path | None,
+    data_format: str | None,
+    medium: str,
+    models: tuple[str, ...],
+    metric: str | None,
+    rows: int,
+    force: bool,
+) -> None:
+    """Draw a figure for a paper or a slide, or write its numbers.
+
+    Every figure is readable in grey and for colour-blind people. Drawing needs matplotlib:
+    pip install "mcp-replay[figures]"; the numbers do not. The same run gives the same file, to the byte.
+    """
+    from replay.figures.catalogue import figure_data, figure_file, kind_of
+    from replay.figures.options import FigureOptions
+    from replay.runfile import Run
+
+    kind_of(name)
+    form = _form(output, data_format)
+    if output is not None:
+        check_free(output, force)
+    with Run.read(run_to_read(run_path, run_argument)) as run:
+        data = figure_data(name, run, FigureOptions(models, rows, metric))
+    for note in data.notes:
+        echo_err(f"note: {note}")
+    if form in DATA_FORMATS:
+        _write_text(_numbers(data, form), output)
+        return
+    assert output is not None
+    content = figure_file(data, cast("FigureFormat", form), cast("Medium", medium))
+    _write_bytes(output, content)
+
+
+def _form(output: Path | None, data_format: str | None) -> str:
+    """What to write: as it is asked for, else as the output is named."""
+    from replay.errors import UsageError
+    from replay.figures.canvas import FigureFormat
+    from replay.suggestions import nearest_name
+
+    drawn = get_args(FigureFormat)
+    if output is None:
+        if data_format is None:
+            raise UsageError("say where to: -o FILE.svg, .png or .pdf; or print the numbers with --data csv")
+        return data_format
+    suffix = output.suffix.lower().removeprefix(".")
+    known = (*drawn, *DATA_FORMATS)
+    if data_format is not None and suffix in drawn:
+        raise UsageError(f"--data {data_format} does not go with {output}; name it .{data_format}")
+    if data_format is not None:
+        return data_format
+    if suffix not in known:
+        nearest = nearest_name(suffix, known, min_score=50) if suffix else None
+        hint = f"; did you mean .{nearest}?" if nearest else ""
+        raise UsageError(f"{output}: its name must end in .{', .'.join(known)}{hint}")
+    return suffix
+
+
+def _numbers(data: FigureData, form: str) -> str:
+    from replay.figures.data_text import data_csv, data_json
+
+    return data_csv(data) if form == "csv" else data_json(data)
+
+
+def _write_text(text: str, output: Path | None) -> None:
+    if output is None:
+        with closed_pipe_is_no_error():
+            click.echo(text, nl=False)
+        return
+    from replay.filesystem import write_atomically
+
+    write_atomically(output, text)
+    echo_err(f"wrote {output}")
+
+
+def _write_bytes(output: Path, content: bytes) -> None:
+    """Write a file whole or not at all."""
+    beside = output.with_name(f".{output.name}.part")
+    try:
+        beside.write_bytes(content)
+        beside.replace(output)
+    finally:
+        beside.unlink(missing_ok=True)
+    echo_err(f"wrote {output}")

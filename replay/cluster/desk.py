@@ -1,0 +1,116 @@
+"""The command's side of what workers ask: it alone writes the run file, and grants each call with effects once."""
+
+from __future__ import annotations
+
+import pickle
+import sqlite3
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from replay.cluster.leases import Claim, LeaseLostError
+from replay.cluster.messages import Settings
+from replay.records import Answer
+from replay.records.effects import EffectKey
+from replay.runfile import Run
+from replay.runfile.effects_journal import Origin
+
+
+@dataclass
+class _Held:
+    """A lease that is given out."""
+
+    attempt: int
+    origin: Origin
+    owner: str | None = None
+    noted: dict[EffectKey, int] = field(default_factory=dict)
+    """Calls that were granted, with their rows in the journal."""
+    counted: int = 0
+    """Calls that count as done so far."""
+
+
+class Desk:
+    """Answers the workers of a run.
+
+    Args:
+        run: open for writing.
+        settings: of the run.
+        stored: looks stored answers up.
+        on_calls: told by which worker how many calls were judged.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        settings: Settings,
+        *,
+        stored: Callable[[str], Answer | None],
+        on_calls: Callable[[str, int], None],
+    ) -> None:
+        self._run, self._settings, self._stored, self._on_calls = run, settings, stored, on_calls
+        self._held: dict[int, _Held] = {}
+
+    def give_out(self, row: int, attempt: int, origin: Origin) -> None:
+        """A lease goes to a worker; what an earlier one of the same trajectory granted stays noted."""
+        before = self._held.get(row)
+        self._held[row] = _Held(attempt, origin, noted=before.noted if before else {})
+
+    def counted(self, row: int) -> int:
+        """Calls of a trajectory that its worker told of already."""
+        held = self._held.get(row)
+        return held.counted if held else 0
+
+    def take_back(self, row: int) -> None:
+        """The trajectory is done: nothing more is granted for it."""
+        self._held.pop(row, None)
+
+    def handle(self, message: Mapping[str, Any]) -> bytes | None:
+        """What to answer to a message, pickled; None where it is no question."""
+        content = pickle.loads(message["content"])  # noqa: S301 - from a worker that runs what the command sent
+        if "number" not in message:
+            self._told(message["kind"], content)
+            return None
+        try:
+            return pickle.dumps(self._answer(message["kind"], content))
+        except LeaseLostError as problem:
+            return pickle.dumps(problem)
+
+    def _answer(self, kind: str, content: Any) -> Any:
+        if kind == "settings":
+            return self._settings
+        if kind == "stored":
+            return self._stored(content)
+        self._grant(Claim(*content))
+        return True
+
+    def _grant(self, claim: Claim) -> None:
+        """Note a call before it is sent.
+
+        Raises:
+            LeaseLostError: the trajectory is another worker's, or the call was granted before.
+        """
+        held = self._held.get(claim.row)
+        if held is None or held.attempt != claim.attempt or held.owner not in (None, claim.owner):
+            raise LeaseLostError("the trajectory was given to another worker")
+        held.owner = claim.owner
+        try:
+            held.noted[claim.key] = self._run.journal().note(held.origin, claim.key)
+        except sqlite3.IntegrityError:
+            raise LeaseLostError("the call was sent before") from None
+
+    def _told(self, kind: str, content: Any) -> None:
+        if kind == "answer":
+            self.keep_answer(*content)
+        elif kind == "calls":
+            worker, row, attempt, count = content
+            held = self._held.get(row)
+            if held is not None and held.attempt == attempt:
+                held.counted += count
+                self._on_calls(worker, count)
+
+    def keep_answer(self, row: int, key: EffectKey, answer: Answer) -> None:
+        """Keep what a granted call got."""
+        held = self._held.get(row)
+        noted = held.noted.pop(key, None) if held else None
+        if noted is not None:
+            self._run.journal().keep(noted, answer)

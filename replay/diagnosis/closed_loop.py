@@ -1,0 +1,110 @@
+"""What was written and never looked at again: the loop of acting and checking that stayed open."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from replay.diagnosis.phrasing import listed, quoted
+from replay.diagnosis.trajectory_context import TrajectoryContext
+from replay.records import Outcome, texts_of
+from replay.records.finding import Finding
+
+_WRITES: Final = re.compile(
+    r"(?:^|[/_.-])(?:write|create|update|edit|append|insert|add|save|put|modify|patch|replace|fill|set|generate)"
+    r"(?:[_-]|[A-Z]|$)"
+)
+_CONTAINERS: Final = re.compile(r"director(?:y|ies)|folder|mkdir|collection|database|repositor|branch", re.IGNORECASE)
+"""What is made empty: there is nothing in it to read back."""
+_FILE: Final = re.compile(r"[^\n]{0,400}?[^\n/\\]\.[A-Za-z][A-Za-z0-9]{0,5}")
+_TARGET_KEYS: Final = re.compile(r"(?:^|_)(?:path|file|file_?name|file_?path)$", re.IGNORECASE)
+_PROGRAM_KEYS: Final = re.compile(r"(?:^|[/_])(?:code|command|cmd|script|source|program)s?(?:/\d+)?$", re.IGNORECASE)
+_LISTS: Final = re.compile(r"\s*(?:ls|tree|pwd|mkdir|stat|du|find [^|;&]*-type d)\b[^|;&]*$")
+"""Commands that show names alone."""
+_MIN_ECHO: Final = 24
+"""Characters of what was written that an answer must hold to show it."""
+
+
+def unchecked_writes(context: TrajectoryContext) -> Iterator[Finding]:
+    """Files that were written and not read back before the end. Silent where the recording may be cut off."""
+    trajectory = context.trajectory
+    ended = bool((trajectory.final_reply or "").strip()) or trajectory.reported is not None
+    if not ended or len(context.rows) != len(context.calls):
+        return
+    last: dict[str, str] = {}
+    for position in context.rows:
+        target = _written(context, position)
+        if target is not None:
+            last[target] = position
+    open_loops = {target: position for target, position in last.items() if not _checked(context, position, target)}
+    if not open_loops:
+        return
+    names = [quoted(target, 60) for target in open_loops]
+    verb = "was" if len(names) == 1 else "were"
+    yield Finding(
+        kind="written-not-checked",
+        scope="trajectory",
+        sentence=f"{listed(names, most=4)} {verb} written and not read back before the end.",
+        suggestion="Read back what was written, and compare it with what was asked.",
+        calls=context.refs(*dict.fromkeys(open_loops.values())),
+        certainty="likely",
+        details={"written": len(last), "not_checked": len(open_loops)},
+    )
+
+
+def _written(context: TrajectoryContext, position: str) -> str | None:
+    """What a call wrote successfully, by the name that a later call would read it by; None where that is not plain."""
+    name = context.calls[position].name or ""
+    tool = context.tool(position)
+    if context.outcome(position) is not Outcome.SUCCESS or (tool is not None and tool.read_only):
+        return None
+    if (
+        not _WRITES.search(name)
+        or _CONTAINERS.search(name)
+        or context.only_reads(position)
+        or _echoed(context, position)
+    ):
+        return None
+    strings = [(scalar.pointer, scalar.value) for scalar in context.scalars(position) if isinstance(scalar.value, str)]
+    named = [value for pointer, value in strings if _TARGET_KEYS.search(pointer.rpartition("/")[2])]
+    return next((value for value in named if _FILE.fullmatch(value.strip())), None)
+
+
+def _echoed(context: TrajectoryContext, position: str) -> bool:
+    """Whether the answer itself shows what was written."""
+    answer = context.answer(position)
+    text = "\n".join(texts_of(answer)) if answer is not None else ""
+    contents = [scalar.value for scalar in context.scalars(position) if isinstance(scalar.value, str)]
+    return any(len(value) >= _MIN_ECHO and value.strip()[:_MIN_ECHO] in text for value in contents if "\n" in value)
+
+
+def _checked(context: TrajectoryContext, written: str, target: str) -> bool:
+    """Whether any later call that succeeded, other than a write, may have looked at the target."""
+    name = re.split(r"[/\\]", target)[-1].casefold()
+    above = _walked(target)
+    for position in context.rows:
+        call = context.calls[position]
+        if (
+            context.step_of[position] <= context.step_of[written]
+            or context.outcome(position) not in (Outcome.SUCCESS, Outcome.INCONCLUSIVE)
+            or (_WRITES.search(call.name or "") and not context.only_reads(position))
+        ):
+            continue
+        texts = [(scalar.pointer, str(scalar.value).casefold()) for scalar in context.scalars(position)]
+        texts.append(("/code", (call.raw or "").casefold()))
+        if any(name in text for _, text in texts):
+            return True
+        programs = (text for pointer, text in texts if _PROGRAM_KEYS.search(pointer) and not _LISTS.match(text))
+        if any(above.search(program) for program in programs):
+            return True
+    return False
+
+
+def _walked(target: str) -> re.Pattern[str]:
+    """Finds the directories above a path, but for the root: a program that walks one may read what is below it."""
+    parts = target.casefold().split("/")
+    directories = ["/".join(parts[:count]) for count in range(2, len(parts))]
+    return re.compile(
+        "(?:" + "|".join(map(re.escape, directories)) + r")(?:/\*|/?(?![\w./-]))" if directories else "(?!)"
+    )

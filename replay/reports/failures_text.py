@@ -1,0 +1,80 @@
+"""Failures by their fingerprints, as text for a terminal or a log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from replay.diagnosis.phrasing import counted
+from replay.records.failure import History, KnownFailure, RecurringFailure
+from replay.text import one_line
+
+_MAX_LISTED: Final = 25
+
+
+def failure_lines(failures: Sequence[RecurringFailure], *, most: int = _MAX_LISTED) -> Iterator[str]:
+    """Two lines a failure: its fingerprint, when it was seen, how often and where; then what is wrong."""
+    for failure in failures[:most]:
+        yield (
+            f"  {failure.fingerprint}  {_when(failure):<6} {_counts(failure)}  "
+            f"{one_line(failure.tool or '(no name)', 60)}  {failure.outcome.label}  "
+            f"{counted(len(failure.models), 'model')}, as in {one_line(failure.example.full, 120)}"
+        )
+        yield f"      {one_line(failure.sentence, 140)}"
+        if failure.known is not None:
+            yield f"      known: {known_words(failure.known)}"
+    if len(failures) > most:
+        yield f"  ... and {len(failures) - most} more; --json has them all"
+
+
+def known_words(known: KnownFailure) -> str:
+    """Note and address on one line."""
+    return one_line(known.words, 300)
+
+
+def history_text(history: History) -> str:
+    """Several runs: how each did, what changed from one to the next, and the failures."""
+    width = max(len(one_line(run.name, 60)) for run in history.runs)
+    lines = ["Runs, the oldest first"]
+    for run in history.runs:
+        share = f"{100 * run.failed / run.judged:.1f} %" if run.judged else "none judged"
+        counts = f"{counted(run.calls, 'call')}, {run.failed} of {run.judged} judged failed ({share})"
+        lines.append(f"  {one_line(run.name, 60):<{width}}  {counts}")
+    lines.append("\nFrom each to the next")
+    for change in history.changes:
+        moved = f"{counted(change.common, 'call')} in common: {change.worse} worse, {change.better} better"
+        lines.append(
+            f"  {one_line(change.before, 60)} -> {one_line(change.after, 60)}: "
+            f"{one_line(change.note, 200) if change.note else moved}"
+        )
+    return "\n".join([*lines, *failures_section(history.failures)])
+
+
+def failures_section(failures: Sequence[RecurringFailure]) -> Iterator[str]:
+    """The failures under their heading, with how many are new, known and gone."""
+    if not failures:
+        yield "\nFailures: none"
+        return
+    counts = [("known", sum(failure.known is not None for failure in failures))]
+    if len(failures[0].counts) > 1:
+        counts.insert(0, ("new", sum(failure.is_new for failure in failures)))
+        counts.append(("gone", sum(not failure.counts[-1] for failure in failures)))
+    yield f"\nFailures by fingerprint ({len(failures)}: {', '.join(f'{count} {word}' for word, count in counts)})"
+    yield from failure_lines(failures)
+
+
+def _when(failure: RecurringFailure) -> str:
+    if not failure.counts[-1]:
+        return "gone"
+    if failure.known is not None:
+        return "known"
+    if len(failure.counts) == 1:
+        return "open"
+    return "new" if failure.is_new else "still"
+
+
+def _counts(failure: RecurringFailure) -> str:
+    """`3 calls`, or `2 -> 0 -> 3` over several runs."""
+    if len(failure.counts) == 1:
+        return counted(failure.counts[0], "call")
+    return " -> ".join(map(str, failure.counts))

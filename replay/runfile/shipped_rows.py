@@ -1,0 +1,146 @@
+"""Rows of a run that were made in another process, and come into the run file whole."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from replay.records import CallResult, Server, Source, Trajectory, TransportFault
+from replay.redaction import Redactor
+from replay.runfile.conditions import placeholders
+from replay.runfile.connection import prepare_tables
+from replay.runfile.json_blob import pack
+from replay.runfile.run import Run
+
+_PLACED = frozenset({"id", "trajectory", "file"})
+"""Columns of a call that tell where it stands in its own run file."""
+
+
+class ShippedRows(NamedTuple):
+    """A judged trajectory as the rows that a run file has of it, without secrets."""
+
+    trajectory: dict[str, Any]
+    columns: tuple[str, ...]
+    calls: tuple[tuple[Any, ...], ...]
+    answers: tuple[tuple[Any, ...], ...]
+    faults: frozenset[str]
+    """Keys under which no answer stands but the fault of a transport: they replace none that came."""
+
+
+class RowMaker:
+    """Makes the rows of trajectories in a run file that is in memory only.
+
+    Args:
+        redactor: takes the secrets out.
+        servers: whose answers are kept.
+    """
+
+    def __init__(self, redactor: Redactor, servers: Iterable[Server]) -> None:
+        connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        prepare_tables(Path(":memory:"), connection)
+        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            connection.execute(f"DROP TRIGGER {name}")  # nothing is counted or searched here
+        self._run = Run(Path(":memory:"), connection, redactor=redactor)
+        self._run.save_servers(servers)
+
+    def rows(
+        self,
+        original: Trajectory,
+        policy: str,
+        replayed: Trajectory,
+        results: Sequence[CallResult],
+    ) -> ShippedRows:
+        """The rows of one trajectory.
+
+        Args:
+            original: as it was read; its digest tells whether it changed.
+            policy: what it was judged under.
+            replayed: as it was replayed, with its data edges.
+            results: its calls, each with its verdict.
+        """
+        run, db = self._run, self._run.connection
+        state = run.begin(original, file="shipped", format="", policy=policy)
+        try:
+            run.finish(state.row, replayed, results)
+            ((_, trajectory),) = _dicts(db, "trajectories", "id", state.row)
+            calls = [row for _, row in _dicts(db, "calls", "trajectory", state.row)]
+            answers = db.execute("SELECT * FROM answers ORDER BY key").fetchall()
+        finally:
+            with run.transaction():
+                for table in ("calls", "answers", "trajectories"):
+                    db.execute(f"DELETE FROM {table}")  # noqa: S608
+        came = {result.key for result in results if not isinstance(result.answer, TransportFault)}
+        columns = tuple(calls[0]) if calls else ()
+        return ShippedRows(
+            {name: value for name, value in trajectory.items() if name not in ("file", "done")},
+            columns,
+            tuple(tuple(row.values()) for row in calls),
+            tuple(answers),
+            frozenset(key for key, *_ in answers if key not in came),
+        )
+
+
+def reserve_rows(run: Run, path: str, model: str, format: str, ids: Iterable[tuple[str, int]]) -> list[int]:  # noqa: A002
+    """Make room for trajectories that are yet to be judged, in the order in which they will stand.
+
+    Args:
+        run: open for writing.
+        path: of the results file, as it was named.
+        model: of the results file.
+        format: of the results file.
+        ids: of the trajectories, each with the number of its calls.
+
+    Returns:
+        The row of each trajectory.
+    """
+    rows = []
+    with run.transaction() as db:
+        file = run.file_row(path, model, format)
+        for identifier, calls in ids:
+            name = run.name_of(identifier)
+            empty = Trajectory(
+                id=name, model=run.redactor.text(model), source=Source(file=path, format=format), steps=()
+            )
+            db.execute(
+                "INSERT OR IGNORE INTO trajectories (file, name, steps, calls, digest, policy, record) "
+                "VALUES (?, ?, 0, ?, '', '', ?)",
+                (file, name, calls, pack(empty.model_dump(mode="json"))),
+            )
+            found = db.execute("SELECT id FROM trajectories WHERE file = ? AND name = ?", (file, name)).fetchone()
+            rows.append(int(found[0]))
+    return rows
+
+
+def drop_reserved_rows(run: Run) -> None:
+    """Forget the room that was made for trajectories that were not judged after all."""
+    with run.transaction() as db:
+        db.execute("DELETE FROM trajectories WHERE digest = ''")
+
+
+def write_shipped_rows(run: Run, shipped: Iterable[tuple[int, ShippedRows]]) -> None:
+    """Put trajectories that were judged elsewhere into the run, each under its row, all or none."""
+    with run.transaction() as db:
+        for row, rows in shipped:
+            db.execute("DELETE FROM calls WHERE trajectory = ?", (row,))
+            fields = {**rows.trajectory, "done": 1}
+            settings = ", ".join(f"{name} = ?" for name in fields)
+            db.execute(f"UPDATE trajectories SET {settings} WHERE id = ?", (*fields.values(), row))  # noqa: S608
+            file = db.execute("SELECT file FROM trajectories WHERE id = ?", (row,)).fetchone()[0]
+            names = ", ".join(("trajectory", "file", *rows.columns))
+            marks = placeholders(("trajectory", "file", *rows.columns))
+            db.executemany(
+                f"INSERT INTO calls ({names}) VALUES ({marks})",  # noqa: S608
+                ((row, file, *call) for call in rows.calls),
+            )
+            for answer in rows.answers:
+                verb = "INSERT OR IGNORE" if answer[0] in rows.faults else "INSERT OR REPLACE"
+                db.execute(f"{verb} INTO answers VALUES ({placeholders(answer)})", answer)
+
+
+def _dicts(db: sqlite3.Connection, table: str, column: str, value: int) -> list[tuple[int, dict[str, Any]]]:
+    cursor = db.execute(f"SELECT * FROM {table} WHERE {column} = ? ORDER BY id", (value,))  # noqa: S608
+    names = [description[0] for description in cursor.description]
+    rows = (dict(zip(names, values, strict=True)) for values in cursor.fetchall())
+    return [(row["id"], {name: value for name, value in row.items() if name not in _PLACED}) for row in rows]

@@ -1,0 +1,59 @@
+"""Figures that are a ratio of sums over tasks, with intervals by drawing the tasks again."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replay.statistics.shares import CONFIDENCE, Interval
+
+Numbers: TypeAlias = NDArray[np.float64]
+TIMES: Final = 1000
+SEED: Final = 20251117
+
+
+def ratio(parts: Numbers, wholes: Numbers) -> float | None:
+    """The sum of the parts over the sum of the wholes; None where that is nothing."""
+    whole = float(wholes.sum())
+    return float(parts.sum()) / whole if whole else None
+
+
+class Resampling:
+    """The same tasks drawn again and again, with replacement; for one number of tasks always the same draws.
+
+    Args:
+        tasks: how many there are.
+        times: how often they are drawn.
+    """
+
+    def __init__(self, tasks: int, times: int = TIMES) -> None:
+        self.tasks, self.times = tasks, times
+
+    @cached_property
+    def weights(self) -> Numbers:
+        """How often each task was drawn: a row a draw."""
+        generator = np.random.default_rng(SEED)
+        drawn = generator.multinomial(self.tasks, np.full(self.tasks, 1 / self.tasks), size=self.times)
+        return drawn.astype(np.float64)
+
+    def ratios(self, parts: Numbers, wholes: Numbers) -> Numbers:
+        """The ratio of each draw; NaN where its wholes sum to nothing.
+
+        Args:
+            parts: a row a task, a column a figure; or one figure.
+            wholes: likewise.
+        """
+        summed, whole = self.weights @ parts, self.weights @ wholes
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(whole != 0, summed / whole, np.nan)
+
+    def interval(self, values: Numbers) -> Interval | None:
+        """The middle 95 % of the draws' values; None with fewer than two tasks."""
+        known = values[~np.isnan(values)]
+        if self.tasks < 2 or not known.size:
+            return None
+        low, high = np.quantile(known, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+        return Interval(float(low), float(high))

@@ -1,0 +1,115 @@
+"""The command grants each call with effects once, whoever asks and however often."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from replay.classification import Options
+from replay.cluster.acceptance import PACKAGE, refusal, workers_of
+from replay.cluster.desk import Desk
+from replay.cluster.leases import Claim, LeaseLostError
+from replay.cluster.messages import Settings
+from replay.records import FleetFacts, TextAnswer
+from replay.records.effects import EffectKey
+from replay.runfile import Run
+from replay.runfile.effects_journal import Origin
+
+KEY = EffectKey("book", "put", "a" * 64, 1)
+HERE = Origin("/results.json", "t0", "")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Run]:
+    with Run.open(tmp_path / "run.db") as opened:
+        yield opened
+
+
+@pytest.fixture
+def desk(run: Run) -> Desk:
+    settings = Settings(Options(), FleetFacts(), (), "", (), {})
+    return Desk(run, settings, stored=run.stored_answer, on_calls=lambda worker, calls: None)
+
+
+def ask(desk: Desk, kind: str, content: Any) -> Any:
+    answer = desk.handle({"kind": kind, "content": pickle.dumps(content), "number": "1", "from": "worker"})
+    assert answer is not None
+    return pickle.loads(answer)
+
+
+def tell(desk: Desk, kind: str, content: Any) -> None:
+    assert desk.handle({"kind": kind, "content": pickle.dumps(content)}) is None
+
+
+def noted(run: Run) -> int:
+    return int(run.connection.execute("SELECT count(*) FROM journal").fetchone()[0])
+
+
+def test_a_call_is_granted_once_and_is_in_the_run_file_by_then(run: Run, desk: Desk) -> None:
+    desk.give_out(1, 1, HERE)
+    assert ask(desk, "claim", Claim(1, 1, "first", KEY)) is True
+    assert noted(run) == 1
+    assert isinstance(ask(desk, "claim", Claim(1, 1, "first", KEY)), LeaseLostError)
+    assert noted(run) == 1
+
+
+def test_a_second_execution_of_the_same_task_is_granted_nothing(run: Run, desk: Desk) -> None:
+    desk.give_out(1, 1, HERE)
+    ask(desk, "claim", Claim(1, 1, "first", KEY))
+    other = KEY._replace(occurrence=2)
+    assert isinstance(ask(desk, "claim", Claim(1, 1, "second", other)), LeaseLostError)
+    assert noted(run) == 1
+
+
+def test_a_worker_that_was_held_for_lost_is_granted_nothing(run: Run, desk: Desk) -> None:
+    desk.give_out(1, 1, HERE)
+    desk.give_out(1, 2, HERE)
+    assert isinstance(ask(desk, "claim", Claim(1, 1, "first", KEY)), LeaseLostError)
+    assert noted(run) == 0
+
+
+def test_a_trajectory_that_is_done_is_granted_nothing(run: Run, desk: Desk) -> None:
+    desk.give_out(1, 1, HERE)
+    desk.take_back(1)
+    assert isinstance(ask(desk, "claim", Claim(1, 1, "first", KEY)), LeaseLostError)
+    assert noted(run) == 0
+
+
+def test_an_answer_that_comes_after_its_worker_was_held_for_lost_is_kept(run: Run, desk: Desk) -> None:
+    desk.give_out(1, 1, HERE)
+    ask(desk, "claim", Claim(1, 1, "first", KEY))
+    desk.give_out(1, 2, HERE)
+    tell(desk, "answer", (1, KEY, TextAnswer(text="put")))
+    found = run.journal().find(HERE, KEY, lambda path, trajectory, key: True)
+    assert found is not None
+    assert found.answer == TextAnswer(text="put")
+
+
+def versions(python: str = "3.11.7.final.0", **packages: str | None) -> dict[str, Any]:
+    known: dict[str, str | None] = {PACKAGE: "1.0", "distributed": "2026.8.0", "cloudpickle": "3"}
+    return {"host": {"python": python}, "packages": {**known, **{k.replace("_", "-"): v for k, v in packages.items()}}}
+
+
+@pytest.mark.parametrize(
+    ("worker", "why"),
+    [
+        (versions(), None),
+        (versions(python="3.11.2.final.0"), None),
+        (versions(python="3.12.1.final.0"), "runs Python 3.12, and the command 3.11"),
+        (versions(mcp_replay=None), "has not mcp-replay 1.0: install it there"),
+        (versions(mcp_replay="0.9"), "has mcp-replay 0.9, and the command 1.0"),
+        (versions(distributed="2024.1.0"), "has distributed 2024.1.0, and the command 2026.8.0"),
+        (None, "does not say what it runs"),
+    ],
+)
+def test_a_worker_that_runs_something_else_is_refused_and_told_why(worker: Any, why: str | None) -> None:
+    assert refusal(worker, versions()) == why
+
+
+def test_a_worker_that_is_closing_is_not_counted() -> None:
+    identity = {"workers": {"a": {"name": 0, "nthreads": 2, "status": "running"}, "b": {"status": "closing"}}}
+    assert [worker.name for worker in workers_of(identity).values()] == ["0"]
