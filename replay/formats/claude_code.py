@@ -78,7 +78,6 @@ class _Thread:
     tokens: dict[str, tuple[int, int]] = field(default_factory=dict)
     parent_call: str | None = None
     """The id of the call that started it, where the lines say so."""
-    _seen: set[str] = field(default_factory=set)
 
     def read(self, line: JsonObject) -> None:
         """Take in one conversation line."""
@@ -102,10 +101,6 @@ class _Thread:
             self.model = self.model or model
             if kind == "tool_use":
                 call = _call(block, seconds_between(self.started_at, moment))
-                if call.id in self._seen:
-                    return  # written again: a resumed session begins with the lines of the one before
-                if call.id is not None:
-                    self._seen.add(call.id)
                 self.log.add(call, str(message.get("id") or line.get("uuid")), model=model)
             elif kind == "text" and isinstance(block.get("text"), str):
                 self.log.say(block["text"])

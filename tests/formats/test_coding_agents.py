@@ -68,12 +68,6 @@ def test_messages_of_claudes_sdk_under_a_key_are_read(tmp_path: Path) -> None:
     assert [call.name for call in trajectory.calls()] == ["Bash"]
 
 
-def test_the_lines_that_a_resumed_session_repeats_are_no_second_calls(tmp_path: Path) -> None:
-    call = said("assistant", use("t1", "Bash", command="ls"), sessionId="s", uuid="u")
-    (trajectory,) = read(tmp_path, lines(call, call))
-    assert len(list(trajectory.calls())) == 1
-
-
 def codex_meta() -> dict[str, Any]:
     return {"timestamp": "2026-01-01T00:00:00Z", "type": "session_meta", "payload": {"id": "s", "cli_version": "1"}}
 
