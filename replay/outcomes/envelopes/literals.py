@@ -6,6 +6,8 @@ import json
 import re
 from typing import Any
 
+from replay.json_values import decode
+
 MAX_DEPTH = 64
 MAX_SCANNED = 1_000_000
 CLASS = "__class__"
@@ -36,7 +38,7 @@ def load_json(text: str) -> Any:
         ValueError: it is not JSON.
     """
     try:
-        return json.loads(text)
+        return decode(text)
     except RecursionError:
         return json.loads("".join(_shallow(text)[0]))
 
