@@ -23,7 +23,7 @@ def differences_of(sums: Mapping[str, TaskSums], metric: str) -> tuple[ModelDiff
         sums: by model.
         metric: the measure.
     """
-    pairs = list(_tested(sums, metric))
+    pairs = _tested({model: own.knowing(metric) for model, own in sums.items()}, metric)
     corrected = holm([test.p_value for _, _, test in pairs])
     found = [
         ModelDifference(

@@ -32,6 +32,13 @@ class TaskSums:
         rows = [self.tasks.index(task) for task in tasks] if len(tasks) < 20 else self._rows(tasks)
         return TaskSums(tuple(tasks), self.parts[rows], self.wholes[rows])
 
+    def knowing(self, metric: str) -> TaskSums:
+        """The tasks of which a measure is known."""
+        column = place_of("recall" if metric == "average" else metric)
+        known = self.wholes[:, column] > 0
+        tasks = tuple(task for task, has in zip(self.tasks, known, strict=True) if has)
+        return TaskSums(tasks, self.parts[known], self.wholes[known])
+
     def _rows(self, tasks: Sequence[str]) -> list[int]:
         places = {task: place for place, task in enumerate(self.tasks)}
         return [places[task] for task in tasks]

@@ -9,7 +9,7 @@ from typing import Final
 from replay.text import cut, one_line, printable
 
 _SPECIAL: Final = re.compile(r"([\\`*_\[\]<>|~$&])")
-_LEADING: Final = re.compile(r"^([#+=-]|\d+[.)])")
+_LEADING: Final = re.compile(r"^(\d{0,9})([#+=-]|(?<=\d)[.)](?=\s|$))")
 """What makes a heading, a list or a rule at the start of a line."""
 _LINKED: Final = re.compile(r"\S*(?:[@#]\w|://|www\.|\bGH-\d|\b[0-9a-f]{7,40}\b)\S*", re.IGNORECASE)
 """What an issue tracker makes a link, or a message to somebody, wherever it stands but in code."""
@@ -23,7 +23,7 @@ def prose(text: str, limit: int | None = None) -> str:
     for found in _LINKED.finditer(flat):
         parts += [_escape(flat[end : found.start()]), _linked(found[0])]
         end = found.end()
-    return _LEADING.sub(r"\\\1", "".join([*parts, _escape(flat[end:])]))
+    return _LEADING.sub(r"\1\\\2", "".join([*parts, _escape(flat[end:])]))
 
 
 def code(text: str, limit: int | None = None) -> str:

@@ -353,3 +353,16 @@ def test_the_published_toolathlon_runs_have_the_success_that_they_record(tmp_pat
         figure = by_name(found)[model].figures["task_success"]
         assert (figure.value, figure.n) == (sum(passed) / len(passed), len(passed))
     assert found.sorted_by == "task_success"
+
+
+def test_a_task_of_which_the_measure_is_not_known_is_no_common_task(place: Place) -> None:
+    for model in ("ada", "bob"):
+        place.add(model, "t1", [call("f/read")], reported=reported(passed=model == "ada"))
+        place.add(model, "t2", [call("f/read")])
+    (pair,) = place.compare().differences
+    assert (pair.measure, pair.tasks) == ("task_success", 1)
+
+
+def test_numbers_stand_in_markdown_as_they_are(odd: ModelComparison) -> None:
+    assert "\\0" not in render(odd, "markdown")
+    assert "| 1.000 |" in render(odd, "markdown")
