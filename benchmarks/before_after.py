@@ -19,10 +19,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 SERVER = ROOT / "tests" / "servers" / "ledger.py"
+_IDENTITY = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
+_CALL = {"method": "tools/call", "params": {"name": "lookup", "arguments": {"key": "alpha"}}}
 _MESSAGES = [
-    {"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {}}},
+    {"id": 1, "method": "initialize", "params": _IDENTITY},
     {"method": "notifications/initialized"},
-    *({"id": n, "method": "tools/call", "params": {"name": "add", "arguments": {"n": n}}} for n in range(2, 2000)),
+    *({"id": number, **_CALL} for number in range(2, 2000)),
 ]  # fmt: skip
 
 

@@ -46,7 +46,7 @@ class Story:
     interrupted: int = 0
     """Calls whose answer a kill took: they are never sent again, and stay without a verdict."""
     state_gaps: int = 0
-    """Failures behind such a call, which may be its absence's."""
+    """Failures behind such a call, or in a fresh process that has not got what calls of the one before did."""
 
     def __post_init__(self) -> None:
         self.log = self.home / "log"
@@ -193,7 +193,7 @@ class Story:
             if (task, position) in interrupted or verdict == undisturbed.get((task, position)):
                 continue
             earlier = any(one == task and _step(other) < _step(position) for one, other in interrupted)
-            if verdict == ("inconclusive", "state-gap") and earlier:
+            if verdict == ("inconclusive", "state-gap") and (earlier or self.state == "trajectory"):
                 self.state_gaps += 1
             else:
                 self.problems.append(f"{position} of {task}: {verdict}, not {undisturbed.get((task, position))}")
