@@ -26,7 +26,10 @@ import tempfile
 import time
 import zlib
 from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT / ".." / "shared" / "data"
@@ -90,11 +93,11 @@ def copies_of(files: list[Path], directory: Path, options: argparse.Namespace) -
     return written
 
 
-def _changed(match: re.Match[str], table: dict[int, str]) -> str:
+def _changed(match: re.Match[str], table: dict[int, int]) -> str:
     return match.group().translate(table)
 
 
-def measured(tree: Path, run: Path, files: list[Path], *, profile: bool = False) -> dict:
+def measured(tree: Path, run: Path, files: list[Path], *, profile: bool = False) -> Any:
     """What `judge` prints, run with the modules of a tree."""
     environment = os.environ | {"PYTHONPATH": str(tree.resolve())}
     command = [sys.executable, __file__, "judge", "profile" if profile else "time", run, *files]
@@ -106,22 +109,30 @@ def judge(run_path: Path, files: list[Path], *, profile: bool) -> dict:
     """Classify the files into a new run; runs with whatever `replay` is on the path, old or new."""
     import anyio
 
-    try:
-        from replay.classification import Options, Progress, classify_stored
-    except ImportError:  # of older trees
-        from replay.engine import Options, Progress, classify_stored
+    older = find_spec("replay.classification") is None
+    engine: Any = import_module("replay.engine" if older else "replay.classification")
     from replay.formats import open_file
     from replay.runfile import Run
 
     profiler = cProfile.Profile(time.process_time)
     with Run.open(run_path, fresh=True) as run:  # what is loaded once is loaded before the clock starts
-        anyio.run(partial(classify_stored, run, [open_file(files[0])], Options(offline=True), progress=Progress()))
+        anyio.run(
+            partial(
+                engine.classify_stored,
+                run,
+                [open_file(files[0])],
+                engine.Options(offline=True),
+                progress=engine.Progress(),
+            )
+        )
     with Run.open(run_path, fresh=True) as run:
         started = time.process_time()
         if profile:
             profiler.enable()
         opened = [open_file(file) for file in files]
-        anyio.run(partial(classify_stored, run, opened, Options(offline=True), progress=Progress()))
+        anyio.run(
+            partial(engine.classify_stored, run, opened, engine.Options(offline=True), progress=engine.Progress())
+        )
         profiler.disable()
         seconds = time.process_time() - started
         calls = run.connection.execute("SELECT count(*) FROM calls").fetchone()[0]
@@ -130,7 +141,7 @@ def judge(run_path: Path, files: list[Path], *, profile: bool) -> dict:
 
 def shares(profiler: cProfile.Profile, seconds: float) -> dict[str, float]:
     """The share of each stage, with all that it calls."""
-    found = pstats.Stats(profiler).stats
+    found: Any = vars(pstats.Stats(profiler))["stats"]
     return {
         stage: sum(
             entry[3]

@@ -115,8 +115,8 @@ class _MiniLM:
         starts = np.cumsum([0, *lengths[:-1]])
         vectors: Floats = np.add.reduceat(hidden, starts, axis=0)
         vectors /= np.asarray(lengths, np.float32)[:, None]
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        return vectors
+        lengths_of_vectors: Floats = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return vectors / lengths_of_vectors
 
     def _token_vectors(self, tokens: list[list[int]], lengths: list[int]) -> Floats:
         import numpy as np
