@@ -82,7 +82,7 @@ class FilterInput(Input):
 
     def on_key(self, event: events.Key) -> None:
         """Keys that end the typing act here: on the way of a binding the letters after them would still be typed."""
-        acts: dict[str, Callable[[], Any]] = {
+        acts: dict[str, Callable[[], object]] = {
             "tab": self.line.take,
             "enter": self.line.submit,
             "escape": self.line.leave,
