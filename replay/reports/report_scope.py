@@ -125,7 +125,7 @@ def scope_of(run: Run, selection: Selection) -> ReportScope:
         return ReportScope(run, [TrajectoryPlace(*place[:4])], place.call, whole=False)
     if selection.trajectory is not None:
         return ReportScope(run, [find_trajectory(run, selection.trajectory)], whole=False)
-    if selection.filter is not None:
+    if selection.filter:
         return _filtered(run, places, selection)
     if selection.model is not None:
         return ReportScope(run, _of_model(places, selection.model), whole=False, reference=selection.reference)
