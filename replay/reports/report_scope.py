@@ -134,7 +134,7 @@ def scope_of(run: Run, selection: Selection) -> ReportScope:
         return ReportScope(run, [TrajectoryPlace(*place[:4])], place.call, whole=False, known=known)
     if selection.trajectory is not None:
         return ReportScope(run, [find_trajectory(run, selection.trajectory)], whole=False, known=known)
-    if selection.filter is not None:
+    if selection.filter:
         return _filtered(run, places, selection)
     if selection.model is not None:
         of_model = _of_model(places, selection.model)

@@ -60,3 +60,14 @@ def test_what_cannot_be_shown_is_told_in_a_line(replay: Replay, run: str, argume
     assert done.returncode == 2
     assert words in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_report_of_the_calls_that_a_filter_matches(replay: Replay, run: str) -> None:
+    rows = replay("report", "--run", run, "--filter", "outcome:not_found", "--format", "csv").stdout.splitlines()
+    assert len(rows) == 3
+    document = json.loads(replay("report", "--run", run, "--filter", "outcome:failed", "--format", "json").stdout)
+    assert {call["outcome"] for call in document["calls"]} == {"unknown_tool", "invalid_arguments", "not_found"}
+    nothing = replay("report", "--run", run, "--filter", "tool:sum_sheet outcome:failed")
+    assert (nothing.returncode, "no call of this run matches" in nothing.stderr) == (2, True)
+    both = replay("report", "--run", run, "--filter", "outcome:failed", "--model", "ada")
+    assert "do not go together" in both.stderr

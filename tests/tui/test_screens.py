@@ -307,7 +307,7 @@ async def test_two_runs_are_compared(browse: Browsing, tmp_path: Path) -> None:
         await press(pilot, "5")
         shown = screen_text(pilot)
         assert "(before.db)" in shown
-        assert "1 calls of another outcome" in shown
+        assert "1 call of another outcome" in shown
         assert "≠" in shown
         screen = cast("CompareScreen", pilot.app.screen)
         assert screen.pair is not None
@@ -333,7 +333,7 @@ async def test_a_run_of_one_call(browse: Browsing, tmp_path: Path) -> None:
     one = Call(position="s1c1", name="files/read", arguments={"path": "a"})
     verdict = judged(one, Outcome.INCONCLUSIVE, reason=Reason.WITHHELD)
     async with browse(written(tmp_path / "one.db", trajectory_of([[one]]), [verdict])) as pilot:
-        assert "1 calls" in screen_text(pilot)
+        assert "1 call · 1 trajectory" in screen_text(pilot)
         await press(pilot, "2", "n", "enter", "left", "right", "up", "down")
         assert "withheld" in screen_text(pilot)
         assert "none recorded, and the call was not re-issued" in screen_text(pilot)

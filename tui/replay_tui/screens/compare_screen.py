@@ -109,7 +109,8 @@ class CompareScreen(RunScreen):
     def _compared(self, pairs: list[TaskPair]) -> None:
         better, worse = sum(pair.gain > 0 for pair in pairs), sum(pair.gain < 0 for pair in pairs)
         changed = sum(pair.changed for pair in pairs)
-        changes = f"{len(pairs):,} tasks: {better:,} better, {worse:,} worse · {changed:,} calls of another outcome"
+        tasks, calls = "task" if len(pairs) == 1 else "tasks", "call" if changed == 1 else "calls"
+        changes = f"{len(pairs):,} {tasks}: {better:,} better, {worse:,} worse · {changed:,} {calls} of another outcome"
         self.table.border_subtitle = plain(changes)
         self.table.show(pairs)
         self._show_calls()

@@ -88,7 +88,8 @@ class OverviewScreen(RunScreen):
         self.models.styles.height = max(4, len(rows) + 3)
         self.models.show(rows)
         total, trajectories = sum(row.total for row in rows), sum(count.trajectories for count in counts)
-        self.models.border_subtitle = plain(f"{total:,} calls · {trajectories:,} trajectories")
+        calls, noun = "call" if total == 1 else "calls", "trajectory" if trajectories == 1 else "trajectories"
+        self.models.border_subtitle = plain(f"{total:,} {calls} · {trajectories:,} {noun}")
         models = alignment_queries.aligned_models(self.open_run.connection)
         self.set_class(bool(models), "-aligned")
         self.query_one(ScoresTable).show(list(models.values()))
