@@ -43,7 +43,7 @@ def on_workers(pool: Pool, fleet: Fleet | None, answers: Callable[[str], Answer 
         run: Run, files: list[ResultsFile], context: ReplayContext, options: Options, progress: Progress
     ) -> None:
         settings = Settings(
-            options=options,
+            options=_for_workers(options),
             facts=run.facts() or (facts_of(fleet) if fleet else FleetFacts()),
             dispatchers=context.dispatchers,
             policy=context.policy,
@@ -52,7 +52,7 @@ def on_workers(pool: Pool, fleet: Fleet | None, answers: Callable[[str], Answer 
             registry=context.registry,
             stored_answers=answers is not None or run.has_answers(),
         )
-        judging = _judging(pool, run, context, settings, progress, answers or run.stored_answer)
+        judging = _judging(pool, run, context, settings, options, progress, answers or run.stored_answer)
         try:
             await pool.do(stored_jobs(judging, files))
         finally:
@@ -84,7 +84,7 @@ async def classify_live_on_workers(
     names = tuple(servers_to_start(run, files, fleet, options, policy, progress))
     rules = {name: spec.rules for name, spec in fleet.servers.items()}
     settings = Settings(
-        options=options,
+        options=_for_workers(options),
         facts=facts,
         dispatchers=fleet.dispatchers,
         policy=policy,
@@ -110,7 +110,7 @@ async def classify_live_on_workers(
         raise NoServerReachedError(f"no server could be started ({reasons})")
     registry = registry_of(servers, fleet.local_tools, tuple(fleet.servers), complete=True)
     context = ReplayContext(nothing, registry, rules, fleet.dispatchers, policy, InputCalls(inputs, registry))
-    judging = _judging(pool, run, context, settings, progress, run.stored_answer)
+    judging = _judging(pool, run, context, settings, options, progress, run.stored_answer)
     await pool.do(live_jobs(judging, unfinished(run, files, policy, options, progress)))
     reports = (await pool.everywhere(on_worker.stop, pool.run)).values()
     run.save_servers(servers_of([report for report in reports if report is not None], progress, servers).values())
@@ -121,11 +121,23 @@ async def classify_live_on_workers(
         )
 
 
+def _for_workers(options: Options) -> Options:
+    """What of the options a worker must know."""
+    return Options(
+        only=options.only,
+        trials=options.trials,
+        allow_effects=options.allow_effects,
+        rebinding=options.rebinding,
+        offline=options.offline,
+    )
+
+
 def _judging(
     pool: Pool,
     run: Run,
     context: ReplayContext,
     settings: Settings,
+    options: Options,
     progress: Progress,
     stored: Callable[[str], Answer | None],
 ) -> Judging:
@@ -138,7 +150,7 @@ def _judging(
     return Judging(
         run,
         context,
-        settings.options,
+        options,
         progress,
         desk,
         pool.run,

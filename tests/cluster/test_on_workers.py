@@ -30,7 +30,9 @@ distributed = pytest.importorskip("distributed")
 Replay = Callable[..., subprocess.CompletedProcess[str]]
 Write = Callable[..., Path]
 WORKERS = 2
-pytestmark = [  # Dask's sockets are closed when they are collected
+pytestmark = [
+    pytest.mark.slow,
+    # Dask's sockets are closed when they are collected
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
