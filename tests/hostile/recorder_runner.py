@@ -59,12 +59,12 @@ class _Client:
         self._sink, self._source = to_recorder, from_recorder
         self._line, self.ended = bytearray(), False
 
-    def ask(self, number: int | None, method: str, params: Any) -> None:
+    def ask(self, number: int | None, method: str, params: Any, seconds: float = _SECONDS_FOR_ANSWER) -> None:
         """Send a request, and wait for its answer, for a while."""
         message = {"jsonrpc": "2.0", "method": method, "params": params, **({} if number is None else {"id": number})}
         with suppress(BrokenPipeError):
             os.write(self._sink, json.dumps(message).encode() + b"\n")
-        self._read(lambda: number is None or number in self.answers, _SECONDS_FOR_ANSWER)
+        self._read(lambda: number is None or number in self.answers, seconds)
 
     def leave(self) -> int | None:
         """Close our end, read the rest, and wait for the recorder to end."""
@@ -143,7 +143,7 @@ def record(home: Path, arguments: Sequence[str], tools: Sequence[str]) -> Record
     with recorder(["record", "-o", str(output), *arguments], said) as client:
         client.ask(1, "initialize", INITIALIZE_PARAMS)
         client.ask(None, "notifications/initialized", {})
-        client.ask(2, "tools/list", {})
+        client.ask(2, "tools/list", {}, _SECONDS_TO_END if "--servers" in arguments else _SECONDS_FOR_ANSWER)
         for number, name in enumerate(_named(client.answers.get(2), tools), 3):
             client.ask(number, "tools/call", {"name": name, "arguments": {"a": "aaaa!"}})
         code = client.leave()
