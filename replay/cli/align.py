@@ -228,7 +228,7 @@ def _print(
     from replay.alignment.sweep import sweep
 
     if explained is not None:
-        parts = map(without_secrets, _explained(reference, alignments, results, explained))
+        parts = list(map(without_secrets, _explained(reference, alignments, results, explained)))
     elif as_json:
         from replay.alignment.export import to_json
 
@@ -240,7 +240,7 @@ def _print(
         lines = to_csv(alignments).rstrip("\n").split("\n")
         parts = ["\n".join(map(without_secrets, lines))]
     else:
-        parts = map(without_secrets, _tables(reference, alignments, types=types, swept=swept))
+        parts = list(map(without_secrets, _tables(reference, alignments, types=types, swept=swept)))
     click.echo("\n\n".join(parts))
 
 
