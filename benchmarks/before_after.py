@@ -16,12 +16,13 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 SERVER = ROOT / "tests" / "servers" / "ledger.py"
 _IDENTITY = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
-_CALL = {"method": "tools/call", "params": {"name": "lookup", "arguments": {"key": "alpha"}}}
-_MESSAGES = [
+_CALL: dict[str, Any] = {"method": "tools/call", "params": {"name": "lookup", "arguments": {"key": "alpha"}}}
+_MESSAGES: list[dict[str, Any]] = [
     {"id": 1, "method": "initialize", "params": _IDENTITY},
     {"method": "notifications/initialized"},
     *({"id": number, **_CALL} for number in range(2, 2000)),

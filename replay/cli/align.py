@@ -289,7 +289,7 @@ def _print(
     from replay.alignment.sweep import sweep
 
     if explained is not None:
-        parts = [without_secrets(text) for text in _explained(reference, alignments, results, explained)]
+        parts = list(map(without_secrets, _explained(reference, alignments, results, explained)))
     elif as_json:
         from replay.alignment.export import to_json
 
@@ -301,7 +301,7 @@ def _print(
         lines = to_csv(alignments).rstrip("\n").split("\n")
         parts = ["\n".join(map(without_secrets, lines))]
     else:
-        parts = [without_secrets(text) for text in _tables(reference, alignments, types=types, swept=swept)]
+        parts = list(map(without_secrets, _tables(reference, alignments, types=types, swept=swept)))
     click.echo("\n\n".join(parts))
 
 
