@@ -4,11 +4,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.warm_replay import READ_AT_START, WarmReplay
 
 SHARED = Path(os.environ.get("REPLAY_SHARED", Path(__file__).parents[2] / "shared")) / "data"
 SERVERS = Path(__file__).parent / "servers"
@@ -36,13 +38,23 @@ def shared_data() -> Path:
     return shared()
 
 
+@pytest.fixture(scope="session")
+def warm_replay() -> Iterator[WarmReplay]:
+    warm = WarmReplay()
+    yield warm
+    warm.close()
+
+
 @pytest.fixture
-def replay(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+def replay(tmp_path: Path, warm_replay: WarmReplay) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Runs the command line in an empty directory of its own, without colour, as in CI."""
 
     def run(*arguments: str | Path, cwd: Path = tmp_path, **extra: str) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "NO_COLOR": "1", "CI": "1", "PYTHONWARNINGS": "error", **extra}
-        command = [sys.executable, "-m", "replay", *map(str, arguments)]
+        words = list(map(str, arguments))
+        if not any(name.startswith(READ_AT_START) for name in extra):
+            return warm_replay.run(words, cwd, environment, timeout=300)
+        command = [sys.executable, "-m", "replay", *words]
         return subprocess.run(
             command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300, check=False
         )
