@@ -233,9 +233,7 @@ def _aligned(scope: ReportScope, file: int, model: AlignedModel) -> dict[str, An
         f"{scores.total_pred_calls} predicted, {scores.num_ids} tasks",
         "classes": [f"{count} {str(kind).replace('_', ' ')}" for kind, count in model.classes.items() if count],
         "tasks": [
-            _task(
-                task, reference_calls(connection, task.id), places.get(trajectory_of(connection, model, task.id) or 0)
-            )
+            _task(task, _reference_of(scope, task.id), places.get(trajectory_of(connection, model, task.id) or 0))
             for task in tasks
         ],
     }
