@@ -36,7 +36,8 @@ with open(sys.argv[1], "rb") as stream:
     for line in stream:
         loads(line)
 bare = time.process_time() - start
-print(loads.__module__, calls, opened, seconds, bare, base / 1024, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(loads.__module__, calls, opened, seconds, bare, base / 1024, peak / 1024)
 """
 
 
@@ -81,9 +82,7 @@ def main() -> None:
     read, opened, seconds, bare, base, peak = map(float, figures)
     print(f"{size:.0f} MB, {calls} calls written, {read:.0f} read")
     print(f"bare {library}.loads of each line: {size / bare:.0f} MB/s, in the same process")
-    print(
-        f"processor time: looked through in {opened:.1f} s ({size / opened:.0f} MB/s), then read in {seconds - opened:.1f} s"
-    )
+    print(f"processor time: looked through in {opened:.1f} s, then read in {seconds - opened:.1f} s")
     print(f"file to calls: {size / seconds:.0f} MB/s; in all {whole:.1f} s; peak {peak:.0f} MB (start {base:.0f} MB)")
 
 
