@@ -18,21 +18,26 @@ from pathlib import Path
 SHARED = Path(__file__).parents[2] / "shared" / "data" / "formats" / "claude-code"
 
 READ = """
-import json, resource, sys, time
+import resource, sys, time
 from replay.formats import open_file
+try:
+    from orjson import loads
+except ImportError:
+    from json import loads
 base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-start = time.perf_counter()
+start = time.process_time()
 file = open_file(sys.argv[1])
-opened = time.perf_counter() - start
+opened = time.process_time() - start
 calls = sum(1 for trajectory in file.trajectories() for call in trajectory.calls())
-seconds = time.perf_counter() - start
+seconds = time.process_time() - start
 del file
-start = time.perf_counter()
+start = time.process_time()
 with open(sys.argv[1], "rb") as stream:
     for line in stream:
-        json.loads(line)
-bare = time.perf_counter() - start
-print(calls, opened, seconds, bare, base / 1024, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+        loads(line)
+bare = time.process_time() - start
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(loads.__module__, calls, opened, seconds, bare, base / 1024, peak / 1024)
 """
 
 
@@ -73,10 +78,11 @@ def main() -> None:
         begun = time.perf_counter()
         done = subprocess.run([sys.executable, "-c", READ, path], capture_output=True, text=True, check=True)
         whole = time.perf_counter() - begun
-    read, opened, seconds, bare, base, peak = map(float, done.stdout.split())
+    library, *figures = done.stdout.split()
+    read, opened, seconds, bare, base, peak = map(float, figures)
     print(f"{size:.0f} MB, {calls} calls written, {read:.0f} read")
-    print(f"bare json.loads of each line: {size / bare:.0f} MB/s, in the same process")
-    print(f"looked through in {opened:.1f} s ({size / opened:.0f} MB/s), then read in {seconds - opened:.1f} s")
+    print(f"bare {library}.loads of each line: {size / bare:.0f} MB/s, in the same process")
+    print(f"processor time: looked through in {opened:.1f} s, then read in {seconds - opened:.1f} s")
     print(f"file to calls: {size / seconds:.0f} MB/s; in all {whole:.1f} s; peak {peak:.0f} MB (start {base:.0f} MB)")
 
 

@@ -164,9 +164,10 @@ class Redactor:
         if self._is_clean(dumped):
             return dumped
         cleaned = dict(dumped)
-        for name, field in type(record).model_fields.items():
+        for name in type(record).model_fields:
             if name in dumped and name not in _OWN_FIELDS:
-                cleaned[name] = self._field(getattr(record, name), dumped[name], _types_in(field.annotation))
+                types = _types_of_field(type(record), name)
+                cleaned[name] = self._field(getattr(record, name), dumped[name], types)
         return cleaned
 
     def _field(self, value: Any, dumped: Any, types: frozenset[Any]) -> Any:
@@ -243,6 +244,10 @@ def secrets_around(environment: Mapping[str, str], command: Sequence[str] = ()) 
 
 
 @cache
+def _types_of_field(kind: type[BaseModel], name: str) -> frozenset[Any]:
+    return _types_in(kind.model_fields[name].annotation)
+
+
 def _types_in(annotation: Any) -> frozenset[Any]:
     """The types that a field may hold; of a dict those of its values, of a Literal none."""
     origin, arguments = get_origin(annotation), get_args(annotation)
