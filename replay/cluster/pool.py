@@ -159,6 +159,8 @@ class Pool:
                 again: Sequence[Job] = [job]
             else:
                 problem = task.exception()
+                if problem is not None and self.client.status != "running":
+                    raise ClusterError(self._gone_because(type(problem).__name__))
                 if problem is None:
                     again = job.done(task.result())
                 elif isinstance(problem, Exception):
@@ -168,6 +170,10 @@ class Pool:
             del in_flight[task]
             future.release()  # type: ignore[no-untyped-call]
             yield from again
+
+    def _gone_because(self, what: str) -> str:
+        kept = "what was done is kept, the same command goes on from there"
+        return f"the scheduler at {self.place} is gone ({what}); {kept}"
 
     def _check(self) -> None:
         if self._gone is not None:
@@ -210,13 +216,10 @@ class Pool:
                 if told_alive >= _ALIVE_EVERY:
                     told_alive = 0.0
                     await self.everywhere(on_worker.alive, self.run)
-            except (OSError, TimeoutError, ValueError, RuntimeError) as problem:
+            except Exception as problem:  # noqa: BLE001 - whatever it is, nobody answers
                 silent += _LOOK_EVERY
-                if silent >= _GONE_AFTER or self.client.status in ("closed", "closing"):
-                    self._gone = (
-                        f"the scheduler at {self.place} is gone "
-                        f"({type(problem).__name__}); what was done is kept, the same command goes on from there"
-                    )
+                if silent >= _GONE_AFTER or self.client.status != "running":
+                    self._gone = self._gone_because(type(problem).__name__)
                     self._changed.set()
                     return
             await asyncio.sleep(_LOOK_EVERY)
