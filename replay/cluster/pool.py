@@ -85,7 +85,7 @@ class Pool:
 
     async def _on(self, addresses: list[str], function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
         """Run a function on workers beside their tasks."""
-        found = await self.client.run(function, *arguments, workers=addresses, on_error="return")  # type: ignore[no-untyped-call]
+        found = await self.client.run(function, *arguments, workers=addresses, on_error="return")
         return dict(found)
 
     async def everywhere(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class Pool:
     async def on_each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """What a task gives on each worker; those that are lost meanwhile are left out."""
         futures = [
-            self.client.submit(function, *arguments, pure=False, retries=0, workers=[address])  # type: ignore[no-untyped-call]
+            self.client.submit(function, *arguments, pure=False, retries=0, workers=[address])
             for address in self.workers
         ]
         done = await asyncio.gather(*map(_result_of, futures), return_exceptions=True)
@@ -139,7 +139,7 @@ class Pool:
     def _give_out(self, job: Job, in_flight: dict[asyncio.Task[Any], tuple[Job, Future[Any], frozenset[str]]]) -> None:
         function, arguments = job.task()
         allowed = frozenset(self.workers) if self.refused else frozenset()
-        future = self.client.submit(  # type: ignore[no-untyped-call]
+        future = self.client.submit(
             function,
             *arguments,
             pure=False,
@@ -159,6 +159,8 @@ class Pool:
                 again: Sequence[Job] = [job]
             else:
                 problem = task.exception()
+                if problem is not None and self.client.status != "running":
+                    raise ClusterError(self._gone_because(type(problem).__name__))
                 if problem is None:
                     again = job.done(task.result())
                 elif isinstance(problem, Exception):
@@ -168,6 +170,10 @@ class Pool:
             del in_flight[task]
             future.release()  # type: ignore[no-untyped-call]
             yield from again
+
+    def _gone_because(self, what: str) -> str:
+        kept = "what was done is kept, the same command goes on from there"
+        return f"the scheduler at {self.place} is gone ({what}); {kept}"
 
     def _check(self) -> None:
         if self._gone is not None:
@@ -205,17 +211,15 @@ class Pool:
                 missing = missing + _LOOK_EVERY if self._some_are_missing else 0.0
                 if missing >= _REPLACED_AFTER:
                     missing = 0.0
-                    self.client.cluster.scale(self.place.workers)  # starts those whose keeper could not
+                    cluster: Any = self.client.cluster
+                    cluster.scale(self.place.workers)  # starts those whose keeper could not
                 if told_alive >= _ALIVE_EVERY:
                     told_alive = 0.0
                     await self.everywhere(on_worker.alive, self.run)
-            except (OSError, TimeoutError, ValueError, RuntimeError) as problem:
+            except Exception as problem:  # noqa: BLE001 - whatever it is, nobody answers
                 silent += _LOOK_EVERY
-                if silent >= _GONE_AFTER or self.client.status in ("closed", "closing"):
-                    self._gone = (
-                        f"the scheduler at {self.place} is gone "
-                        f"({type(problem).__name__}); what was done is kept, the same command goes on from there"
-                    )
+                if silent >= _GONE_AFTER or self.client.status != "running":
+                    self._gone = self._gone_because(type(problem).__name__)
                     self._changed.set()
                     return
             await asyncio.sleep(_LOOK_EVERY)
@@ -226,7 +230,8 @@ class Pool:
         return self.place.workers is not None and len(self.workers) < self.place.workers
 
     async def _look(self) -> None:
-        identity = await asyncio.wait_for(self.client.scheduler.identity(n_workers=-1), _GONE_AFTER)
+        scheduler: Any = self.client.scheduler
+        identity = await asyncio.wait_for(scheduler.identity(n_workers=-1), _GONE_AFTER)
         found = workers_of(identity)
         for address in list(self.workers):
             if address not in found:
@@ -236,7 +241,8 @@ class Pool:
             await self._accept(new)
 
     async def _accept(self, new: dict[str, Worker]) -> None:
-        versions = await self.client.get_versions(packages=[PACKAGE])  # type: ignore[no-untyped-call]
+        asked: Any = self.client.get_versions(packages=[PACKAGE])  # a coroutine, as the client is asynchronous
+        versions = await asked
         for address, worker in new.items():
             why = None if self.place.is_local else refusal(versions["workers"].get(address), versions["client"])
             if why is None:
