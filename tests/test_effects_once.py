@@ -264,6 +264,12 @@ def test_the_journal_of_an_older_run_file_counts(book: Book) -> None:
             DELETE FROM calls WHERE position = 's2c1';
             DROP TABLE journal;
             ALTER TABLE old RENAME TO journal;
+            DROP TRIGGER trajectories_deleted;
+            DROP TRIGGER calls_deleted;
+            CREATE TRIGGER calls_deleted AFTER DELETE ON calls BEGIN SELECT 1; END;
+            DROP TABLE task_runs;
+            DROP TABLE task_scores;
+            DROP TABLE findings;
             UPDATE meta SET value = '2' WHERE key = 'version';
             """
         )

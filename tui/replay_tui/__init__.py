@@ -28,7 +28,7 @@ def browse_run(
         clean_up: called where the terminal goes away: nothing after this function runs then.
 
     Raises:
-        RunFileError: there is no run, it is none, or it is newer than we are.
+        RunFileError: there is no run, it is none, it is newer than we are, or damaged.
         UsageError: the filter has an unknown key or value.
     """
     from replay_tui.app import BrowseApp
@@ -42,6 +42,9 @@ def browse_run(
         if filter_text:
             open_run.parse(filter_text)
         theme = LIGHT.name if light else DARK.name
-        BrowseApp(open_run, clipboard_file=clipboard_file, theme=theme, start=filter_text).run()
+        app = BrowseApp(open_run, clipboard_file=clipboard_file, theme=theme, start=filter_text)
+        app.run()
     finally:
         open_run.close()
+    if app.damage is not None:
+        raise app.damage

@@ -14,11 +14,13 @@ from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.widgets import Input
+from textual.worker import WorkerFailed
 
 from replay.errors import ReplayError, RunFileError
 from replay.runfile import trajectory_queries
 from replay.runfile.filter_sql import read_vocabulary
 from replay.runfile.filters import Filter
+from replay.runfile.salvage import damage_behind
 from replay.runfile.trajectory_queries import StoredTrajectory
 from replay.text import printable
 from replay_tui import clipboard, editor
@@ -114,6 +116,8 @@ class BrowseApp(App[None]):
         self._leaving = False
         self._prepared = asyncio.Event()
         self._prepared.set()
+        self.damage: RunFileError | None = None
+        """Why it ended, where the run file is damaged."""
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         self.theme = theme
@@ -121,6 +125,18 @@ class BrowseApp(App[None]):
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Those of Textual, and last of all the one that lets nothing through but plain text."""
         return [*super().get_line_filters(), PLAIN_TEXT]
+
+    def _handle_exception(self, error: Exception) -> None:
+        """End without a traceback where what went wrong is the run file's damage."""
+        behind = error.error if isinstance(error, WorkerFailed) else error
+        self.damage = self.damage or damage_behind(behind, self.open_run.path)
+        super()._handle_exception(error)
+
+    def _fatal_error(self) -> None:
+        if self.damage is None:
+            super()._fatal_error()
+        else:
+            self._close_messages_no_wait()
 
     @property
     def run_note(self) -> str:
