@@ -18,7 +18,7 @@ import tempfile
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 READ_AT_START = ("PYTHON", "LC_", "LANG", "TZ")
 _LOADED = (
@@ -43,7 +43,9 @@ class WarmReplay:
         self._keeper: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
 
-    def run(self, arguments: list[str], cwd: Path, environment: Mapping[str, str], timeout: float) -> Any:
+    def run(
+        self, arguments: list[str], cwd: Path, environment: Mapping[str, str], timeout: float
+    ) -> subprocess.CompletedProcess[str]:
         """Run a command, as `subprocess.run` does with `capture_output` and `text`.
 
         Raises:

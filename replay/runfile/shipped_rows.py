@@ -22,6 +22,7 @@ class ShippedRows(NamedTuple):
     """A judged trajectory as the rows that a run file has of it, without secrets."""
 
     trajectory: dict[str, Any]
+    task_run: dict[str, Any]
     columns: tuple[str, ...]
     calls: tuple[tuple[Any, ...], ...]
     answers: tuple[tuple[Any, ...], ...]
@@ -65,16 +66,18 @@ class RowMaker:
         try:
             run.finish(state.row, replayed, results)
             ((_, trajectory),) = _dicts(db, "trajectories", "id", state.row)
+            ((_, task_run),) = _dicts(db, "task_runs", "trajectory", state.row)
             calls = [row for _, row in _dicts(db, "calls", "trajectory", state.row)]
             answers = db.execute("SELECT * FROM answers ORDER BY key").fetchall()
         finally:
             with run.transaction():
-                for table in ("calls", "answers", "trajectories"):
+                for table in ("calls", "answers", "task_runs", "trajectories"):
                     db.execute(f"DELETE FROM {table}")  # noqa: S608
         came = {result.key for result in results if not isinstance(result.answer, TransportFault)}
         columns = tuple(calls[0]) if calls else ()
         return ShippedRows(
             {name: value for name, value in trajectory.items() if name not in ("file", "done")},
+            task_run,
             columns,
             tuple(tuple(row.values()) for row in calls),
             tuple(answers),
@@ -127,6 +130,11 @@ def write_shipped_rows(run: Run, shipped: Iterable[tuple[int, ShippedRows]]) -> 
             fields = {**rows.trajectory, "done": 1}
             settings = ", ".join(f"{name} = ?" for name in fields)
             db.execute(f"UPDATE trajectories SET {settings} WHERE id = ?", (*fields.values(), row))  # noqa: S608
+            known = {"trajectory": row, **rows.task_run}
+            db.execute(
+                f"INSERT OR REPLACE INTO task_runs ({', '.join(known)}) VALUES ({placeholders(known)})",  # noqa: S608
+                tuple(known.values()),
+            )
             file = db.execute("SELECT file FROM trajectories WHERE id = ?", (row,)).fetchone()[0]
             names = ", ".join(("trajectory", "file", *rows.columns))
             marks = placeholders(("trajectory", "file", *rows.columns))
@@ -140,7 +148,7 @@ def write_shipped_rows(run: Run, shipped: Iterable[tuple[int, ShippedRows]]) -> 
 
 
 def _dicts(db: sqlite3.Connection, table: str, column: str, value: int) -> list[tuple[int, dict[str, Any]]]:
-    cursor = db.execute(f"SELECT * FROM {table} WHERE {column} = ? ORDER BY id", (value,))  # noqa: S608
+    cursor = db.execute(f"SELECT rowid AS row, * FROM {table} WHERE {column} = ? ORDER BY rowid", (value,))  # noqa: S608
     names = [description[0] for description in cursor.description]
     rows = (dict(zip(names, values, strict=True)) for values in cursor.fetchall())
-    return [(row["id"], {name: value for name, value in row.items() if name not in _PLACED}) for row in rows]
+    return [(row.pop("row"), {name: value for name, value in row.items() if name not in _PLACED}) for row in rows]
