@@ -25,11 +25,11 @@ from replay.outcomes.error_report import (
     strip_wrappers,
     traceback_in,
 )
-from replay.outcomes.own_values import is_own_value
 from replay.outcomes.sentence import failure_in_sentence
-from replay.outcomes.unknown_names import server_is_unknown
 from replay.outcomes.words import error_phrases, patterns
 from replay.outcomes.words.error_model import ModelVerdict
+from replay.outcomes.words.own_values import is_own_value
+from replay.outcomes.words.unknown_names import server_is_unknown
 from replay.records import (
     Answer,
     Call,

@@ -20,9 +20,6 @@ from replay.dag.tool_traits import (
 )
 from replay.dag.value_matching import ArgumentIndex
 from replay.outcomes.envelopes.json_errors import error_in_json, found_nothing, only_words, sole_message, sole_text
-from replay.outcomes.json_tails import status_in_tail
-from replay.outcomes.own_values import is_own_value, says_it_was_done
-from replay.outcomes.unknown_names import server_is_unknown
 from replay.outcomes.words.error_phrases import (
     ANY_ERROR,
     ERROR_CAUSE,
@@ -34,6 +31,8 @@ from replay.outcomes.words.error_phrases import (
     http_status,
     rpc_code,
 )
+from replay.outcomes.words.json_tails import status_in_tail
+from replay.outcomes.words.own_values import is_own_value, says_it_was_done
 from replay.outcomes.words.patterns import (
     DATA_START,
     ERROR_CLAUSE,
@@ -54,6 +53,7 @@ from replay.outcomes.words.patterns import (
     TRACEBACK_LAST_LINE,
     WRAPPER,
 )
+from replay.outcomes.words.unknown_names import server_is_unknown
 from replay.records import Certainty, RpcError, Tool
 
 MAX_REPORT_LENGTH = 20_000

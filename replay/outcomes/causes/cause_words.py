@@ -7,7 +7,7 @@ import re
 from replay.dag.tool_traits import name_words
 from replay.outcomes.answer import ParsedAnswer
 from replay.outcomes.error_report import strip_wrappers
-from replay.outcomes.json_tails import without_empty_tail
+from replay.outcomes.words.json_tails import without_empty_tail
 
 
 def _words_in(text: str) -> frozenset[str]:
