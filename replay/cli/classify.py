@@ -7,13 +7,12 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AsyncExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from replay.cli.judging import judge_with_progress
 from replay.cli.options import (
     DEFAULT_FLEET,
     DEFAULT_RUN,
@@ -31,14 +30,11 @@ from replay.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from replay.classification import Options, Progress, ReplayAll
+    from replay.classification import Options
     from replay.cli.fail_on import FailCondition
     from replay.cli.known import KnownInRun
-    from replay.cluster import Place
-    from replay.cluster.pool import Pool
     from replay.formats import ResultsFile
     from replay.interpreter import Fleet
-    from replay.records import Answer
     from replay.records.summary import RunSummary
     from replay.runfile import Run
 
@@ -149,7 +145,7 @@ def classify(
     with _open_run(run_path, fresh, fleet) as run:
         _remember(run, fleet, options, names)
         with ended_in_order():
-            anyio.run(_classify, run, results, fleet, options, cassette, place)
+            anyio.run(judge_with_progress, run, results, fleet, options, cassette, place)
         paths = [file.path for file in results]
         known = _known(run, paths, known_path, needed=any(condition.name == NEW for condition in conditions))
         summary = _print(run, paths, options, known, as_json=as_json, as_csv=as_csv)
@@ -251,122 +247,6 @@ def _open_run(path: Path, fresh: bool, fleet: Fleet | None) -> Run:
     from replay.runfile import Run
 
     return Run.open(path, fresh=fresh, redactor=Redactor(fleet.secrets() if fleet else ()))
-
-
-async def _classify(
-    run: Run,
-    files: list[ResultsFile],
-    fleet: Fleet | None,
-    options: Options,
-    cassette: Path | None,
-    place: Place | None,
-) -> None:
-    from replay.classification import Progress
-    from replay.cli.progress import shown_progress
-    from replay.diagnosis.phrasing import counted
-    from replay.diagnosis.stored_findings import FindingStore
-    from replay.runfile import withheld_servers
-
-    progress = Progress()
-    findings = FindingStore(run)
-    if place is None:
-        options = replace(options, on_done=findings.keep)
-    async with shown_progress(progress):
-        await _replay(run, files, fleet, options, cassette, place, progress)
-    if place is not None:
-        findings.keep_missing()
-    for note in progress.notes:
-        echo_err(f"note: {note}")
-    for server in run.servers().values():
-        for note in server.notes:
-            echo_err(f"note: {server.name}: {note}")
-    for name, count in ({} if options.offline else withheld_servers(run)).items():
-        echo_err(
-            f"note: {counted(count, 'call')} of {name} not re-issued, since it may change something; "
-            f"re-issue with --allow-effects {name}"
-        )
-    if progress.retried:
-        echo_err(
-            f"note: {counted(progress.retried, 'call')} without a verdict from before: tried again, as the cause may "
-            "be gone (--keep-inconclusive leaves them)"
-        )
-    if progress.kept:
-        echo_err(f"note: {progress.kept} of {progress.total} calls had their verdict from before (--fresh starts over)")
-
-
-async def _replay(
-    run: Run,
-    files: list[ResultsFile],
-    fleet: Fleet | None,
-    options: Options,
-    cassette: Path | None,
-    place: Place | None,
-    progress: Progress,
-) -> None:
-    """Replay in this process, or on the workers of a place."""
-    from replay.classification import classify_live, classify_stored
-    from replay.cli.progress import echo_server_event
-
-    async with AsyncExitStack() as stack:
-        pool = None
-        if place is not None:
-            from replay.cluster.pool import open_pool
-
-            progress.stage = "starting workers" if place.is_local else f"connecting to {place}"
-            pool = await stack.enter_async_context(open_pool(place, lambda text: echo_err(f"note: {text}")))
-            progress.stage = None
-        logs = run.path.with_name(f"{run.path.stem}.logs")
-        if cassette is not None:
-            await _classify_cassette(run, files, fleet, options, cassette, progress, pool)
-        elif options.offline or fleet is None:
-            replay_all = _on_workers(pool, fleet)
-            await classify_stored(run, files, options, progress=progress, fleet=fleet, replay_all=replay_all)
-        elif pool is not None:
-            from replay.cluster.classify import classify_live_on_workers
-
-            await classify_live_on_workers(pool, run, files, fleet, options, logs=logs, progress=progress)
-        else:
-            on_event = echo_server_event
-            await classify_live(run, files, fleet, options, logs=logs, progress=progress, on_event=on_event)
-
-
-def _on_workers(
-    pool: Pool | None, fleet: Fleet | None, answers: Callable[[str], Answer | None] | None = None
-) -> ReplayAll | None:
-    if pool is None:
-        return None
-    from replay.cluster.classify import on_workers
-
-    return on_workers(pool, fleet, answers)
-
-
-async def _classify_cassette(
-    run: Run,
-    files: list[ResultsFile],
-    fleet: Fleet | None,
-    options: Options,
-    path: Path,
-    progress: Progress,
-    pool: Pool | None,
-) -> None:
-    from replay.cassette import read_cassette
-    from replay.classification import classify_stored
-
-    cassette = read_cassette(path)
-    for warning in cassette.warnings(fleet):
-        echo_err(f"note: {warning}")
-    answers = cassette.matching(fleet).get
-    await classify_stored(
-        run,
-        files,
-        options,
-        progress=progress,
-        fleet=fleet,
-        facts=cassette.facts,
-        servers=cassette.servers,
-        answers=answers,
-        replay_all=_on_workers(pool, fleet, answers),
-    )
 
 
 def _print(
