@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 FAST := -m "not live and not slow"
 
-.PHONY: demo test hostile fuzz check format schemas docs screenshots bench clean
+.PHONY: demo test hostile exhaustive fuzz check format schemas docs screenshots bench clean
 
 demo: $(VENV)/.demo  ## Install the base package, start real MCP servers, classify the sample trajectories, align them
 	@echo 'replay classify traces/*.json'
@@ -16,10 +16,13 @@ demo: $(VENV)/.demo  ## Install the base package, start real MCP servers, classi
 	@echo "Or in a web browser: replay report -o report.html"
 
 test: $(VENV)/.all check  ## Install everything and run the whole test suite
-	$(BIN)/python -m pytest -n auto --dist loadfile -m "not hostile"
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not hostile and not exhaustive"
 
 hostile: $(VENV)/.all  ## Every mode of the hostile servers, against classify and record (a quarter of an hour)
 	$(BIN)/python -m pytest tests/hostile tests/test_hostile_schemas.py
+
+exhaustive: $(VENV)/.all  ## Every combination of which make test tries some: published servers behind the inspectors
+	$(BIN)/python -m pytest -m exhaustive
 
 SECONDS ?= 60
 fuzz: $(VENV)/.all  ## Fuzz the readers and the door for answers: make fuzz SECONDS=600

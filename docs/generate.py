@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -167,7 +168,9 @@ def _with_subcommands(name: str, command: click.Command) -> Iterator[tuple[str, 
 
 
 def _section(name: str, command: click.Command) -> str:
-    context = click.Context(command, info_name=name, max_content_width=100, terminal_width=100)
+    command._help_option = None  # click keeps the first one that was asked for, whatever its names were
+    settings: Any = cli.context_settings
+    context = click.Context(command, info_name=name, terminal_width=100, **settings)
     text = re.sub(r"[ \t]+$", "", command.get_help(context), flags=re.MULTILINE)
     return f"## {name}\n\n```text\n{text}\n```\n"
 

@@ -50,5 +50,16 @@ def test_no_pattern_matches_the_answers_of_a_single_source(cases: list[Any]) -> 
     }
     assert len(compiled) > 30
     for name, pattern in compiled.items():
-        matched = {source for text, source in texts if pattern.search(text)}
+        matched = _two_sources(pattern, texts)
         assert len(matched) != 1, f"{name} matches answers of {matched} alone"
+
+
+def _two_sources(pattern: re.Pattern[str], texts: set[tuple[str, str]]) -> set[str]:
+    """Sources of answers that a pattern matches; the first two are enough."""
+    found: set[str] = set()
+    for text, source in texts:
+        if source not in found and pattern.search(text):
+            found.add(source)
+            if len(found) == 2:
+                break
+    return found

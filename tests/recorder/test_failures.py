@@ -329,6 +329,7 @@ def test_a_full_disk_is_reported_and_the_agent_goes_on(output: Path) -> None:
 
 
 def test_everything_on_stdout_is_json_rpc_also_when_the_server_says_more(output: Path) -> None:
+    before = psutil.Process().children()
     with connect(proxy_command(output)) as client:
         client.initialize()
         client.call("die")
@@ -338,4 +339,4 @@ def test_everything_on_stdout_is_json_rpc_also_when_the_server_says_more(output:
         for line in client.process.stdout.read().splitlines():
             assert json.loads(line)["jsonrpc"] == "2.0"
     assert output.exists()
-    assert psutil.Process().children() == []
+    assert psutil.Process().children() == before

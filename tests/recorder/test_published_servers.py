@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -130,8 +131,14 @@ def config_of(command: tuple[str, ...], cwd: Path) -> tuple[str, ...]:
     return "--config", str(path), "--server", "it"
 
 
-@pytest.mark.parametrize("server", QUICK_TO_LEAVE, ids=[server.name for server in QUICK_TO_LEAVE])
-@pytest.mark.parametrize("inspector", INSPECTORS)
+@pytest.mark.parametrize(
+    ("inspector", "server"),
+    [
+        pytest.param(inspector, server, id=f"{inspector}-{server.name}", marks=marks)
+        for server, inspector in product(QUICK_TO_LEAVE, INSPECTORS)
+        for marks in ([] if server is QUICK_TO_LEAVE[0] else [pytest.mark.exhaustive],)
+    ],
+)
 def test_the_inspectors_command_line_gets_the_same_json(inspector: str, server: Published, tmp_path: Path) -> None:
     output = tmp_path / "run.trajectory.json"
     proxy = proxy_command(output, command=server.command)
