@@ -149,6 +149,14 @@ def test_the_same_content_gets_the_same_verdict_in_any_stack_of_envelopes(conten
     assert judged.layers
 
 
+@pytest.mark.parametrize("heading", ["### Error\n", "# Tool failed\n\n", "=== Error ===\n"])
+@pytest.mark.parametrize("label", ["[Tool error] ", "[MCP failure]: "])
+def test_labels_on_lines_of_their_own_under_a_round_bracket_are_no_log(heading, label):
+    text = json.dumps({"error": "no such item", "status": 404})
+    plain, judged = _judge(_result(text)), _judge(f"(error) {heading}{label}{_as_json(text, flag=False)}")
+    assert (judged.outcome, judged.rule) == (plain.outcome, plain.rule)
+
+
 @pytest.mark.parametrize("label", ERROR_LABELS)
 @pytest.mark.parametrize(("text", "flag"), [content for content in CONTENTS if content[1]])
 def test_a_label_of_an_error_counts_like_the_flag(label, text, flag):

@@ -61,6 +61,7 @@ _HARNESS_WORDS = _set_of("""
 """)
 _WORKERS = _set_of("tool tools mcp call function action invocation execution agent harness plugin")
 _LOG_LINE = re.compile(r"\n[ \t]*(?:\[[A-Za-z][\w .:-]{0,40}\]|\d{4}-\d\d-\d\d)")
+_DATED_LINE = re.compile(r"\n[ \t]*\d{4}-\d\d-\d\d")
 _TIMESTAMP = re.compile(r"\s*[\[(]?\d{2,4}[-/:]\d\d[-/:]\d\d")
 _NEXT_HEADING = re.compile(r"(?:\A|\n)#{1,6} ")
 _MAX_WORDS = 6
@@ -197,4 +198,5 @@ def _words(text: str) -> set[str]:
 
 def _is_log(text: str, end: int) -> bool:
     """Whether what looks like a label begins a line of a log."""
-    return _TIMESTAMP.match(text, end) is not None or _LOG_LINE.search(text, end, end + _MAX_LOOK) is not None
+    line = _LOG_LINE if text.lstrip().startswith("[") else _DATED_LINE  # a log's levels all stand in the same brackets
+    return _TIMESTAMP.match(text, end) is not None or line.search(text, end, end + _MAX_LOOK) is not None
