@@ -116,16 +116,17 @@ def _totals(models: Any) -> dict[str, int]:
 
 
 def _model(model: Any) -> dict[str, Any]:
-    shares = {
-        str(outcome): [count, f"{100 * count / model.conclusive:.1f} %" if model.conclusive else ""]
-        for outcome, count in model.outcomes.items()
-    }
+    def share(count: int) -> list[Any]:
+        return [count, f"{100 * count / model.conclusive:.1f} %" if model.conclusive else ""]
+
+    shares = {str(outcome): share(count) for outcome, count in model.outcomes.items()}
     shares[str(Outcome.INCONCLUSIVE)][1] = ""
     return {
         "model": model.model,
         "trajectories": model.trajectories,
         "calls": model.calls,
         "outcomes": shares,
+        "well_formed": share(model.well_formed),
         "reasons": [f"{count} {reason}" for reason, count in model.reasons.items()],
     }
 

@@ -90,3 +90,18 @@ def test_a_succeeding_run_has_no_section_of_what_went_wrong(tmp_path: Path) -> N
     path = make_run(tmp_path / "run.db", [write_trajectory(tmp_path / "t.trajectory.json", [call("files/read")])])
     with Run.read(path) as run:
         assert 'id="wrong"' not in render(run, "html")
+
+
+def test_the_share_of_well_formed_calls_stands_beside_the_outcomes(tmp_path: Path) -> None:
+    files = server("files", read=schema("path"))
+    steps = [
+        call("files/read", {"path": "/w/old.txt"}, "text"),
+        failed("files/read", {"path": "/w/new.txt"}, "ENOENT: no such file or directory, open '/w/new.txt'"),
+        failed("files/red", {"path": "/w/new.txt"}, "Tool red not found"),
+    ]
+    path = make_run(tmp_path / "run.db", [write_trajectory(tmp_path / "t.trajectory.json", steps)], files)
+    with Run.read(path) as run:
+        text = render(run, "html")
+    header = re.findall(r'<th scope="col">([^<]*)</th>', text.partition('id="distribution"')[2])[:9]
+    cells = re.findall(r"<td>(.*?)</td>", text.partition('id="distribution"')[2], re.DOTALL)[:8]
+    assert cells[header.index("well formed") - 1] == "2 <small>66.7 %</small>"
