@@ -41,7 +41,8 @@ async def shown_progress(progress: Progress) -> AsyncIterator[None]:
 def echo_server_event(event: ServerEvent) -> None:
     """Report a server that failed or was restarted; nothing of each trajectory's own processes."""
     if event.kind == "failed" and event.trajectory is None:
-        echo_err(f"note: {event.server}: could not be started: {event.message}")
+        reason = f"; its log says more: {event.log}" if event.log else ""
+        echo_err(f"note: {event.server}: could not be started: {event.message}{reason}")
     if event.kind == "restarted":
         where = f" (for {event.trajectory})" if event.trajectory else ""
         echo_err(f"note: {event.server}{where}: restarted: {event.message}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Literal
 
 from replay.records import Record
@@ -17,6 +18,8 @@ class ServerEvent(Record):
     """Why it failed, or was restarted."""
     trajectory: str | None = None
     """Whose own process it is; None for a shared one."""
+    log: Path | None = None
+    """Where what it wrote to stderr stands, which is often the reason; None if it wrote nothing."""
 
 
 OnEvent = Callable[[ServerEvent], None]

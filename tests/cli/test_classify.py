@@ -46,7 +46,9 @@ def test_the_table_shows_a_row_a_model_then_what_went_wrong(replay: Replay, flee
     assert "plain/lok" in done.stdout
     assert "server-unavailable" in done.stdout
     assert "Next: replay browse" in done.stdout
-    assert "other: could not be started" in done.stderr
+    note = next(line for line in lines(done.stderr) if "other: could not be started" in line)
+    log = one.parent / note.rsplit("its log says more: ")[1]
+    assert "no licence" in log.read_text()
 
 
 def test_the_run_document_names_every_call(replay: Replay, fleet_file: Write, one: Path) -> None:

@@ -175,6 +175,12 @@ class Supervisor:
     def _emit(self, kind: str, message: str = "") -> None:
         self._on_event(
             ServerEvent.model_validate(
-                {"server": self.name, "kind": kind, "message": message, "trajectory": self._trajectory}
+                {
+                    "server": self.name,
+                    "kind": kind,
+                    "message": message,
+                    "trajectory": self._trajectory,
+                    "log": self._log if self.stderr_mark() else None,
+                }
             )
         )
