@@ -53,6 +53,9 @@ _MAX_LEVELS: Final = 100
 """Keywords applied inside one another. Where Python's own limit is met instead, the registry of references panics."""
 _MAX_REFERENCES_BESIDE_UNEVALUATED: Final = 8
 """jsonschema follows references once more for `unevaluated*`, where they cannot be counted."""
+_MAX_QUICK_LENGTH: Final = 100_000
+_UNBOUNDED_WORK: Final = ('ef"', '"$id"', '"pattern', '"unevaluated', '"uniqueItems"')
+"""In the text of a schema: references, patterns, and what compares each element with each."""
 
 _Keyword = Callable[[Any, Any, Any, Any], Iterable[ValidationError] | None]
 
@@ -108,12 +111,15 @@ def check_schema(tool: Tool, arguments: JsonObject) -> SchemaCheck:
     """
     if not isinstance(tool.input_schema, dict):
         return SchemaCheck()
+    text = tool.input_schema_text
+    if text is not None and _accepts(text, arguments):
+        return SchemaCheck()
     if is_too_deep(tool.input_schema):
         return SchemaCheck(unchecked="the schema is nested too deeply")
-    try:
-        text = json.dumps(tool.input_schema, sort_keys=True)
-    except (TypeError, ValueError):
-        return SchemaCheck()
+    return _check(text, arguments) if text is not None else SchemaCheck()
+
+
+def _check(text: str, arguments: JsonObject) -> SchemaCheck:
     beyond = _beyond_limits(text)
     if beyond is not None:
         return SchemaCheck(unchecked=beyond)
@@ -139,18 +145,49 @@ def _beyond_limits(text: str) -> str | None:
     return None
 
 
+def _accepts(schema_text: str, arguments: JsonObject) -> bool:
+    """Whether the arguments are found good at once; where they are not, nothing is said yet."""
+    validator = _quick_validator(schema_text)
+    try:
+        return validator is not None and bool(validator.is_valid(arguments))
+    except ValueError:  # halves of surrogate pairs
+        return False
+
+
+@lru_cache(maxsize=1024)
+def _quick_validator(schema_text: str) -> Any:
+    """A compiled validator of a schema whose work is bounded by its length and the arguments'; None of any other."""
+    if len(schema_text) > _MAX_QUICK_LENGTH or any(keyword in schema_text for keyword in _UNBOUNDED_WORK):
+        return None
+    import jsonschema_rs  # not at the top: only a call with arguments needs it
+
+    quick = {
+        Draft7Validator: jsonschema_rs.Draft7Validator,
+        Draft201909Validator: jsonschema_rs.Draft201909Validator,
+        Draft202012Validator: jsonschema_rs.Draft202012Validator,
+    }
+    schema = json.loads(schema_text)
+    if is_too_deep(schema):
+        return None
+    kind = quick.get(_draft_of(schema))
+    try:
+        return kind(schema, offline=True) if kind is not None else None
+    except ValueError:  # a broken schema: the slow one uses what can be used of it
+        return None
+
+
+def _draft_of(schema: JsonObject) -> Any:
+    if not isinstance(schema.get("$schema"), str):
+        return Draft202012Validator
+    kind = validator_for(schema, default=Draft202012Validator)
+    return kind if kind in _DRAFTS else Draft202012Validator
+
+
 @lru_cache(maxsize=1024)
 def _validator(schema_text: str) -> Validator:
     schema = json.loads(schema_text)
-    kind = (
-        validator_for(schema, default=Draft202012Validator)
-        if isinstance(schema.get("$schema"), str)
-        else Draft202012Validator
-    )
-    if kind not in _DRAFTS:
-        kind = Draft202012Validator
     registry: Registry[Any] = Registry(retrieve=_retrieve_nothing)  # type: ignore[call-arg]
-    validator: Validator = _limited(kind)(schema, registry=registry)
+    validator: Validator = _limited(_draft_of(schema))(schema, registry=registry)
     return validator
 
 

@@ -109,6 +109,11 @@ _TOKEN_PATTERNS: Final = (
 )
 
 
+_MAX_NAME: Final = 100
+_NAMES_REMEMBERED: Final = 2000
+"""Short texts that were found clean: the names of servers, tools and models come again with each call."""
+
+
 class Redactor:
     """Replaces secrets by `[REDACTED]`.
 
@@ -125,11 +130,22 @@ class Redactor:
         spellings = {spelling for secret in secrets for spelling in _spellings(secret)}
         self._literals = tuple(sorted(spellings, key=len, reverse=True))
         self._patterns = tuple(map(_compiled, patterns))
+        self._clean_names: set[str] = set()
         self._encoded = tuple(literal.encode("utf-8", "replace") for literal in self._literals)
         self._searchable = not self._patterns and all(map(_is_unescaped_in_json, self._literals))
 
     def text(self, text: str) -> str:
         """The text without its secrets; the very same object where it holds none."""
+        if len(text) > _MAX_NAME:
+            return self._text(text)
+        if text in self._clean_names:
+            return text
+        cleaned = self._text(text)
+        if cleaned is text and len(self._clean_names) < _NAMES_REMEMBERED:
+            self._clean_names.add(text)
+        return cleaned
+
+    def _text(self, text: str) -> str:
         for literal in self._literals:
             text = text.replace(literal, REDACTED)
         if may_hold_secret(text):

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
 from replay.input_schema import schema_violations
 from replay.records import Tool
 
@@ -46,3 +50,43 @@ def test_a_tool_without_a_usable_schema_has_no_violations():
 def test_references_inside_the_schema_are_followed():
     schema = {"$defs": {"n": {"type": "integer"}}, "properties": {"a": {"$ref": "#/$defs/n"}}}
     assert [one.pointer for one in _violations(schema, {"a": "x"})] == ["/a"]
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(-1e6, 1e6) | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=6,
+)
+_TYPES = st.sampled_from(["string", "integer", "number", "boolean", "null", "array", "object"])
+_SCHEMAS = st.recursive(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "type": _TYPES | st.lists(_TYPES, min_size=1, max_size=3, unique=True),
+            "enum": st.lists(_VALUES, min_size=1, max_size=3),
+            "const": _VALUES,
+            "minimum": st.integers(-5, 5),
+            "maxLength": st.integers(0, 3),
+            "minItems": st.integers(0, 2),
+        },
+    ),
+    lambda inner: st.fixed_dictionaries(
+        {},
+        optional={
+            "properties": st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+            "required": st.lists(st.sampled_from("abc"), max_size=2, unique=True),
+            "additionalProperties": st.booleans() | inner,
+            "items": inner,
+            "anyOf": st.lists(inner, min_size=1, max_size=2),
+            "oneOf": st.lists(inner, min_size=1, max_size=2),
+            "not": inner,
+        },
+    ),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(_SCHEMAS, st.dictionaries(st.sampled_from("abc"), _VALUES, max_size=3))
+def test_what_is_found_good_at_once_is_what_the_reference_implementation_finds_good(schema, arguments):
+    assert bool(_violations(schema, arguments)) == (not Draft202012Validator(schema).is_valid(arguments))

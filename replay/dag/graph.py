@@ -57,6 +57,8 @@ class Graph:
 
     def ancestors(self, position: str) -> tuple[str, ...]:
         """The calls that a call depends on, near or far, in order."""
+        if position not in self._into:
+            return ()
         import networkx as nx
 
         return self._sorted(nx.ancestors(self.digraph, position))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from pydantic import Field
 from rapidfuzz import fuzz, process
@@ -46,6 +46,8 @@ _PLACEHOLDER = re.compile(
 """What stands for a name where the fleet has no such tool."""
 
 _PLACEHOLDER_MESSAGE = '"{name}" is a placeholder, not the name of a tool.'
+_MAX_REMEMBERED_NAME = 200
+"""Characters of a name whose reading is remembered: the few names of a run are read at each of its calls."""
 _MIN_MISSPELT_SCORE, _MIN_NEAR_SCORE, _MAX_NAMES = 82.0, 60.0, 3
 
 
@@ -106,15 +108,16 @@ class Registry(Record):
 
     def read(self, call: Call) -> ToolName:
         """The server and tool that a call names: as its reader knew, else as the fleet's names tell."""
-        if (
-            call.server is not None
-            and call.tool is not None
-            and call.server in {*self.servers, *self.unavailable, *self.server_names}
-        ):
+        if call.server is not None and call.tool is not None and call.server in self._all_servers:
             return ToolName(call.server, call.tool)
-        names = (*self.server_names, *self.servers, *self.unavailable)
         joined = is_joined_name(call.name, call.server, call.tool)
-        return (read_joined_name(call.name or "", names) if joined else None) or read_name(call.name or "", names)
+        name = call.name or ""
+        read = _read_short_name if len(name) <= _MAX_REMEMBERED_NAME else _read_name
+        return read(name, self._all_servers, joined)
+
+    @cached_property
+    def _all_servers(self) -> frozenset[str]:
+        return frozenset((*self.server_names, *self.servers, *self.unavailable))
 
     def writes_the_case_of(self, call: Call) -> bool:
         """Whether the call writes its server's name in the fleet's own case; `-` and `_` stand for each other."""
@@ -129,6 +132,13 @@ class Registry(Record):
             if has_tools_list(server)
             for tool in server.tools
         ]
+
+
+def _read_name(name: str, servers: frozenset[str], joined: bool) -> ToolName:
+    return (read_joined_name(name, servers) if joined else None) or read_name(name, servers)
+
+
+_read_short_name = lru_cache(maxsize=4096)(_read_name)
 
 
 def has_tools_list(server: Server) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import cached_property
 from typing import Any
 
 from replay.records.base import JsonObject, Record
@@ -18,6 +19,14 @@ class Tool(Record):
     """JSON Schema of the arguments as the server sent it, also where it breaks the specification."""
     output_schema: Any = None
     annotations: JsonObject | None = None
+
+    @cached_property
+    def input_schema_text(self) -> str | None:
+        """The inputSchema as JSON with sorted keys; None where it cannot be written so."""
+        try:
+            return json.dumps(self.input_schema, sort_keys=True)
+        except (TypeError, ValueError, RecursionError):
+            return None
 
     @property
     def read_only(self) -> bool:

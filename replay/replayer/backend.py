@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any, NamedTuple, Protocol
 
@@ -39,8 +40,13 @@ class BackendSession(Protocol):
     def has_effects(self, server: str, tool: str) -> bool:
         """Whether calling the tool may change something outside the trajectory's sandbox."""
 
-    async def send(self, request: ToolRequest) -> Answer | None:
-        """The answer; None where none can be had (`--offline` and not stored)."""
+    async def send(self, request: ToolRequest, meanwhile: Callable[[], None]) -> Answer | None:
+        """The answer; None where none can be had (`--offline` and not stored).
+
+        Args:
+            request: what is asked.
+            meanwhile: may be called, once the request is on its way, to make use of the time.
+        """
 
     def stderr_mark(self, server: str) -> int:
         """Where the log of the server's stderr ends now."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from types import TracebackType
 from typing import Self
@@ -86,8 +86,8 @@ class _LiveSession:
             return False
         return not (self.stateful(server) and self._backend.is_sandboxed(server))
 
-    async def send(self, request: ToolRequest) -> Answer | None:
-        return await self._sandbox.call(request.server, request.tool, request.arguments)
+    async def send(self, request: ToolRequest, meanwhile: Callable[[], None]) -> Answer | None:
+        return await self._sandbox.call(request.server, request.tool, request.arguments, meanwhile)
 
     def stderr_mark(self, server: str) -> int:
         return self._sandbox.stderr_mark(server)

@@ -46,7 +46,8 @@ class _StoredSession:
     def has_effects(self, server: str, tool: str) -> bool:
         return False
 
-    async def send(self, request: ToolRequest) -> Answer | None:
+    async def send(self, request: ToolRequest, meanwhile: Callable[[], None]) -> Answer | None:
+        del meanwhile  # nothing is waited for
         return self._lookup(request.key)
 
     def stderr_mark(self, server: str) -> int:

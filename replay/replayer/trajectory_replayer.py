@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import anyio
 
@@ -38,6 +39,7 @@ from replay.replayer.checkpoint import Checkpoint
 from replay.replayer.gaps import Gaps
 from replay.replayer.input_calls import keys_of
 from replay.replayer.keys import answer_key, next_state
+from replay.replayer.meanwhile import Meanwhile
 from replay.replayer.missing_dependency import missing_program
 from replay.replayer.server_stderr import shortened, with_stderr
 from replay.replayer.verdicts import (
@@ -47,6 +49,15 @@ from replay.replayer.verdicts import (
     verdict_of_replay_fault,
     verdict_unsent,
 )
+
+
+class _Asked(NamedTuple):
+    """A call of which nothing more is to be asked."""
+
+    call: Call
+    answer: Answer | None
+    result: Callable[[], CallResult]
+    """Makes the verdict of it, and keeps that."""
 
 
 class TrajectoryReplayer:
@@ -86,6 +97,7 @@ class TrajectoryReplayer:
         self._recorded = {call.position: call.answer for call in trajectory.calls() if call.answer is not None}
         self._answers: dict[str, Answer] = {}
         self._on_call: Callable[[], None] = lambda: None
+        self._unsettled: Callable[[], None] | None = None
         self._effect_keys: dict[str, EffectKey] | None = None
         self._not_repeated: set[str] = set()
         """Calls that had their answer from an earlier replay: what they did is not in this sandbox."""
@@ -97,59 +109,100 @@ class TrajectoryReplayer:
             on_call: called for each call that has its verdict.
         """
         self._on_call = on_call or (lambda: None)
-        for step in self._trajectory.steps:
-            if len(step.calls) == 1:
-                await self._replay_call(step.calls[0])
-            else:
-                async with anyio.create_task_group() as group:
-                    for call in step.calls:
-                        group.start_soon(self._replay_call, call)
-            self._end_step(step)
+        try:
+            for step in self._trajectory.steps:
+                if len(step.calls) == 1:
+                    await self._replay_alone(step, step.calls[0])
+                else:
+                    await self._replay_together(step)
+        finally:
+            self._settle()
         results = (self._results[call.position] for call in self._trajectory.calls())
         return [result for result in results if self._wanted(name_of(result))]
 
-    async def _replay_call(self, call: Call) -> None:
-        kept = self._checkpoint.results.get(call.position)
-        if kept is None:
-            try:
-                kept = await self._judge(call)
-            except (ReplayError, sqlite3.Error):  # the fleet file or the run file: no other call would fare better
-                raise
-            except Exception as problem:  # noqa: BLE001 - what goes wrong with one call must not end the others
-                kept = CallResult(call, verdict_of_replay_fault(problem), call.server, call.tool)
-        self._results[call.position] = kept
+    async def _replay_alone(self, step: Step, call: Call) -> None:
+        """Ask the only call of a step; what is to be made of its answer waits until the next call is on its way."""
+        asked = await self._asked(call)
+        self._settle()
+        self._advance(step, {call.position: asked.answer})
+        self._unsettled = partial(self._conclude, step, (asked,))
+
+    async def _replay_together(self, step: Step) -> None:
+        self._settle()
+        asked: list[_Asked] = []
+
+        async def ask(call: Call) -> None:
+            asked.append(await self._asked(call))
+            self._enter(asked[-1])
+
+        async with anyio.create_task_group() as group:
+            for call in step.calls:
+                group.start_soon(ask, call)
+        self._advance(step, {one.call.position: one.answer for one in asked})
+        self._learn(step)
+
+    def _settle(self) -> None:
+        """Make of the last answer what has been put off; every later judgement builds on it."""
+        unsettled, self._unsettled = self._unsettled, None
+        if unsettled is not None:
+            unsettled()
+
+    def _conclude(self, step: Step, asked: Iterable[_Asked]) -> None:
+        for one in asked:
+            self._enter(one)
+        self._learn(step)
+
+    def _enter(self, asked: _Asked) -> None:
+        call = asked.call
+        self._results[call.position] = _guarded(call, asked.result)
         self._on_call()
 
-    async def _judge(self, call: Call) -> CallResult:
+    async def _asked(self, call: Call) -> _Asked:
+        kept = self._checkpoint.results.get(call.position)
+        if kept is not None:
+            return _settled(kept)
+        try:
+            return await self._ask(call)
+        except Exception as problem:  # noqa: BLE001 - what goes wrong with one call must not end the others
+            return _settled(_fault_of(call, problem))
+
+    async def _ask(self, call: Call) -> _Asked:
         target = self._classifier.target(call)
-        recorded = self._classifier.recorded(call, target)
-        decided = self._classifier.before_sending(call, recorded)
+        recorded = Meanwhile(partial(self._recorded_judgement, call, target))
+        if not target.listed or target.server is None or target.digest is None:
+            decided = self._classifier.before_sending(call, recorded.result())
+        else:  # a tool that is listed exists, whatever the recording says
+            decided = self._classifier.before_sending(call, None)
         if decided is not None:
-            return CallResult(call, verdict_unsent(decided, recorded), target.server, target.tool)
+            return _settled(CallResult(call, verdict_unsent(decided, recorded.result()), target.server, target.tool))
         if target.server is None or target.digest is None:
-            return self._unsent(call, target, recorded)
+            return self._unsent(call, target, recorded.result())
         arguments, rebound = self._bound(call)
         request = self._request(call, target.server, target, arguments)
-        inputs = VerdictInputs(recorded, rebound=rebound)
         key = self._effect_key(call) if self._session.has_effects(request.server, request.tool) else None
         sent = self._checkpoint.sent_before(key) if key is not None else None
         if sent is not None:
+            inputs = VerdictInputs(recorded.result(), rebound=rebound)
             return self._not_sent_again(call, target, request, sent.answer, inputs)
         if not self._session.stateful(request.server) and not self._wanted(qualified_name(*request[:2])):
-            return self._unsent(call, target, recorded)
+            return self._unsent(call, target, recorded.result())
         if not self._session.may_send(request.server, request.tool):
-            return _with_finding(self._unsent(call, target, recorded), "withheld")
-        return await self._send(call, target, request, key, inputs)
+            return self._unsent(call, target, recorded.result(), "withheld")
+        return await self._send(call, target, request, key, recorded, rebound)
+
+    def _recorded_judgement(self, call: Call, target: CallTarget) -> Judgement | None:
+        self._settle()
+        return self._classifier.recorded(call, target)
 
     def _not_sent_again(
         self, call: Call, target: CallTarget, request: ToolRequest, answer: Answer | None, inputs: VerdictInputs
-    ) -> CallResult:
+    ) -> _Asked:
         """The verdict of a call with effects that an earlier replay sent."""
         self._not_repeated.add(call.position)
         if answer is None:
-            return CallResult(call, _interrupted(inputs.recorded), target.server, target.tool)
+            return _settled(CallResult(call, _interrupted(inputs.recorded), target.server, target.tool))
         replayed = self._classifier.answered(call, target, answer, self._session.evidence)
-        return self._answered(call, request, answer, replayed, inputs)
+        return _Asked(call, answer, partial(self._answered, call, request, answer, replayed, inputs))
 
     def _effect_key(self, call: Call) -> EffectKey:
         if self._effect_keys is None:
@@ -171,23 +224,26 @@ class TrajectoryReplayer:
         target: CallTarget,
         request: ToolRequest,
         key: EffectKey | None,
-        inputs: VerdictInputs,
-    ) -> CallResult:
+        recorded: Meanwhile[Judgement | None],
+        rebound: tuple[Rebinding, ...],
+    ) -> _Asked:
         if key is not None:
             await self._checkpoint.before_send(key)
         started = time.monotonic()
         mark = self._session.stderr_mark(request.server)
-        answer = await self._session.send(request)
+        answer = await self._session.send(request, recorded)
         if answer is None:
-            return self._unsent(call, target, inputs.recorded)
+            return self._unsent(call, target, recorded.result())
         seconds = round(time.monotonic() - started, 6)
         if key is not None:
             self._checkpoint.after_send(key, answer)
+        inputs = VerdictInputs(recorded.result(), rebound=rebound, seconds=seconds)
         replayed = self._classifier.answered(call, target, answer, self._session.evidence)
         failed = replayed.outcome is not Outcome.SUCCESS
         stderr = await self._session.stderr_since(request, mark) if failed else ""
-        inputs = replace(inputs, seconds=seconds, stderr=shortened(stderr))
-        return self._answered(call, request, answer, with_stderr(replayed, stderr), inputs)
+        if stderr:
+            inputs, replayed = replace(inputs, stderr=shortened(stderr)), with_stderr(replayed, stderr)
+        return _Asked(call, answer, partial(self._answered, call, request, answer, replayed, inputs))
 
     def _answered(
         self, call: Call, request: ToolRequest, answer: Answer, replayed: Judgement, inputs: VerdictInputs
@@ -214,10 +270,12 @@ class TrajectoryReplayer:
             absent_path=absent_path(request.arguments, answer) if replayed.outcome in FAILURES else None,
         )
 
-    def _unsent(self, call: Call, target: CallTarget, recorded: Judgement | None) -> CallResult:
+    def _unsent(self, call: Call, target: CallTarget, recorded: Judgement | None, *findings: str) -> _Asked:
         judgement = self._classifier.not_reissued(target, recorded, offline=self._session.evidence == "stored")
         verdict = verdict_unsent(judgement, recorded)
-        return CallResult(call, verdict, target.server, target.tool)
+        if findings:
+            verdict = verdict.model_copy(update={"findings": (*verdict.findings, *findings)})
+        return _settled(CallResult(call, verdict, target.server, target.tool))
 
     def _bound(self, call: Call) -> tuple[dict[str, Any], tuple[Rebinding, ...]]:
         if not self._rebinding:
@@ -225,19 +283,21 @@ class TrajectoryReplayer:
         arguments, rebound = rebind(call, self.edges, self._recorded, self._answers)
         return arguments, tuple(rebound)
 
-    def _end_step(self, step: Step) -> None:
-        """End a step: what its calls left behind for the later ones."""
+    def _advance(self, step: Step, answers: Mapping[str, Answer | None]) -> None:
+        """What the later calls are sent with: the answers of a step, and what was sent in it."""
+        self._answers.update((position, answer) for position, answer in answers.items() if answer is not None)
+        sent = (self._sent[call.position] for call in step.calls if call.position in self._sent)
+        self._state = next_state(self._state, sent)
+
+    def _learn(self, step: Step) -> None:
+        """What the later calls are judged by: the verdicts of a step."""
         for call in step.calls:
             result = self._with_cause(self._results[call.position])
             self._results[call.position] = result
-            if result.answer is not None:
-                self._answers[call.position] = result.answer
             if result.verdict.outcome is Outcome.SUCCESS:
                 self._classifier.remember(call)
             if self._leaves_gap(result):
                 self._gaps.add(call.position, result.server if self._classifier.in_fleet(result.server) else None)
-        sent = (self._sent[call.position] for call in step.calls if call.position in self._sent)
-        self._state = next_state(self._state, sent)
 
     def _leaves_gap(self, result: CallResult) -> bool:
         """Whether the call may have changed something when it was recorded, and did not happen alike when replayed."""
@@ -271,9 +331,22 @@ def name_of(result: CallResult) -> str:
     return qualified_name(result.server, result.tool) if result.server else result.call.name or ""
 
 
-def _with_finding(result: CallResult, finding: str) -> CallResult:
-    verdict = result.verdict
-    return replace(result, verdict=verdict.model_copy(update={"findings": (*verdict.findings, finding)}))
+def _settled(result: CallResult) -> _Asked:
+    return _Asked(result.call, result.answer, lambda: result)
+
+
+def _guarded(call: Call, result: Callable[[], CallResult]) -> CallResult:
+    try:
+        return result()
+    except Exception as problem:  # noqa: BLE001 - what goes wrong with one call must not end the others
+        return _fault_of(call, problem)
+
+
+def _fault_of(call: Call, problem: Exception) -> CallResult:
+    """The verdict of a call at which the replay failed; raises what no other call would fare better with."""
+    if isinstance(problem, ReplayError | sqlite3.Error):  # the fleet file or the run file
+        raise problem
+    return CallResult(call, verdict_of_replay_fault(problem), call.server, call.tool)
 
 
 def _interrupted(recorded: Judgement | None) -> Verdict:

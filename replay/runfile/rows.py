@@ -61,7 +61,7 @@ def preview(call: Call, redactor: Redactor | None = None) -> str:
     redactor = redactor or Redactor()
     if call.arguments is None:
         return redactor.text(call.raw or "")[:_MAX_PREVIEW]
-    text = json.dumps(redactor.json(call.arguments), ensure_ascii=False)
+    text = json.dumps(redactor.json(call.arguments), ensure_ascii=False) if call.arguments else "{}"
     return text[:_MAX_PREVIEW].encode("utf-8", "replace").decode()
 
 

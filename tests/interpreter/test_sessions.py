@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import anyio
 import pytest
 
@@ -51,6 +53,16 @@ async def test_a_call_without_an_answer_times_out_and_the_session_goes_on(host, 
             )
             assert answer_text(await sandbox.call("s", "echo", {"text": "on"})) == "on"
     assert [event.kind for event in events] == ["starting", "started"]
+
+
+async def test_what_is_done_while_an_answer_is_waited_for_is_not_counted_against_the_server(host):
+    async with host({"s": server("hangs_in_call", call_timeout=0.2)}) as interpreter:
+        await interpreter.start()
+        async with interpreter.sandbox("t") as sandbox:
+            answer = await sandbox.call("s", "echo", {"text": "on"}, lambda: time.sleep(0.4))
+            assert answer_text(answer) == "on"
+            hung = await sandbox.call("s", "hang", {}, lambda: time.sleep(0.1))
+            assert hung.fault == "timeout"
 
 
 async def test_an_answer_that_comes_too_late_is_not_taken_for_another(host):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from replay.json_values import encode
 from replay.records import JsonObject
 
 MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
@@ -30,8 +31,9 @@ Incoming = JsonObject | Unreadable
 
 
 def encoded(message: JsonObject) -> bytes:
-    """A message as it goes over the wire."""
-    return json.dumps(message, separators=(",", ":")).encode()
+    """A message as it goes over the wire, in ASCII: a server may take it for any encoding."""
+    line = encode(message)
+    return line if line.isascii() else json.dumps(message, separators=(",", ":")).encode()
 
 
 class ChannelClosedError(Exception):

@@ -9,6 +9,7 @@ is not a number or that comes without an id, and takes about twice as long for a
 from __future__ import annotations
 
 import secrets
+from array import array
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -25,6 +26,7 @@ _MAX_NOTE_LENGTH: Final = 100
 _CANCEL_TIMEOUT: Final = 1.0
 _MAX_ID_GAP: Final = 1 << 12
 """Ids grow by random steps: a server cannot answer a request before it was sent."""
+_ID_BYTES_AT_ONCE: Final = 1024
 _MAX_ID_DIGITS: Final = 15
 _MAX_REFUSALS: Final = 256
 """Answers to the server's own requests that wait to be read by it."""
@@ -80,6 +82,7 @@ class JsonRpcClient:
         self._channel, self._note = channel, note
         self._waiting: dict[int, _Waiter] = {}
         self._last_id = secrets.randbelow(_MAX_ID_GAP)
+        self._id_gaps = array("H")
         self._refusals_under_way = 0
         self._closed: Closed | None = None
         self.messages_received = 0
@@ -130,19 +133,31 @@ class JsonRpcClient:
         self._waiting.clear()
 
     async def request(
-        self, method: str, params: JsonObject | None = None, headers: Mapping[str, str] | None = None
+        self,
+        method: str,
+        params: JsonObject | None = None,
+        headers: Mapping[str, str] | None = None,
+        meanwhile: Callable[[], None] | None = None,
     ) -> RpcReply:
-        """Send a request and wait for what comes of it. When cancelled, tells the server so."""
+        """Send a request and wait for what comes of it. When cancelled, tells the server so.
+
+        Args:
+            method: of the protocol.
+            params: None for none.
+            headers: for HTTP.
+            meanwhile: called once the request is sent, before its reply is waited for.
+        """
         if self._closed is not None:
             return self._closed
-        self._last_id += 1 + secrets.randbelow(_MAX_ID_GAP)
-        request_id = self._last_id
+        request_id = self._next_id()
         message: JsonObject = {"jsonrpc": "2.0", "id": request_id, "method": method}
         if params is not None:
             message["params"] = params
         waiter = self._waiting[request_id] = _Waiter()
         try:
             await self._channel.send(message, headers or {})
+            if meanwhile is not None:
+                meanwhile()
             await waiter.arrived.wait()
         except ChannelClosedError as end:
             return self._closed or Closed(str(end))
@@ -169,6 +184,12 @@ class JsonRpcClient:
     async def _say_cancelled(self, request_id: int, headers: Mapping[str, str]) -> None:
         with anyio.move_on_after(_CANCEL_TIMEOUT, shield=True):
             await self.notify("notifications/cancelled", {"requestId": request_id}, headers)
+
+    def _next_id(self) -> int:
+        if not self._id_gaps:
+            self._id_gaps = array("H", secrets.token_bytes(_ID_BYTES_AT_ONCE))
+        self._last_id += 1 + self._id_gaps.pop() % _MAX_ID_GAP
+        return self._last_id
 
     def _take(self, message: JsonObject) -> None:
         method = message.get("method")

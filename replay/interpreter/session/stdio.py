@@ -29,7 +29,7 @@ class StdioChannel:
     def __init__(self, process: ServerProcess) -> None:
         self._process = process
         self._lines = _LineReader(process)
-        self._writing = anyio.Lock()
+        self._writing = anyio.Lock(fast_acquire=True)
 
     async def send(self, message: JsonObject, headers: Mapping[str, str]) -> None:
         """Write one line."""

@@ -72,14 +72,14 @@ class Supervisor:
             notes=self._history.notes,
         )
 
-    async def call(self, tool: str, arguments: JsonObject) -> Answer:
-        """Call a tool. Never raises for what the server does."""
+    async def call(self, tool: str, arguments: JsonObject, meanwhile: Callable[[], None] | None = None) -> Answer:
+        """Call a tool. Never raises for what the server does; `meanwhile` is called once the request is on its way."""
         connection = await self._alive()
         if isinstance(connection, TransportFault):
             return connection
         before = connection.messages_received
         try:
-            answer = await connection.call(tool, arguments, self.spec.call_timeout)
+            answer = await connection.call(tool, arguments, self.spec.call_timeout, meanwhile)
         except Exception as problem:  # noqa: BLE001 - whatever the server does is an answer
             why = one_line(f"its answer cannot be used: {type(problem).__name__}: {problem}", _MAX_REASON_LENGTH)
             answer = TransportFault(fault="unreadable", message=without_lone_surrogates(why))
@@ -90,7 +90,10 @@ class Supervisor:
 
     def stderr_mark(self) -> int:
         """Where the log of its stderr ends now."""
-        return self._log.stat().st_size if self._log.exists() else 0
+        try:
+            return self._log.stat().st_size
+        except OSError:
+            return 0
 
     async def stderr_since(self, mark: int) -> str:
         """The last lines that it wrote to stderr since; waits a moment for them to reach the log."""
