@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,6 +19,7 @@ from replay.cluster.leases import LeaseLostError, RemoteCheckpoint, TrialOfLease
 from replay.cluster.mailbox import Mailbox
 from replay.cluster.messages import JudgedTrajectory, Lease, Settings, Unit, UnitResult, WorkerReport
 from replay.cluster.reading import Reading
+from replay.diagnosis.stored_findings import FindingStore
 from replay.interpreter import Fleet, Interpreter
 from replay.outcomes import Registry
 from replay.records import Answer, Server, Trajectory
@@ -38,7 +39,13 @@ class _Bench:
 
     context: ReplayContext
     rows: RowMaker
+    findings: FindingStore
     redactor: Redactor
+
+    def keep_findings(self, row: int) -> None:
+        """Find what a trajectory shows; where that fails, the command tries it."""
+        with suppress(ValueError, TypeError, LookupError, AttributeError, RecursionError):
+            self.findings.keep(row)
 
 
 class Engine:
@@ -110,7 +117,7 @@ class Engine:
                 (checkpoint, TrialOfLease(checkpoint)),
                 lambda: self._count(lease),
             )
-            rows = bench.rows.rows(original, self.settings.policy, replayed, results)
+            rows = bench.rows.rows(original, self.settings.policy, replayed, results, bench.keep_findings)
         return JudgedTrajectory(lease.row, rows, len(checkpoint.not_repeated), tuple(checkpoint.answers.items()))
 
     def _count(self, lease: Lease) -> None:
@@ -155,7 +162,8 @@ class Engine:
         settings = self.settings
         inputs = InputCalls({}, registry)
         context = ReplayContext(backend, registry, settings.rules, settings.dispatchers, settings.policy, inputs)
-        return _Bench(context, RowMaker(redactor, registry.servers.values()), redactor)
+        rows = RowMaker(redactor, registry.servers.values())
+        return _Bench(context, rows, FindingStore(rows.run), redactor)
 
     def _stored_answer(self, key: str) -> Answer | None:
         found: Answer | None = self._mailbox.ask("stored", key).result(_PATIENCE)

@@ -22,7 +22,7 @@ from replay.runfile import Run, TrajectoryState
 from replay.runfile.effects_journal import Origin, absolute_path
 from replay.runfile.shipped_rows import reserve_rows, write_shipped_rows
 
-CALLS_A_UNIT: Final = 100
+CALLS_A_UNIT: Final = 200
 """Calls that are judged in one task where no server is asked: a task costs milliseconds."""
 MAX_ATTEMPTS: Final = 3
 """How often a trajectory is given out before it is given up."""

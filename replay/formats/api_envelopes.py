@@ -49,7 +49,9 @@ def _is_own_shape(value: JsonObject) -> bool:
 
 def _body(value: Any) -> JsonObject:
     """An API's request or response, also one level down."""
-    outer = as_object(opened_text(value)) or {}
+    outer = as_object(opened_text(value))
+    if not outer:
+        return {}
     for body in (outer, *(as_object(opened_text(outer.get(key))) or {} for key in _BODY_KEYS)):
         if _is_own_shape(body) or isinstance(body.get("choices"), list) or _as_messages({}, body.get("messages")):
             return body

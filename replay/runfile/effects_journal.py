@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -116,7 +117,12 @@ class EffectsJournal:
 
 def absolute_path(path: str) -> str:
     """The name of a file by which the run knows it again."""
-    return str(Path(path).resolve())
+    return _resolved(Path(path) if Path(path).is_absolute() else Path.cwd() / path)
+
+
+@lru_cache(maxsize=4096)
+def _resolved(path: Path) -> str:
+    return str(path.resolve())
 
 
 def _answer_of(blob: bytes | None) -> Answer | None:

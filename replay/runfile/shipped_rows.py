@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +28,8 @@ class ShippedRows(NamedTuple):
     answers: tuple[tuple[Any, ...], ...]
     faults: frozenset[str]
     """Keys under which no answer stands but the fault of a transport: they replace none that came."""
+    findings: tuple[tuple[Any, ...], ...] | None = None
+    """What `keep_findings` kept of the trajectory; None where nobody looked for findings."""
 
 
 class RowMaker:
@@ -43,8 +45,9 @@ class RowMaker:
         prepare_tables(Path(":memory:"), connection)
         for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             connection.execute(f"DROP TRIGGER {name}")  # nothing is counted or searched here
-        self._run = Run(Path(":memory:"), connection, redactor=redactor)
-        self._run.save_servers(servers)
+        self.run = Run(Path(":memory:"), connection, redactor=redactor)
+        """Holds the trajectory whose rows are being made, and the servers."""
+        self.run.save_servers(servers)
 
     def rows(
         self,
@@ -52,6 +55,7 @@ class RowMaker:
         policy: str,
         replayed: Trajectory,
         results: Sequence[CallResult],
+        on_judged: Callable[[int], None] = lambda row: None,
     ) -> ShippedRows:
         """The rows of one trajectory.
 
@@ -60,18 +64,22 @@ class RowMaker:
             policy: what it was judged under.
             replayed: as it was replayed, with its data edges.
             results: its calls, each with its verdict.
+            on_judged: called with the row of the trajectory in `run` once its verdicts stand there.
         """
-        run, db = self._run, self._run.connection
+        run, db = self.run, self.run.connection
         state = run.begin(original, file="shipped", format="", policy=policy)
         try:
             run.finish(state.row, replayed, results)
+            on_judged(state.row)
+            run.flush()
             ((_, trajectory),) = _dicts(db, "trajectories", "id", state.row)
             ((_, task_run),) = _dicts(db, "task_runs", "trajectory", state.row)
             calls = [row for _, row in _dicts(db, "calls", "trajectory", state.row)]
             answers = db.execute("SELECT * FROM answers ORDER BY key").fetchall()
+            findings = tuple(row[1:] for row in db.execute("SELECT * FROM findings ORDER BY ordinal, kind"))
         finally:
             with run.transaction():
-                for table in ("calls", "answers", "task_runs", "trajectories"):
+                for table in ("findings", "calls", "answers", "task_runs", "trajectories"):
                     db.execute(f"DELETE FROM {table}")  # noqa: S608
         came = {result.key for result in results if not isinstance(result.answer, TransportFault)}
         columns = tuple(calls[0]) if calls else ()
@@ -82,11 +90,14 @@ class RowMaker:
             tuple(tuple(row.values()) for row in calls),
             tuple(answers),
             frozenset(key for key, *_ in answers if key not in came),
+            findings if task_run["diagnosed"] else None,
         )
 
 
 def reserve_rows(run: Run, path: str, model: str, format: str, ids: Iterable[tuple[str, int]]) -> list[int]:  # noqa: A002
     """Make room for trajectories that are yet to be judged, in the order in which they will stand.
+
+    It is committed with what is written next.
 
     Args:
         run: open for writing.
@@ -99,20 +110,20 @@ def reserve_rows(run: Run, path: str, model: str, format: str, ids: Iterable[tup
         The row of each trajectory.
     """
     rows = []
-    with run.transaction() as db:
-        file = run.file_row(path, model, format)
-        for identifier, calls in ids:
-            name = run.name_of(identifier)
-            empty = Trajectory(
-                id=name, model=run.redactor.text(model), source=Source(file=path, format=format), steps=()
-            )
-            db.execute(
-                "INSERT OR IGNORE INTO trajectories (file, name, steps, calls, digest, policy, record) "
-                "VALUES (?, ?, 0, ?, '', '', ?)",
-                (file, name, calls, pack(empty.model_dump(mode="json"))),
-            )
-            found = db.execute("SELECT id FROM trajectories WHERE file = ? AND name = ?", (file, name)).fetchone()
-            rows.append(int(found[0]))
+    db = run.connection
+    if not db.in_transaction:
+        db.execute("BEGIN IMMEDIATE")
+    file = run.file_row(path, model, format)
+    for identifier, calls in ids:
+        name = run.name_of(identifier)
+        empty = Trajectory(id=name, model=run.redactor.text(model), source=Source(file=path, format=format), steps=())
+        db.execute(
+            "INSERT OR IGNORE INTO trajectories (file, name, steps, calls, digest, policy, record) "
+            "VALUES (?, ?, 0, ?, '', '', ?)",
+            (file, name, calls, pack(empty.model_dump(mode="json"))),
+        )
+        found = db.execute("SELECT id FROM trajectories WHERE file = ? AND name = ?", (file, name)).fetchone()
+        rows.append(int(found[0]))
     return rows
 
 
@@ -125,12 +136,20 @@ def drop_reserved_rows(run: Run) -> None:
 def write_shipped_rows(run: Run, shipped: Iterable[tuple[int, ShippedRows]]) -> None:
     """Put trajectories that were judged elsewhere into the run, each under its row, all or none."""
     with run.transaction() as db:
+        aligned = db.execute("SELECT EXISTS (SELECT 1 FROM aligned_tasks)").fetchone()[0]
         for row, rows in shipped:
             db.execute("DELETE FROM calls WHERE trajectory = ?", (row,))
             fields = {**rows.trajectory, "done": 1}
             settings = ", ".join(f"{name} = ?" for name in fields)
             db.execute(f"UPDATE trajectories SET {settings} WHERE id = ?", (*fields.values(), row))  # noqa: S608
             known = {"trajectory": row, **rows.task_run}
+            db.execute("DELETE FROM findings WHERE trajectory = ?", (row,))
+            if aligned:  # what an alignment shows is known here alone
+                known["diagnosed"] = 0
+            else:
+                db.executemany(
+                    "INSERT INTO findings VALUES (?, ?, ?, ?, ?)", ((row, *one) for one in rows.findings or ())
+                )
             db.execute(
                 f"INSERT OR REPLACE INTO task_runs ({', '.join(known)}) VALUES ({placeholders(known)})",  # noqa: S608
                 tuple(known.values()),

@@ -6,12 +6,14 @@ import json
 import logging
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +111,13 @@ def test_offline_the_workers_give_the_same_bytes(
     assert together.stdout == alone.stdout
     assert secret not in together.stdout
     assert secret.encode() not in (tmp_path / "together.db").read_bytes()
+    assert findings_in(tmp_path / "together.db") == findings_in(tmp_path / "alone.db") != []
+
+
+def findings_in(run: Path) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(run)) as db:
+        assert db.execute("SELECT min(diagnosed) FROM task_runs").fetchone() == (1,)
+        return db.execute("SELECT * FROM findings ORDER BY 1, 2, 3").fetchall()
 
 
 def test_the_workers_import_what_one_process_imports(
