@@ -49,6 +49,8 @@ class Options:
 
     jobs: int = 4
     """Trajectories side by side."""
+    instances: int = 1
+    """Processes of each server without state."""
     only: str | None = None
     """Glob over `server/tool`; other calls are not judged."""
     limit: int | None = None
@@ -142,7 +144,7 @@ async def classify_live(
         if on_event is not None:
             on_event(event)
 
-    async with Interpreter(fleet, names=names, logs=logs, on_event=note) as interpreter:
+    async with Interpreter(fleet, names=names, logs=logs, on_event=note, instances=options.instances) as interpreter:
         await interpreter.start()
         servers = interpreter.servers
         run.save_servers(servers.values())

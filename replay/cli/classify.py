@@ -65,6 +65,13 @@ Examples:
     help="Judge by the answers in a cassette file; starts no server.",
 )
 @click.option("--jobs", type=click.IntRange(1, 256), default=4, show_default=True, help="Trajectories side by side.")
+@click.option(
+    "--instances",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="Processes of each server without state; trajectories side by side share them out.",
+)
 @workers_options
 @click.option(
     "--trials",
@@ -103,6 +110,7 @@ def classify(
     offline: bool,
     cassette: Path | None,
     jobs: int,
+    instances: int,
     workers: int | None,
     cluster: str | None,
     trials: int,
@@ -133,6 +141,7 @@ def classify(
     fleet = _fleet(fleet_path, needed=not (offline or cassette))
     options = Options(
         jobs=jobs,
+        instances=instances,
         only=only,
         limit=limit,
         trials=trials,

@@ -124,6 +124,7 @@ async def classify_live_on_workers(
 def _for_workers(options: Options) -> Options:
     """What of the options a worker must know."""
     return Options(
+        instances=options.instances,
         only=options.only,
         trials=options.trials,
         allow_effects=options.allow_effects,

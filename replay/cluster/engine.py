@@ -143,7 +143,9 @@ class Engine:
         fleet = Fleet.model_validate(dict(settings.fleet))
         redactor = Redactor(dict.fromkeys((*settings.secrets, *fleet.secrets())))
         with redacting(redactor), _logs(settings.logs, self._mailbox.name) as logs:
-            async with Interpreter(fleet, names=settings.names, logs=logs) as interpreter:
+            async with Interpreter(
+                fleet, names=settings.names, logs=logs, instances=settings.options.instances
+            ) as interpreter:
                 await interpreter.start()
                 servers = {name: self._here(server) for name, server in interpreter.servers.items()}
                 registry = registry_of(servers, fleet.local_tools, tuple(fleet.servers), complete=True).model_copy(

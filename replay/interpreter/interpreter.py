@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -42,9 +43,18 @@ class Interpreter:
         names: those that are needed; others are never started.
         logs: directory for the servers' stderr, a file each.
         on_event: told when a server is starting, started, failed or restarted.
+        instances: how many processes of each server without state are started; sandboxes take them in turn.
     """
 
-    def __init__(self, fleet: Fleet, *, names: Iterable[str], logs: Path, on_event: OnEvent | None = None) -> None:
+    def __init__(
+        self,
+        fleet: Fleet,
+        *,
+        names: Iterable[str],
+        logs: Path,
+        on_event: OnEvent | None = None,
+        instances: int = 1,
+    ) -> None:
         self.fleet = fleet
         self._names = tuple(dict.fromkeys(name for name in names if name in fleet.servers))
         self._logs = logs
@@ -52,7 +62,9 @@ class Interpreter:
         self._redactor = Redactor(fleet.secrets())
         self._histories = {name: ServerHistory() for name in self._names}
         self._described: dict[str, Server] = {}
-        self._shared: dict[str, tuple[Supervisor, PathMap | None]] = {}
+        self._shared: dict[str, list[tuple[Supervisor, PathMap | None]]] = {}
+        self.instances = instances
+        self._sandboxes_made = count()
         self._guard = ProcessGuard()
         self._stack = AsyncExitStack()
         self._tasks: TaskGroup | None = None
@@ -66,7 +78,7 @@ class Interpreter:
     ) -> bool | None:
         try:
             with anyio.CancelScope(shield=True):
-                await all_at_once(supervisor.stop for supervisor, _ in self._shared.values())
+                await all_at_once(supervisor.stop for same in self._shared.values() for supervisor, _ in same)
             return await self._stack.__aexit__(kind, error, trace)
         finally:
             with anyio.CancelScope(shield=True):
@@ -120,13 +132,14 @@ class Interpreter:
             FleetError: the workspace template cannot be copied.
         """
         task = task or trajectory_id
+        number = next(self._sandboxes_made)
         async with workspace_of(self.fleet, task) as workspace, task_group() as tasks:
             make_own = partial(self._own, trajectory=trajectory_id, task=task, workspace=workspace, tasks=tasks)
             sandbox = Sandbox(
                 trajectory_id,
                 workspace,
                 self.fleet.workspace.recorded_as,
-                shared=self._shared,
+                shared={name: same[number % len(same)] for name, same in self._shared.items()},
                 described=self._described,
                 own=make_own,
             )
@@ -155,10 +168,21 @@ class Interpreter:
         mine = workspace if spec.uses_workspace else None
         scope = VariableScope(mine.path if mine else None)
         assert self._tasks is not None
-        supervisor = self._supervisor(name, scope, self.fleet.directory, self._tasks, None)
         paths = PathMap(self.fleet.workspace.recorded_as, mine.names) if mine else None
-        self._shared[name] = (supervisor, paths)
-        self._described[name] = await supervisor.start()
+        same = [
+            self._supervisor(name, scope, self.fleet.directory, self._tasks, None, number)
+            for number in range(1, self.instances + 1)
+        ]
+        self._shared[name] = [(supervisor, paths) for supervisor in same]
+        described: dict[Supervisor, Server] = {}
+
+        async def start(supervisor: Supervisor) -> None:
+            described[supervisor] = await supervisor.start()
+
+        await all_at_once(partial(start, supervisor) for supervisor in same)
+        started = [supervisor for supervisor in same if described[supervisor].error is None] or same[:1]
+        self._shared[name] = [(supervisor, paths) for supervisor in started]
+        self._described[name] = described[started[0]]
 
     async def _probe(self, name: str) -> None:
         async with workspace_of(self.fleet.without_template(), None) as workspace, task_group() as tasks:
@@ -173,13 +197,21 @@ class Interpreter:
         return self._supervisor(name, VariableScope(workspace.path, task), workspace.path, tasks, trajectory)
 
     def _supervisor(
-        self, name: str, scope: VariableScope, cwd: Path, tasks: TaskGroup, trajectory: str | None
+        self,
+        name: str,
+        scope: VariableScope,
+        cwd: Path,
+        tasks: TaskGroup,
+        trajectory: str | None,
+        instance: int = 1,
     ) -> Supervisor:
         def launch() -> Launch:
             found = launch_of(name, self.fleet.resolve(name, scope), self.fleet.directory, cwd)
             return replace(found, guard=self._guard)
 
-        parts = (name,) if trajectory is None else (name, self._redactor.text(trajectory))
+        parts = [name] if trajectory is None else [name, self._redactor.text(trajectory)]
+        if instance > 1:
+            parts.append(str(instance))
         file_name = ".".join(_file_name_part(part) for part in parts) + ".log"
         return Supervisor(
             name,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from types import TracebackType
@@ -26,7 +27,9 @@ class LiveBackend:
         self.notes: dict[str, str] = {}
         """What is odd about workspaces, and the first trajectory that found it so."""
         self._stack = AsyncExitStack()
-        self._shared: Sandbox | None = None
+        self._shared: list[Sandbox] = []
+        """One for each instance of the servers without state."""
+        self._users: Counter[int] = Counter()
         self._tools = {(name, tool.name): tool for name, server in interpreter.servers.items() for tool in server.tools}
 
     def tool(self, server: str, tool: str) -> Tool | None:
@@ -44,7 +47,8 @@ class LiveBackend:
         return spec is not None and spec.effects == "sandboxed"
 
     async def __aenter__(self) -> Self:
-        self._shared = await self._stack.enter_async_context(self._interpreter.sandbox("shared-servers"))
+        for _ in range(self._interpreter.instances):
+            self._shared.append(await self._stack.enter_async_context(self._interpreter.sandbox("shared-servers")))
         return self
 
     async def __aexit__(
@@ -56,8 +60,13 @@ class LiveBackend:
     async def session(self, trajectory: Trajectory, servers: frozenset[str]) -> AsyncIterator[BackendSession]:
         """A sandbox for the trajectory: one of its own where a server that it names has state."""
         own = sorted(name for name in servers if name in self.facts.servers and self.facts.servers[name].stateful)
-        if not own and self._shared is not None:
-            yield _LiveSession(self, self._shared, trajectory.id)
+        if not own and self._shared:
+            least_used = min(range(len(self._shared)), key=self._users.__getitem__)
+            self._users[least_used] += 1
+            try:
+                yield _LiveSession(self, self._shared[least_used], trajectory.id)
+            finally:
+                self._users[least_used] -= 1
             return
         async with self._interpreter.sandbox(trajectory.id, names=own) as sandbox:
             if sandbox.note is not None:

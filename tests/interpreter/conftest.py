@@ -34,9 +34,11 @@ def events() -> list[ServerEvent]:
 def host(tmp_path: Path, events: list[ServerEvent]) -> Callable[..., Interpreter]:
     """Makes an interpreter of the given servers: `host({"name": server("file")}, workspace=...)`."""
 
-    def make(servers: dict[str, Any] | Fleet, **fields: Any) -> Interpreter:
+    def make(servers: dict[str, Any] | Fleet, *, instances: int = 1, **fields: Any) -> Interpreter:
         fleet = servers if isinstance(servers, Fleet) else fleet_of(servers, path=tmp_path / "servers.yaml", **fields)
-        return Interpreter(fleet, names=fleet.servers, logs=tmp_path / "logs", on_event=events.append)
+        return Interpreter(
+            fleet, names=fleet.servers, logs=tmp_path / "logs", on_event=events.append, instances=instances
+        )
 
     return make
 
