@@ -68,8 +68,8 @@ def figure(
 ) -> None:
     """Draw a figure for a paper or a slide, or write its numbers.
 
-    Every figure is readable in grey and for colour-blind people. Drawing needs matplotlib:
-    pip install "mcp-replay[figures]"; the numbers do not. The same run gives the same file, to the byte.
+    Every figure is readable in grey and for colour-blind people. Drawing needs matplotlib
+    (in a clone: pip install '.[figures]'); the numbers do not. The same run gives the same file, to the byte.
     """
     from replay.figures.catalogue import figure_data, figure_file, kind_of
     from replay.figures.options import FigureOptions
