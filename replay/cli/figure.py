@@ -138,6 +138,9 @@ def _write_bytes(output: Path, content: bytes) -> None:
     try:
         beside.write_bytes(content)
         beside.replace(output)
+    except OSError as error:
+        error.filename = str(output)
+        raise
     finally:
         beside.unlink(missing_ok=True)
     echo_err(f"wrote {output}")
