@@ -156,7 +156,7 @@ def test_stdin_is_read_and_listed(tmp_path: Path) -> None:
         input=chat(), capture_output=True, text=True, cwd=tmp_path, check=False, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stdout == '-: openai-chat (messages with "role" and "tool_calls"), 1 trajectories, 1 calls\n'
+    assert done.stdout == '-: openai-chat (messages with "role" and "tool_calls"), 1 trajectory, 1 call\n'
 
 
 def test_no_call_in_any_file_is_an_error_and_in_one_of_several_a_note(tmp_path: Path, replay: Replay) -> None:
