@@ -104,7 +104,7 @@ def test_the_worst_tool_and_server_are_named_with_their_commonest_cause(tmp_path
 def test_a_name_that_is_no_server_is_not_the_worst_server(tmp_path: Path) -> None:
     calls = [call("server/tool", {}, None)] * 3 + [failed("files/read", {"path": "/w/a.txt"}, MISSING)] * 2
     file = write_trajectory(tmp_path / "t.trajectory.json", calls)
-    with Run.read(make_run(tmp_path / "run.db", [file], FILES)) as run:
+    with Run.read(make_run(tmp_path / "run.db", [file])) as run:
         found = {one.kind: one for one in findings_of_run(run)}
     assert found["failing-server"].sentence.startswith('Server "files" failed in 2 of 2')
 
