@@ -35,6 +35,7 @@ from replay.replayer.verdicts import fault_in_words, verdict_of_replay_fault
 from replay.runfile import Run, TrajectoryState
 from replay.runfile.checkpoint import RunCheckpoint, TrialCheckpoint
 from replay.runfile.effects_journal import Origin, absolute_path
+from replay.runfile.file_contents import follow_files
 
 _DESCRIPTORS_OF_JOB = 6
 _DESCRIPTORS_OF_SERVER = 16
@@ -206,6 +207,7 @@ async def classify_stored(  # noqa: PLR0913
         run.save_servers(known.values())
         run.save_facts(facts)
     progress.total = sum(_count(file, options) for file in files)
+    progress.notes += follow_files(run, files)
     run.forget_verdicts([file.path for file in files])
     dispatchers = fleet.dispatchers if fleet else facts.dispatchers
     context = _context(backend, registry, rules, dispatchers, policy, files)
@@ -265,6 +267,7 @@ def servers_to_start(
     run: Run, files: Iterable[ResultsFile], fleet: Fleet, options: Options, policy: str, progress: Progress
 ) -> list[str]:
     """The servers that unfinished trajectories name, in the order of the fleet file; counts what there is to do."""
+    progress.notes += follow_files(run, files)
     names: set[str] = set()
     for file in files:
         progress.total += _count(file, options)

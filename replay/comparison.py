@@ -87,7 +87,8 @@ def _compare(first: _ComparedSide, second: _ComparedSide) -> Comparison:
     if not first.calls.keys() & second.calls.keys():
         raise UsageError(
             f"{first.name} and {second.name} have no call in common: "
-            f"the first has {_example(first)}, the second {_example(second)}"
+            f"the first has {_example(first)}, the second {_example(second)}; where the same files were read with "
+            "other names, classify them with the same --names"
         )
     in_common = set(shared)
     changes = [_change(key, first.calls[key], second.calls[key]) for key in shared]

@@ -61,12 +61,12 @@ class MissingExtraError(ReplayError):
     """An optional dependency is not installed.
 
     Args:
-        extra: name of the distribution's extra that brings it.
+        command: that installs it, from `replay.extras`.
         wanted_for: what needs it.
     """
 
-    def __init__(self, extra: str, wanted_for: str) -> None:
-        super().__init__(f'{wanted_for} needs more packages; install them with: pip install "mcp-replay[{extra}]"')
+    def __init__(self, command: str, wanted_for: str) -> None:
+        super().__init__(f"{wanted_for} needs more packages; install them with: {command}")
 
 
 class NoServerReachedError(ReplayError):

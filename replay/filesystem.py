@@ -31,7 +31,9 @@ def atomic_writer(path: Path, errors: str = "strict", *, private: bool = False) 
         with open(partial, "w", encoding="utf-8", errors=errors, opener=private_opener if private else None) as out:
             yield out
         partial.replace(path)
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, OSError) and error.filename == str(partial):
+            error.filename = str(path)
         with suppress(OSError):
             partial.unlink()
         raise

@@ -15,8 +15,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from replay.alignment.embedding_model import EmbeddingModel
+from replay.alignment.embedding_model import DEFAULT_NAME, EmbeddingModel
 from replay.errors import MissingExtraError, UsageError
+from replay.extras import install_command
 
 if TYPE_CHECKING:
     import numpy as np
@@ -67,7 +68,7 @@ class _MiniLM:
             from safetensors.numpy import load_file
             from tokenizers import Tokenizer
         except ImportError:
-            raise MissingExtraError("encoder", "replay align") from None
+            raise MissingExtraError(install_command("encoder"), "replay align") from None
         self._tokenizer = Tokenizer.from_file(str(path / "tokenizer.json"))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(self.MAX_TOKENS)
@@ -198,7 +199,8 @@ class _SentenceTransformer:
         try:
             from sentence_transformers import SentenceTransformer
         except ImportError:
-            raise MissingExtraError("align", "replay align") from None
+            extra = "encoder" if model.name == DEFAULT_NAME else "align"
+            raise MissingExtraError(install_command(extra), "replay align") from None
         for library in ("sentence_transformers", "huggingface_hub", "transformers"):
             logging.getLogger(library).setLevel(logging.ERROR)
         _silence_bars()

@@ -251,10 +251,15 @@ def _judges(paths: Sequence[Path], results: Sequence[Results], together: Sequenc
     from replay.text import one_line
 
     judges = read_judges(paths, [name for one in results for name in one.names])
-    by_id = any(not name and identifier for name, identifier in judges.scores)
-    if by_id and len(together) > 1:
-        raise UsageError("--judge: scores by id alone, but several results files; give them by model and then id")
     names = [name for one in (*results, *together) for name in one.names]
+    by_id = [identifier for name, identifier in judges.scores if not name and identifier]
+    if by_id and len(together) > 1:
+        nearest = nearest_names(by_id[0], names, limit=1)
+        hint = f" (nearest: {one_line(nearest[0], 60)})" if nearest else ""
+        raise UsageError(
+            f"--judge: {one_line(by_id[0], 60)} is not a model of these files{hint}, and scores by id alone go with "
+            "one results file; give them by model and then id"
+        )
     for stranger in judges.unknown(names, (task for one in together for task in one.tasks)):
         nearest = nearest_names(stranger, names)
         hint = f"; nearest: {', '.join(one_line(name, 60) for name in nearest)}" if nearest else ""

@@ -36,7 +36,7 @@ DATA_FORMATS = ("csv", "json")
 
 
 @click.command("figure", epilog=EXAMPLES)
-@click.argument("name", metavar="NAME")
+@click.argument("name", metavar="NAME", required=False)
 @read_run_option
 @click.option(
     "-o",
@@ -55,7 +55,7 @@ DATA_FORMATS = ("csv", "json")
 )
 @click.option("--force", is_flag=True, help="Overwrite the output file.")
 def figure(
-    name: str,
+    name: str | None,
     run_argument: Path | None,
     run_path: Path | None,
     output: Path | None,
@@ -68,13 +68,16 @@ def figure(
 ) -> None:
     """Draw a figure for a paper or a slide, or write its numbers.
 
-    Every figure is readable in grey and for colour-blind people. Drawing needs matplotlib:
-    pip install "mcp-replay[figures]"; the numbers do not. The same run gives the same file, to the byte.
+    Every figure is readable in grey and for colour-blind people. Drawing needs matplotlib
+    (in a clone: pip install '.[figures]'); the numbers do not. The same run gives the same file, to the byte.
     """
-    from replay.figures.catalogue import figure_data, figure_file, kind_of
+    from replay.errors import UsageError
+    from replay.figures.catalogue import FIGURES, figure_data, figure_file, kind_of
     from replay.figures.options import FigureOptions
     from replay.runfile import Run
 
+    if name is None:
+        raise UsageError(f"say which figure: {', '.join(FIGURES)}")
     kind_of(name)
     form = _form(output, data_format)
     if output is not None:
@@ -138,6 +141,9 @@ def _write_bytes(output: Path, content: bytes) -> None:
     try:
         beside.write_bytes(content)
         beside.replace(output)
+    except OSError as error:
+        error.filename = str(output)
+        raise
     finally:
         beside.unlink(missing_ok=True)
     echo_err(f"wrote {output}")

@@ -62,7 +62,7 @@ def import_command(
         for results in opened:
             if place is None:
                 _write(results, targets)
-            echo_err(f"{results.path}: {len(results.ids)} trajectories, {results.calls} calls")
+            echo_err(f"{results.path}: {_contents(results)}")
     for error in errors:
         echo_err(f"replay: {error}")
     if errors:
@@ -95,10 +95,12 @@ def _description(results: ResultsFile) -> str:
     from replay.text import printable
 
     unanswered = f", {results.unanswered} of them without an answer" if results.unanswered else ""
-    return printable(
-        f"{results.path}: {results.format} ({results.why}), {len(results.ids)} trajectories, "
-        f"{results.calls} calls{unanswered}"
-    )
+    return printable(f"{results.path}: {results.format} ({results.why}), {_contents(results)}{unanswered}")
+
+
+def _contents(results: ResultsFile) -> str:
+    trajectories = "1 trajectory" if len(results.ids) == 1 else f"{len(results.ids)} trajectories"
+    return f"{trajectories}, {results.calls} {'call' if results.calls == 1 else 'calls'}"
 
 
 def _write(results: ResultsFile, targets: dict[tuple[str, str], Path]) -> None:

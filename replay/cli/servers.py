@@ -61,7 +61,8 @@ def check(fleet_path: Path | None, as_json: bool, names: tuple[str, ...]) -> Non
     wanted = [server for server in server_records if not fleet.servers[server.name].disabled]
     failed = [server for server in wanted if server.error is not None]
     if wanted and len(failed) == len(wanted):
-        raise NoServerReachedError(f"not one of {len(wanted)} servers could be reached")
+        none = "the server could not" if len(wanted) == 1 else f"none of the {len(wanted)} servers could"
+        raise NoServerReachedError(f"{none} be reached")
     if failed:
         raise FoundFailuresError(
             f"{len(failed)} of {len(wanted)} servers failed: {', '.join(_shown(server.name) for server in failed)}"

@@ -172,8 +172,10 @@ class _Judge:
         before = self.counts.get(results.path)
         self.counts[results.path] = results.calls
         if before != results.calls:
+            from replay.diagnosis.phrasing import counted
+
             more = "" if before is None else f" ({results.calls - before:+})"
-            click.echo(f"{results.path}: {results.calls} calls{more}")
+            click.echo(f"{results.path}: {counted(results.calls, 'call')}{more}")
 
     def _say(self, text: str) -> None:
         """Say a thing once."""

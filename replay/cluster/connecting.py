@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from replay.cluster.place import ClusterError, Place
 from replay.errors import MissingExtraError
+from replay.extras import install_command
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -49,7 +50,7 @@ async def connected(place: Place) -> AsyncIterator[Client]:
         import dask
         import distributed
     except ImportError:
-        raise MissingExtraError("cluster", "--workers and --cluster") from None
+        raise MissingExtraError(install_command("cluster"), "--workers and --cluster") from None
     async with AsyncExitStack() as stack:
         stack.enter_context(_quiet())
         timeouts = _LOCAL_SETTINGS if place.is_local else {"distributed.comm.timeouts.connect": f"{CONNECT_WITHIN:g}s"}

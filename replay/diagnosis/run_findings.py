@@ -47,7 +47,13 @@ def _worst_tools(calls: Sequence[Diagnosed]) -> Iterator[Finding]:
 
 
 def _worst_server(calls: Sequence[Diagnosed]) -> Iterator[Finding]:
-    servers = _grouped(calls, lambda call: call.row.server)
+    """A name under which no tool was ever found is not a server that could fail."""
+    grouped = _grouped(calls, lambda call: call.row.server)
+    servers = {
+        name: group
+        for name, group in grouped.items()
+        if any(call.row.outcome is not Outcome.UNKNOWN_TOOL for call in group)
+    }
     failed = {name: [call for call in group if _is_root(call)] for name, group in servers.items()}
     worst = max(failed, key=lambda name: len(failed[name]), default=None)
     if worst is not None and len(failed[worst]) >= _MIN_CALLS:

@@ -9,7 +9,12 @@ from replay.errors import UsageError
 from replay.records import JsonObject
 from replay.redaction import Redactor
 from replay.runfile import Run
-from replay.runfile.trajectory_queries import StoredTrajectory, next_trajectory, stored_trajectory
+from replay.runfile.trajectory_queries import (
+    StoredTrajectory,
+    ids_of_several_models,
+    next_trajectory,
+    stored_trajectory,
+)
 
 FORMATS: Mapping[str, str] = {
     "atif": "replay.exporting.atif",
@@ -29,6 +34,8 @@ def export(
 ) -> Iterator[tuple[str, JsonObject]]:
     """The documents of a run, each with a name for its file, without secrets.
 
+    The name is the trajectory's id, after its model where several models have that id.
+
     Args:
         run: open for reading.
         format: one of `FORMATS`.
@@ -41,11 +48,18 @@ def export(
     documents: Callable[[Iterable[StoredTrajectory]], Iterator[tuple[str, JsonObject]]]
     documents = import_module(FORMATS[format]).documents
     redactor = Redactor()
-    empty = True
-    for name, document in documents(_selected(run, trajectory, model)):
-        empty = False
-        yield name, redactor.json(document)
-    if empty:
+    shared = ids_of_several_models(run.connection)
+    last: list[StoredTrajectory] = []
+
+    def noted() -> Iterator[StoredTrajectory]:
+        for stored in _selected(run, trajectory, model):
+            last[:] = [stored]
+            yield stored
+
+    for name, document in documents(noted()):
+        told_apart = name in shared and name == last[0].record.id
+        yield f"{last[0].model}_{name}" if told_apart else name, redactor.json(document)
+    if not last:
         wanted = [f"the id {trajectory!r}" if trajectory else "", f"the model {model!r}" if model else ""]
         said = " and ".join(part for part in wanted if part)
         raise UsageError(f"{run.path}: no trajectory with {said}" if said else f"{run.path} holds no trajectory yet")

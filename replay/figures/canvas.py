@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from replay.errors import MissingExtraError
+from replay.extras import install_command
 from replay.figures.palette import FRAME, INK, SHADES
 from replay.records.figure import FigureData
 from replay.text import one_line
@@ -110,7 +111,7 @@ def _style(medium: Medium) -> Iterator[None]:
     try:
         import matplotlib as mpl
     except ImportError:
-        raise MissingExtraError("figures", "replay figure") from None
+        raise MissingExtraError(install_command("figures"), "replay figure") from None
     size = 9.0 * (1.7 if medium == "slide" else 1.0)
     with mpl.rc_context():
         mpl.rcdefaults()

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from replay.errors import FormatError
+from replay.extras import install_command
 from replay.formats.document import Document
 from replay.formats.head import Head
 from replay.records import JsonObject
@@ -71,7 +72,7 @@ def _package(path: str) -> ModuleType:
         raise FormatError(
             path,
             "an Inspect .eval log, which the package inspect_ai reads; "
-            "install it with: pip install 'mcp-replay[inspect]', "
+            f"install it with: {install_command('inspect')}, "
             "or turn the log into JSON with: inspect log convert --to json",
         ) from None
     module: ModuleType = inspect_ai.log

@@ -91,7 +91,7 @@ def _in_folder(folder: Path, note: Callable[[str], None]) -> Iterator[InputFile]
             found = True
             yield from (_within(file) for file in _opened(plain_file(place), note))
     if others:
-        note(f"{printable(folder)}: {others} files of other kinds were not looked at")
+        note(f"{printable(folder)}: {_not_looked_at(others)}")
     if not found:
         raise FormatError(printable(folder), f"no file in it ends in {', '.join(RESULT_SUFFIXES)}")
 
@@ -284,7 +284,7 @@ def _members(
         raise FormatError(file.path, f"an archive of {len(members)} files; at most {MAX_MEMBERS} are read")
     wanted = [(name, read) for name, read in sorted(members, key=lambda one: one[0]) if _is_result_name(name)]
     if len(wanted) < len(members):
-        note(f"{file.path}: {len(members) - len(wanted)} files of other kinds were not looked at")
+        note(f"{file.path}: {_not_looked_at(len(members) - len(wanted))}")
     if not wanted:
         raise FormatError(file.path, f"no file in it ends in {', '.join(RESULT_SUFFIXES)}")
     for name, read in wanted:
@@ -297,3 +297,8 @@ def _is_result_name(name: str) -> bool:
     base = name.rsplit("/", 1)[-1]
     nested = name.lower().endswith((".zip", ".tar", ".tgz", ".tar.gz"))
     return not base.startswith(".") and "__MACOSX" not in name and name.lower().endswith(RESULT_SUFFIXES) and not nested
+
+
+def _not_looked_at(others: int) -> str:
+    what = "1 file of another kind was" if others == 1 else f"{others} files of other kinds were"
+    return f"{what} not looked at"

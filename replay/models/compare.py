@@ -23,7 +23,8 @@ from replay.suggestions import nearest_names
 
 MAX_PAIRED = 50
 """Models up to which every pair is tested."""
-_BY_DEFAULT = ("average", "task_success", "score", "well_formed")
+_OF_CALLS = "well_formed"
+_BY_DEFAULT = ("average", "task_success", "score", _OF_CALLS)
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,8 @@ def compare_models(run: Run, settings: Settings = Settings()) -> ModelComparison
     runs = {model.model: runs[model.model] for model in ordered}
     sums = {model: sums[model] for model in runs}
     strata = strata_of(run, runs, settings.by, settings.names) if settings.by else None
+    if settings.metric is None and strata is not None and not _is_known(metric, strata):
+        metric = _OF_CALLS
     chosen = dict.fromkeys(runs)
     return ModelComparison(
         measures=tuple(measure for name, measure in MEASURES.items() if any(name in one.figures for one in models)),
@@ -114,7 +117,12 @@ def _model(
 
 def _default(models: Sequence[ComparedModel]) -> str:
     """The first measure that every model has a figure of."""
-    return next((name for name in _BY_DEFAULT if all(name in model.figures for model in models)), "well_formed")
+    return next((name for name in _BY_DEFAULT if all(name in model.figures for model in models)), _OF_CALLS)
+
+
+def _is_known(metric: str, strata: Strata) -> bool:
+    """Measures of whole tasks are not, where the strata are of calls."""
+    return any(metric in row.figures for row in strata.rows)
 
 
 def _sorted(models: Sequence[ComparedModel], sort: str) -> list[ComparedModel]:
@@ -155,8 +163,14 @@ def _notes(
     if without:
         yield f"{MEASURES[metric].label} is not known of {', '.join(without)}"
     if strata is not None:
-        single = list(dict.fromkeys(row.stratum for row in strata.rows if row.tasks == 1))
-        if single:
-            yield f"strata with one task, whose means have no interval: {', '.join(single[:8])}" + (
-                f" and {len(single) - 8} more" if len(single) > 8 else ""
-            )
+        yield from _notes_on_strata(strata, metric)
+
+
+def _notes_on_strata(strata: Strata, metric: str) -> Iterator[str]:
+    if not _is_known(metric, strata):
+        yield f"{MEASURES[metric].label} is a measure of whole tasks, and no stratum by {strata.by} has it"
+    single = list(dict.fromkeys(row.stratum for row in strata.rows if row.tasks == 1))
+    if single:
+        yield f"strata with one task, whose means have no interval: {', '.join(single[:8])}" + (
+            f" and {len(single) - 8} more" if len(single) > 8 else ""
+        )

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import anyio
 import anyio.abc
@@ -49,6 +49,10 @@ def record_fleet(
             return anyio.run(FleetHost(fleet, store).serve_http, listener)
     finally:
         store.close()
+
+
+_LAST_LINES: Final = 6
+"""What is shown of what a server wrote that did not start; its log goes with the recorder."""
 
 
 class FleetHost:
@@ -93,6 +97,9 @@ class FleetHost:
 
     async def _start(self, interpreter: Interpreter, fleet_server: FleetServer) -> None:
         await interpreter.start()
+        for name, server in interpreter.servers.items():
+            for line in (server.stderr_tail or "").splitlines()[-_LAST_LINES:] if server.error is not None else ():
+                print_notice(f"{name} | {line}")
         count = fleet_server.expose_tools()
         reached = [name for name, server in interpreter.servers.items() if server.error is None]
         print_notice(f"offering {count} tools of {len(reached)} of {len(self._fleet.servers)} servers")

@@ -25,8 +25,7 @@ def with_stderr(judgement: Judgement, stderr: str) -> Judgement:
     """
     if judgement.certainty != "fallback" or _TRACE.search(stderr) is None:
         return judgement
-    errors = _ERROR.findall(stderr)
-    reason = f": {errors[-1].strip()}" if errors else ""
+    reason = f": {error}" if (error := _telling(stderr, judgement.message)) else ""
     return judgement.model_copy(
         update={
             "outcome": Outcome.INCONCLUSIVE,
@@ -36,6 +35,13 @@ def with_stderr(judgement: Judgement, stderr: str) -> Judgement:
             "message": f"The answer gives no reason, and the server wrote a stack trace meanwhile{reason[:300]}",
         }
     )
+
+
+def _telling(stderr: str, known: str) -> str | None:
+    """The last error that says more than is known: a server's framework wraps it in one that repeats the answer."""
+    errors = [str(error).strip() for error in _ERROR.findall(stderr)]
+    new = [error for error in errors if (words := error.partition(": ")[2]) == "" or words not in known]
+    return next(reversed(new or errors), None)
 
 
 def shortened(stderr: str) -> str | None:

@@ -231,14 +231,18 @@ def _before(context: TrajectoryContext, position: str) -> Iterator[str]:
 
 def _reproduce(scope: ReportScope, row: CallRow, call: str) -> str:
     command = load_command(scope.run.connection)
-    if row.outcome is Outcome.INCONCLUSIVE:
-        again = command.classify(row.file, "again.db")
-        return f"There is no failure of the call to show yet. To judge it again:\n\n{block(again, 'sh')}"
+    if row.outcome in (Outcome.INCONCLUSIVE, Outcome.SUCCESS):
+        again = block(command.classify(row.file, "again.db"), "sh")
+        why = (
+            "The call did not fail" if row.outcome is Outcome.SUCCESS else "There is no failure of the call to show yet"
+        )
+        return f"{why}. To judge it again:\n\n{again}"
     commands = (
         f"{command.shrink(str(scope.run.path), call)}\n"
         "replay classify repro/repro.trajectory.json --servers repro/repro.servers.yaml --run repro.db --fresh"
     )
+    fleet = "" if command.servers else " The run was judged without servers: name the fleet file that has them."
     return (
-        "The smallest sequence of calls that shows it, as a file, and the command that replays it:\n\n"
+        f"The smallest sequence of calls that shows it, as a file, and the command that replays it.{fleet}\n\n"
         f"{block(commands, 'sh')}"
     )

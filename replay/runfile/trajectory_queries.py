@@ -150,3 +150,12 @@ def trajectory_row(connection: sqlite3.Connection, file: int, name: str) -> int 
     """The trajectory of that id in a file."""
     found = connection.execute("SELECT id FROM trajectories WHERE file = ? AND name = ?", (file, name)).fetchone()
     return None if found is None else int(found[0])
+
+
+def ids_of_several_models(connection: sqlite3.Connection) -> frozenset[str]:
+    """The ids that trajectories of more than one model have."""
+    rows = connection.execute(
+        "SELECT t.name FROM trajectories t JOIN files f ON f.id = t.file "
+        "GROUP BY t.name HAVING count(DISTINCT f.model) > 1"
+    )
+    return frozenset(name for (name,) in rows)

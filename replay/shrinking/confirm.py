@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from replay.diagnosis import TrajectoryContext
@@ -40,6 +41,9 @@ def confirm(repro: Repro, shrunk: Shrunk, redactor: Redactor) -> None:
     if problem is not None:
         for path in (repro.trajectory, repro.fleet):
             path.unlink(missing_ok=True)
+        if repro.made:
+            with suppress(OSError):
+                repro.fleet.parent.rmdir()
         raise UsageError(
             f"what was found does not fail again when it is run by itself, so nothing was written: {problem}"
         )

@@ -33,6 +33,8 @@ class Repro(NamedTuple):
     """The command."""
     variables: dict[str, str]
     """Environment variables that stand where the fleet file had a secret, with that secret."""
+    made: bool = False
+    """The directory was not there before."""
 
     @property
     def command(self) -> str:
@@ -47,6 +49,7 @@ def files_in(directory: Path) -> tuple[Path, Path]:
 
 def write_repro(shrunk: Shrunk, fleet: Fleet, directory: Path) -> Repro:
     """Write the reproduction into a directory, which is made where there is none."""
+    made = not directory.exists()
     directory.mkdir(parents=True, exist_ok=True)
     trajectory, servers = files_in(directory)
     fields = {name: getattr(shrunk.trajectory, name) for name in type(shrunk.trajectory).model_fields}
@@ -57,7 +60,7 @@ def write_repro(shrunk: Shrunk, fleet: Fleet, directory: Path) -> Repro:
     words = ["replay", "classify", str(trajectory), "--servers", str(servers), "--run", str(run), "--fresh"]
     for name in sorted(shrunk.allowed):
         words += ["--allow-effects", name]
-    return Repro(trajectory, servers, run, tuple(words), variables)
+    return Repro(trajectory, servers, run, tuple(words), variables, made)
 
 
 def _fleet_text(shrunk: Shrunk, fleet: Fleet, directory: Path, variables: dict[str, str]) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from replay.extras import install_command
 from tests.scripts import schema_of
 
 from .align_command import START, Align, Finished
@@ -72,7 +73,7 @@ def test_without_the_extra_one_line_says_what_to_install(align: Align) -> None:
     blocked = f"import sys; sys.modules.update(dict.fromkeys({names}))"
     finished = align(other, "--reference", reference, before=blocked)
     assert finished.returncode == 2
-    assert 'pip install "mcp-replay[align]"' in only_line(finished)
+    assert only_line(finished).endswith(f"install them with: {install_command('encoder')}")
 
 
 def test_files_of_one_model_are_one_row(align: Align) -> None:

@@ -25,6 +25,7 @@ from replay.cli.options import place_of
 from replay.cluster import ClusterError, Place
 from replay.cluster.pool import open_pool
 from replay.errors import UsageError
+from replay.extras import install_command
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -217,7 +218,7 @@ def test_without_the_extra_workers_say_what_to_install(tmp_path: Path, results_f
     words = [sys.executable, "-c", probe, "classify", str(results), "--offline", "--workers", "2"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert 'pip install "mcp-replay[cluster]"' in done.stderr
+    assert f"install them with: {install_command('cluster')}" in done.stderr
 
 
 def test_both_ways_to_name_workers_at_once_are_refused() -> None:

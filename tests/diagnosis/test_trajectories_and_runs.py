@@ -101,6 +101,14 @@ def test_the_worst_tool_and_server_are_named_with_their_commonest_cause(tmp_path
     assert found["failing-server"].details["failed"] == 6
 
 
+def test_a_name_that_is_no_server_is_not_the_worst_server(tmp_path: Path) -> None:
+    calls = [call("server/tool", {}, None)] * 3 + [failed("files/read", {"path": "/w/a.txt"}, MISSING)] * 2
+    file = write_trajectory(tmp_path / "t.trajectory.json", calls)
+    with Run.read(make_run(tmp_path / "run.db", [file])) as run:
+        found = {one.kind: one for one in findings_of_run(run)}
+    assert found["failing-server"].sentence.startswith('Server "files" failed in 2 of 2')
+
+
 def test_failures_that_follow_from_another_do_not_count_against_the_server(tmp_path: Path) -> None:
     calls = [failed("files/read", {"path": "/w/a.txt"}, MISSING)] * 3
     file = write_trajectory(tmp_path / "t.trajectory.json", calls)

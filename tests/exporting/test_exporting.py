@@ -128,3 +128,14 @@ def test_the_verb_writes_a_file_a_document_and_overwrites_none(run: Run, replay:
     assert json.loads((tmp_path / "out/task.json").read_text())["id"] == "task"
     printed = replay("export", run.path.name, "--format", "atif", "--trajectory", "task")
     assert json.loads(printed.stdout)["schema_version"] == "ATIF-v1.7"
+
+
+def test_trajectories_of_one_id_are_told_apart_by_their_models(tmp_path: Path) -> None:
+    files = []
+    for model, ids in (("ada", ("t", "u")), ("bob", ("t",))):
+        (tmp_path / model).mkdir()
+        place = tmp_path / model
+        files += [write_trajectory(place / f"{one}.trajectory.json", [call("a/b")], model=model) for one in ids]
+    with Run.read(make_run(tmp_path / "run.db", files)) as run:
+        assert [name for name, _ in export(run, "atif")] == ["ada_t", "u", "bob_t"]
+        assert [name for name, _ in export(run, "inspect")] == ["ada", "ada", "bob"], "a log a file"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ import jsonschema
 import pytest
 
 from replay.errors import MissingExtraError, UsageError
+from replay.extras import install_command
 from replay.figures.catalogue import FIGURES, figure_data, figure_file
 from replay.figures.data_text import data_csv, data_json
 from replay.figures.intervals import bootstrap, wilson
@@ -228,7 +230,7 @@ def test_without_matplotlib_it_is_said_what_to_install_and_the_numbers_are_there
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     data = data_of(run_path, "leaderboard")
     assert data_csv(data)
-    with pytest.raises(MissingExtraError, match=r'pip install "mcp-replay\[figures\]"'):
+    with pytest.raises(MissingExtraError, match=re.escape(install_command("figures"))):
         figure_file(data, "svg")
 
 

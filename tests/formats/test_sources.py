@@ -57,7 +57,7 @@ def test_a_folder_is_read_with_all_that_is_in_it_and_formats_may_be_mixed(tmp_pa
     assert [file.format for file in files] == ["openai-chat", "codex"]
     assert errors == []
     assert any("package.json: not of a known format" in note for note in notes)
-    assert any("1 files of other kinds" in note for note in notes)
+    assert any("1 file of another kind was not looked at" in note for note in notes)
 
 
 def test_a_pattern_that_the_shell_did_not_expand_is_expanded(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_stdin_is_read_and_listed(tmp_path: Path) -> None:
         input=chat(), capture_output=True, text=True, cwd=tmp_path, check=False, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stdout == '-: openai-chat (messages with "role" and "tool_calls"), 1 trajectories, 1 calls\n'
+    assert done.stdout == '-: openai-chat (messages with "role" and "tool_calls"), 1 trajectory, 1 call\n'
 
 
 def test_no_call_in_any_file_is_an_error_and_in_one_of_several_a_note(tmp_path: Path, replay: Replay) -> None:

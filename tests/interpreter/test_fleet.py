@@ -76,6 +76,10 @@ def test_our_own_yaml_is_read_whole(load):
             "servers:\n  a:\n    comand: x\n",
             'line 3: servers.a.comand: there is no field "comand"; did you mean "command"?',
         ),
+        (
+            "todo:\n  command: python\n",
+            'line 1: todo: there is no field "todo": servers stand below "servers:", indented',
+        ),
         ("servers: {}\nworkspce: {}\n", 'line 2: workspce: there is no field "workspce"; did you mean "workspace"?'),
         (
             "defaults: {timeout: 3}\n",

@@ -229,6 +229,16 @@ def test_what_cannot_be_compared_is_said_and_the_rest_is_shown(
     assert all(model in text for model in models)
 
 
+def test_strata_of_calls_are_about_a_measure_of_calls_where_none_is_named(place: Place) -> None:
+    for model, passed in (("ada", True), ("bob", False)):
+        place.add(model, "t", [call("f/read"), failed("g/find", {}, NOT_FOUND)], reported=reported(passed=passed))
+    found = place.compare(by="server")
+    assert (found.sorted_by, found.metric) == ("task_success", "well_formed")
+    assert "well formed by server" in comparison_text(found, 100)
+    asked = place.compare(by="server", metric="task_success")
+    assert any("tasks passed is a measure of whole tasks" in note for note in asked.notes)
+
+
 SEARCH, PAGE = ("web/search", {"q": "tea"}), ("web/page", {"url": "https://tea.example"})
 
 

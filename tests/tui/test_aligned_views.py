@@ -81,6 +81,9 @@ async def test_without_an_alignment_nothing_stands_beside_the_graph(browse: Brow
     async with browse(sample) as pilot:
         await press(pilot, "3")
         assert not pilot.app.screen.query_one("#reference").display
+        await press(pilot, "4")
+        told = pilot.app.screen.query_one(TextPage).text
+        assert f"--reference REFERENCE.json --run {sample}" in "".join(told.split("\n")), "of the run that is shown"
 
 
 @pytest.mark.anyio

@@ -138,6 +138,8 @@ def _reject_unknown_keys(path: Path, data: JsonObject, fields: Sequence[str], li
             if key not in known:
                 nearest = nearest_name(str(key), known, min_score=60)
                 hint = f'; did you mean "{nearest}"?' if nearest else f"; it takes {', '.join(known)}"
+                if not place and isinstance(value[key], Mapping) and {"command", "url"} & value[key].keys():
+                    hint = ': servers stand below "servers:", indented'
                 raise FleetError(str(path), f'there is no field "{key}"{hint}', _shown((*place, str(key)), lines))
 
 

@@ -61,7 +61,18 @@ def launch_of(name: str, resolved: ResolvedServer, directory: Path, cwd: Path) -
     if not workdir.is_dir():
         raise CannotStartError(f"the working directory {workdir} does not exist")
     program = _program(resolved.command or "", directory)
-    return Launch(name, (program, *resolved.args), {**_inherited(), **resolved.env}, workdir)
+    arguments = resolved.args
+    if resolved.cwd is None and workdir != directory:
+        arguments = tuple(_argument(text, directory, workdir) for text in resolved.args)
+    return Launch(name, (program, *arguments), {**_inherited(), **resolved.env}, workdir)
+
+
+def _argument(text: str, directory: Path, workdir: Path) -> str:
+    """A file beside the fleet file, such as the server's own script, by its whole path: the server starts elsewhere."""
+    if text.startswith("-") or Path(text).is_absolute() or os.path.lexists(workdir / text):
+        return text
+    path = directory.absolute() / text
+    return str(path) if os.path.isfile(path) else text  # noqa: PTH113 (any text may stand here; it never raises)
 
 
 def _program(command: str, directory: Path) -> str:

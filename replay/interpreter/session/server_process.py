@@ -7,6 +7,7 @@ belongs in the answer to the call that it died in, cannot be asked.
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -18,6 +19,7 @@ import anyio
 import anyio.to_thread
 from anyio.abc import Process
 
+from replay.interpreter.session.boxed_trace import unboxed
 from replay.interpreter.session.launch import CannotStartError, Launch
 from replay.interpreter.session.process_guard import ProcessGuard
 from replay.interpreter.session.stderr_log import RedactedLog
@@ -30,7 +32,8 @@ _EXIT_GRACE: Final = 1.0
 _TERM_GRACE: Final = 1.0
 _KILL_GRACE: Final = 5.0
 _TAIL_LINES: Final = 20
-_TAIL_BYTES: Final = 16_384
+_TAIL_BYTES: Final = 65_536
+_COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class ServerProcess:
@@ -128,13 +131,21 @@ async def running(launch: Launch, log: Path, redactor: Redactor) -> AsyncIterato
                 await anyio.to_thread.run_sync(guard.close)
 
 
-def tail_of(log: Path, start: int = 0) -> str:
-    """The last lines of a log from byte `start` on."""
+def tail_of(log: Path, start: int = 0, *, lines: int = _TAIL_LINES, size: int = _TAIL_BYTES) -> str:
+    """The last lines of a log from byte `start` on, without colours; traces in boxes stand as plain ones.
+
+    Args:
+        log: may be missing.
+        start: in bytes.
+        lines: at most so many.
+        size: bytes that are looked at, at most.
+    """
     try:
         with log.open("rb") as file:
             end = file.seek(0, os.SEEK_END)
-            file.seek(max(start, end - _TAIL_BYTES))
-            text = file.read().decode("utf-8", "replace")
+            file.seek(max(start, end - size))
+            text = file.read(size).decode("utf-8", "replace")
     except OSError:
         return ""
-    return "\n".join([line.rstrip() for line in text.splitlines() if line.strip()][-_TAIL_LINES:])
+    plain = unboxed(_COLOUR.sub("", text))
+    return "\n".join([line.rstrip() for line in plain.splitlines() if line.strip()][-lines:])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -26,7 +25,9 @@ _PING_TIMEOUT: Final = 5.0
 _STDERR_PAUSES: Final = (0.005, 0.01, 0.02)
 """Seconds to wait for what a server wrote: it goes through a pipe and a thread that takes the secrets out."""
 _MAX_REASON_LENGTH: Final = 300
-_COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
+_LINES_OF_A_CALL: Final = 120
+_BYTES_OF_A_CALL: Final = 262_144
+"""What is kept of what a server wrote during a call: a trace with all of its causes."""
 
 
 class Supervisor:
@@ -68,7 +69,7 @@ class Supervisor:
             name=self.name,
             state=self.spec.state,
             error=connection.message,
-            stderr_tail=printable(self._redactor.text(_COLOUR.sub("", tail))) if tail else None,
+            stderr_tail=printable(self._redactor.text(tail)) if tail else None,
             notes=self._history.notes,
         )
 
@@ -101,7 +102,7 @@ class Supervisor:
             if self.stderr_mark() > mark:
                 break
             await anyio.sleep(pause)
-        return printable(_COLOUR.sub("", tail_of(self._log, mark)))
+        return printable(tail_of(self._log, mark, lines=_LINES_OF_A_CALL, size=_BYTES_OF_A_CALL))
 
     async def stop(self) -> None:
         """End it for good."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from functools import partial
+from pathlib import Path
 from typing import ClassVar
 
 from textual import on
@@ -13,6 +15,7 @@ from textual.containers import Container, Vertical
 from replay.alignment import sign
 from replay.records.alignment import AlignedModel
 from replay.runfile import alignment_queries, trajectory_queries
+from replay.runfile.run_command import shown_path
 from replay.text import one_line
 from replay_tui.messages import ShowTrajectory
 from replay_tui.pages.alignment_page import TaskFacts, metrics_page, pairs_page
@@ -72,7 +75,7 @@ class AlignmentScreen(RunScreen):
         if not self._models:
             self.table.show(0, ())
             self.table.border_title = plain("Alignment")
-            self.query_one(TextPage).show(_nothing)
+            self.query_one(TextPage).show(partial(_nothing, run=self.open_run.path))
             return
         file, model = list(self._models.items())[self._place]
         self.table.show(file, alignment_queries.task_names(self.open_run.connection, file))
@@ -147,8 +150,9 @@ class AlignmentScreen(RunScreen):
         self._show_task()
 
 
-def _nothing(width: int, styles: Palette) -> list[Row]:
+def _nothing(width: int, styles: Palette, run: Path) -> list[Row]:
     writer = Writer(width, styles)
     writer.prose("This run has no alignment yet. Make one with:")
-    writer.code("replay align results/*.json --reference REFERENCE.json", styles.strong)
+    of_run = f"--run {shlex.quote(shown_path(str(run)))}"
+    writer.code(f"replay align results/*.json --reference REFERENCE.json {of_run}", styles.strong)
     return writer.rows

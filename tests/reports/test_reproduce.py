@@ -1,0 +1,30 @@
+"""The commands at the end of a call's diagnosis are those that the call needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.in_process import replay_here
+from tests.runs import call, failed, make_run, write_trajectory
+
+
+@pytest.mark.parametrize(
+    ("position", "said", "not_said"),
+    [
+        ("s1c1", ("The call did not fail", "again.db"), "replay shrink"),
+        ("s2c1", ("replay shrink", "The run was judged without servers"), "did not fail"),
+    ],
+)
+def test_only_a_call_that_failed_is_shrunk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, position: str, said: tuple[str, ...], not_said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = write_trajectory(
+        tmp_path / "t.trajectory.json", [call("f/read"), failed("f/read", {"path": "x"}, "Error: file not found: x")]
+    )
+    make_run(tmp_path / "run.db", [file])
+    text = replay_here("report", "--run", "run.db", "--call", f"t:{position}").stdout
+    assert all(words in text for words in said)
+    assert not_said not in text
