@@ -13,8 +13,10 @@ import pytest
 from replay.dag.pointers import resolve
 from replay.errors import FormatError
 from replay.formats import InputFile, ResultsFile, open_file
+from replay.json_values import parse_json
 from replay.outcomes import judge_answer
 from replay.recorder.assembly import assemble
+from replay.recorder.journal import entry_of
 from replay.records import Call, Trajectory
 from replay.records.answer import ToolResult
 from tests.formats.samples import SAMPLES
@@ -141,6 +143,14 @@ def test_a_recording_whose_times_are_beyond_counting_keeps_its_other_calls() -> 
 
     trajectory = assemble([{"id": "a"}, call(1, HUGE), call(2, 1)], "a.trajectory.json")
     assert [found.name for found in trajectory.calls()] == ["t"]
+
+
+def test_half_of_a_surrogate_pair_between_the_values_of_a_recording_costs_one_entry() -> None:
+    broken = b'{"event": "note", "t": \xed\xa0\x80, "message": "x"}\n'
+    with pytest.raises(ValueError, match="Expecting value"):
+        parse_json(broken.decode("utf-8", "surrogatepass"))
+    assert entry_of(broken) is None
+    assert entry_of(b'{"event": "note", "message": "\xed\xa0\x80"}\n') == {"event": "note", "message": "\ufffd"}
 
 
 @pytest.mark.parametrize("door", DOORS)
