@@ -67,6 +67,24 @@ def test_an_answer_that_explains_itself_stands() -> None:
     assert with_stderr(bare_error("certain"), NODE) == bare_error("certain")
 
 
+def test_a_verdict_that_came_from_stderr_is_the_same_where_a_call_with_effects_is_not_sent_again(
+    tmp_path: Path, replay: Replay, fleet_file: Callable[..., Path], results_file: Callable[..., Path]
+) -> None:
+    fleet_file(masked={"script": "masked.py", "effects": "all", "env": {"WRITES": "1"}})
+    calls = [("masked/get", {"id": "x-get"})]
+    assert replay("classify", results_file(t=[calls])).returncode == 0
+    with Run.read(tmp_path / "replay-run.db") as run:
+        (first,) = call_rows(run)
+    assert (first.rule, first.stderr is None) == ("replay.server-traceback", False)
+    again = replay("classify", results_file(t=[calls, [("masked/quiet", {"id": "x-quiet"})]]))
+    assert "not sent again" in again.stderr
+    with Run.read(tmp_path / "replay-run.db") as run:
+        resumed, quiet = call_rows(run)
+    assert (resumed.outcome, resumed.rule, resumed.message) == (first.outcome, first.rule, first.message)
+    assert resumed.stderr == first.stderr
+    assert quiet.stderr is None
+
+
 def test_a_verdict_that_came_from_stderr_is_the_same_offline_and_from_a_cassette(
     tmp_path: Path, replay: Replay, fleet_file: Callable[..., Path], results_file: Callable[..., Path]
 ) -> None:

@@ -34,7 +34,7 @@ from replay.records import (
 from replay.records.effects import EffectKey
 from replay.replayer.absent_path import absent_path
 from replay.replayer.backend import BackendSession, ToolRequest
-from replay.replayer.checkpoint import Checkpoint
+from replay.replayer.checkpoint import Checkpoint, SentBefore
 from replay.replayer.gaps import Gaps
 from replay.replayer.input_calls import keys_of
 from replay.replayer.keys import answer_key, next_state
@@ -134,7 +134,7 @@ class TrajectoryReplayer:
         key = self._effect_key(call) if self._session.has_effects(request.server, request.tool) else None
         sent = self._checkpoint.sent_before(key) if key is not None else None
         if sent is not None:
-            return self._not_sent_again(call, target, request, sent.answer, inputs)
+            return self._not_sent_again(call, target, request, sent, inputs)
         if not self._session.stateful(request.server) and not self._wanted(qualified_name(*request[:2])):
             return self._unsent(call, target, recorded)
         if not self._session.may_send(request.server, request.tool):
@@ -142,14 +142,15 @@ class TrajectoryReplayer:
         return await self._send(call, target, request, key, inputs)
 
     def _not_sent_again(
-        self, call: Call, target: CallTarget, request: ToolRequest, answer: Answer | None, inputs: VerdictInputs
+        self, call: Call, target: CallTarget, request: ToolRequest, sent: SentBefore, inputs: VerdictInputs
     ) -> CallResult:
         """The verdict of a call with effects that an earlier replay sent."""
         self._not_repeated.add(call.position)
-        if answer is None:
+        if sent.answer is None:
             return CallResult(call, _interrupted(inputs.recorded), target.server, target.tool)
-        replayed = self._classifier.answered(call, target, answer, self._session.evidence)
-        return self._answered(call, request, answer, replayed, inputs)
+        replayed = self._classifier.answered(call, target, sent.answer, self._session.evidence)
+        inputs = replace(inputs, stderr=shortened(sent.stderr))
+        return self._answered(call, request, sent.answer, with_stderr(replayed, sent.stderr), inputs)
 
     def _effect_key(self, call: Call) -> EffectKey:
         if self._effect_keys is None:
@@ -186,6 +187,8 @@ class TrajectoryReplayer:
         replayed = self._classifier.answered(call, target, answer, self._session.evidence)
         failed = replayed.outcome is not Outcome.SUCCESS
         stderr = await self._session.stderr_since(request, mark) if failed else ""
+        if key is not None and stderr:
+            self._checkpoint.after_send(key, answer, stderr)
         inputs = replace(inputs, seconds=seconds, stderr=shortened(stderr))
         return self._answered(call, request, answer, with_stderr(replayed, stderr), inputs)
 
