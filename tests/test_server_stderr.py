@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from replay.records import Judgement, Outcome
+from replay.records import Judgement, Outcome, TextAnswer
+from replay.records.effects import EffectKey
+from replay.redaction import Redactor
 from replay.replayer.server_stderr import with_stderr
 from replay.runfile import Run, call_rows
+from replay.runfile.effects_journal import Origin, SentCall
 
 Replay = Callable[..., subprocess.CompletedProcess[str]]
 NODE = "TypeError: x is undefined\n    at run (/srv/app/tool.js:12:7)\n"
@@ -83,6 +86,15 @@ def test_a_verdict_that_came_from_stderr_is_the_same_where_a_call_with_effects_i
     assert (resumed.outcome, resumed.rule, resumed.message) == (first.outcome, first.rule, first.message)
     assert resumed.stderr == first.stderr
     assert quiet.stderr is None
+
+
+def test_what_the_journal_keeps_of_a_call_holds_no_secret(tmp_path: Path) -> None:
+    key, here = EffectKey("masked", "get", "a" * 64, 1), Origin("/results.json", "t", "")
+    with Run.open(tmp_path / "run.db", redactor=Redactor({"hunter2-hunter2"})) as run:
+        row = run.journal().note(here, key)
+        run.journal().keep(row, TextAnswer(text="got hunter2-hunter2"), "Traceback: hunter2-hunter2")
+        found = run.journal().find(here, key, lambda path, trajectory, key: True)
+    assert found == SentCall(row, TextAnswer(text="got [REDACTED]"), "Traceback: [REDACTED]")
 
 
 def test_a_verdict_that_came_from_stderr_is_the_same_offline_and_from_a_cassette(
