@@ -149,7 +149,9 @@ def test_a_recording_whose_times_are_beyond_counting_keeps_its_other_calls() -> 
 def test_a_codex_call_of_a_server_whose_name_is_not_text_is_unreadable(name: Any) -> None:
     payload = {"type": "function_call", "namespace": "mcp__s", "name": name, "arguments": "{}", "call_id": "1"}
     lines = [{"type": "session_meta", "payload": {"id": "a"}}, {"type": "response_item", "payload": payload}]
-    [trajectory] = read(b"\n".join(json.dumps({"timestamp": "2026-01-01T00:00:00Z", **line}).encode() for line in lines))
+    [trajectory] = read(
+        b"\n".join(json.dumps({"timestamp": "2026-01-01T00:00:00Z", **line}).encode() for line in lines)
+    )
     [call] = trajectory.calls()
     assert (call.unreadable, call.server, call.tool) == ("name", "s", None)
 
