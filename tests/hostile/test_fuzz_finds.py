@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from replay.dag.pointers import resolve
-from replay.errors import FormatError
+from replay.errors import FleetError, FormatError
 from replay.formats import InputFile, ResultsFile, open_file
+from replay.interpreter import Fleet
 from replay.json_values import parse_json
 from replay.outcomes import judge_answer
 from replay.recorder.assembly import assemble
@@ -154,6 +155,13 @@ def test_a_codex_call_of_a_server_whose_name_is_not_text_is_unreadable(name: Any
     )
     [call] = trajectory.calls()
     assert (call.unreadable, call.server, call.tool) == ("name", "s", None)
+
+
+def test_a_field_with_a_line_end_in_its_name_is_refused_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "servers.yaml"
+    path.write_text('{"version": 1, "servers": {"a": {"command": "x", "e\\nv": {}}}}')
+    with pytest.raises(FleetError, match=r'^[^\n]*servers\.a\.e v: there is no field "e v"; did you mean "env"\?$'):
+        Fleet.load(path)
 
 
 def test_half_of_a_surrogate_pair_between_the_values_of_a_recording_costs_one_entry() -> None:
