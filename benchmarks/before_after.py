@@ -2,7 +2,8 @@
 
 python benchmarks/before_after.py OTHER_TREE [PAIRS [RESULTS...]]
 
-Processor time, and which of a pair comes first by turns: what else the machine does then tells least.
+Processor time, and which of a pair comes first by turns: what else the machine does then tells least. Each tree runs
+once before it is measured, so that neither compiles its modules then.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ _MESSAGES: list[dict[str, Any]] = [
 
 def _seconds(tree: Path, arguments: list[str], home: Path, said: bytes) -> float:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    environment = {**os.environ, "PYTHONPATH": str(tree), "NO_COLOR": "1", "CI": "1"}
+    compiled = {"PYTHONPYCACHEPREFIX": str(home.parent / "compiled"), "PYTHONDONTWRITEBYTECODE": ""}
+    environment = {**os.environ, **compiled, "PYTHONPATH": str(tree), "NO_COLOR": "1", "CI": "1"}
     command = [sys.executable, "-m", "replay", *arguments]
     subprocess.run(command, cwd=home, env=environment, input=said, capture_output=True, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -50,6 +52,18 @@ def record(tree: Path, results: list[str], home: Path) -> float:
     return _seconds(tree, ["record", "-o", "r.trajectory.json", "--", sys.executable, str(SERVER)], home, said)
 
 
+def _times(
+    measure: Callable[[Path, list[str], Path], float], trees: tuple[Path, Path], results: list[str], pairs: int
+) -> dict[Path, list[float]]:
+    times: dict[Path, list[float]] = {tree: [] for tree in trees}
+    with tempfile.TemporaryDirectory() as place:
+        for number in range(pairs + 1):
+            for tree in trees if number % 2 else reversed(trees):
+                home = Path(tempfile.mkdtemp(dir=place))
+                times[tree].append(measure(tree, results, home))
+    return {tree: taken[1:] for tree, taken in times.items()}
+
+
 def main() -> None:
     """Measure, and print the medians and the median of the ratios."""
     other, pairs = Path(sys.argv[1]).resolve(), int(sys.argv[2]) if sys.argv[2:] else 5
@@ -58,11 +72,7 @@ def main() -> None:
     ]
     measured: dict[str, Callable[[Path, list[str], Path], float]] = {"classify --offline": classify, "record": record}
     for name, measure in measured.items():
-        times: dict[Path, list[float]] = {other: [], ROOT: []}
-        for number in range(pairs):
-            for tree in (other, ROOT) if number % 2 else (ROOT, other):
-                with tempfile.TemporaryDirectory() as home:
-                    times[tree].append(measure(tree, results, Path(home)))
+        times = _times(measure, (other, ROOT), results, pairs)
         ratio = statistics.median(after / before for after, before in zip(times[ROOT], times[other], strict=True))
         print(
             f"{name}: {statistics.median(times[other]):.2f} s before, {statistics.median(times[ROOT]):.2f} s after, "

@@ -34,7 +34,8 @@ class InputError(ReplayError):
 
     def __init__(self, path: str, message: str, place: str = "") -> None:
         self.path, self.message, self.place = path, message, place
-        super().__init__(": ".join(part for part in (path, place, message) if part))
+        said = ": ".join(part for part in (path, place, message) if part)
+        super().__init__(" ".join(said.splitlines()))  # a key of the file that is quoted may hold line ends
 
 
 class FormatError(InputError):

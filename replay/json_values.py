@@ -34,7 +34,7 @@ def parse_json(text: str | bytes) -> Any:
     """
     try:
         value = pydantic_core.from_json(text)
-    except ValueError:  # of what it refuses, `json` reads some: halves of surrogate pairs, a byte order mark
+    except (ValueError, TypeError):  # of what it refuses `json` reads some: halves of surrogate pairs, a BOM
         return _parsed_slowly(text)
     return bounded(value) if _may_be_deep(text) and is_too_deep(value) else value
 
@@ -47,7 +47,7 @@ def decode(text: str | bytes) -> Any:
     """
     try:
         return pydantic_core.from_json(text)
-    except ValueError:
+    except (ValueError, TypeError):  # TypeError: halves of surrogate pairs in a text
         return json.loads(text)
 
 

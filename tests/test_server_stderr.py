@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from replay.records import Judgement, Outcome
+from replay.records import Judgement, Outcome, TextAnswer
+from replay.records.effects import EffectKey
+from replay.redaction import Redactor
 from replay.replayer.server_stderr import with_stderr
 from replay.runfile import Run, call_rows
+from replay.runfile.effects_journal import Origin, SentCall
 
 Replay = Callable[..., subprocess.CompletedProcess[str]]
 NODE = "TypeError: x is undefined\n    at run (/srv/app/tool.js:12:7)\n"
@@ -65,6 +68,33 @@ def test_plain_log_lines_change_nothing(stderr: str) -> None:
 
 def test_an_answer_that_explains_itself_stands() -> None:
     assert with_stderr(bare_error("certain"), NODE) == bare_error("certain")
+
+
+def test_a_verdict_that_came_from_stderr_is_the_same_where_a_call_with_effects_is_not_sent_again(
+    tmp_path: Path, replay: Replay, fleet_file: Callable[..., Path], results_file: Callable[..., Path]
+) -> None:
+    fleet_file(masked={"script": "masked.py", "effects": "all", "env": {"WRITES": "1"}})
+    calls = [("masked/get", {"id": "x-get"})]
+    assert replay("classify", results_file(t=[calls])).returncode == 0
+    with Run.read(tmp_path / "replay-run.db") as run:
+        (first,) = call_rows(run)
+    assert (first.rule, first.stderr is None) == ("replay.server-traceback", False)
+    again = replay("classify", results_file(t=[calls, [("masked/quiet", {"id": "x-quiet"})]]))
+    assert "not sent again" in again.stderr
+    with Run.read(tmp_path / "replay-run.db") as run:
+        resumed, quiet = call_rows(run)
+    assert (resumed.outcome, resumed.rule, resumed.message) == (first.outcome, first.rule, first.message)
+    assert resumed.stderr == first.stderr
+    assert quiet.stderr is None
+
+
+def test_what_the_journal_keeps_of_a_call_holds_no_secret(tmp_path: Path) -> None:
+    key, here = EffectKey("masked", "get", "a" * 64, 1), Origin("/results.json", "t", "")
+    with Run.open(tmp_path / "run.db", redactor=Redactor({"hunter2-hunter2"})) as run:
+        row = run.journal().note(here, key)
+        run.journal().keep(row, TextAnswer(text="got hunter2-hunter2"), "Traceback: hunter2-hunter2")
+        found = run.journal().find(here, key, lambda path, trajectory, key: True)
+    assert found == SentCall(row, TextAnswer(text="got [REDACTED]"), "Traceback: [REDACTED]")
 
 
 def test_a_verdict_that_came_from_stderr_is_the_same_offline_and_from_a_cassette(

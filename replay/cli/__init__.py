@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -35,6 +36,10 @@ VERBS = {
     "cassette": ("replay.cli.cassette:cassette", "Export the answers of a run, to replay them without servers."),
 }
 """Each verb: where it is, and its line in the help (a test holds it against the verb's own docstring)."""
+
+
+_OBJECTS_A_COLLECTION = 50_000
+"""With Python's own 700, what a large file or tools/list is made of is walked again and again while it is read."""
 
 
 class _Verbs(click.Group):
@@ -82,6 +87,7 @@ def cli() -> None:
 def main() -> NoReturn:
     """Run the command line; every error is one line on stderr and an exit code."""
     install()
+    gc.set_threshold(_OBJECTS_A_COLLECTION)
     arguments, debug = _without_debug(sys.argv[1:])
     try:
         code = _run(arguments)

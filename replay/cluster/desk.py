@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from replay.cluster.leases import Claim, LeaseLostError
-from replay.cluster.messages import Settings
+from replay.cluster.messages import Sent, Settings
 from replay.records import Answer
 from replay.records.effects import EffectKey
 from replay.runfile import Run
@@ -25,6 +25,8 @@ class _Held:
     owner: str | None = None
     noted: dict[EffectKey, int] = field(default_factory=dict)
     """Calls that were granted, with their rows in the journal."""
+    kept: dict[EffectKey, Sent] = field(default_factory=dict)
+    """What of them is in the journal."""
     counted: int = 0
     """Calls that count as done so far."""
 
@@ -52,8 +54,8 @@ class Desk:
 
     def give_out(self, row: int, attempt: int, origin: Origin) -> None:
         """A lease goes to a worker; what an earlier one of the same trajectory granted stays noted."""
-        before = self._held.get(row)
-        self._held[row] = _Held(attempt, origin, noted=before.noted if before else {})
+        before = self._held.get(row) or _Held(attempt, origin)
+        self._held[row] = _Held(attempt, origin, noted=before.noted, kept=before.kept)
 
     def counted(self, row: int) -> int:
         """Calls of a trajectory that its worker told of already."""
@@ -95,6 +97,7 @@ class Desk:
         held.owner = claim.owner
         try:
             held.noted[claim.key] = self._run.journal().note(held.origin, claim.key)
+            held.kept.pop(claim.key, None)
         except sqlite3.IntegrityError:
             raise LeaseLostError("the call was sent before") from None
 
@@ -108,9 +111,11 @@ class Desk:
                 held.counted += count
                 self._on_calls(worker, count)
 
-    def keep_answer(self, row: int, key: EffectKey, answer: Answer) -> None:
-        """Keep what a granted call got."""
+    def keep_answer(self, row: int, key: EffectKey, sent: Sent) -> None:
+        """Keep what a granted call got; what its server wrote to stderr may follow with the answer once more."""
         held = self._held.get(row)
-        noted = held.noted.pop(key, None) if held else None
-        if noted is not None:
-            self._run.journal().keep(noted, answer)
+        noted = held.noted.get(key) if held else None
+        if held is None or noted is None or sent.answer is None or held.kept.get(key) == sent:
+            return
+        held.kept[key] = sent
+        self._run.journal().keep(noted, sent.answer, sent.stderr)

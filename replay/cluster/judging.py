@@ -10,11 +10,11 @@ from typing import Any, Final
 from replay.classification import Options, Progress, give_up
 from replay.cluster import worker as on_worker
 from replay.cluster.desk import Desk
-from replay.cluster.messages import FromFile, Lease, Unit, UnitFailure, UnitResult
+from replay.cluster.messages import FromFile, Lease, Sent, Unit, UnitFailure, UnitResult
 from replay.cluster.pool import Job
 from replay.errors import InputError
 from replay.formats import ResultsFile
-from replay.records import Answer, CallResult, Trajectory
+from replay.records import CallResult, Trajectory
 from replay.records.effects import EffectKey
 from replay.replayer import ReplayContext
 from replay.replayer.input_calls import keys_of
@@ -44,7 +44,7 @@ class Judging:
     journal_asked: bool
     """Whether earlier runs sent calls with effects."""
 
-    def sent_before(self, file: str, trajectory: Trajectory, *, again: bool) -> dict[EffectKey, Answer | None]:
+    def sent_before(self, file: str, trajectory: Trajectory, *, again: bool) -> dict[EffectKey, Sent]:
         """The calls with effects of a trajectory that were sent before."""
         if self.options.offline or not (again or self.journal_asked):
             return {}
@@ -54,7 +54,7 @@ class Judging:
             key: journal.find(origin, key, self.context.input_calls.still_holds)
             for key in keys_of(named.calls(), self.context.registry).values()
         }
-        return {key: sent.answer for key, sent in found.items() if sent is not None}
+        return {key: Sent(sent.answer, sent.stderr) for key, sent in found.items() if sent is not None}
 
 
 @dataclass
@@ -96,8 +96,8 @@ class JudgeJob:
             return self._failed(result)
         judging, progress = self._judging, self._judging.progress
         for judged in result.judged:
-            for key, answer in judged.answers:
-                judging.desk.keep_answer(judged.row, key, answer)
+            for key, sent in judged.answers:
+                judging.desk.keep_answer(judged.row, key, sent)
             progress.not_repeated += judged.not_repeated
         write_shipped_rows(judging.run, ((judged.row, judged.rows) for judged in result.judged))
         for piece in self._pieces:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from replay.cluster.mailbox import Mailbox
-from replay.cluster.messages import Lease
+from replay.cluster.messages import Lease, Sent
 from replay.errors import ReplayError
 from replay.records import Answer, CallResult
 from replay.records.effects import EffectKey
@@ -28,12 +28,6 @@ class Claim(NamedTuple):
     key: EffectKey
 
 
-class Sent(NamedTuple):
-    """A call with effects that was sent."""
-
-    answer: Answer | None
-
-
 class RemoteCheckpoint:
     """The memory of a replay on a worker: what the command noted, and what the command must note.
 
@@ -49,7 +43,7 @@ class RemoteCheckpoint:
         self._sent: dict[EffectKey, Sent] = {}
         self.not_repeated: set[EffectKey] = set()
         """Calls that were sent before this execution."""
-        self.answers: dict[EffectKey, Answer] = {}
+        self.answers: dict[EffectKey, Sent] = {}
         """What came of those that this execution sent."""
 
     @property
@@ -63,7 +57,7 @@ class RemoteCheckpoint:
             return None
         if key in self._lease.sent:
             self.not_repeated.add(key)
-            return Sent(self._lease.sent[key])
+            return self._lease.sent[key]
         return self._sent.get(key)
 
     async def before_send(self, key: EffectKey) -> None:
@@ -74,13 +68,12 @@ class RemoteCheckpoint:
         """
         claim = Claim(self._lease.row, self._lease.attempt, self._owner, key)
         await asyncio.wrap_future(self._mailbox.ask("claim", claim))
-        self._sent[key] = Sent(None)
+        self._sent[key] = Sent()
 
-    def after_send(self, key: EffectKey, answer: Answer) -> None:
+    def after_send(self, key: EffectKey, answer: Answer, stderr: str = "") -> None:
         """Tell the command at once what the call got."""
-        self._sent[key] = Sent(answer)
-        self.answers[key] = answer
-        self._mailbox.tell("answer", (self._lease.row, key, answer))
+        self._sent[key] = self.answers[key] = Sent(answer, stderr)
+        self._mailbox.tell("answer", (self._lease.row, key, self._sent[key]))
 
     def keep(self, result: CallResult) -> None:
         """A worker keeps nothing: what has no effects may be sent again."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from replay.classification import Options
 from replay.formats import HowToRead
@@ -37,6 +37,15 @@ class Settings:
     """Directory for the servers' stderr; None where the worker shares no disk: it makes one of its own."""
 
 
+class Sent(NamedTuple):
+    """A call with effects that was sent."""
+
+    answer: Answer | None = None
+    """None where it is not known what came of it."""
+    stderr: str = ""
+    """What its server wrote to stderr meanwhile."""
+
+
 @dataclass(frozen=True)
 class Lease:
     """The right to send the calls of one trajectory; a new one is given out when a worker is lost."""
@@ -46,7 +55,7 @@ class Lease:
     attempt: int
     results: Mapping[str, CallResult] = field(default_factory=dict)
     """Calls that an earlier run finished."""
-    sent: Mapping[EffectKey, Answer | None] = field(default_factory=dict)
+    sent: Mapping[EffectKey, Sent] = field(default_factory=dict)
     """Calls with effects that were sent before, with what they got where that is known."""
 
 
@@ -80,7 +89,7 @@ class JudgedTrajectory:
     row: int
     rows: ShippedRows
     not_repeated: int = 0
-    answers: tuple[tuple[EffectKey, Answer], ...] = ()
+    answers: tuple[tuple[EffectKey, Sent], ...] = ()
     """What calls with effects got, where the message with it should be late."""
 
 

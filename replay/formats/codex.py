@@ -274,7 +274,7 @@ def _call(payload: JsonObject, started: float | None) -> Call:
     name, namespace = payload.get("name"), payload.get("namespace")
     fields: dict[str, Any] = {}
     if isinstance(namespace, str) and namespace.startswith(_MCP):
-        fields = {"server": namespace.removeprefix(_MCP).rstrip("_"), "tool": name}
+        fields = {"server": namespace.removeprefix(_MCP).rstrip("_"), "tool": _string(name)}
     elif isinstance(name, str) and name.startswith(_MCP) and "__" in name.removeprefix(_MCP):
         server, _, tool = name.removeprefix(_MCP).partition("__")
         fields = {"server": server, "tool": tool}

@@ -66,6 +66,6 @@ class Server(Record):
 
 def digest_of(title: str | None, version: str | None, tools: tuple[Tool, ...]) -> str:
     """SHA-256 (hexadecimal) over a server's identity and tools/list, independent of the order of the tools."""
-    listed = sorted((tool.model_dump(mode="json") for tool in tools), key=lambda tool: str(tool["name"]))
+    listed = sorted(map(vars, tools), key=lambda tool: str(tool["name"]))
     text = json.dumps([title, version, listed], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -16,6 +16,10 @@ class SentBefore(Protocol):
     def answer(self) -> Answer | None:
         """What it got; None where that is not known."""
 
+    @property
+    def stderr(self) -> str:
+        """What its server wrote to stderr meanwhile; "" where nothing is known."""
+
 
 class Checkpoint(Protocol):
     """The memory of one trajectory's replay, which survives a crash."""
@@ -30,8 +34,8 @@ class Checkpoint(Protocol):
     async def before_send(self, key: EffectKey) -> None:
         """Note that a call with effects outside a sandbox is about to be sent; it is noted for good on return."""
 
-    def after_send(self, key: EffectKey, answer: Answer) -> None:
-        """Keep what such a call got."""
+    def after_send(self, key: EffectKey, answer: Answer, stderr: str = "") -> None:
+        """Keep what such a call got; once more, with what its server wrote to stderr, where that is known later."""
 
     def keep(self, result: CallResult) -> None:
         """Keep the verdict of a call to a shared server."""

@@ -35,7 +35,7 @@ from replay.records import (
 from replay.records.effects import EffectKey
 from replay.replayer.absent_path import absent_path
 from replay.replayer.backend import BackendSession, ToolRequest
-from replay.replayer.checkpoint import Checkpoint
+from replay.replayer.checkpoint import Checkpoint, SentBefore
 from replay.replayer.gaps import Gaps
 from replay.replayer.input_calls import keys_of
 from replay.replayer.keys import answer_key, next_state
@@ -183,7 +183,7 @@ class TrajectoryReplayer:
         sent = self._checkpoint.sent_before(key) if key is not None else None
         if sent is not None:
             inputs = VerdictInputs(recorded.result(), rebound=rebound)
-            return self._not_sent_again(call, target, request, sent.answer, inputs)
+            return self._not_sent_again(call, target, request, sent, inputs)
         if not self._session.stateful(request.server) and not self._wanted(qualified_name(*request[:2])):
             return self._unsent(call, target, recorded.result())
         if not self._session.may_send(request.server, request.tool):
@@ -195,14 +195,16 @@ class TrajectoryReplayer:
         return self._classifier.recorded(call, target)
 
     def _not_sent_again(
-        self, call: Call, target: CallTarget, request: ToolRequest, answer: Answer | None, inputs: VerdictInputs
+        self, call: Call, target: CallTarget, request: ToolRequest, sent: SentBefore, inputs: VerdictInputs
     ) -> _Asked:
         """The verdict of a call with effects that an earlier replay sent."""
         self._not_repeated.add(call.position)
-        if answer is None:
+        if sent.answer is None:
             return _settled(CallResult(call, _interrupted(inputs.recorded), target.server, target.tool))
-        replayed = self._classifier.answered(call, target, answer, self._session.evidence)
-        return _Asked(call, answer, partial(self._answered, call, request, answer, replayed, inputs))
+        replayed = self._classifier.answered(call, target, sent.answer, self._session.evidence)
+        if sent.stderr:
+            inputs, replayed = replace(inputs, stderr=shortened(sent.stderr)), with_stderr(replayed, sent.stderr)
+        return _Asked(call, sent.answer, partial(self._answered, call, request, sent.answer, replayed, inputs))
 
     def _effect_key(self, call: Call) -> EffectKey:
         if self._effect_keys is None:
@@ -243,6 +245,8 @@ class TrajectoryReplayer:
         stderr = await self._session.stderr_since(request, mark) if failed else ""
         if stderr:
             inputs, replayed = replace(inputs, stderr=shortened(stderr)), with_stderr(replayed, stderr)
+        if key is not None and stderr:
+            self._checkpoint.after_send(key, answer, stderr)
         return _Asked(call, answer, partial(self._answered, call, request, answer, replayed, inputs))
 
     def _answered(

@@ -62,11 +62,11 @@ class RunCheckpoint:
         if not self._stored:
             self._sent[key] = SentCall(self._run.journal().note(self._origin, key), None)
 
-    def after_send(self, key: EffectKey, answer: Answer) -> None:
+    def after_send(self, key: EffectKey, answer: Answer, stderr: str = "") -> None:
         """Keep what a call with effects got, at once: it cannot be sent again."""
         if not self._stored:
-            sent = self._sent[key] = self._sent[key]._replace(answer=answer)
-            self._run.journal().keep(sent.row, answer)
+            sent = self._sent[key] = self._sent[key]._replace(answer=answer, stderr=stderr)
+            self._run.journal().keep(sent.row, answer, stderr)
 
     def keep(self, result: CallResult) -> None:
         """Keep the verdict of a call to a shared server."""

@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 from pydantic import TypeAdapter
 
@@ -20,6 +20,8 @@ from replay.redaction import Redactor
 from replay.runfile.json_blob import pack, unpack
 
 _ANSWER: TypeAdapter[Answer] = TypeAdapter(Answer)
+_STDERR: Final = "stderr"
+"""Beside the fields of the answer, which has none of this name."""
 
 StillHolds = Callable[[str, str, EffectKey], bool]
 """Whether a file, by its absolute path, still has a trajectory of that id with that call."""
@@ -47,6 +49,8 @@ class SentCall(NamedTuple):
     row: int
     answer: Answer | None
     """None where it is not known what came of it."""
+    stderr: str = ""
+    """What its server wrote to stderr meanwhile."""
 
 
 class EffectsJournal:
@@ -77,7 +81,7 @@ class EffectsJournal:
             "ORDER BY trajectory != ?, id",
             (key.arguments, key.server, key.tool, key.occurrence, *origin[1:], origin.trajectory),
         ).fetchall()
-        entries = {Origin(*place): SentCall(row, _answer_of(blob)) for row, *place, blob in rows}
+        entries = {Origin(*place): SentCall(row, *journalled(blob)) for row, *place, blob in rows}
         for place, entry in entries.items():
             if place[:2] == origin[:2]:
                 return entry
@@ -106,12 +110,17 @@ class EffectsJournal:
             self._db.execute("PRAGMA synchronous = NORMAL")
         return int(cursor.lastrowid or 0)
 
-    def keep(self, row: int, answer: Answer) -> None:
-        """Keep what came of a call; one whose server was not there to get it was not sent."""
+    def keep(self, row: int, answer: Answer, stderr: str = "") -> None:
+        """Keep what came of a call, and what its server wrote to stderr meanwhile.
+
+        A call whose server was not there to get it was not sent.
+        """
         if isinstance(answer, TransportFault) and answer.fault == "not-started":
             self._db.execute("DELETE FROM journal WHERE id = ?", (row,))
             return
         clean = self._redactor.json(answer.model_dump(mode="json", exclude_none=True))
+        if stderr:
+            clean = {**clean, _STDERR: self._redactor.text(stderr)}
         self._db.execute("UPDATE journal SET answer = ? WHERE id = ?", (pack(clean), row))
 
 
@@ -125,5 +134,10 @@ def _resolved(path: Path) -> str:
     return str(path.resolve())
 
 
-def _answer_of(blob: bytes | None) -> Answer | None:
-    return None if blob is None else _ANSWER.validate_python(unpack(blob))
+def journalled(blob: bytes | None) -> tuple[Answer | None, str]:
+    """What an entry holds: the answer, and what the server wrote to stderr meanwhile."""
+    if blob is None:
+        return None, ""
+    value = unpack(blob)
+    stderr = value.pop(_STDERR, "")
+    return _ANSWER.validate_python(value), str(stderr)

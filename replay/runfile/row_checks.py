@@ -10,6 +10,7 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 
 from replay.records import AlignedModel, AlignedTask, Answer, FleetFacts, Server, Trajectory
+from replay.runfile.effects_journal import journalled
 from replay.runfile.json_blob import unpack
 from replay.runfile.rows import verdict_of_row
 
@@ -74,8 +75,7 @@ def _call(row: Row) -> None:
 
 def _journal(row: Row) -> None:
     _need(row, str, "path", "trajectory", "question", "server", "tool", "arguments")
-    if row["answer"] is not None:
-        _ANSWER.validate_python(unpack(row["answer"]))
+    journalled(row["answer"])
 
 
 def _answer(row: Row) -> None:

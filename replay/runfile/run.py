@@ -56,6 +56,9 @@ class Run:
         self.path, self.connection, self._lock = path, connection, lock
         self.redactor = redactor or Redactor()
         self._digests: dict[str, str] = {}
+        self._saved_servers: dict[str, Server] = {}
+        self._read_servers: dict[str, Server] = {}
+        """By their records: a list of a hundred thousand tools is read once."""
         self._file_and_type: dict[int, tuple[int, str | None]] = {}
 
     @classmethod
@@ -142,17 +145,22 @@ class Run:
         with self.transaction() as db:
             for server in servers:
                 self._digests[server.name] = server.digest or ""
+                if self._saved_servers.get(server.name) == server:
+                    continue
                 db.execute(
                     "INSERT INTO servers VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE "
                     "SET digest = excluded.digest, record = excluded.record",
-                    (server.name, server.digest, canonical(self._clean(server))),
+                    (server.name, server.digest, self.redactor.record_text(server).decode()),
                 )
+                self._saved_servers[server.name] = server
 
     def servers(self) -> dict[str, Server]:
         """The servers, by their name in the fleet."""
         rows = self.connection.execute("SELECT record FROM servers ORDER BY name")
-        found = (Server.model_validate_json(record) for (record,) in rows)
-        return {server.name: server for server in found}
+        self._read_servers = {
+            record: self._read_servers.get(record) or Server.model_validate_json(record) for (record,) in rows
+        }
+        return {server.name: server for server in self._read_servers.values()}
 
     def save_facts(self, facts: FleetFacts) -> None:
         """Keep what must be known of the fleet to read its answers again."""

@@ -147,7 +147,7 @@ CREATE TABLE journal (
   tool TEXT NOT NULL,
   arguments TEXT NOT NULL,           -- SHA-256 of the arguments as they were recorded
   occurrence INTEGER NOT NULL,       -- 1 for the first such call of its trajectory
-  answer BLOB,                       -- the Answer record as JSON, compressed with zlib
+  answer BLOB,                       -- the Answer record as JSON, with what came on `stderr`, compressed with zlib
   UNIQUE (arguments, server, tool, occurrence, trajectory, path)
 );
 

@@ -88,7 +88,7 @@ class _NoCheckpoint:
     async def before_send(self, key: EffectKey) -> None:
         """Nothing is kept."""
 
-    def after_send(self, key: EffectKey, answer: Answer) -> None:
+    def after_send(self, key: EffectKey, answer: Answer, stderr: str = "") -> None:
         """Nothing is kept."""
 
     def keep(self, result: CallResult) -> None:

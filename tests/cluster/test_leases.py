@@ -13,7 +13,7 @@ from replay.classification import Options
 from replay.cluster.acceptance import PACKAGE, refusal, workers_of
 from replay.cluster.desk import Desk
 from replay.cluster.leases import Claim, LeaseLostError
-from replay.cluster.messages import Settings
+from replay.cluster.messages import Sent, Settings
 from replay.records import FleetFacts, TextAnswer
 from replay.records.effects import EffectKey
 from replay.runfile import Run
@@ -83,10 +83,11 @@ def test_an_answer_that_comes_after_its_worker_was_held_for_lost_is_kept(run: Ru
     desk.give_out(1, 1, HERE)
     ask(desk, "claim", Claim(1, 1, "first", KEY))
     desk.give_out(1, 2, HERE)
-    tell(desk, "answer", (1, KEY, TextAnswer(text="put")))
+    tell(desk, "answer", (1, KEY, Sent(TextAnswer(text="put"))))
+    tell(desk, "answer", (1, KEY, Sent(TextAnswer(text="put"), "a trace")))
     found = run.journal().find(HERE, KEY, lambda path, trajectory, key: True)
     assert found is not None
-    assert found.answer == TextAnswer(text="put")
+    assert (found.answer, found.stderr) == (TextAnswer(text="put"), "a trace")
 
 
 def versions(python: str = "3.11.7.final.0", **packages: str | None) -> dict[str, Any]:

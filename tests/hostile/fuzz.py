@@ -37,7 +37,8 @@ _TURN: Final = 50
 _MAX_KEPT: Final = 150
 """Interesting inputs of a door that are mutated further."""
 _MAX_KEPT_BYTES: Final = 2_000
-_WORDS: Final = re.compile(r"'[^']*'|\"[^\"]*\"|\d+|[^\x20-\x7e]+")
+_QUOTED: Final = re.compile(r"(?<=; found ).*|(?<=\(byte )\w+|'[^']*'|\"[^\"]*\"|\d+|[^\x20-\x7e]+")
+"""What a refusal tells of its input: without that, every input would be refused in a way of its own."""
 
 
 class TookTooLongError(BaseException):
@@ -98,8 +99,8 @@ def outcome_of(door: Door, data: bytes, path: Path) -> str:
         if isinstance(problem.__cause__, READER_FAULTS):
             return _failure(problem.__cause__)
         if "\n" in str(problem):
-            return f"failed: a refusal of several lines: {_WORDS.sub('_', str(problem))[:80]}"
-        return f"refused: {_WORDS.sub('_', str(problem))[-60:]}"
+            return f"failed: a refusal of several lines: {_QUOTED.sub('_', str(problem))[:80]}"
+        return f"refused: {_QUOTED.sub('_', str(problem))[-60:]}"
     except BaseException as problem:
         if isinstance(problem, KeyboardInterrupt):
             raise

@@ -127,7 +127,8 @@ def seeds(door: str, dice: random.Random, corpus: Path | None = CORPUS) -> list[
     """What is mutated at a door, what earlier runs kept among it; nothing where the data for it is absent."""
     found = _format_seeds(door, dice) if door in FORMATS else list(map(Seed.of, _OWN[door]()))
     kept = sorted(corpus.glob(f"{door}@*")) if corpus else []
-    return found + [Seed.of(path.read_bytes()) for path in kept]
+    chosen = dice.sample(kept, min(len(kept), len(found)))
+    return found + [Seed.of(path.read_bytes()) for path in chosen]
 
 
 def _format_seeds(name: str, dice: random.Random) -> list[Seed]:

@@ -11,10 +11,13 @@ from typing import Any
 import pytest
 
 from replay.dag.pointers import resolve
-from replay.errors import FormatError
+from replay.errors import FleetError, FormatError
 from replay.formats import InputFile, ResultsFile, open_file
+from replay.interpreter import Fleet
+from replay.json_values import parse_json
 from replay.outcomes import judge_answer
 from replay.recorder.assembly import assemble
+from replay.recorder.journal import entry_of
 from replay.records import Call, Trajectory
 from replay.records.answer import ToolResult
 from tests.formats.samples import SAMPLES
@@ -141,6 +144,32 @@ def test_a_recording_whose_times_are_beyond_counting_keeps_its_other_calls() -> 
 
     trajectory = assemble([{"id": "a"}, call(1, HUGE), call(2, 1)], "a.trajectory.json")
     assert [found.name for found in trajectory.calls()] == ["t"]
+
+
+@pytest.mark.parametrize("name", [{"a": []}, [1], 5, None])
+def test_a_codex_call_of_a_server_whose_name_is_not_text_is_unreadable(name: Any) -> None:
+    payload = {"type": "function_call", "namespace": "mcp__s", "name": name, "arguments": "{}", "call_id": "1"}
+    lines = [{"type": "session_meta", "payload": {"id": "a"}}, {"type": "response_item", "payload": payload}]
+    [trajectory] = read(
+        b"\n".join(json.dumps({"timestamp": "2026-01-01T00:00:00Z", **line}).encode() for line in lines)
+    )
+    [call] = trajectory.calls()
+    assert (call.unreadable, call.server, call.tool) == ("name", "s", None)
+
+
+def test_a_field_with_a_line_end_in_its_name_is_refused_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "servers.yaml"
+    path.write_text('{"version": 1, "servers": {"a": {"command": "x", "e\\nv": {}}}}')
+    with pytest.raises(FleetError, match=r'^[^\n]*servers\.a\.e v: there is no field "e v"; did you mean "env"\?$'):
+        Fleet.load(path)
+
+
+def test_half_of_a_surrogate_pair_between_the_values_of_a_recording_costs_one_entry() -> None:
+    broken = b'{"event": "note", "t": \xed\xa0\x80, "message": "x"}\n'
+    with pytest.raises(ValueError, match="Expecting value"):
+        parse_json(broken.decode("utf-8", "surrogatepass"))
+    assert entry_of(broken) is None
+    assert entry_of(b'{"event": "note", "message": "\xed\xa0\x80"}\n') == {"event": "note", "message": "\ufffd"}
 
 
 @pytest.mark.parametrize("door", DOORS)

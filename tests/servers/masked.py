@@ -1,9 +1,12 @@
 """`get` answers with no reason, and `explain` with one; both write a stack trace to stderr, `quiet` writes nothing."""
 
+import os
 import sys
 import traceback
 
 from raw import serve, text, tool
+
+READ_ONLY = "WRITES" not in os.environ
 
 
 def call(name, arguments):
@@ -17,4 +20,4 @@ def call(name, arguments):
     return text(f"Error executing tool {name}{reason}", isError=True)
 
 
-serve([tool(name, "id", annotations={"readOnlyHint": True}) for name in ("get", "explain", "quiet")], call)
+serve([tool(name, "id", annotations={"readOnlyHint": READ_ONLY}) for name in ("get", "explain", "quiet")], call)

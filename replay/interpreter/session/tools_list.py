@@ -96,13 +96,12 @@ def _tools_of(entries: list[Any], note: Note) -> tuple[Tool, ...]:
         if not isinstance(name, str) or not name:
             note("tools/list has an entry without a name")
             continue
-        shown = one_line(name, _MAX_NAME_LENGTH)
         if name in tools:
-            note(f"tools/list has {shown} more than once; the first was taken")
+            note(f"tools/list has {one_line(name, _MAX_NAME_LENGTH)} more than once; the first was taken")
             continue
         tools[name] = _tool(name, entry)
         for breach in _breaches_of(entry):
-            breaches.setdefault(breach, []).append(shown)
+            breaches.setdefault(breach, []).append(name)
     for breach, names in breaches.items():
         note(f"{_few_of(names)}: {breach}")
     return tuple(tools.values())
@@ -135,4 +134,5 @@ def _breaches_of(entry: JsonObject) -> Iterator[str]:
 
 def _few_of(names: list[str]) -> str:
     rest = len(names) - _MAX_NAMES
-    return ", ".join(names[:_MAX_NAMES]) + (f" and {rest} more" if rest > 0 else "")
+    shown = (one_line(name, _MAX_NAME_LENGTH) for name in names[:_MAX_NAMES])
+    return ", ".join(shown) + (f" and {rest} more" if rest > 0 else "")
