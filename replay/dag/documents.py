@@ -75,6 +75,7 @@ class Document:
 
     def __init__(self, tree: Any, *, enter_texts: bool = True) -> None:
         self._tree, self._enter_texts = tree, enter_texts
+        self._found: dict[str, str | None] = {}
         self._texts = [
             value.strip() if type(value) is str else as_text(value)
             for value in leaf_values(tree, enter_texts=enter_texts)
@@ -111,8 +112,10 @@ class Document:
 
     def find(self, value: str) -> str | None:
         """Pointer of the scalar that is the value, else of the first text that holds it."""
-        pointer = self.scalar(value)
-        return pointer if pointer is not None else self.mention(value)
+        if value not in self._found:
+            pointer = self.scalar(value)
+            self._found[value] = pointer if pointer is not None else self.mention(value)
+        return self._found[value]
 
     def __contains__(self, value: str) -> bool:
         if value not in self.text:

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import count
 from typing import Final, Literal
 
@@ -63,7 +64,6 @@ class History:
         self._in_question: dict[str, bool] = {}
         self._holders: dict[str, _Holders] = {}
         self._entries: list[Entry] = []
-        self._first_step_of_word: dict[str, int] = {}
         self._with_word: dict[str, list[int]] = defaultdict(list)
         self._outputs: dict[str, list[Output]] = defaultdict(list)
         indexed_words = frozenset(
@@ -85,9 +85,6 @@ class History:
         words = entry.document.words()
         for word in indexed_words.intersection(words):
             self._with_word[word].append(len(self._entries))
-        if entry.place == "arguments":
-            for word in set(words):
-                self._first_step_of_word.setdefault(word.lower(), entry.step)
         self._entries.append(entry)
 
     def entries(self) -> Iterator[Entry]:
@@ -115,15 +112,19 @@ class History:
 
     def holders(self, value: str, before: int) -> Iterator[Entry]:
         """The arguments and answers of earlier steps that hold the value, in order of time."""
-        known = self._holders.get(value)
-        if known is None:
-            known = self._holders[value] = _Holders(self._entries_with_words(value))
+        known = self._known_holders(value)
         for number in count():
             if number == len(known.found):
                 self._look_further(known, value, before)
             if number == len(known.found) or known.found[number].step >= before:
                 return
             yield known.found[number]
+
+    def _known_holders(self, value: str) -> _Holders:
+        known = self._holders.get(value)
+        if known is None:
+            known = self._holders[value] = _Holders(self._entries_with_words(value))
+        return known
 
     def _look_further(self, known: _Holders, value: str, before: int) -> None:
         """Find the next that holds the value, if one of the earlier steps does."""
@@ -138,7 +139,10 @@ class History:
 
     def first(self, value: str, before: int) -> Entry | None:
         """Who held the value first."""
-        return next(self.holders(value, before), None)
+        known = self._known_holders(value)
+        if not known.found:
+            self._look_further(known, value, before)
+        return known.found[0] if known.found and known.found[0].step < before else None
 
     def maker(self, value: str, before: int) -> Output | None:
         """The earlier call that made what the value names: the first that did not visibly fail, else the first."""
@@ -153,6 +157,15 @@ class History:
     def was_in_arguments(self, word: str, step: int) -> bool:
         """Whether the arguments of a step, or of one before it, hold a word in whatever case."""
         return self._first_step_of_word.get(word.lower(), step + 1) <= step
+
+    @cached_property
+    def _first_step_of_word(self) -> dict[str, int]:
+        """The first step whose arguments hold a word, by the word in lower case."""
+        steps: dict[str, int] = {}
+        for entry in reversed(self._entries):
+            if entry.place == "arguments":
+                steps.update(dict.fromkeys(map(str.lower, entry.document.words()), entry.step))
+        return steps
 
     def _entries_with_words(self, value: str) -> list[int]:
         words = words_of(value)
