@@ -7,11 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count
+from itertools import chain, count
 from typing import Final, Literal
 
 from replay.dag.candidate_values import CandidateValue, candidate_values_of
-from replay.dag.documents import Document, arguments_document, document_of, words_of
+from replay.dag.documents import Document, arguments_document, document_of, some_words_of, words_of
 from replay.dag.outputs import failed_visibly, outputs_of, rewrites
 from replay.dag.value_matching import occurrences
 from replay.records import Call, Task, Trajectory
@@ -19,6 +19,8 @@ from replay.records import Call, Task, Trajectory
 __all__ = ["Entry", "History", "Output"]
 
 _MAX_ENTRIES: Final = 600
+_MAX_LOOKED_FOR: Final = 100
+"""Characters of a longer text that are looked for in the question first."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +68,14 @@ class History:
         self._entries: list[Entry] = []
         self._with_word: dict[str, list[int]] = defaultdict(list)
         self._outputs: dict[str, list[Output]] = defaultdict(list)
-        indexed_words = frozenset(
-            word
+        many = sum(1 + (call.answer is not None) for call in trajectory.calls()) > _MAX_ENTRIES
+        self._words_of = words_of if many else some_words_of
+        texts = {  # of a path also the directories are looked up
+            (candidate.text, words_of if candidate.path else self._words_of)
             for candidates in self.candidates.values()
             for candidate in candidates
-            for word in words_of(candidate.text)
-        )
+        }
+        indexed_words = frozenset(chain.from_iterable([words(text) for text, words in texts]))
         for number, step in enumerate(trajectory.steps):
             for call in step.calls:
                 self._add(Entry(number, call, "arguments", arguments_document(call)), indexed_words)
@@ -99,6 +103,10 @@ class History:
         return known
 
     def _look_in_question(self, value: str) -> bool:
+        if len(value) > _MAX_LOOKED_FOR and value.isascii():
+            beginning = value[:_MAX_LOOKED_FOR]
+            if _normalized(beginning) not in self._question and not beginning.strip()[:4].isdigit():
+                return False
         folded = _normalized(value)
         return (
             (folded in self._question and any(True for _ in occurrences(self._question, folded)))
@@ -168,7 +176,7 @@ class History:
         return steps
 
     def _entries_with_words(self, value: str) -> list[int]:
-        words = words_of(value)
+        words = self._words_of(value)
         postings = [self._with_word.get(word, []) for word in words]
         if not postings:
             return []
