@@ -17,7 +17,7 @@ from replay.errors import NoServerReachedError, ReplayError
 from replay.formats import ResultsFile
 from replay.interpreter import Fleet, Interpreter, ServerEvent
 from replay.outcomes import Registry
-from replay.processes import spare_descriptors
+from replay.processes import modules_not_collected, spare_descriptors
 from replay.records import Answer, CallResult, FleetFacts, RuleSpec, Server, ServerFacts, Trajectory, digest
 from replay.records.dispatch import with_calls, without_dispatcher
 from replay.redaction import redacting
@@ -211,7 +211,8 @@ async def classify_stored(  # noqa: PLR0913
     run.forget_verdicts([file.path for file in files])
     dispatchers = fleet.dispatchers if fleet else facts.dispatchers
     context = _context(backend, registry, rules, dispatchers, policy, files)
-    await (replay_all or _replay_all)(run, files, context, options, progress)
+    with modules_not_collected():
+        await (replay_all or _replay_all)(run, files, context, options, progress)
 
 
 def _context(

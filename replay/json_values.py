@@ -69,9 +69,14 @@ def bounded(value: Any) -> Any:
 
 def is_too_deep(value: Any) -> bool:
     """Whether a JSON value is nested deeper than `MAX_DEPTH` levels."""
-    level = [value]
+    level = [value] if isinstance(value, _CONTAINERS) else []
     for _ in range(MAX_DEPTH + 1):
-        level = [item for container in level for item in _items(container) if isinstance(item, _CONTAINERS)]
+        level = [
+            item
+            for container in level
+            for item in (container.values() if isinstance(container, dict) else container)
+            if isinstance(item, _CONTAINERS)
+        ]
         if not level:
             return False
     return True
@@ -115,7 +120,7 @@ def _is_bounded(value: Any) -> bool:
             elif isinstance(item, dict):
                 deeper.extend(item)
                 deeper.extend(item.values())
-            elif isinstance(item, list | tuple):
+            elif isinstance(item, _CONTAINERS):
                 deeper.extend(item)
         if not deeper:
             return True
@@ -133,9 +138,3 @@ def _rebuilt(value: Any, levels: int) -> Any:
     if isinstance(value, dict):
         return {_rebuilt(key, 0): _rebuilt(item, levels - 1) for key, item in value.items()}
     return type(value)(_rebuilt(item, levels - 1) for item in value)
-
-
-def _items(value: Any) -> Any:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list | tuple) else ()

@@ -6,6 +6,7 @@ loading the MCP host first.
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import select
@@ -13,7 +14,8 @@ import shutil
 import signal
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +23,16 @@ _POLL: Final = 0.01
 _MAX_OPEN_FILES: Final = 16_384
 _OWN_DESCRIPTORS: Final = 64
 """Files that are open whatever happens: streams, run file, libraries that are loaded late."""
+
+
+@contextmanager
+def modules_not_collected() -> Iterator[None]:
+    """Spare the garbage collector what was made before: it would walk through all modules again and again."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def find_command(command: str, *, path_first: bool = False) -> str | None:

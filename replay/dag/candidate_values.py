@@ -159,9 +159,9 @@ def _parts_of_text(text: str) -> Iterator[str]:
         quoted = (match[1] or match[2]).strip()
         if not long or " " in quoted or _FILE.fullmatch(quoted):
             yield quoted
-    words = (word for word in dict.fromkeys(text.split()) if not _is_word(word))
-    for token in dict.fromkeys(token for word in words for token in _TOKEN.findall(word)):
-        if _is_word(token):
+    words = " ".join([word for word in dict.fromkeys(text.split()) if not word.isalpha() or not _is_word(word)])
+    for token in dict.fromkeys(_TOKEN.findall(words)):  # none goes across a space
+        if token.isalpha() and _is_word(token):
             continue
         if not long and _is_informative_token(token):
             yield token

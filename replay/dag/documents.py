@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cached_property, lru_cache
+from itertools import filterfalse
 from typing import Any, Final
 
 from replay.dag.pointers import LeafPlaces, leaf_values
@@ -14,8 +15,10 @@ from replay.records import Answer, Call, RpcError, TextAnswer, ToolResult, Trans
 __all__ = ["Document", "answer_tree", "arguments_document", "as_text", "document_of"]
 
 _WORD: Final = re.compile(r"[^\W_]+")
-_WORDS_ALONE: Final = bytes(code if chr(code).isalnum() else 32 for code in range(256))
-"""Translates ASCII text to its words with blanks between."""
+_WORDS_ALONE: Final = bytes(code if code >= 128 or chr(code).isalnum() else 32 for code in range(256))
+"""Translates the UTF-8 of a text to what stands between its ASCII marks, with blanks between."""
+_MAX_LOOKED_UP: Final = 200
+"""Characters of a text whose words tell where it may stand: few texts begin alike."""
 _SEPARATOR: Final = "\n\x00\n"
 _BLOCK_METADATA: Final = frozenset({"type", "mimeType", "data", "annotations", "_meta"})
 """Members of a content block that name its kind or carry bytes, not something to pass on."""
@@ -32,6 +35,13 @@ def as_text(value: Any) -> str:
 def words_of(text: str) -> frozenset[str]:
     """The words that must all stand in a document that holds the text."""
     return frozenset(_WORD.findall(text))
+
+
+@lru_cache(maxsize=4096)
+def some_words_of(text: str) -> frozenset[str]:
+    """As `words_of`; of a long text those at its beginning, where it has any."""
+    whole, _, _ = text[:_MAX_LOOKED_UP].rpartition(" ") if len(text) > _MAX_LOOKED_UP else (text, "", "")
+    return frozenset(_WORD.findall(whole)) or words_of(text)
 
 
 def answer_tree(answer: Answer | None) -> Any:
@@ -75,6 +85,7 @@ class Document:
 
     def __init__(self, tree: Any, *, enter_texts: bool = True) -> None:
         self._tree, self._enter_texts = tree, enter_texts
+        self._found: dict[str, str | None] = {}
         self._texts = [
             value.strip() if type(value) is str else as_text(value)
             for value in leaf_values(tree, enter_texts=enter_texts)
@@ -82,10 +93,12 @@ class Document:
         self.text = _SEPARATOR.join(["", *self._texts, ""])
 
     def words(self) -> list[str]:
-        """Every word in it, as often as it stands there."""
+        """Every word in it, as often as it stands there, in no order."""
+        pieces = self.text.encode("utf-8", "surrogatepass").translate(_WORDS_ALONE).decode("utf-8", "surrogatepass")
+        found = pieces.split()
         if self.text.isascii():
-            return self.text.encode().translate(_WORDS_ALONE).decode().split()
-        return _WORD.findall(self.text)
+            return found
+        return [*filter(str.isascii, found), *_WORD.findall(" ".join(filterfalse(str.isascii, found)))]
 
     @cached_property
     def _first_places(self) -> dict[str, int]:
@@ -111,8 +124,10 @@ class Document:
 
     def find(self, value: str) -> str | None:
         """Pointer of the scalar that is the value, else of the first text that holds it."""
-        pointer = self.scalar(value)
-        return pointer if pointer is not None else self.mention(value)
+        if value not in self._found:
+            pointer = self.scalar(value)
+            self._found[value] = pointer if pointer is not None else self.mention(value)
+        return self._found[value]
 
     def __contains__(self, value: str) -> bool:
         if value not in self.text:

@@ -6,11 +6,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import count
+from functools import cached_property
+from itertools import chain, count
 from typing import Final, Literal
 
 from replay.dag.candidate_values import CandidateValue, candidate_values_of
-from replay.dag.documents import Document, arguments_document, document_of, words_of
+from replay.dag.documents import Document, arguments_document, document_of, some_words_of, words_of
 from replay.dag.outputs import failed_visibly, outputs_of, rewrites
 from replay.dag.value_matching import occurrences
 from replay.records import Call, Task, Trajectory
@@ -18,6 +19,8 @@ from replay.records import Call, Task, Trajectory
 __all__ = ["Entry", "History", "Output"]
 
 _MAX_ENTRIES: Final = 600
+_MAX_LOOKED_FOR: Final = 100
+"""Characters of a longer text that are looked for in the question first."""
 
 
 @dataclass(frozen=True)
@@ -63,15 +66,16 @@ class History:
         self._in_question: dict[str, bool] = {}
         self._holders: dict[str, _Holders] = {}
         self._entries: list[Entry] = []
-        self._first_step_of_word: dict[str, int] = {}
         self._with_word: dict[str, list[int]] = defaultdict(list)
         self._outputs: dict[str, list[Output]] = defaultdict(list)
-        indexed_words = frozenset(
-            word
+        many = sum(1 + (call.answer is not None) for call in trajectory.calls()) > _MAX_ENTRIES
+        self._words_of = words_of if many else some_words_of
+        texts = {  # of a path also the directories are looked up
+            (candidate.text, words_of if candidate.path else self._words_of)
             for candidates in self.candidates.values()
             for candidate in candidates
-            for word in words_of(candidate.text)
-        )
+        }
+        indexed_words = frozenset(chain.from_iterable([words(text) for text, words in texts]))
         for number, step in enumerate(trajectory.steps):
             for call in step.calls:
                 self._add(Entry(number, call, "arguments", arguments_document(call)), indexed_words)
@@ -85,9 +89,6 @@ class History:
         words = entry.document.words()
         for word in indexed_words.intersection(words):
             self._with_word[word].append(len(self._entries))
-        if entry.place == "arguments":
-            for word in set(words):
-                self._first_step_of_word.setdefault(word.lower(), entry.step)
         self._entries.append(entry)
 
     def entries(self) -> Iterator[Entry]:
@@ -102,6 +103,10 @@ class History:
         return known
 
     def _look_in_question(self, value: str) -> bool:
+        if len(value) > _MAX_LOOKED_FOR and value.isascii():
+            beginning = value[:_MAX_LOOKED_FOR]
+            if _normalized(beginning) not in self._question and not beginning.strip()[:4].isdigit():
+                return False
         folded = _normalized(value)
         return (
             (folded in self._question and any(True for _ in occurrences(self._question, folded)))
@@ -115,15 +120,19 @@ class History:
 
     def holders(self, value: str, before: int) -> Iterator[Entry]:
         """The arguments and answers of earlier steps that hold the value, in order of time."""
-        known = self._holders.get(value)
-        if known is None:
-            known = self._holders[value] = _Holders(self._entries_with_words(value))
+        known = self._known_holders(value)
         for number in count():
             if number == len(known.found):
                 self._look_further(known, value, before)
             if number == len(known.found) or known.found[number].step >= before:
                 return
             yield known.found[number]
+
+    def _known_holders(self, value: str) -> _Holders:
+        known = self._holders.get(value)
+        if known is None:
+            known = self._holders[value] = _Holders(self._entries_with_words(value))
+        return known
 
     def _look_further(self, known: _Holders, value: str, before: int) -> None:
         """Find the next that holds the value, if one of the earlier steps does."""
@@ -138,7 +147,10 @@ class History:
 
     def first(self, value: str, before: int) -> Entry | None:
         """Who held the value first."""
-        return next(self.holders(value, before), None)
+        known = self._known_holders(value)
+        if not known.found:
+            self._look_further(known, value, before)
+        return known.found[0] if known.found and known.found[0].step < before else None
 
     def maker(self, value: str, before: int) -> Output | None:
         """The earlier call that made what the value names: the first that did not visibly fail, else the first."""
@@ -154,8 +166,17 @@ class History:
         """Whether the arguments of a step, or of one before it, hold a word in whatever case."""
         return self._first_step_of_word.get(word.lower(), step + 1) <= step
 
+    @cached_property
+    def _first_step_of_word(self) -> dict[str, int]:
+        """The first step whose arguments hold a word, by the word in lower case."""
+        steps: dict[str, int] = {}
+        for entry in reversed(self._entries):
+            if entry.place == "arguments":
+                steps.update(dict.fromkeys(map(str.lower, entry.document.words()), entry.step))
+        return steps
+
     def _entries_with_words(self, value: str) -> list[int]:
-        words = words_of(value)
+        words = self._words_of(value)
         postings = [self._with_word.get(word, []) for word in words]
         if not postings:
             return []

@@ -44,11 +44,25 @@ _DIRECTORY_WORDS: Final = frozenset(["directory", "directories", "folder", "dir"
 _REPOSITORY_WORDS: Final = frozenset(["init", "clone", "repository", "repo", "project"])
 _NAME_KEY: Final = re.compile(r"(?P<noun>\w*?)_?(?:id|key|name|slug)", re.IGNORECASE)
 _PROGRAM_TOOL: Final = re.compile(r"execute|run|command|shell|bash|terminal|python|script|eval", re.I)
-_WRITING_CODE: Final = re.compile(
-    r"""(?:>|\btee\b|\bmkdir\b|\btouch\b|\bcp\b|\bmv\b|makedirs|\bto_\w+\(|\.save\w*\(
-    |open\([^)]{0,300}?["'][wax]b?\+?["']|\.write\w*\(|copy\w{0,20}\(|rename\(|\bcurl\b.{0,300}?-o\b|\bwget\b|dump\(|Workbook\()""",
-    re.VERBOSE,
+_WRITING_CODE: Final = tuple(
+    (literal, re.compile(pattern))
+    for literal, pattern in (
+        ("tee", r"\btee\b"),
+        ("mkdir", r"\bmkdir\b"),
+        ("touch", r"\btouch\b"),
+        ("cp", r"\bcp\b"),
+        ("mv", r"\bmv\b"),
+        ("to_", r"\bto_\w+\("),
+        (".save", r"\.save\w*\("),
+        ("open(", r"""open\([^)]{0,300}?["'][wax]b?\+?["']"""),
+        (".write", r"\.write\w*\("),
+        ("copy", r"copy\w{0,20}\("),
+        ("curl", r"\bcurl\b.{0,300}?-o\b"),
+        ("wget", r"\bwget\b"),
+    )
 )
+"""What writes a file, with a part of each that is looked for first: `in` is far quicker than `re`."""
+_WRITING_WORDS: Final = (">", "makedirs", "rename(", "dump(", "Workbook(")
 _FAILURE_START: Final = re.compile(
     r"error|security violation|fail(?:ed|ure)|validation error|\{?\W*error\W*:", re.IGNORECASE
 )
@@ -100,7 +114,9 @@ def outputs_of(call: Call) -> Iterator[tuple[str, str]]:
 
 @lru_cache(maxsize=64)
 def _writes_files(program: str) -> bool:
-    return ">" in program or _WRITING_CODE.search(program) is not None
+    return any(word in program for word in _WRITING_WORDS) or any(
+        literal in program and pattern.search(program) is not None for literal, pattern in _WRITING_CODE
+    )
 
 
 def makes_part(call: Call) -> bool:

@@ -6,7 +6,7 @@ document in the first content block.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -20,6 +20,13 @@ Leaf = tuple[str, Any]
 _Place = tuple[Any, str | int]
 """The place of the container, or None at the root, and the key in it."""
 
+_OpenContainer = tuple[Iterator[tuple[str | int, Any]], _Place | None, int, int]
+"""What is left of its members, its place, how deep it lies, and in how many documents inside texts."""
+
+_CONTAINERS: Final = (dict, list)
+_NUMBERS: Final = frozenset({int, float})
+_EMPTY: Final = frozenset({bool, type(None)})
+"""Types of what has no text: no leaves."""
 _JSON_STARTS: Final = frozenset("{[ \t\r\n")
 _MAX_DEPTH: Final = 64
 _MAX_NESTED_DOCUMENTS: Final = 3
@@ -80,7 +87,7 @@ def leaves(value: Any, base: str = "", *, enter_texts: bool = True, id_keys: boo
                 stack.append((pointer, inner, depth + 1, documents + 1))
         elif isinstance(item, int | float) and not isinstance(item, bool):
             yield pointer, item
-        elif isinstance(item, dict | list) and depth < _MAX_DEPTH:
+        elif isinstance(item, _CONTAINERS) and depth < _MAX_DEPTH:
             members = list(item.items()) if isinstance(item, dict) else list(enumerate(item))
             for key, member in reversed(members):
                 stack.append((join(pointer, key), member, depth + 1, documents))
@@ -102,53 +109,68 @@ def _collect(item: Any, found: list[Any], depth: int, documents: int) -> None:
             found.append(item)
         else:
             _collect(inner, found, depth + 1, documents + 1)
-    elif isinstance(item, dict | list):
+    elif isinstance(item, _CONTAINERS):
         if depth < _MAX_DEPTH:
             if isinstance(item, dict):
                 found += filter(_is_like_an_id, item)
                 item = item.values()
             for member in item:
-                if type(member) is str and member[:1] not in _JSON_STARTS:
+                kind = type(member)
+                if member[:1] not in _JSON_STARTS if kind is str else kind in _NUMBERS:
                     found.append(member)
-                else:
+                elif kind not in _EMPTY:
                     _collect(member, found, depth + 1, documents)
     elif isinstance(item, int | float) and not isinstance(item, bool):
         found.append(item)
 
 
 class LeafPlaces:
-    """The pointers of all that `leaves` finds, each put together when it is asked for."""
+    """The pointers of all that `leaves` finds, looked for as far as they are asked for."""
 
     def __init__(self, value: Any, *, enter_texts: bool = True) -> None:
         self._places: list[_Place | None] = []
-        self._collect(value, None, 0, 0 if enter_texts else _MAX_NESTED_DOCUMENTS)
+        self._open: list[_OpenContainer] = []
+        self._enter(value, None, 0, 0 if enter_texts else _MAX_NESTED_DOCUMENTS)
 
     def __getitem__(self, number: int) -> str:
+        while number >= len(self._places):
+            self._go_on(*self._open[-1])
         keys: list[str | int] = []
         place: _Place | None = self._places[number]
         while place is not None:
             place, key = place
             keys.append(key)
-        return "".join(join("", key) for key in reversed(keys))
+        return "".join([join("", key) for key in reversed(keys)])
 
-    def _collect(self, item: Any, place: _Place | None, depth: int, documents: int) -> None:
+    def _go_on(self, members: Iterator[tuple[str | int, Any]], place: _Place | None, depth: int, docs: int) -> None:
+        """Go on with the container that was entered last, to its end or to the next one that is entered."""
+        for key, member in members:
+            kind = type(member)
+            if member[:1] not in _JSON_STARTS if kind is str else kind in _NUMBERS:
+                self._places.append((place, key))
+            elif kind not in _EMPTY and self._enter(member, (place, key), depth + 1, docs):
+                return
+        self._open.pop()
+
+    def _enter(self, item: Any, place: _Place | None, depth: int, documents: int) -> bool:
+        """Note what stands at a place; whether it is a container, which is entered."""
         if isinstance(item, str):
             inner = as_json(item) if documents < _MAX_NESTED_DOCUMENTS else None
             if inner is None:
                 self._places.append(place)
-            else:
-                self._collect(inner, place, depth + 1, documents + 1)
-        elif isinstance(item, dict | list) and depth < _MAX_DEPTH:
-            members = item.items() if isinstance(item, dict) else enumerate(item)
+                return False
+            return self._enter(inner, place, depth + 1, documents + 1)
+        if isinstance(item, _CONTAINERS):
+            if depth >= _MAX_DEPTH:
+                return False
             if isinstance(item, dict):
                 self._places += [(place, key) for key in item if _is_like_an_id(key)]
-            for key, member in members:
-                if type(member) is str and member[:1] not in _JSON_STARTS:
-                    self._places.append((place, key))
-                else:
-                    self._collect(member, (place, key), depth + 1, documents)
-        elif isinstance(item, int | float) and not isinstance(item, bool):
+            members: Iterable[tuple[str | int, Any]] = item.items() if isinstance(item, dict) else enumerate(item)
+            self._open.append((iter(members), place, depth, documents))
+            return True
+        if isinstance(item, int | float) and not isinstance(item, bool):
             self._places.append(place)
+        return False
 
 
 def index_in(items: Sequence[Any], part: str) -> int | None:

@@ -15,6 +15,8 @@ _MARKER: Final = re.compile(
     [\s\S]{0,700}\Z""",
     re.IGNORECASE | re.VERBOSE,
 )
+_MARKER_WORDS: Final = ("too long", "truncat", "only the first ", "character", "cut ", "more ", "output omitted")
+"""One of them is in every marker."""
 _ELLIPSIS: Final = re.compile(r"\s*+(?:\.{3}|…)\s*\Z")
 _BLOCK_START: Final = re.compile(r'\s*+\[?+\s*+\{\s*+"type"\s*+:\s*+"text"\s*+,\s*+"text"\s*+:\s*+"')
 _MAX_MARKER_LENGTH: Final = 900
@@ -24,8 +26,15 @@ _MAX_MARKER_LENGTH: Final = 900
 def split_truncation_marker(text: str) -> tuple[str, str]:
     """What a recording kept, and the marker that says it was cut; no marker where it was not."""
     tail = max(len(text) - _MAX_MARKER_LENGTH, 0)
-    match = _MARKER.search(text, tail) or _ELLIPSIS.search(text, tail)
+    match = (_MARKER.search(text, tail) if _may_be_marked(text[tail:]) else None) or _ELLIPSIS.search(text, tail)
     return (text, "") if match is None else (text[: match.start()], text[match.start() :].strip())
+
+
+def _may_be_marked(end: str) -> bool:
+    if not end.isascii():  # letters of other alphabets count as the same in a pattern, and are not in lower case
+        return True
+    lowered = end.lower()
+    return any(word in lowered for word in _MARKER_WORDS)
 
 
 def truncated_block_text(text: str) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, BinaryIO, Literal
 
@@ -73,12 +73,18 @@ class Document:
     @cached_property
     def head(self) -> Head:
         """The first kilobytes."""
+        return head_of(self.path, self._beginning, self._file.members)
+
+    @cached_property
+    def _beginning(self) -> bytes:
         with self.open() as stream:
-            return head_of(self.path, stream.read(HEAD_BYTES), self._file.members)
+            return stream.read(HEAD_BYTES)
 
     @cached_property
     def shape(self) -> Literal["array", "object", "lines"]:
         """`array`: a list of records; `object`: one record, records by id, or under a container key; `lines`: JSONL."""
+        if len(self._beginning) < HEAD_BYTES and b"\n" not in self._beginning.strip():
+            return "array" if self._beginning.lstrip(b"\xef\xbb\xbf").lstrip()[:1] == b"[" else "object"
         with self.open() as stream:
             first = next((line for line in _lines_of(stream) if line.strip()), b"").lstrip(b"\xef\xbb\xbf").lstrip()
             if first[:1] == b"[":
@@ -267,6 +273,9 @@ class Document:
 
     def _value(self, start: int) -> tuple[Any, int]:
         if start == self._begin:
+            known = self._take_whole()
+            if known is not None:
+                return known[0], len(self.text)
             try:
                 return from_json(self.text[start:] if start else self.text), len(self.text)
             except ValueError:
@@ -278,6 +287,14 @@ class Document:
         except RecursionError:
             raise FormatError(self.path, TOO_DEEP) from None
         return (without_lone_surrogates(value) if "\\ud" in self.text[start:end].lower() else value), end
+
+    def _take_whole(self) -> tuple[Any] | None:
+        """The value that the file is, where it was decoded already to tell its format; handed out once."""
+        head: Head | None = self.__dict__.get("head")
+        if head is None or head.whole is None or len(self._beginning) == HEAD_BYTES:
+            return None
+        self.head = replace(head, whole=None)
+        return head.whole
 
     def _decode(self, start: int) -> tuple[Any, int]:
         try:

@@ -35,6 +35,8 @@ class Head:
     object. The last one may be cut off where the kilobytes end: it then has the members that were seen so far."""
     members: tuple[str, ...] = ()
     """Of a zip: the names in it; `records` is empty then."""
+    whole: tuple[Any] | None = None
+    """The one JSON value that these bytes are; None where they are not a single one."""
 
     @property
     def first(self) -> dict[str, Any]:
@@ -58,7 +60,15 @@ class Head:
 def head_of(path: str, data: bytes, members: tuple[str, ...] = ()) -> Head:
     """The head of a file from its first bytes."""
     text = data.decode("utf-8-sig", "ignore")
-    return Head(path, data, () if members else tuple(_records(text)), members)
+    if members:
+        return Head(path, data, (), members)
+    try:
+        value = from_json(text)
+    except ValueError:  # cut off, several values, or what only the slower reader takes
+        return Head(path, data, tuple(_records(text)))
+    if text[_skip(text, 0)] not in "[{":
+        return Head(path, data, ())
+    return Head(path, data, tuple(value) if isinstance(value, list) else (value,), whole=(value,))
 
 
 def _records(text: str) -> list[Any]:
@@ -75,11 +85,6 @@ def _records(text: str) -> list[Any]:
 
 
 def _value(text: str, start: int) -> tuple[Any, int]:
-    if start == 0:
-        try:
-            return from_json(text), len(text)
-        except ValueError:
-            pass  # cut off, several values, or what only the slower reader takes
     try:
         value, end = DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):

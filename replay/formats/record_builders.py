@@ -12,6 +12,7 @@ from replay.records import Answer, Call, JsonObject, Step, TextAnswer, ToolResul
 
 MAX_DEPTH = 200
 """Nesting of arguments and answers; a deeper value is kept as its text."""
+_CONTAINERS = (dict, list)
 
 
 def number_calls(steps: Sequence[Step]) -> tuple[Step, ...]:
@@ -103,17 +104,17 @@ def seconds_between(start: Any, moment: Any) -> float | None:
 
 def is_too_deep(value: Any) -> bool:
     """Whether a JSON value is nested deeper than what files of ours can hold."""
-    level = [value]
-    for _ in range(MAX_DEPTH):
+    level = [value] if isinstance(value, _CONTAINERS) else []
+    for _ in range(MAX_DEPTH - 1):
         level = [
             child
             for item in level
-            if isinstance(item, dict | list)
             for child in (item.values() if isinstance(item, dict) else item)
+            if isinstance(child, _CONTAINERS)
         ]
         if not level:
             return False
-    return True
+    return any(level)
 
 
 def objects(value: Any) -> Iterator[dict[str, Any]]:

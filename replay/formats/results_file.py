@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from replay.errors import FormatError
 from replay.formats.document import TOO_DEEP, Document
@@ -21,6 +22,8 @@ from replay.records.dispatch import with_calls, without_dispatcher
 
 MAX_READY = 8
 """Trajectories of a file that are kept from looking it through to reading it."""
+MAX_READY_BYTES = 8_000_000
+"""Of the files whose trajectories are kept so, together; the last one is kept whatever its size."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,7 @@ class ResultsFile:
     _file: InputFile
     _names: FileNames
     _size: int
-    _key: object
+    _key: _Key
 
     @property
     def call_counts(self) -> tuple[int, ...]:
@@ -107,7 +110,7 @@ class ResultsFile:
         """
         if self._file.size() != self._size:
             raise FormatError(self.path, "the file changed while it was being read; run the command again")
-        ready = _LAST_READ.take(self._key)
+        ready = _ALREADY_READ.take(self._key)
         if ready is not None:
             while ready:
                 yield ready.popleft()
@@ -131,29 +134,41 @@ class ResultsFile:
         return HowToRead(self.path, self._size, self._parts, numbers, self._names)
 
 
-class _LastRead:
-    """The trajectories of the file that was looked through last, where they are few.
+class _Key:
+    """Stands for one opening of a file."""
 
-    They are handed out once and then let go: a large session is not decoded twice, and of many files only one is held.
+
+class _AlreadyRead:
+    """The trajectories of the file that was looked through last, and of small files before it, where they are few.
+
+    They are handed out once and then let go: what was decoded to look it through is not decoded again, and of a large
+    set of files only a few megabytes are held.
     """
 
     def __init__(self) -> None:
-        self._key: object = None
-        self._trajectories: deque[Trajectory] | None = None
+        self._small: WeakKeyDictionary[_Key, tuple[int, list[Trajectory]]] = WeakKeyDictionary()
+        self._last: tuple[_Key, list[Trajectory]] | None = None
 
-    def keep(self, key: object, trajectories: list[Trajectory] | None) -> None:
-        """Take the place of what was kept before."""
-        self._key, self._trajectories = key, None if trajectories is None else deque(trajectories)
+    def keep(self, key: _Key, trajectories: list[Trajectory] | None, size: int) -> None:
+        """Hold what was read, beside what is held already where there is room, else in place of the last file's."""
+        self._last = None
+        held = sum(of_file for of_file, _ in self._small.values())
+        if trajectories is not None and held + size <= MAX_READY_BYTES:
+            self._small[key] = size, trajectories
+        elif trajectories is not None:
+            self._last = key, trajectories
 
-    def take(self, key: object) -> deque[Trajectory] | None:
+    def take(self, key: _Key) -> deque[Trajectory] | None:
         """What was kept under a key, once."""
-        if self._key is not key:
+        if key in self._small:
+            return deque(self._small.pop(key)[1])
+        if self._last is None or self._last[0] is not key:
             return None
-        found, self._trajectories = self._trajectories, None
-        return found
+        trajectories, self._last = self._last[1], None
+        return deque(trajectories)
 
 
-_LAST_READ = _LastRead()
+_ALREADY_READ = _AlreadyRead()
 
 
 def _prepared(trajectory: Trajectory, labels: dict[str, str]) -> Trajectory:
@@ -214,8 +229,8 @@ def look_through(file: InputFile, names: FileNames) -> ResultsFile:
         only = remaining
     if not slots:
         raise FormatError(file.path, f"{parts[0].reader.title}, but it holds no trajectory")
-    kept, key = _last_of_each_id(slots), object()
-    _LAST_READ.keep(key, few if len(few) == len(kept) else None)
+    kept, key = _last_of_each_id(slots), _Key()
+    _ALREADY_READ.keep(key, few if len(few) == len(kept) else None, size)
     standing = tuple(slot for number, slot in enumerate(slots) if number in kept)
     return ResultsFile(
         path=file.path,

@@ -61,8 +61,16 @@ def preview(call: Call, redactor: Redactor | None = None) -> str:
     redactor = redactor or Redactor()
     if call.arguments is None:
         return redactor.text(call.raw or "")[:_MAX_PREVIEW]
-    text = json.dumps(redactor.json(call.arguments), ensure_ascii=False) if call.arguments else "{}"
+    if not call.arguments:
+        return "{}"
+    arguments = redactor.json(call.arguments)
+    text = json.dumps({key: _beginning(value) for key, value in arguments.items()}, ensure_ascii=False)
     return text[:_MAX_PREVIEW].encode("utf-8", "replace").decode()
+
+
+def _beginning(value: Any) -> Any:
+    """As much of a text as can stand in a preview; any other value as it is."""
+    return value[: _MAX_PREVIEW + 1] if isinstance(value, str) else value
 
 
 def verdict_of_row(columns: Mapping[str, Any]) -> Verdict:

@@ -374,7 +374,7 @@ class Run:
                 sum(len(step.calls) for step in trajectory.steps),
                 record_digest,
                 policy,
-                pack_text(self._trajectory_text(trajectory), compress=False),
+                pack_text(self._trajectory_text(trajectory)),
             ),
         )
         row = int(cursor.lastrowid or 0)
