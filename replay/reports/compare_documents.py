@@ -16,7 +16,7 @@ from replay.records.model_comparison import Figure, ModelComparison
 from replay.redaction import Redactor
 from replay.reports import markdown_syntax
 from replay.reports.compare_text import association_text, difference_text, interval_text, shown
-from replay.reports.csv_ import safe_cell
+from replay.reports.csv_cell import safe_cell
 from replay.text import printable
 
 CSV_COLUMNS: Final = ("model", "by", "stratum", "tasks", "measure", "value", "n", "low", "high", "runs", "deviation")
