@@ -64,7 +64,7 @@ def compare_models(run: Run, settings: Settings = Settings()) -> ModelComparison
     models = _models(run, table, sums_of_runs, sums)
     sort = settings.sort or _default(models)
     metric = settings.metric or (sort if sort in MEASURES else _default(models))
-    ordered = _sorted(models, sort)
+    ordered = sorted_models(models, sort)
     sums = {model.model: sums[model.model] for model in ordered}
     names = tuple(sums)
     strata = strata_of(run, table, names, settings.by, settings.names) if settings.by else None
@@ -139,8 +139,13 @@ def _default(models: Sequence[ComparedModel]) -> str:
     return next((name for name in _BY_DEFAULT if all(name in model.figures for model in models)), "well_formed")
 
 
-def _sorted(models: Sequence[ComparedModel], sort: str) -> list[ComparedModel]:
-    """Best first; those without the figure last, and all by name where that is asked for."""
+def sorted_models(models: Sequence[ComparedModel], sort: str) -> list[ComparedModel]:
+    """Best first; those without the figure last, and all by name where that is asked for.
+
+    Args:
+        models: in any order.
+        sort: a measure, or `model`.
+    """
     if sort == "model":
         return sorted(models, key=lambda model: model.model)
     sign = 1 if MEASURES[sort].lower_is_better else -1

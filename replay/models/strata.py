@@ -13,7 +13,7 @@ from replay.models.task_runs import TaskRuns
 from replay.records.model_comparison import ModelStratum, Strata
 from replay.records.tool_name import read_name
 from replay.runfile import Run
-from replay.runfile.model_queries import reference_tool_names
+from replay.runfile.model_queries import label_names, reference_tool_names
 from replay.suggestions import nearest_names
 
 if TYPE_CHECKING:
@@ -52,6 +52,11 @@ def strata_of(run: Run, table: TaskRuns, models: Sequence[str], by: str, names: 
             for (stratum, model), own, figures in rows
         ),
     )
+
+
+def strata_names(run: Run) -> list[str]:
+    """What the tasks of a run can be sorted by: those that every run has, and the labels of its tasks."""
+    return [TYPE, SERVER, SERVERS, *label_names(run.connection)]
 
 
 def _by_server(table: TaskRuns) -> dict[tuple[str, str], TaskSums]:

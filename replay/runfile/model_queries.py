@@ -87,6 +87,12 @@ def trajectory_facts(connection: sqlite3.Connection, files: Sequence[int] | None
         yield TrajectoryFacts(row, file, name, model, task, type_, read[labels], parent, known, score, tokens)
 
 
+def label_names(connection: sqlite3.Connection) -> list[str]:
+    """The names of the tasks' labels, such as `difficulty`, in the order of the alphabet."""
+    rows = connection.execute("SELECT DISTINCT labels FROM task_runs")
+    return sorted({name for (labels,) in rows if labels for name in json.loads(labels)})
+
+
 def call_groups(connection: sqlite3.Connection, files: Sequence[int] | None = None) -> dict[int, CallGroup]:
     """The groups of calls, by the number under which `grouped_calls` has them."""
     rows = connection.execute(
