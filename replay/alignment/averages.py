@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from replay.records.alignment import JudgeScores, Scores
-
-COLUMNS = (
-    "recall",
-    "precision",
-    "argument_similarity",
-    "step_coherence",
-    "order_consistency",
-    "merge_purity",
-)
-"""The columns that need no judge, in the order of the paper's tables."""
+from replay.records.alignment import COLUMNS, JudgeScores, Scores
 
 
 def overall_average(scores: Scores, judge: JudgeScores | None = None) -> float:

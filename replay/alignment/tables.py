@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from replay.alignment.averages import COLUMNS, overall_columns, task_columns
+from replay.alignment.averages import overall_columns, task_columns
 from replay.alignment.reference import Reference
 from replay.records.alignment import (
+    COLUMNS,
     Aggregate,
     AlignedModel,
     CallClass,

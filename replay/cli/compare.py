@@ -87,7 +87,6 @@ def compare(
     Without RESULTS all of the run is compared. Several runs of a task by a model are runs of it, with their spread.
     """
     from replay.cli.report import check_free, write
-    from replay.formats import FileNames
     from replay.models import Settings, compare_models
 
     if output is not None:
@@ -96,10 +95,9 @@ def compare(
         from replay.errors import UsageError
 
         raise UsageError("--judge goes with --reference: the scores count in its average")
-    pattern = FileNames(names)
     files, run_path = _run_among(files, run_path)
-    with _run_of(files, run_path, reference, judge_paths, pattern) as (run, numbers):
-        settings = Settings(numbers, sort, metric, by, pattern if pattern.label_names else None)
+    with _run_of(files, run_path, reference, judge_paths, names) as (run, numbers):
+        settings = Settings(numbers, sort, metric, by, _labelling(names))
         found = compare_models(run, settings)
     text = _rendered(found, "json" if as_json else form)
     with closed_pipe_is_no_error():
@@ -108,6 +106,16 @@ def compare(
     if output is not None:
         write(output, text)
         echo_err(f"wrote {output}")
+
+
+def _labelling(names: str | None) -> FileNames | None:
+    """The pattern of the file names where it gives labels."""
+    if names is None:
+        return None
+    from replay.formats import FileNames
+
+    pattern = FileNames(names)
+    return pattern if pattern.label_names else None
 
 
 def _run_among(files: tuple[Path, ...], run_path: Path) -> tuple[tuple[Path, ...], Path]:
@@ -120,12 +128,13 @@ def _run_among(files: tuple[Path, ...], run_path: Path) -> tuple[tuple[Path, ...
 
 
 def _rendered(found: ModelComparison, form: str) -> str:
-    from replay.redaction import Redactor
-    from replay.reports import compare_documents
-    from replay.reports.compare_text import comparison_text
-
     if form == "text":
+        from replay.redaction import Redactor
+        from replay.reports.compare_text import comparison_text
+
         return Redactor().text(comparison_text(found, shutil.get_terminal_size((160, 24)).columns))
+    from replay.reports import compare_documents
+
     return compare_documents.render(found, form)
 
 
@@ -135,10 +144,9 @@ def _run_of(
     run_path: Path,
     reference: Path | None,
     judge_paths: tuple[Path, ...],
-    names: FileNames,
+    names: str | None,
 ) -> Iterator[tuple[Run, tuple[int, ...] | None]]:
     """The run to compare, open for reading, and its numbers of the files; None for all of them."""
-    from replay.cli.align import keep_alignment
     from replay.cli.findings import find_missing_findings
     from replay.runfile import Run
 
@@ -149,23 +157,27 @@ def _run_of(
             with Run.read(run_path) as run:
                 paths = [path for (path,) in run.connection.execute("SELECT path FROM files ORDER BY id")]
         if reference is not None:
-            keep_alignment(run_path, reference, [Path(path) for path in paths], names.pattern, judge_paths)
+            from replay.cli.align import keep_alignment
+
+            keep_alignment(run_path, reference, [Path(path) for path in paths], names, judge_paths)
         find_missing_findings(run_path, say=True)
         run = stack.enter_context(Run.read(run_path))
         yield run, run.file_ids(paths) if files else None
 
 
-def _run_with(files: tuple[Path, ...], run_path: Path, names: FileNames, stack: ExitStack) -> tuple[Path, list[str]]:
+def _run_with(files: tuple[Path, ...], run_path: Path, names: str | None, stack: ExitStack) -> tuple[Path, list[str]]:
     """A run that holds these files: the one that is named, else one for this comparison alone."""
     from tempfile import TemporaryDirectory
 
     from replay.cli.browse import judge_by_recording
     from replay.errors import InputError
-    from replay.formats import open_files
+    from replay.formats import FileNames, open_files
     from replay.runfile import Run
 
     opened = list(
-        open_files(files, names, lambda fault: echo_err(f"replay: {fault}"), lambda text: echo_err(f"note: {text}"))
+        open_files(
+            files, FileNames(names), lambda fault: echo_err(f"replay: {fault}"), lambda text: echo_err(f"note: {text}")
+        )
     )
     if not opened:
         raise InputError("", "no file could be read; see above")

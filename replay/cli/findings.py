@@ -14,7 +14,6 @@ def find_missing_findings(run_path: Path, *, say: bool = False) -> None:
         run_path: of the run file.
         say: tell on stderr that it takes a moment.
     """
-    from replay.diagnosis.stored_findings import FindingStore
     from replay.errors import RunFileError
     from replay.runfile import Run
     from replay.runfile.finding_queries import undiagnosed
@@ -23,6 +22,8 @@ def find_missing_findings(run_path: Path, *, say: bool = False) -> None:
         count = len(undiagnosed(run))
     if not count:
         return
+    from replay.diagnosis.stored_findings import FindingStore
+
     if say:
         echo_err(f"looking for the findings of {count} trajectories, once ...")
     try:

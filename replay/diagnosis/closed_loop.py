@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
 from replay.diagnosis.phrasing import listed, quoted
+from replay.diagnosis.record_loop import Record, record_checked, written_record
 from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.records import Outcome, texts_of
 from replay.records.finding import Finding
@@ -19,6 +20,7 @@ _CONTAINERS: Final = re.compile(r"director(?:y|ies)|folder|mkdir|collection|data
 """What is made empty: there is nothing in it to read back."""
 _FILE: Final = re.compile(r"[^\n]{0,400}?[^\n/\\]\.[A-Za-z][A-Za-z0-9]{0,5}")
 _TARGET_KEYS: Final = re.compile(r"(?:^|_)(?:path|file|file_?name|file_?path)$", re.IGNORECASE)
+_SHEET_KEYS: Final = re.compile(r"(?:^|_)(?:work)?(?:sheet|tab)_?(?:name|title)?$", re.IGNORECASE)
 _PROGRAM_KEYS: Final = re.compile(r"(?:^|[/_])(?:code|command|cmd|script|source|program)s?(?:/\d+)?$", re.IGNORECASE)
 _LISTS: Final = re.compile(r"\s*(?:ls|tree|pwd|mkdir|stat|du|find [^|;&]*-type d)\b[^|;&]*$")
 """Commands that show names alone."""
@@ -26,21 +28,36 @@ _MIN_ECHO: Final = 24
 """Characters of what was written that an answer must hold to show it."""
 
 
+class _File(NamedTuple):
+    """A file, or one sheet of it."""
+
+    path: str
+    sheet: str = ""
+
+    @property
+    def words(self) -> str:
+        """For a sentence."""
+        return f"{quoted(self.path, 60)}, sheet {quoted(self.sheet, 30)}," if self.sheet else quoted(self.path, 60)
+
+
 def unchecked_writes(context: TrajectoryContext) -> Iterator[Finding]:
-    """Files that were written and not read back before the end. Silent where the recording may be cut off."""
+    """Files, sheets and records that were written and not read back before the end.
+
+    Silent where the recording may be cut off.
+    """
     trajectory = context.trajectory
     ended = bool((trajectory.final_reply or "").strip()) or trajectory.reported is not None
     if not ended or len(context.rows) != len(context.calls):
         return
-    last: dict[str, str] = {}
+    last: dict[_File | Record, str] = {}
     for position in context.rows:
         target = _written(context, position)
         if target is not None:
             last[target] = position
-    open_loops = {target: position for target, position in last.items() if not _checked(context, position, target)}
+    open_loops = {target: position for target, position in last.items() if not _closed(context, position, target)}
     if not open_loops:
         return
-    names = [quoted(target, 60) for target in open_loops]
+    names = [target.words for target in open_loops]
     verb = "was" if len(names) == 1 else "were"
     yield Finding(
         kind="written-not-checked",
@@ -53,7 +70,7 @@ def unchecked_writes(context: TrajectoryContext) -> Iterator[Finding]:
     )
 
 
-def _written(context: TrajectoryContext, position: str) -> str | None:
+def _written(context: TrajectoryContext, position: str) -> _File | Record | None:
     """What a call wrote successfully, by the name that a later call would read it by; None where that is not plain."""
     name = context.calls[position].name or ""
     tool = context.tool(position)
@@ -68,7 +85,18 @@ def _written(context: TrajectoryContext, position: str) -> str | None:
         return None
     strings = [(scalar.pointer, scalar.value) for scalar in context.scalars(position) if isinstance(scalar.value, str)]
     named = [value for pointer, value in strings if _TARGET_KEYS.search(pointer.rpartition("/")[2])]
-    return next((value for value in named if _FILE.fullmatch(value.strip())), None)
+    path = next((value for value in named if _FILE.fullmatch(value.strip())), None)
+    return written_record(context, position) if path is None else _File(path, _sheet(strings))
+
+
+def _closed(context: TrajectoryContext, written: str, target: _File | Record) -> bool:
+    if isinstance(target, Record):
+        return record_checked(context, written, target)
+    return _checked(context, written, target)
+
+
+def _sheet(strings: Sequence[tuple[str, str]]) -> str:
+    return next((value.strip() for pointer, value in strings if _SHEET_KEYS.search(pointer.rpartition("/")[2])), "")
 
 
 def _echoed(context: TrajectoryContext, position: str) -> bool:
@@ -79,10 +107,10 @@ def _echoed(context: TrajectoryContext, position: str) -> bool:
     return any(len(value) >= _MIN_ECHO and value.strip()[:_MIN_ECHO] in text for value in contents if "\n" in value)
 
 
-def _checked(context: TrajectoryContext, written: str, target: str) -> bool:
+def _checked(context: TrajectoryContext, written: str, target: _File) -> bool:
     """Whether any later call that succeeded, other than a write, may have looked at the target."""
-    name = re.split(r"[/\\]", target)[-1].casefold()
-    above = _walked(target)
+    name = re.split(r"[/\\]", target.path)[-1].casefold()
+    above = _walked(target.path)
     for position in context.rows:
         call = context.calls[position]
         if (
@@ -93,8 +121,11 @@ def _checked(context: TrajectoryContext, written: str, target: str) -> bool:
             continue
         texts = [(scalar.pointer, str(scalar.value).casefold()) for scalar in context.scalars(position)]
         texts.append(("/code", (call.raw or "").casefold()))
+        sheet = _sheet(texts)
         if any(name in text for _, text in texts):
-            return True
+            if not sheet or not target.sheet or sheet == target.sheet.casefold():
+                return True
+            continue
         programs = (text for pointer, text in texts if _PROGRAM_KEYS.search(pointer) and not _LISTS.match(text))
         if any(above.search(program) for program in programs):
             return True

@@ -82,7 +82,10 @@ KINDS: Final[dict[str, tuple[Scope, str]]] = {
     "repeated-call": ("trajectory", "The same read with the same answer, several times."),
     "repaired": ("trajectory", "A failure that a later call put right, and after how many calls."),
     "unsupported-reply": ("trajectory", "A final reply although every call failed."),
-    "written-not-checked": ("trajectory", "Files that were written and not read back before the end."),
+    "written-not-checked": (
+        "trajectory",
+        "Files, sheets and records that were written and not read back.",
+    ),
     "reference-tool-unused": (
         "trajectory",
         "A tool that the reference calls for the task and the trajectory does not (after `replay align`).",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from replay.alignment.averages import COLUMNS
 from replay.figures.canvas import Canvas, shown
 from replay.figures.intervals import BOOTSTRAP, WILSON, bootstrap, wilson
 from replay.figures.options import FigureOptions, chosen_models, one_model_note
 from replay.figures.palette import FRAME, INK, MUTE
+from replay.records.alignment import COLUMNS
 from replay.records.figure import FigureData
 from replay.runfile import Run
 from replay.runfile.alignment_queries import aligned_models, aligned_tasks

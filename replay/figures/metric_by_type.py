@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from replay.alignment.averages import COLUMNS
 from replay.errors import UsageError
 from replay.figures.canvas import Canvas, shown
 from replay.figures.intervals import BOOTSTRAP, WILSON, bootstrap, wilson
 from replay.figures.options import FigureOptions, chosen_models, one_model_note
 from replay.figures.palette import FRAME, SERIES
 from replay.records import Outcome
-from replay.records.alignment import AlignedTask, Scores
+from replay.records.alignment import COLUMNS, AlignedTask, Scores
 from replay.records.figure import Cells, FigureData
 from replay.runfile import Run
 from replay.runfile.alignment_queries import aligned_models, aligned_tasks

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from replay.errors import UsageError
-from replay.formats import FileNames
 from replay.models.differences import differences_of
 from replay.models.figures import TaskSums, figures_of, spread_of, sums_by_task
-from replay.models.measures import MEASURES
+from replay.models.measures import MEASURES, sums_of
 from replay.models.strata import strata_of
 from replay.models.success import associations, failed_in_tasks, recoveries
-from replay.models.task_runs import TaskRun, read_task_runs
-from replay.records import AlignedModel, Outcome
+from replay.models.task_runs import OUTCOMES, TaskRuns, read_task_runs
 from replay.records.model_comparison import ComparedModel, FindingOfModel, ModelComparison, Strata
 from replay.runfile import Run
 from replay.runfile.alignment_queries import aligned_models
 from replay.runfile.finding_queries import finding_counts
+from replay.statistics.ratios import Numbers
 from replay.suggestions import nearest_names
+
+if TYPE_CHECKING:
+    from replay.formats import FileNames
 
 MAX_PAIRED = 50
 """Models up to which every pair is tested."""
@@ -55,23 +57,20 @@ def compare_models(run: Run, settings: Settings = Settings()) -> ModelComparison
         if name is not None and name not in MEASURES and not (option == "--sort" and name == "model"):
             nearest = ", ".join(nearest_names(name, MEASURES)) or ", ".join(MEASURES)
             raise UsageError(f"{option} {name}: there is no such measure; nearest: {nearest}")
-    runs: dict[str, list[TaskRun]] = {}
-    for one in read_task_runs(run, settings.files):
-        runs.setdefault(one.model, []).append(one)
-    if not runs:
+    table = read_task_runs(run, settings.files)
+    if not table.runs:
         raise UsageError(f"{run.path}: there is no trajectory to compare")
-    aligned = aligned_models(run.connection)
-    sums = {model: sums_by_task(of_model) for model, of_model in runs.items()}
-    models = [_model(run, model, runs[model], sums[model], aligned) for model in runs]
+    sums_of_runs = sums_of(table)
+    sums = {model: _sums(table, sums_of_runs, places) for model, places in table.by_model.items()}
+    models = _models(run, table, sums_of_runs, sums)
     sort = settings.sort or _default(models)
     metric = settings.metric or (sort if sort in MEASURES else _default(models))
-    ordered = _sorted(models, sort)
-    runs = {model.model: runs[model.model] for model in ordered}
-    sums = {model: sums[model] for model in runs}
-    strata = strata_of(run, runs, settings.by, settings.names) if settings.by else None
+    ordered = sorted_models(models, sort)
+    sums = {model.model: sums[model.model] for model in ordered}
+    names = tuple(sums)
+    strata = strata_of(run, table, names, settings.by, settings.names) if settings.by else None
     if settings.metric is None and strata is not None and not _is_known(metric, strata):
         metric = _OF_CALLS
-    chosen = dict.fromkeys(runs)
     return ModelComparison(
         measures=tuple(measure for name, measure in MEASURES.items() if any(name in one.figures for one in models)),
         sorted_by=sort,
@@ -79,40 +78,63 @@ def compare_models(run: Run, settings: Settings = Settings()) -> ModelComparison
         models=tuple(ordered),
         common_tasks=len(set.intersection(*(set(own.tasks) for own in sums.values()))),
         strata=strata,
-        differences=differences_of(sums, metric) if 1 < len(runs) <= MAX_PAIRED else (),
-        associations=associations(run, (one for of_model in runs.values() for one in of_model)),
-        recoveries=recoveries(run, runs, settings.files),
-        failed_in_tasks=failed_in_tasks(runs),
+        differences=differences_of(sums, metric) if 1 < len(sums) <= MAX_PAIRED else (),
+        associations=associations(run, table),
+        recoveries=recoveries(run, table, names, settings.files),
+        failed_in_tasks=failed_in_tasks(table, names),
         findings=tuple(
             FindingOfModel(**row._asdict())
             for row in finding_counts(run.connection, settings.files)
-            if row.model in chosen
+            if row.model in sums
         ),
         notes=tuple(_notes(ordered, sums, metric, strata)),
     )
 
 
-def _model(
-    run: Run, model: str, runs: Sequence[TaskRun], sums: TaskSums, aligned: Mapping[int, AlignedModel]
-) -> ComparedModel:
-    files = tuple(dict.fromkeys(one.file for one in runs))
-    of_model = [record for file, record in aligned.items() if file in files and record.model == model]
-    outcomes: Counter[Outcome] = Counter()
-    for one in runs:
-        outcomes.update(one.outcomes)
+def _models(run: Run, table: TaskRuns, sums_of_runs: Numbers, sums: Mapping[str, TaskSums]) -> list[ComparedModel]:
+    aligned = aligned_models(run.connection)
     paths = dict(run.connection.execute("SELECT id, path FROM files"))
-    return ComparedModel(
-        model=model,
-        files=tuple(paths[file] for file in files),
-        tasks=len(sums.tasks),
-        trajectories=len(runs),
-        runs=max(one.number for one in runs) + 1,
-        calls=outcomes.total(),
-        outcomes={outcome: outcomes[outcome] for outcome in Outcome},
-        figures=figures_of(sums, judge=of_model[0].judge if len(of_model) == 1 else None),
-        spread=spread_of(runs),
-        missing=max((len(record.missing) for record in of_model), default=0),
-    )
+    files = {
+        model: tuple(dict.fromkeys(table.runs[place].file for place in places))
+        for model, places in table.by_model.items()
+    }
+    records = {
+        model: [record for file, record in aligned.items() if file in own and record.model == model]
+        for model, own in files.items()
+    }
+    judges = [of_model[0].judge if len(of_model) == 1 else None for of_model in records.values()]
+    found = []
+    for (model, own), figures in zip(sums.items(), figures_of(list(sums.values()), judges=judges), strict=True):
+        places = table.by_model[model]
+        outcomes = dict(zip(OUTCOMES, table.outcome_counts[places].sum(axis=0).tolist(), strict=True))
+        runs = _by_number(table, places)
+        found.append(
+            ComparedModel(
+                model=model,
+                files=tuple(paths[file] for file in files[model]),
+                tasks=len(own.tasks),
+                trajectories=len(places),
+                runs=len(runs),
+                calls=sum(outcomes.values()),
+                outcomes=outcomes,
+                figures=figures,
+                spread=spread_of([_sums(table, sums_of_runs, of_run) for of_run in runs]),
+                missing=max((len(record.missing) for record in records[model]), default=0),
+            )
+        )
+    return found
+
+
+def _by_number(table: TaskRuns, places: Sequence[int]) -> list[list[int]]:
+    """The first runs of all tasks, the second ones, and so on."""
+    found: list[list[int]] = [[] for _ in range(max(table.runs[place].number for place in places) + 1)]
+    for place in places:
+        found[table.runs[place].number].append(place)
+    return found
+
+
+def _sums(table: TaskRuns, sums_of_runs: Numbers, places: Sequence[int]) -> TaskSums:
+    return sums_by_task([table.runs[place].task for place in places], sums_of_runs[places])
 
 
 def _default(models: Sequence[ComparedModel]) -> str:
@@ -125,8 +147,13 @@ def _is_known(metric: str, strata: Strata) -> bool:
     return any(metric in row.figures for row in strata.rows)
 
 
-def _sorted(models: Sequence[ComparedModel], sort: str) -> list[ComparedModel]:
-    """Best first; those without the figure last, and all by name where that is asked for."""
+def sorted_models(models: Sequence[ComparedModel], sort: str) -> list[ComparedModel]:
+    """Best first; those without the figure last, and all by name where that is asked for.
+
+    Args:
+        models: in any order.
+        sort: a measure, or `model`.
+    """
     if sort == "model":
         return sorted(models, key=lambda model: model.model)
     sign = 1 if MEASURES[sort].lower_is_better else -1

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
-from replay.alignment.averages import COLUMNS
-from replay.models.task_runs import TaskRun
+import numpy as np
+
+from replay.models.task_runs import OUTCOMES, TaskRuns
 from replay.records import FAILURES, Outcome
+from replay.records.alignment import COLUMNS
 from replay.records.model_comparison import Measure
-from replay.records.summary import well_formed
+from replay.records.summary import WELL_FORMED
 from replay.runfile.task_runs import SCORE_COLUMNS
+from replay.statistics.ratios import Numbers
 
 _JUDGED: Final = tuple(outcome for outcome in Outcome if outcome is not Outcome.INCONCLUSIVE)
 _ALIGNED: Final = "aligned with the reference; as `replay align` has it"
@@ -90,29 +93,66 @@ AVERAGED_IN_STRATA: Final = (*COLUMNS, "completion", "grounding")
 _PLACE: Final = {name: place for place, name in enumerate(RATIOS)}
 
 
-def sums_of(run: TaskRun) -> tuple[list[float], list[float]]:
-    """Of one run of a task: the part of every ratio, and the whole of every ratio."""
-    outcomes = run.outcomes
-    calls, inconclusive = outcomes.total(), outcomes[Outcome.INCONCLUSIVE]
-    judged = calls - inconclusive
-    parts = {str(outcome): float(outcomes[outcome]) for outcome in _JUDGED}
-    wholes = dict.fromkeys(parts, float(judged))
-    parts |= {"well_formed": well_formed(outcomes), "inconclusive": inconclusive, "calls_a_task": calls}
-    wholes |= {"well_formed": judged, "inconclusive": calls, "calls_a_task": 1.0}
-    parts["recovery"], wholes["recovery"] = run.recovered, sum(outcomes[outcome] for outcome in FAILURES)
-    once = {"task_success": run.passed, "score": run.score, "tokens": run.tokens}
-    aligned = run.aligned
-    if aligned is not None:
-        once |= {"completion": aligned.completion, "grounding": aligned.grounding}
-        weight = float(aligned.reference_calls)
-        scores = dict(zip(SCORE_COLUMNS, aligned.scores, strict=True))
-        parts |= {name: scores[name] * weight for name in COLUMNS} | {"recall": aligned.matched}
-        wholes |= dict.fromkeys(COLUMNS, weight)
-        parts["precision"], wholes["precision"] = aligned.matched, aligned.predicted_calls
-    for name, value in once.items():
-        if value is not None:
-            parts[name], wholes[name] = float(value), 1.0
-    return [parts.get(name, 0.0) for name in RATIOS], [wholes.get(name, 0.0) for name in RATIOS]
+def sums_of(runs: TaskRuns, *, of_calls_alone: bool = False) -> Numbers:
+    """A row a run of a task: the part of every ratio, and the whole of every ratio.
+
+    Args:
+        runs: the runs with their calls.
+        of_calls_alone: what is known of a task as a whole is left out.
+    """
+    counts = {outcome: runs.outcome_counts[:, place] for place, outcome in enumerate(OUTCOMES)}
+    calls = runs.outcome_counts.sum(axis=1)
+    judged = calls - counts[Outcome.INCONCLUSIVE]
+    found: Numbers = np.zeros((len(runs.runs), 2, len(RATIOS)))
+
+    def put(name: str, part: Any, whole: Any) -> None:
+        found[:, 0, _PLACE[name]], found[:, 1, _PLACE[name]] = part, whole
+
+    for outcome in _JUDGED:
+        put(str(outcome), counts[outcome], judged)
+    put("well_formed", sum(counts[outcome] for outcome in WELL_FORMED), judged)
+    put("inconclusive", counts[Outcome.INCONCLUSIVE], calls)
+    put("calls_a_task", calls, 1.0)
+    put("recovery", runs.recovered_counts, sum(counts[outcome] for outcome in FAILURES))
+    if of_calls_alone:
+        return found
+    for name in ("passed", "score", "tokens"):
+        values = _numbers(getattr(run, name) for run in runs.runs)
+        put("task_success" if name == "passed" else name, *_where_known(values))
+    _put_aligned(found, runs)
+    return found
+
+
+def _put_aligned(found: Numbers, runs: TaskRuns) -> None:
+    aligned = [(place, run.aligned) for place, run in enumerate(runs.runs) if run.aligned is not None]
+    if not aligned:
+        return
+    rows = [place for place, _ in aligned]
+
+    def put(name: str, part: Any, whole: Any) -> None:
+        found[rows, 0, _PLACE[name]], found[rows, 1, _PLACE[name]] = part, whole
+
+    weights, matched, predicted = (
+        _numbers(getattr(one, name) for _, one in aligned) for name in ("reference_calls", "matched", "predicted_calls")
+    )
+    scores = np.array([one.scores for _, one in aligned])
+    for name in COLUMNS:
+        put(name, scores[:, SCORE_COLUMNS.index(name)] * weights, weights)
+    put("recall", matched, weights)
+    put("precision", matched, predicted)
+    for name in ("completion", "grounding"):
+        put(name, *_where_known(_numbers(getattr(one, name) for _, one in aligned)))
+
+
+def _numbers(values: Iterable[float | None]) -> Numbers:
+    """As an array; NaN where there is none."""
+    return np.array(list(values), dtype=np.float64)
+
+
+def _where_known(values: Numbers) -> tuple[Numbers, Numbers]:
+    """Part and whole of a value that a run has once, or not at all."""
+    known = ~np.isnan(values)
+    return np.where(known, values, 0.0), known.astype(np.float64)
 
 
 def place_of(name: str) -> int:

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from replay.records import Outcome
 from replay.runfile import Run
 from replay.runfile.model_queries import (
-    CallCount,
+    CallGroup,
     TaskScores,
     TrajectoryFacts,
-    call_counts,
+    call_groups,
+    grouped_calls,
     task_scores,
     trajectory_facts,
 )
 
+Places: TypeAlias = NDArray[np.int64]
+"""Of runs in `TaskRuns.runs`, or of groups in `TaskRuns.groups`."""
+OUTCOMES: Final = tuple(Outcome)
 
-@dataclass
-class TaskRun:
+
+class TaskRun(NamedTuple):
     """One run of a task by a model: a trajectory, and those of the sub-agents that it started."""
 
     model: str
@@ -32,28 +41,65 @@ class TaskRun:
     passed: bool | None
     score: float | None
     tokens: int | None
-    rows: list[int] = field(default_factory=list)
-    """Of the trajectories, the task's own first."""
-    outcomes: Counter[Outcome] = field(default_factory=Counter)
-    recovered: int = 0
-    calls: list[CallCount] = field(default_factory=list)
-    aligned: TaskScores | None = None
-
-    def of_server(self, server: str) -> TaskRun:
-        """The calls to one server; what is known of the task as a whole is left out."""
-        part = TaskRun(self.model, self.task, self.number, self.file, self.type, self.labels, None, None, None)
-        part.add(call for call in self.calls if call.group.server == server)
-        return part
-
-    def add(self, calls: Iterable[CallCount]) -> None:
-        """Count calls in."""
-        for call in calls:
-            self.calls.append(call)
-            self.outcomes[call.group.outcome] += call.n
-            self.recovered += call.recovered
+    aligned: TaskScores | None
 
 
-def read_task_runs(run: Run, files: Sequence[int] | None = None) -> list[TaskRun]:
+class Calls(NamedTuple):
+    """Calls as columns of equal length."""
+
+    run: Places
+    group: Places
+
+
+@dataclass(frozen=True)
+class TaskRuns:
+    """All runs of tasks, and the calls in them."""
+
+    runs: tuple[TaskRun, ...]
+    groups: tuple[CallGroup, ...]
+    calls: Calls
+    recovered: Calls
+    """Those of the calls that failed and were recovered."""
+    run_of_trajectory: Mapping[int, int]
+
+    @cached_property
+    def by_model(self) -> dict[str, list[int]]:
+        """The places of each model's runs."""
+        found: dict[str, list[int]] = defaultdict(list)
+        for place, run in enumerate(self.runs):
+            found[run.model].append(place)
+        return found
+
+    @cached_property
+    def outcome_counts(self) -> NDArray[np.int64]:
+        """How many calls came out how: a row a run, a column an outcome of `OUTCOMES`."""
+        column = {outcome: place for place, outcome in enumerate(OUTCOMES)}
+        columns = np.array([column[group.outcome] for group in self.groups], dtype=np.int64)
+        cells = self.calls.run * len(OUTCOMES) + columns[self.calls.group]
+        return np.bincount(cells, minlength=len(self.runs) * len(OUTCOMES)).reshape(-1, len(OUTCOMES))
+
+    @cached_property
+    def recovered_counts(self) -> NDArray[np.int64]:
+        """How many failed calls of each run were recovered."""
+        return np.bincount(self.recovered.run, minlength=len(self.runs))
+
+    @cached_property
+    def servers_called(self) -> set[tuple[int, str]]:
+        """Which run called which server, where that is known."""
+        servers = list(dict.fromkeys(group.server for group in self.groups))
+        place_of = {server: place for place, server in enumerate(servers)}
+        of_group = np.array([place_of[group.server] for group in self.groups], dtype=np.int64)
+        pairs = np.unique(self.calls.run * len(servers) + of_group[self.calls.group]).tolist()
+        found = ((pair // len(servers), servers[pair % len(servers)]) for pair in pairs)
+        return {(run, server) for run, server in found if server}
+
+    def of_server(self, server: str) -> TaskRuns:
+        """The same runs with their calls to one server alone."""
+        chosen = np.array([group.server == server for group in self.groups], dtype=np.bool_)
+        return replace(self, calls=_chosen(self.calls, chosen), recovered=_chosen(self.recovered, chosen))
+
+
+def read_task_runs(run: Run, files: Sequence[int] | None = None) -> TaskRuns:
     """The runs of tasks in a run file, in the order in which they were read.
 
     Args:
@@ -61,30 +107,55 @@ def read_task_runs(run: Run, files: Sequence[int] | None = None) -> list[TaskRun
         files: the run's numbers of the files to take; by default all.
     """
     facts = list(trajectory_facts(run.connection, files))
-    calls = call_counts(run.connection, files)
     scores = {found.trajectory: found for found in task_scores(run.connection, files)}
-    numbers: Counter[tuple[str, str]] = Counter()
-    own: dict[int, TaskRun] = {}
     owners = _owners(facts)
+    tokens: dict[int, int | None] = {fact.row: fact.tokens for fact in facts}
+    for fact in facts:
+        owner = owners[fact.row]
+        if fact.row != owner and fact.tokens is not None and (own := tokens[owner]) is not None:
+            tokens[owner] = own + fact.tokens
+    numbers: Counter[tuple[str, str]] = Counter()
+    places: dict[int, int] = {}
+    runs: list[TaskRun] = []
     for fact in facts:
         if owners[fact.row] == fact.row:
-            own[fact.row] = _task_run(fact, numbers[fact.model, fact.task], scores.get(fact.row))
+            places[fact.row] = len(runs)
+            runs.append(_task_run(fact, numbers[fact.model, fact.task], tokens[fact.row], scores.get(fact.row)))
             numbers[fact.model, fact.task] += 1
-    for fact in facts:
-        task_run = own[owners[fact.row]]
-        task_run.rows.append(fact.row)
-        task_run.add(calls.get(fact.row, []))
-        if fact.row != owners[fact.row] and fact.tokens is not None and task_run.tokens is not None:
-            task_run.tokens += fact.tokens
-    return list(own.values())
+    run_of_trajectory = {row: places[owner] for row, owner in owners.items()}
+    groups = call_groups(run.connection, files)
+    calls, recovered = (_calls(run, run_of_trajectory, list(groups), recovered=only) for only in (False, True))
+    return TaskRuns(tuple(runs), tuple(groups.values()), calls, recovered, run_of_trajectory)
 
 
-def _task_run(fact: TrajectoryFacts, number: int, aligned: TaskScores | None) -> TaskRun:
+def _calls(run: Run, run_of_trajectory: Mapping[int, int], groups: Sequence[int], *, recovered: bool) -> Calls:
+    """The calls of these trajectories and groups."""
+    numbers = np.fromiter(
+        grouped_calls(run.connection, recovered=recovered), np.dtype([("run", "i8"), ("group", "i8")])
+    )
+    places = _looked_up(numbers["run"], run_of_trajectory)
+    group_places = _looked_up(numbers["group"], {number: place for place, number in enumerate(groups)})
+    known = (places >= 0) & (group_places >= 0)
+    return Calls(places[known], group_places[known])
+
+
+def _looked_up(keys: Places, places: Mapping[int, int]) -> Places:
+    """The place of each key; -1 where it has none."""
+    unique, inverse = np.unique(keys, return_inverse=True)
+    found: Places = np.array([places.get(key, -1) for key in unique.tolist()], dtype=np.int64)[inverse]
+    return found
+
+
+def _chosen(calls: Calls, groups: NDArray[np.bool_]) -> Calls:
+    chosen = groups[calls.group]
+    return Calls(calls.run[chosen], calls.group[chosen])
+
+
+def _task_run(fact: TrajectoryFacts, number: int, tokens: int | None, aligned: TaskScores | None) -> TaskRun:
     type_ = fact.type or (aligned.type if aligned else None)
     return TaskRun(
-        fact.model, fact.task, number, fact.file, type_, fact.labels, fact.passed, fact.score, fact.tokens,
-        aligned=aligned,
-    )  # fmt: skip
+        fact.model, fact.task, number, fact.file, type_, fact.labels, fact.passed, fact.score, tokens, aligned
+    )
 
 
 def _owners(facts: Sequence[TrajectoryFacts]) -> dict[int, int]:

@@ -10,6 +10,15 @@ from replay.records.verdict import Outcome, SchemaViolation
 
 ALIGNMENT_FORMAT: Final = "replay.alignment"
 ALIGNMENT_VERSION: Final = 1
+COLUMNS: Final = (
+    "recall",
+    "precision",
+    "argument_similarity",
+    "step_coherence",
+    "order_consistency",
+    "merge_purity",
+)
+"""The columns of the leaderboard that need no judge, in the order of the paper's tables."""
 
 Definitions: TypeAlias = Literal["published", "equations"]
 """`published`: what the released evaluator computes and the paper's tables hold; `equations`: the paper's own 2-6."""

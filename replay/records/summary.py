@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from pydantic import Field
 
 from replay.records.base import Record
 from replay.records.verdict import Certainty, Outcome, Reason
 
+WELL_FORMED: Final = (Outcome.SUCCESS, Outcome.NOT_FOUND)
+"""Right as calls: successes, and what M3-Bench calls "Successful (Resource Not Found)"."""
+
 
 def well_formed(outcomes: Mapping[Outcome, int]) -> int:
-    """How many calls were right as calls: successes, and what M3-Bench calls "Successful (Resource Not Found)"."""
-    return outcomes.get(Outcome.SUCCESS, 0) + outcomes.get(Outcome.NOT_FOUND, 0)
+    """How many calls were right as calls."""
+    return sum(outcomes.get(outcome, 0) for outcome in WELL_FORMED)
 
 
 class ModelSummary(Record):

@@ -5,18 +5,21 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Final
 
 from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
 
 from replay import __version__
 from replay.records.files import dump
 from replay.records.model_comparison import Figure, ModelComparison
 from replay.redaction import Redactor
-from replay.reports import markdown_syntax
+from replay.reports import markdown_syntax, svg
 from replay.reports.compare_text import association_text, difference_text, interval_text, shown
-from replay.reports.csv_ import safe_cell
+from replay.reports.csv_cell import safe_cell
+from replay.reports.model_figures import finding_cells, heat_map, leaderboard, ranked
 from replay.text import printable
 
 CSV_COLUMNS: Final = ("model", "by", "stratum", "tasks", "measure", "value", "n", "low", "high", "runs", "deviation")
@@ -153,10 +156,22 @@ th, td { padding: .25rem .7rem; text-align: right; border-bottom: 1px solid #888
 th:first-child, td:first-child { text-align: left; }
 th { font-weight: 600; vertical-align: bottom; }
 footer { color: #777; margin-top: 2rem; }
+figure { margin: 0 0 1rem; max-width: 60rem; }
+figure svg { display: block; width: 100%; height: auto; }
+figure.narrow { display: none; }
+@media (max-width: 640px) { figure.large { display: none; } figure.narrow { display: block; } }
+{{ style }}
 </style>
 </head>
 <body>
 <h1>Models compared</h1>
+{% for title, large, narrow in figures %}
+<section>
+<h2>{{ title }}</h2>
+<figure class="large">{{ large }}</figure>
+<figure class="narrow">{{ narrow }}</figure>
+</section>
+{% endfor %}
 {% for title, head, rows in tables %}
 <section>
 <h2>{{ title }}</h2>
@@ -183,6 +198,21 @@ footer { color: #777; margin-top: 2rem; }
 """
 
 
+def _figures(found: ModelComparison) -> Iterator[tuple[str, Markup, Markup]]:
+    """Each figure with its title: wide, and narrow for a telephone."""
+    measure, models = ranked(found)
+    if measure is not None:
+        yield f"Leaderboard: {measure.label}, with 95 % intervals", *_two(partial(leaderboard, measure, models))
+    yield "How the calls came out", *_two(partial(svg.figure, found.models))
+    cells = finding_cells([(one.model, one.trajectories) for one in found.models], found.findings)
+    if cells.columns:
+        yield "Trajectories with each kind of finding", *_two(partial(heat_map, cells))
+
+
+def _two(draw: Callable[..., Markup]) -> tuple[Markup, Markup]:
+    return draw(), draw(narrow=True)
+
+
 def _html(found: ModelComparison) -> str:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     tables = [
@@ -190,4 +220,11 @@ def _html(found: ModelComparison) -> str:
         for title, head, rows in _tables(found)
     ]
     page = environment.from_string(_PAGE)
-    return page.render(tables=tables, notes=[printable(note) for note in found.notes], version=__version__)
+    style = Markup(svg.STYLE)  # noqa: S704 - ours
+    return page.render(
+        figures=list(_figures(found)),
+        style=style,
+        tables=tables,
+        notes=[printable(note) for note in found.notes],
+        version=__version__,
+    )

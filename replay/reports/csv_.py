@@ -9,9 +9,9 @@ from typing import Final, TextIO
 
 from replay.records.files import CallRow
 from replay.reports import Selection
+from replay.reports.csv_cell import safe_cell
 from replay.reports.report_scope import scope_of
 from replay.runfile import Run, call_rows
-from replay.text import printable
 
 COLUMNS: Final = (
     "file",
@@ -34,8 +34,6 @@ COLUMNS: Final = (
 )
 """In this order; new ones are only ever added at the end."""
 
-_FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
-
 
 def write_csv(run: Run, out: TextIO, files: Sequence[int] | None = None) -> None:
     """Write a header and a row a call."""
@@ -48,12 +46,6 @@ def write_csv(run: Run, out: TextIO, files: Sequence[int] | None = None) -> None
 def _cell(row: CallRow, column: str) -> str:
     """The value as text; what a spreadsheet would take for a formula is marked as text."""
     return safe_cell(getattr(row, column))
-
-
-def safe_cell(value: object) -> str:
-    """A value as text; what a spreadsheet would take for a formula is marked as text."""
-    text = "" if value is None else printable(str(value))
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
 
 
 REPORT_COLUMNS: Final = (*COLUMNS, "finding", "explanation", "suggestion", "certainty_of_finding")

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from replay import __version__
 from replay.diagnosis import Diagnosed
 from replay.records import Outcome
+from replay.records.model_comparison import FindingOfModel
 from replay.redaction import Redactor
 from replay.reports import Selection
 from replay.reports.html_data import (
@@ -25,10 +26,12 @@ from replay.reports.html_data import (
     trajectory_data,
     what_went_wrong,
 )
+from replay.reports.model_figures import finding_cells, heat_map, leaderboard, ranked_of
 from replay.reports.report_scope import ReportScope, scope_of
 from replay.reports.svg import STYLE, figure
 from replay.runfile import Run
 from replay.runfile.filters import Vocabulary
+from replay.runfile.finding_queries import finding_counts
 from replay.text import printable
 
 _ESCAPES: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -52,6 +55,7 @@ def render(run: Run, selection: Selection) -> str:
         data=Markup(_embedded(data)),  # noqa: S704 - every character that could end the element is escaped
         figure=figure(scope.models()),
         narrow_figure=figure(scope.models(), narrow=True),
+        model_figures=list(_model_figures(scope)),
         models=data["models"],
         findings=data["findings"],
         failures=data["failures"],
@@ -63,6 +67,23 @@ def render(run: Run, selection: Selection) -> str:
         totals=data["totals"],
         version=__version__,
     )
+
+
+def _model_figures(scope: ReportScope) -> Iterator[tuple[str, Markup, Markup]]:
+    """Of a whole run of several models: each further figure with its title, wide and narrow."""
+    models = scope.models()
+    if not scope.whole or len(models) < 2:
+        return
+    from replay.figures import leaderboard as figure_data  # brings numpy
+    from replay.figures.options import FigureOptions
+
+    data = figure_data.gather(scope.run, FigureOptions())
+    measure, ranked = ranked_of(data)
+    yield data.title, leaderboard(measure, ranked), leaderboard(measure, ranked, narrow=True)
+    found = [FindingOfModel(**row._asdict()) for row in finding_counts(scope.run.connection)]
+    cells = finding_cells([(model.model, model.trajectories) for model in models], found)
+    if cells.columns:
+        yield "Trajectories with each kind of finding", heat_map(cells), heat_map(cells, narrow=True)
 
 
 def _data(scope: ReportScope) -> dict[str, Any]:

@@ -5,18 +5,31 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from markupsafe import Markup, escape
 
-from replay.diagnosis.phrasing import counted
 from replay.figures.palette import FRAME, INK, MUTE, OUTCOME_COLOURS
 from replay.records import Outcome
-from replay.records.summary import ModelSummary
 from replay.reports import Selection
-from replay.reports.report_scope import scope_of
 from replay.runfile import Run
 from replay.text import one_line
+
+
+class CountedModel(Protocol):
+    """A model with the outcomes of its calls."""
+
+    @property
+    def model(self) -> str:
+        """Its name."""
+
+    @property
+    def calls(self) -> int:
+        """How many it made."""
+
+    @property
+    def outcomes(self) -> Mapping[Outcome, int]:
+        """How they came out."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +72,12 @@ _MARKS: Final = {
 }
 """What each outcome is hatched with, on a tile of 10 by 10."""
 _LIGHT: Final = {
-    "ink": INK, "paper": "#ffffff", "mute": MUTE, "frame": FRAME,
+    "ink": INK, "paper": "#ffffff", "mute": MUTE, "frame": FRAME, "heat": "#2a5f9e",
     **{f"o-{outcome}": colour for outcome, colour in OUTCOME_COLOURS.items()},
 }  # fmt: skip
 _DARK: Final = {
-    "ink": "#f0f3f6", "paper": "#11161d", "mute": "#a6b0bb", "frame": "#6e7a87", "o-success": "#235c38",
+    "ink": "#f0f3f6", "paper": "#11161d", "mute": "#a6b0bb", "frame": "#6e7a87", "heat": "#6ea8e5",
+    "o-success": "#235c38",
     "o-not_found": "#7a5b12", "o-invalid_arguments": "#8a4120", "o-unknown_tool": "#6f3a63",
     "o-illegal_format": "#36508a", "o-inconclusive": "#2b323b",
 }  # fmt: skip
@@ -75,6 +89,8 @@ _ATTRIBUTES: Final[Mapping[str, Mapping[str, str]]] = {
     "thick": {"stroke": "var(--ink)", "stroke-width": "1.8", "opacity": ".7", "fill": "none"},
     "frame": {"fill": "none", "stroke": "var(--frame)", "stroke-width": "1"},
     "count": {"font-weight": "600"},
+    "heat": {"fill": "var(--heat)"},
+    "interval": {"stroke": "var(--ink)", "stroke-width": "1.3", "fill": "none"},
     "halo": {"stroke": "var(--paper)", "stroke-width": "3.5"},
 }
 """How each class is drawn: rules of a style sheet in a page, attributes in a file, which not only browsers read."""
@@ -103,11 +119,13 @@ STYLE: Final = "\n".join(
 
 def render(run: Run, selection: Selection) -> str:
     """The figure alone, as a file."""
+    from replay.reports.report_scope import scope_of  # brings the diagnosis, which a page of figures can spare
+
     scope = scope_of(run, selection)
     return str(figure(scope.models(), alone=True)) + "\n"
 
 
-def figure(models: Sequence[ModelSummary], *, alone: bool = False, narrow: bool = False) -> Markup:
+def figure(models: Sequence[CountedModel], *, alone: bool = False, narrow: bool = False) -> Markup:
     """The figure.
 
     Args:
@@ -165,8 +183,8 @@ def _legend(form: _Form) -> Iterator[str]:
         left += 66 + 7.4 * len(outcome.label)
 
 
-def _bar(model: ModelSummary, top: float, form: _Form) -> Iterator[str]:
-    name, calls = escape(one_line(model.model, 30)), counted(model.calls, "call")
+def _bar(model: CountedModel, top: float, form: _Form) -> Iterator[str]:
+    name, calls = escape(one_line(model.model, 30)), f"{model.calls} {'call' if model.calls == 1 else 'calls'}"
     if form.above:
         yield f'<text x="{form.label}" y="{top + 14}">{name}</text>'
         yield f'<text class="mute" x="{form.label + form.bar}" y="{top + 14}" text-anchor="end">{calls}</text>'
@@ -200,5 +218,5 @@ def _axis(top: float, form: _Form) -> Iterator[str]:
         yield f'<text class="mute" x="{left}" y="{top + 20}" text-anchor="middle">{share} %</text>'
 
 
-def _in_words(model: ModelSummary) -> str:
+def _in_words(model: CountedModel) -> str:
     return ", ".join(f"{model.outcomes[outcome]} {outcome.label}" for outcome in _ORDER if model.outcomes[outcome])

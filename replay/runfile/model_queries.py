@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from replay.records import Outcome
@@ -14,6 +12,7 @@ from replay.runfile.conditions import in_files, is_failure
 from replay.runfile.json_blob import unpack
 from replay.runfile.task_runs import SCORE_COLUMNS
 
+_CALLS: Final = "SELECT trajectory, call_group FROM call_group_index"
 _RECOVERED_CALLS: Final = f"""
   SELECT m.trajectory, m.call_group FROM (
     SELECT DISTINCT trajectory, ordinal FROM findings WHERE kind IN ('later-succeeded', 'dependent-succeeded')
@@ -27,8 +26,7 @@ _RECOVERED: Final = """
 """The kinds of finding about a failed call that say that the task went on in spite of it."""
 
 
-@dataclass(frozen=True)
-class TrajectoryFacts:
+class TrajectoryFacts(NamedTuple):
     """One trajectory as a run of its task."""
 
     row: int
@@ -51,15 +49,6 @@ class CallGroup(NamedTuple):
     server: str
     tool: str
     outcome: Outcome
-
-
-class CallCount(NamedTuple):
-    """Calls of one trajectory of one group."""
-
-    group: CallGroup
-    n: int
-    recovered: int
-    """Of the failed ones."""
 
 
 class TaskScores(NamedTuple):
@@ -90,27 +79,37 @@ def trajectory_facts(connection: sqlite3.Connection, files: Sequence[int] | None
         "FROM trajectories t JOIN files f ON f.id = t.file LEFT JOIN task_runs k ON k.trajectory = t.id "
         f"WHERE {in_files('t.file', files)} ORDER BY t.file, t.id"
     )
+    read: dict[str | None, dict[str, str]] = {None: {}, "": {}}
     for row, file, name, model, task, type_, labels, parent, passed, score, tokens in rows:
         known = None if passed is None else bool(passed)
-        read = json.loads(labels) if labels else {}
-        yield TrajectoryFacts(row, file, name, model, task, type_, read, parent, known, score, tokens)
+        if labels not in read:
+            read[labels] = json.loads(labels)
+        yield TrajectoryFacts(row, file, name, model, task, type_, read[labels], parent, known, score, tokens)
 
 
-def call_counts(connection: sqlite3.Connection, files: Sequence[int] | None = None) -> dict[int, list[CallCount]]:
-    """By trajectory: how many calls of each tool and outcome it has, and how many of the failed ones were recovered."""
-    groups = {
-        number: CallGroup(server, tool, Outcome(outcome))
-        for number, server, tool, outcome in connection.execute(
-            f"SELECT id, server, tool, outcome FROM call_groups WHERE n > 0 AND {in_files('file', files)}"  # noqa: S608
-        )
-    }
-    recovered = Counter(connection.execute(_RECOVERED_CALLS))
-    found: dict[int, list[CallCount]] = defaultdict(list)
-    query = "SELECT trajectory, call_group, count(*) FROM call_group_index GROUP BY 1, 2"
-    for trajectory, number, n in connection.execute(query):
-        if (group := groups.get(number)) is not None:
-            found[trajectory].append(CallCount(group, n, recovered[trajectory, number]))
-    return found
+def label_names(connection: sqlite3.Connection) -> list[str]:
+    """The names of the tasks' labels, such as `difficulty`, in the order of the alphabet."""
+    rows = connection.execute("SELECT DISTINCT labels FROM task_runs")
+    return sorted({name for (labels,) in rows if labels for name in json.loads(labels)})
+
+
+def call_groups(connection: sqlite3.Connection, files: Sequence[int] | None = None) -> dict[int, CallGroup]:
+    """The groups of calls, by the number under which `grouped_calls` has them."""
+    rows = connection.execute(
+        f"SELECT id, server, tool, outcome FROM call_groups WHERE n > 0 AND {in_files('file', files)}"  # noqa: S608
+    )
+    outcomes = {str(outcome): outcome for outcome in Outcome}
+    return {number: CallGroup(server, tool, outcomes[outcome]) for number, server, tool, outcome in rows}
+
+
+def grouped_calls(connection: sqlite3.Connection, *, recovered: bool = False) -> Iterator[tuple[int, int]]:
+    """The trajectory and the group of each call, of all files.
+
+    Args:
+        connection: to the run file.
+        recovered: only of failed calls that were recovered.
+    """
+    return connection.execute(_RECOVERED_CALLS if recovered else _CALLS)
 
 
 def task_scores(connection: sqlite3.Connection, files: Sequence[int] | None = None) -> Iterator[TaskScores]:

@@ -1,7 +1,7 @@
 """Statistics over tasks: shares with Wilson's interval, ratios resampled over tasks, paired differences, odds ratios.
 
-Only `scipy.special` is imported: `scipy.stats` takes longer to import than all of this takes to compute. The tests hold
-the results against `scipy.stats`.
+Only `scipy.special` is imported, and where it is needed: it takes longer to import than most of this takes to compute,
+and `scipy.stats` longer still. The tests hold the results against `scipy.stats`.
 """
 
 from replay.statistics.odds import OddsRatio, odds_ratio

@@ -6,7 +6,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
 
 from replay.statistics.shares import QUANTILE, Interval
 
@@ -45,6 +44,8 @@ def odds_ratio(both: int, first_only: int, second_only: int, neither: int) -> Od
 
 def _fisher(both: int, first_only: int, second_only: int, neither: int) -> float:
     """The probability of all tables with these margins that are no likelier than this one."""
+    from scipy.special import gammaln
+
     first, second, total = both + first_only, both + second_only, both + first_only + second_only + neither
     counts = np.arange(max(0, first + second - total), min(first, second) + 1)
     cells = (counts, first - counts, second - counts, total - first - second + counts)

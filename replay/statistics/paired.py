@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
-from scipy.special import stdtr
 
 from replay.statistics.ratios import Numbers, Resampling
 from replay.statistics.shares import CONFIDENCE, Interval
@@ -99,6 +98,8 @@ def _exact(differences: Numbers) -> Numbers:
 
 
 def _t_test(differences: Numbers) -> Numbers:
+    from scipy.special import stdtr
+
     count, means = len(differences), np.abs(differences.mean(axis=0))
     errors = differences.std(axis=0, ddof=1) / count**0.5
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -52,8 +52,24 @@ class Resampling:
 
     def interval(self, values: Numbers) -> Interval | None:
         """The middle 95 % of the draws' values; None with fewer than two tasks."""
-        known = values[~np.isnan(values)]
-        if self.tasks < 2 or not known.size:
-            return None
-        low, high = np.quantile(known, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-        return Interval(float(low), float(high))
+        return self.intervals(values[:, None])[0]
+
+    def intervals(self, values: Numbers) -> list[Interval | None]:
+        """Those of several figures: a row a draw, a column a figure; NaN counts as no value."""
+        found: list[Interval | None] = [None] * values.shape[1]
+        if self.tasks < 2:
+            return found
+        absent = np.isnan(values)
+        whole = np.flatnonzero(~absent.any(axis=0))
+        if whole.size:
+            for column, low, high in zip(whole, *_middle(values[:, whole]).tolist(), strict=True):
+                found[column] = Interval(low, high)
+        for column in np.flatnonzero(absent.any(axis=0) & ~absent.all(axis=0)):
+            low, high = _middle(values[~absent[:, column], column]).tolist()
+            found[column] = Interval(low, high)
+        return found
+
+
+def _middle(values: Numbers) -> Numbers:
+    ends: Numbers = np.quantile(values, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
+    return ends

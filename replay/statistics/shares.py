@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from typing import Final, NamedTuple
 
-from scipy.special import ndtri
-
 CONFIDENCE: Final = 0.95
-QUANTILE: Final = float(ndtri((1 + CONFIDENCE) / 2))
+QUANTILE: Final = 1.959963984540054
 """Of the normal distribution: how many standard errors the interval reaches to each side."""
 
 

@@ -1,4 +1,4 @@
-"""The browser: one run, five screens, and the keys that work on all of them."""
+"""The browser: one run, six screens, and the keys that work on all of them."""
 
 from __future__ import annotations
 
@@ -59,6 +59,12 @@ def _alignment() -> Screen[None]:
     return AlignmentScreen()
 
 
+def _models() -> Screen[None]:
+    from replay_tui.screens.models_screen import ModelsScreen  # brings numpy
+
+    return ModelsScreen()
+
+
 class BrowseApp(App[None]):
     """`replay browse`.
 
@@ -78,6 +84,7 @@ class BrowseApp(App[None]):
         "trajectory": _trajectory,
         "alignment": _alignment,
         "compare": CompareScreen,
+        "models": _models,
     }
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("1", "go('overview')", "Overview", show=False, tooltip="How each model did"),
@@ -85,6 +92,7 @@ class BrowseApp(App[None]):
         Binding("3", "go('trajectory')", "Trajectory", show=False, tooltip="What happened in one trajectory"),
         Binding("4", "go('alignment')", "Alignment", show=False, tooltip="Prediction beside reference"),
         Binding("5", "go('compare')", "Compare", show=False, tooltip="Two models, or two runs"),
+        Binding("6", "go('models')", "Models", show=False, tooltip="All models side by side, by any measure"),
         Binding("question_mark", "help", "Keys", key_display="?", tooltip="The keys of this screen"),
         Binding("ctrl+p", "command_palette", "Find", tooltip="Every action; any task, tool or model by name"),
         Binding("y", "copy_diagnosis", "Copy", show=False, tooltip="Copy the diagnosis of the call as Markdown"),

@@ -21,6 +21,7 @@ TABS: Final = (
     ("trajectory", "3 Trajectory"),
     ("alignment", "4 Alignment"),
     ("compare", "5 Compare"),
+    ("models", "6 Models"),
 )
 
 

@@ -1,0 +1,54 @@
+"""The screen with all models side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from replay_tui.app import BrowseApp
+from replay_tui.open_run import OpenRun
+from replay_tui.screens.calls_screen import CallsScreen
+from replay_tui.screens.models_screen import ModelsScreen
+from replay_tui.widgets.text_page import TextPage
+from tests.tui.conftest import Browsing, press, screen_text
+from tests.tui.test_snapshots import walk
+
+PICTURES = {"models": ((80, 24), ("6",)), "strata": ((120, 40), ("6", "i"))}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_models_screen(name: str, sample: Path, snap_compare: Callable[..., bool]) -> None:
+    size, keys = PICTURES[name]
+    open_run = OpenRun(sample)
+    try:
+        assert snap_compare(BrowseApp(open_run), terminal_size=size, run_before=partial(walk, keys))
+    finally:
+        open_run.close()
+
+
+@pytest.mark.anyio
+async def test_models_are_sorted_by_any_measure_divided_into_strata_and_lead_to_their_calls(
+    browse: Browsing, sample: Path
+) -> None:
+    async with browse(sample) as pilot:
+        await press(pilot, "6")
+        screen = cast("ModelsScreen", pilot.app.screen)
+        assert (screen.table.order, screen.table.row_count()) == ("well_formed", 2)
+        assert "well formed ▼" in screen_text(pilot)
+        best = screen.table.selected
+        await press(pilot, "S")
+        assert screen.table.selected == best, "the cursor stays on its model"
+        assert screen.table.cursor == 1
+        await press(pilot, "s")
+        assert screen.table.order == "illegal_format"
+        assert "Figures" in screen.query_one(TextPage).text
+        await press(pilot, "i")
+        assert "office" in screen_text(pilot)
+        await press(pilot, "I", "enter")
+        assert isinstance(pilot.app.screen, CallsScreen)
+        assert best is not None
+        assert pilot.app.filter.text == f"model:{best.model}"  # type: ignore[attr-defined]
