@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from replay.replayer.meanwhile import Meanwhile
 
 
+def counted(done: list[str]) -> int:
+    done.append("once")
+    return len(done)
+
+
 def test_the_work_is_done_once_whoever_asks():
-    done = []
-    meanwhile = Meanwhile(lambda: done.append("once") or len(done))
+    done: list[str] = []
+    meanwhile = Meanwhile(partial(counted, done))
     meanwhile()
     assert (meanwhile.result(), meanwhile.result()) == (1, 1)
 
