@@ -81,16 +81,16 @@ class EffectsJournal:
             "ORDER BY trajectory != ?, id",
             (key.arguments, key.server, key.tool, key.occurrence, *origin[1:], origin.trajectory),
         ).fetchall()
-        entries = {Origin(*place): SentCall(row, *journalled(blob)) for row, *place, blob in rows}
-        for place, entry in entries.items():
-            if place[:2] == origin[:2]:
-                return entry
-        for place, entry in entries.items():
-            if not still_holds(place.path, place.trajectory, key):
+        entries = {(path, trajectory): (row, blob) for row, path, trajectory, _, blob in rows}
+        here = entries.get(origin[:2])
+        if here is not None:
+            return _sent(*here)
+        for place, (row, blob) in entries.items():
+            if not still_holds(*place, key):
                 self._db.execute(
-                    "UPDATE journal SET path = ?, trajectory = ?, question = ? WHERE id = ?", (*origin, entry.row)
+                    "UPDATE journal SET path = ?, trajectory = ?, question = ? WHERE id = ?", (*origin, row)
                 )
-                return entry
+                return _sent(row, blob)
         return None
 
     def has_entries(self) -> bool:
@@ -132,6 +132,10 @@ def absolute_path(path: str) -> str:
 @lru_cache(maxsize=4096)
 def _resolved(path: Path) -> str:
     return str(path.resolve())
+
+
+def _sent(row: int, blob: bytes | None) -> SentCall:
+    return SentCall(row, *journalled(blob))
 
 
 def journalled(blob: bytes | None) -> tuple[Answer | None, str]:

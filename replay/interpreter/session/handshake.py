@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import metadata
 from typing import Any, Final
 
@@ -37,10 +38,15 @@ _MAX_MESSAGE_LENGTH: Final = 200
 
 
 def _client_info() -> JsonObject:
+    return {"name": "replay", "version": _own_version()}
+
+
+@cache
+def _own_version() -> str:
     try:
-        return {"name": "replay", "version": metadata.version("mcp-replay")}
+        return metadata.version("mcp-replay")
     except metadata.PackageNotFoundError:
-        return {"name": "replay", "version": "0"}
+        return "0"
 
 
 @dataclass(frozen=True, slots=True)
