@@ -122,7 +122,7 @@ def heat_map(cells: Cells, *, narrow: bool = False) -> Markup:
         parts.append(f'<text x="{x:.1f}" y="{y}" transform="rotate({turn} {x:.1f} {y})">{escape(kind)}</text>')
     for number, (name, counts, total) in enumerate(zip(cells.rows, cells.counts, cells.totals, strict=True)):
         y = head + number * row
-        shown = escape(one_line(printable(name), 14 if narrow else 30))
+        shown = escape(one_line(printable(name), 12 if narrow else 30))
         parts.append(f'<text x="{label - 8}" y="{y + row / 2 + 5}" text-anchor="end">{shown}</text>')
         for place, count in enumerate(counts):
             title = f"{_name(name)}, {cells.columns[place]}: {count} of {total} trajectories"

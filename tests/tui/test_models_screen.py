@@ -9,6 +9,7 @@ from typing import cast
 
 import pytest
 
+from replay.runfile import Run
 from replay_tui.app import BrowseApp
 from replay_tui.open_run import OpenRun
 from replay_tui.screens.calls_screen import CallsScreen
@@ -52,3 +53,17 @@ async def test_models_are_sorted_by_any_measure_divided_into_strata_and_lead_to_
         assert isinstance(pilot.app.screen, CallsScreen)
         assert best is not None
         assert pilot.app.filter.text == f"model:{best.model}"  # type: ignore[attr-defined]
+
+
+@pytest.mark.anyio
+async def test_hostile_names_and_a_run_without_calls_are_shown_as_text(
+    browse: Browsing, hostile: Path, tmp_path: Path
+) -> None:
+    async with browse(hostile, (60, 16)) as pilot:
+        await press(pilot, "6", "i", "i", "i", "i", "s")
+        assert "\x1b" not in screen_text(pilot)
+    with Run.open(tmp_path / "empty.db"):
+        pass
+    async with browse(tmp_path / "empty.db") as pilot:
+        await press(pilot, "6", "s", "i", "S", "enter")
+        assert "no models yet" in screen_text(pilot)
