@@ -27,6 +27,7 @@ from replay.reports.html_data import (
     what_went_wrong,
 )
 from replay.reports.model_figures import finding_cells, heat_map, leaderboard, ranked_of
+from replay.reports.page_share import shown_share
 from replay.reports.report_scope import ReportScope, scope_of
 from replay.reports.svg import STYLE, figure
 from replay.runfile import Run
@@ -42,8 +43,9 @@ _CHOICE_KEYS: Final = ("outcome", "reason", "evidence", "certainty", "drift", "c
 
 def render(run: Run, selection: Selection) -> str:
     """The page."""
-    scope = scope_of(run, selection)
-    data = _data(scope)
+    whole = scope_of(run, selection)
+    scope, left_out = shown_share(whole)
+    data = _data(scope, whole)
     style = Markup(_part("page.css") + STYLE)  # noqa: S704 - ours
     script = Markup(_part("filter.js") + _part("graph.js") + _part("page.js"))  # noqa: S704 - ours
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
@@ -53,9 +55,10 @@ def render(run: Run, selection: Selection) -> str:
         style=style,
         script=script,
         data=Markup(_embedded(data)),  # noqa: S704 - every character that could end the element is escaped
-        figure=figure(scope.models()),
-        narrow_figure=figure(scope.models(), narrow=True),
-        model_figures=list(_model_figures(scope)),
+        left_out=left_out,
+        figure=figure(whole.models()),
+        narrow_figure=figure(whole.models(), narrow=True),
+        model_figures=list(_model_figures(whole)),
         models=data["models"],
         findings=data["findings"],
         failures=data["failures"],
@@ -86,7 +89,7 @@ def _model_figures(scope: ReportScope) -> Iterator[tuple[str, Markup, Markup]]:
         yield "Trajectories with each kind of finding", heat_map(cells), heat_map(cells, narrow=True)
 
 
-def _data(scope: ReportScope) -> dict[str, Any]:
+def _data(scope: ReportScope, whole: ReportScope) -> dict[str, Any]:
     trajectories: list[Any] = []
     calls: list[Any] = []
     diagnosed: list[Diagnosed] = []
@@ -99,7 +102,7 @@ def _data(scope: ReportScope) -> dict[str, Any]:
             for row in rows
         ]
         trajectories.append(trajectory_data(diagnosis))
-    models = scope.models()
+    models = whole.models()
     document = {
         "title": _title(scope),
         "totals": _totals(models),

@@ -222,8 +222,10 @@ def _aligned(scope: ReportScope, file: int, model: AlignedModel) -> dict[str, An
         "average": model.average_score,
     }
     connection = scope.run.connection
-    tasks = aligned_tasks(connection, file)
     places: dict[int | None, int] = {place.row: number for number, place in enumerate(scope.places)}
+    tasks = [
+        (task, places.get(trajectory_of(connection, model, task.id) or 0)) for task in aligned_tasks(connection, file)
+    ]
     return {
         "model": model.model,
         "definitions": model.definitions,
@@ -233,8 +235,9 @@ def _aligned(scope: ReportScope, file: int, model: AlignedModel) -> dict[str, An
         f"{scores.total_pred_calls} predicted, {scores.num_ids} tasks",
         "classes": [f"{count} {str(kind).replace('_', ' ')}" for kind, count in model.classes.items() if count],
         "tasks": [
-            _task(task, _reference_of(scope, task.id), places.get(trajectory_of(connection, model, task.id) or 0))
-            for task in tasks
+            _task(task, _reference_of(scope, task.id), place)
+            for task, place in tasks
+            if place is not None or not scope.left_out
         ],
     }
 

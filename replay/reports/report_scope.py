@@ -43,6 +43,8 @@ class ReportScope:
     matching: Mapping[int, frozenset[str]] | None = None
     """The positions of the calls that a filter matches, by the rows of their trajectories; None without a filter."""
     filter: str | None = None
+    left_out: bool = False
+    """Whether more trajectories belong to it than it holds."""
     known: Mapping[str, KnownFailure] = field(default_factory=dict)
     """What is known of failures, by their fingerprints."""
 

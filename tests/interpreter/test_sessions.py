@@ -55,6 +55,24 @@ async def test_a_call_without_an_answer_times_out_and_the_session_goes_on(host, 
     assert [event.kind for event in events] == ["starting", "started"]
 
 
+async def test_a_trace_that_comes_in_pieces_is_read_to_its_end(host, tmp_path):
+    async with host({"s": server("hangs_in_call")}) as interpreter:
+        await interpreter.start()
+        async with interpreter.sandbox("t") as sandbox, anyio.create_task_group() as tasks:
+            mark = sandbox.stderr_mark("s")
+            log = tmp_path / "logs" / "s.log"
+
+            async def write_the_rest() -> None:
+                for line in ("  File x\n", "KeyError: 'text'\n"):
+                    await anyio.sleep(0.004)
+                    with log.open("a") as file:
+                        file.write(line)
+
+            log.write_text("Traceback (most recent call last):\n")
+            tasks.start_soon(write_the_rest)
+            assert (await sandbox.stderr_since("s", mark)).endswith("KeyError: 'text'")
+
+
 async def test_what_is_done_while_an_answer_is_waited_for_is_not_counted_against_the_server(host):
     async with host({"s": server("hangs_in_call", call_timeout=0.2)}) as interpreter:
         await interpreter.start()
@@ -116,7 +134,7 @@ async def test_all_calls_in_flight_are_closed_when_the_server_dies(host):
             tasks.start_soon(call, "hang")
             tasks.start_soon(call, "hang")
             await sandbox.call("s", "echo", {"text": ""})
-            supervisor, _ = interpreter._shared["s"]
+            ((supervisor, _),) = interpreter._shared["s"]
             await supervisor.stop()
     assert [answer.fault for answer in answers] == ["closed", "closed"]
 

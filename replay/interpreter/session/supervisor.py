@@ -24,6 +24,8 @@ from replay.text import one_line, printable
 _PING_TIMEOUT: Final = 5.0
 _STDERR_PAUSES: Final = (0.005, 0.01, 0.02)
 """Seconds to wait for what a server wrote: it goes through a pipe and a thread that takes the secrets out."""
+_STDERR_GROWS: Final = (0.01,) * 20
+"""Seconds between two looks at a log that grows: a long trace comes in several pieces."""
 _MAX_REASON_LENGTH: Final = 300
 _LINES_OF_A_CALL: Final = 120
 _BYTES_OF_A_CALL: Final = 262_144
@@ -97,10 +99,17 @@ class Supervisor:
             return 0
 
     async def stderr_since(self, mark: int) -> str:
-        """The last lines that it wrote to stderr since; waits a moment for them to reach the log."""
+        """The last lines that it wrote to stderr since; waits a moment for them to reach the log, and for their end."""
         for pause in _STDERR_PAUSES:
             if self.stderr_mark() > mark:
                 break
+            await anyio.sleep(pause)
+        read = mark
+        for pause in _STDERR_GROWS:
+            size = self.stderr_mark()
+            if size == read:
+                break
+            read = size
             await anyio.sleep(pause)
         return printable(tail_of(self._log, mark, lines=_LINES_OF_A_CALL, size=_BYTES_OF_A_CALL))
 

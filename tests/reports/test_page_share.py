@@ -1,0 +1,42 @@
+"""What a page shows of a run that no browser could hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from replay.reports import Selection, page_share, render
+from replay.reports.page_share import shown_share
+from replay.reports.report_scope import scope_of
+from replay.runfile import Run
+from tests.runs import call, failed, make_run, schema, server, write_trajectory
+
+
+@pytest.fixture
+def run_path(tmp_path: Path) -> Path:
+    files = server("files", read=schema("path"))
+    good = [call("files/read", {"path": f"/w/{number}"}, "text") for number in range(3)]
+    bad = [*good[:2], failed("files/read", {"path": "/w/x"}, "ENOENT: no such file or directory, open '/w/x'")]
+    stories = {"a": good, "b": bad, "c": good, "d": bad}
+    paths = [write_trajectory(tmp_path / f"{name}.trajectory.json", steps) for name, steps in stories.items()]
+    return make_run(tmp_path / "run.db", paths, files)
+
+
+@pytest.mark.parametrize(
+    ("most", "expected"),
+    [(12, ["a", "b", "c", "d"]), (9, ["a", "b", "d"]), (6, ["b", "d"]), (1, ["b"])],
+)
+def test_trajectories_with_failed_calls_come_first_and_all_stand_in_the_order_of_the_run(run_path, most, expected):
+    with Run.read(run_path) as run:
+        shown, says = shown_share(scope_of(run, Selection()), most)
+    assert [place.trajectory for place in shown.places] == expected
+    assert bool(says) == (most < 12)
+
+
+def test_the_page_says_what_it_left_out_and_counts_all(run_path, monkeypatch):
+    monkeypatch.setattr(page_share, "MAX_CALLS", 6)
+    with Run.read(run_path) as run:
+        page = render(run, "html")
+    assert "This page shows 6 of 12 calls, in 2 of 4 trajectories" in page
+    assert "<dt>calls</dt><dd>12</dd>" in page
