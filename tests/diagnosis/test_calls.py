@@ -40,7 +40,7 @@ def told(
             {"path": "a", "verbose": True},
             "unexpected-field",
             'no field "verbose"',
-            'takes "head", "mode" and "path"',
+            'takes "path", "head" and "mode"',
         ),
     ],
 )

@@ -61,7 +61,7 @@ def test_a_newer_version_is_read_and_said(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(HAS_INSPECT, reason="inspect_ai is installed here")
 def test_without_the_package_an_eval_file_says_how_to_install_it() -> None:
-    with pytest.raises(FormatError, match=r"pip install 'mcp-replay\[inspect\]'"):
+    with pytest.raises(FormatError, match=r"pip install '.*\[inspect\]'"):
         open_file(shared(*EVAL))
 
 

@@ -36,7 +36,14 @@ async def walk(keys: tuple[str, ...], pilot: Pilot[None]) -> None:
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 @pytest.mark.parametrize("screen", SCREENS)
-def test_screen(screen: str, size: tuple[int, int], sample: Path, snap_compare: Callable[..., bool]) -> None:
+def test_screen(
+    screen: str,
+    size: tuple[int, int],
+    sample: Path,
+    snap_compare: Callable[..., bool],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(sample.parent)
     open_run = OpenRun(sample)
     try:
         assert snap_compare(BrowseApp(open_run), terminal_size=size, run_before=partial(walk, SCREENS[screen]))

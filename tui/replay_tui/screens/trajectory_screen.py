@@ -88,8 +88,9 @@ class TrajectoryScreen(RunScreen):
         return self.query_one("#page", TextPage)
 
     def on_mount(self) -> None:
-        """The graph has the focus."""
-        self.set_focus(self.dag)
+        """The graph has the focus; there is none where the browser is left while it comes up."""
+        for graph in self.query(DagView):
+            self.set_focus(graph)
 
     # --- what to show
 
