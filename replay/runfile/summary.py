@@ -88,25 +88,27 @@ def _models(run: Run, where: str) -> Iterator[ModelSummary]:
         WHERE {where} GROUP BY model ORDER BY min(f.id)
         """  # noqa: S608
     ).fetchall()
+    outcomes: dict[str, Counter[Outcome]] = {model: Counter() for model, _ in models}
+    reasons: dict[str, Counter[Reason]] = {model: Counter() for model, _ in models}
+    counts = f"""
+        SELECT model, outcome, reason, sum(n) FROM outcome_counts o JOIN files f ON f.id = o.file
+        WHERE n > 0 AND {where} GROUP BY model, outcome, reason
+    """  # noqa: S608
+    for model, outcome, reason, count in run.connection.execute(counts):
+        outcomes[model][Outcome(outcome)] += count
+        if reason and outcome == Outcome.INCONCLUSIVE:
+            reasons[model][Reason(reason)] += count
+    files: dict[str, list[str]] = {model: [] for model, _ in models}
+    for model, path in run.connection.execute(f"SELECT model, path FROM files f WHERE {where} ORDER BY id"):  # noqa: S608
+        files[model].append(path)
     for model, trajectories in models:
-        outcomes: Counter[Outcome] = Counter()
-        reasons: Counter[Reason] = Counter()
-        counts = f"""
-            SELECT outcome, reason, sum(n) FROM outcome_counts o JOIN files f ON f.id = o.file
-            WHERE model = ? AND n > 0 AND {where} GROUP BY outcome, reason
-        """  # noqa: S608
-        for outcome, reason, count in run.connection.execute(counts, (model,)):
-            outcomes[Outcome(outcome)] += count
-            if reason and outcome == Outcome.INCONCLUSIVE:
-                reasons[Reason(reason)] += count
-        paths = run.connection.execute(f"SELECT path FROM files f WHERE model = ? AND {where} ORDER BY id", (model,))  # noqa: S608
         yield ModelSummary(
             model=model,
-            files=tuple(path for (path,) in paths),
+            files=tuple(files[model]),
             trajectories=trajectories,
-            calls=outcomes.total(),
-            outcomes={outcome: outcomes[outcome] for outcome in Outcome},
-            reasons=dict(reasons.most_common()),
+            calls=outcomes[model].total(),
+            outcomes={outcome: outcomes[model][outcome] for outcome in Outcome},
+            reasons=dict(reasons[model].most_common()),
         )
 
 
