@@ -37,6 +37,10 @@ from replay.text import printable
 
 _ESCAPES: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
+MAX_DRAWN: Final = 50
+MAX_LISTED: Final = 500
+"""Models that figures draw, and that the table lists."""
+
 _CHOICE_KEYS: Final = ("outcome", "reason", "evidence", "certainty", "drift", "caused", "passed")
 """Keys of the filter of which the values are known whatever the run holds."""
 
@@ -55,11 +59,11 @@ def render(run: Run, selection: Selection) -> str:
         style=style,
         script=script,
         data=Markup(_embedded(data)),  # noqa: S704 - every character that could end the element is escaped
-        left_out=left_out,
-        figure=figure(whole.models()),
-        narrow_figure=figure(whole.models(), narrow=True),
+        left_out=" ".join(filter(None, (left_out, _models_left_out(len(data["models"]))))),
+        figure=figure(whole.models()[:MAX_DRAWN]),
+        narrow_figure=figure(whole.models()[:MAX_DRAWN], narrow=True),
         model_figures=list(_model_figures(whole)),
-        models=data["models"],
+        models=data["models"][:MAX_LISTED],
         findings=data["findings"],
         failures=data["failures"],
         causes=data["causes"],
@@ -72,10 +76,18 @@ def render(run: Run, selection: Selection) -> str:
     )
 
 
+def _models_left_out(count: int) -> str:
+    """What the page does not show of very many models; "" where it shows all."""
+    if count <= MAX_DRAWN:
+        return ""
+    listed = f", and the table the first {MAX_LISTED:,}" if count > MAX_LISTED else ""
+    return f"Of {count:,} models the bars show the first {MAX_DRAWN}{listed}; replay compare has all."
+
+
 def _model_figures(scope: ReportScope) -> Iterator[tuple[str, Markup, Markup]]:
     """Of a whole run of several models: each further figure with its title, wide and narrow."""
     models = scope.models()
-    if not scope.whole or len(models) < 2:
+    if not scope.whole or not 2 <= len(models) <= MAX_DRAWN:
         return
     from replay.figures import leaderboard as figure_data  # brings numpy
     from replay.figures.options import FigureOptions

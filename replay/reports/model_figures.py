@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -64,7 +65,10 @@ def finding_cells(models: Sequence[tuple[str, int]], findings: Iterable[FindingO
     """
     counts = {(row.kind, row.model): row.trajectories for row in findings}
     names = tuple(name for name, _ in models)
-    totals = {kind: sum(counts.get((kind, name), 0) for name in names) for kind, _ in counts}
+    wanted, totals = set(names), Counter[str]()
+    for (kind, name), trajectories in counts.items():
+        if name in wanted:
+            totals[kind] += trajectories
     kinds = tuple(sorted(totals, key=lambda kind: (-totals[kind], kind))[:MAX_KINDS])
     rows = tuple(tuple(counts.get((kind, name), 0) for kind in kinds) for name in names)
     return Cells(names, kinds, rows, tuple(total for _, total in models))
