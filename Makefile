@@ -12,7 +12,7 @@ demo: $(VENV)/.demo  ## Install the base package, start real MCP servers, classi
 	@echo; echo 'replay align traces/*.json --reference traces/reference/reference.json'
 	@$(BIN)/replay align traces/*.json --reference traces/reference/reference.json
 	@echo; echo "The commands are in $(BIN)/; put them on your PATH with: . $(BIN)/activate"
-	@echo "Then look around: replay browse   (1 to 5 are its screens, ? its keys, / filters, q leaves)"
+	@echo "Then look around: replay browse   (1 to 6 are its screens, ? its keys, / filters, q leaves)"
 	@echo "Or in a web browser: replay report -o report.html"
 
 test: $(VENV)/.all check  ## Install everything and run the whole test suite
