@@ -55,40 +55,51 @@ def _write_list(out: TextIO, name: str, records: Iterable[Record]) -> None:
 def render(run: Run, selection: Selection) -> str:
     """The report: `{"format": "replay.report", ...}`, the calls, and the findings of calls, trajectories and run."""
     scope = scope_of(run, selection)
-    trajectories: list[Any] = []
-    calls: list[Any] = []
+    redactor = Redactor()
+    trajectories: list[str] = []
+    calls: list[str] = []
     diagnosed: list[Diagnosed] = []
     for diagnosis in scope.diagnoses():
         context = diagnosis.context
         diagnosed += scope.compact(diagnosis)
-        trajectories.append(
-            {
-                "file": context.file,
-                "model": context.trajectory.model,
-                "trajectory": context.trajectory.id,
-                "task_type": context.trajectory.task.type,
-                "question": context.trajectory.task.question,
-                "calls": len(context.calls),
-                "steps": len(context.trajectory.steps),
-                "findings": [] if scope.call else _plain(diagnosis.together),
-            }
-        )
+        trajectory = {
+            "file": context.file,
+            "model": context.trajectory.model,
+            "trajectory": context.trajectory.id,
+            "task_type": context.trajectory.task.type,
+            "question": context.trajectory.task.question,
+            "calls": len(context.calls),
+            "steps": len(context.trajectory.steps),
+            "findings": [] if scope.call else _plain(diagnosis.together),
+        }
+        trajectories.append(json.dumps(redactor.json(trajectory)))
         calls += [
-            row.model_dump(mode="json")
-            | {"explanations": _plain(diagnosis.calls.get(row.call, ()))}
-            | _mark(*scope.mark(diagnosis, row))
+            json.dumps(
+                redactor.json(
+                    row.model_dump(mode="json")
+                    | {"explanations": _plain(diagnosis.calls.get(row.call, ()))}
+                    | _mark(*scope.mark(diagnosis, row))
+                )
+            )
             for row in scope.rows(diagnosis)
         ]
-    document = {
-        "format": REPORT_FORMAT,
-        "version": REPORT_VERSION,
-        "servers": [server.model_dump(mode="json") for server in run.servers().values()],
-        "trajectories": trajectories,
-        "calls": calls,
-        "findings": _plain(scope.findings(diagnosed)) if scope.whole or selection.model or selection.filter else [],
-        "summary": summarize(run, most=1000).model_dump(mode="json") if scope.whole else None,
-    }
-    return json.dumps(Redactor().json(document), ensure_ascii=True, indent=1) + "\n"
+    servers = [json.dumps(redactor.json(server.model_dump(mode="json"))) for server in run.servers().values()]
+    findings = _plain(scope.findings(diagnosed)) if scope.whole or selection.model or selection.filter else []
+    summary = summarize(run, most=1000).model_dump(mode="json") if scope.whole else None
+    parts = [
+        f'{{"format": "{REPORT_FORMAT}", "version": {REPORT_VERSION}',
+        _list_of("servers", servers),
+        _list_of("trajectories", trajectories),
+        _list_of("calls", calls),
+        _list_of("findings", [json.dumps(redactor.json(finding)) for finding in findings]),
+        f'"summary": {json.dumps(redactor.json(summary))}}}\n',
+    ]
+    return ",\n".join(parts)
+
+
+def _list_of(name: str, texts: Iterable[str]) -> str:
+    """A list of which each element is a line, as text: as values the calls of a large run take ten times the memory."""
+    return f'"{name}": [\n' + ",\n".join(texts) + "]"
 
 
 def _mark(fingerprint: str | None, known: KnownFailure | None) -> dict[str, Any]:
