@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -125,7 +125,7 @@ class TrajectoryReplayer:
         asked = await self._asked(call)
         self._settle()
         self._advance(step, {call.position: asked.answer})
-        self._unsettled = partial(self._conclude, step, (asked,))
+        self._unsettled = partial(self._conclude, step, asked)
 
     async def _replay_together(self, step: Step) -> None:
         self._settle()
@@ -147,9 +147,8 @@ class TrajectoryReplayer:
         if unsettled is not None:
             unsettled()
 
-    def _conclude(self, step: Step, asked: Iterable[_Asked]) -> None:
-        for one in asked:
-            self._enter(one)
+    def _conclude(self, step: Step, asked: _Asked) -> None:
+        self._enter(asked)
         self._learn(step)
 
     def _enter(self, asked: _Asked) -> None:

@@ -16,6 +16,7 @@ from replay import __version__
 from replay.diagnosis import Diagnosed
 from replay.records import Outcome
 from replay.records.model_comparison import FindingOfModel
+from replay.records.summary import ModelSummary
 from replay.redaction import Redactor
 from replay.reports import Selection
 from replay.reports.html_data import (
@@ -49,7 +50,8 @@ def render(run: Run, selection: Selection) -> str:
     """The page."""
     whole = scope_of(run, selection)
     scope, left_out = shown_share(whole)
-    data = _data(scope, whole)
+    models = whole.models()
+    data = _data(scope, models)
     style = Markup(_part("page.css") + STYLE)  # noqa: S704 - ours
     script = Markup(_part("filter.js") + _part("graph.js") + _part("page.js"))  # noqa: S704 - ours
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
@@ -60,9 +62,9 @@ def render(run: Run, selection: Selection) -> str:
         script=script,
         data=Markup(_embedded(data)),  # noqa: S704 - every character that could end the element is escaped
         left_out=" ".join(filter(None, (left_out, _models_left_out(len(data["models"]))))),
-        figure=figure(whole.models()[:MAX_DRAWN]),
-        narrow_figure=figure(whole.models()[:MAX_DRAWN], narrow=True),
-        model_figures=list(_model_figures(whole)),
+        figure=figure(models[:MAX_DRAWN]),
+        narrow_figure=figure(models[:MAX_DRAWN], narrow=True),
+        model_figures=list(_model_figures(whole, models)),
         models=data["models"][:MAX_LISTED],
         findings=data["findings"],
         failures=data["failures"],
@@ -84,9 +86,8 @@ def _models_left_out(count: int) -> str:
     return f"Of {count:,} models the bars show the first {MAX_DRAWN}{listed}; replay compare has all."
 
 
-def _model_figures(scope: ReportScope) -> Iterator[tuple[str, Markup, Markup]]:
+def _model_figures(scope: ReportScope, models: tuple[ModelSummary, ...]) -> Iterator[tuple[str, Markup, Markup]]:
     """Of a whole run of several models: each further figure with its title, wide and narrow."""
-    models = scope.models()
     if not scope.whole or not 2 <= len(models) <= MAX_DRAWN:
         return
     from replay.figures import leaderboard as figure_data  # brings numpy
@@ -101,7 +102,7 @@ def _model_figures(scope: ReportScope) -> Iterator[tuple[str, Markup, Markup]]:
         yield "Trajectories with each kind of finding", heat_map(cells), heat_map(cells, narrow=True)
 
 
-def _data(scope: ReportScope, whole: ReportScope) -> dict[str, Any]:
+def _data(scope: ReportScope, models: tuple[ModelSummary, ...]) -> dict[str, Any]:
     trajectories: list[Any] = []
     calls: list[Any] = []
     diagnosed: list[Diagnosed] = []
@@ -114,7 +115,6 @@ def _data(scope: ReportScope, whole: ReportScope) -> dict[str, Any]:
             for row in rows
         ]
         trajectories.append(trajectory_data(diagnosis))
-    models = whole.models()
     document = {
         "title": _title(scope),
         "totals": _totals(models),
