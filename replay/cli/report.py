@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
-from replay.cli.options import echo_err, known_option, read_run_option, run_to_read
+from replay.cli.options import closed_pipe_is_no_error, echo_err, known_option, read_run_option, run_to_read
 
 FORMATS = ("markdown", "html", "json", "csv", "junit", "svg")
 _SUFFIXES = {
@@ -72,7 +73,8 @@ def report(
     """
     from replay.errors import UsageError
     from replay.failures.known_file import find_known_file, read_known_file
-    from replay.reports import render
+    from replay.filesystem import atomic_writer
+    from replay.reports import Selection, pieces
     from replay.runfile import Run
 
     if sum(chosen is not None for chosen in (call, trajectory, model, filter_text)) > 1:
@@ -83,20 +85,13 @@ def report(
     path = run_to_read(run_path, run_argument)
     with Run.read(path) as run:
         known = read_known_file(known_path or find_known_file(path)).failures
-        text = render(
-            run,
-            form,
-            call=call,
-            trajectory=trajectory,
-            model=model,
-            filter=filter_text,
-            reference=reference,
-            known=known,
-        )
-    if output is None:
-        click.echo(text, nl=False)
-        return
-    write(output, text)
+        selection = Selection(call, trajectory, model, filter_text, reference, known)
+        if output is None:
+            with closed_pipe_is_no_error():
+                sys.stdout.writelines(pieces(run, form, selection))
+            return
+        with atomic_writer(output, "replace") as out:
+            out.writelines(pieces(run, form, selection))
     echo_err(f"wrote {output}")
 
 

@@ -3,13 +3,14 @@
 from replay.diagnosis.call_findings import findings_of_call
 from replay.diagnosis.diagnose import Diagnosed, Diagnosis, diagnose, diagnoses
 from replay.diagnosis.flags import explains
-from replay.diagnosis.run_findings import findings_of_run
+from replay.diagnosis.run_findings import RunTally, findings_of_run, reference_findings
 from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.diagnosis.trajectory_findings import findings_of_trajectory
 
 __all__ = [
     "Diagnosed",
     "Diagnosis",
+    "RunTally",
     "TrajectoryContext",
     "diagnose",
     "diagnoses",
@@ -17,4 +18,5 @@ __all__ = [
     "findings_of_call",
     "findings_of_run",
     "findings_of_trajectory",
+    "reference_findings",
 ]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 from replay.alignment.reference import Reference
 from replay.diagnosis.diagnose import Diagnosed, diagnosed_calls
@@ -18,8 +18,150 @@ from replay.runfile import Run
 _MAX_TOOLS: Final = 5
 _MAX_CALLS: Final = 50
 _MIN_CALLS: Final = 2
+_SCHEMA_FLAGS: Final = {
+    "accepted-though-invalid": ("took arguments that break its inputSchema", "schema-too-strict"),
+    "refused-though-valid": ("refused arguments that keep to its inputSchema", "schema-too-lax"),
+}
 SECONDARY: Final = frozenset({"follows-from", "later-succeeded", "outcome-moved", "rebound", "flaky"})
 """Kinds that say something beside why a call failed."""
+
+
+class RunTally:
+    """What the calls of a run show together, counted call by call: of no call more than its place is held."""
+
+    def __init__(self) -> None:
+        self._tools: dict[str, _Failures] = defaultdict(_Failures)
+        self._servers: dict[str, _Failures] = defaultdict(_Failures)
+        self._schemas: dict[str, dict[str, _Group]] = {flag: defaultdict(_Group) for flag in _SCHEMA_FLAGS}
+        self._flaky: dict[str, _Group] = defaultdict(_Group)
+        self._drifts: dict[str, _Drift] = defaultdict(_Drift)
+
+    def add(self, call: Diagnosed) -> None:
+        """Count one call; those of a run come in its order."""
+        row = call.row
+        if row.server:
+            self._servers[row.server].add(call, failed=row.outcome in FAILURES and row.caused_by is None)
+            if row.drift is not None and not call.behind_gap:
+                self._drifts[row.server].add(row)
+        if not row.tool:
+            return
+        self._tools[row.tool].add(call, failed=row.outcome in FAILURES)
+        for flag, tools in self._schemas.items():
+            if flag in row.findings:
+                tools[row.tool].add(call)
+        if len(row.trials or {}) > 1:
+            self._flaky[row.tool].add(call)
+
+    def findings(self) -> Iterator[Finding]:
+        """The worst tools and the worst server, tools whose schemas lie, flaky tools, servers that drift."""
+        yield from self._worst_tools()
+        yield from self._worst_server()
+        for flag, tools in self._schemas.items():
+            for tool, group in tools.items():
+                yield _schema_finding(tool, group, *_SCHEMA_FLAGS[flag])
+        for tool, group in self._flaky.items():
+            yield Finding(
+                kind="flaky-tool",
+                scope="run",
+                sentence=f"Tool {quoted(tool)} came out differently from trial to trial in "
+                f"{counted(group.count, 'call')}.",
+                calls=tuple(group.first),
+                details={"calls": group.count},
+            )
+        for server, drift in self._drifts.items():
+            if drift.moved >= _MIN_CALLS or drift.changed:
+                yield _drift_finding(server, drift)
+
+    def _worst_tools(self) -> Iterator[Finding]:
+        failing = (tool for tool, of_tool in self._tools.items() if of_tool.failed >= _MIN_CALLS)
+        for tool in sorted(failing, key=lambda tool: -self._tools[tool].failed)[:_MAX_TOOLS]:
+            yield self._tools[tool].finding("failing-tool", f"Tool {quoted(tool)}")
+
+    def _worst_server(self) -> Iterator[Finding]:
+        """A name under which no tool was ever found is not a server that could fail."""
+        servers = {name: of_server for name, of_server in self._servers.items() if of_server.is_known}
+        worst = max(servers, key=lambda name: servers[name].failed, default=None)
+        if worst is not None and servers[worst].failed >= _MIN_CALLS:
+            yield servers[worst].finding("failing-server", f"Server {quoted(worst)}")
+
+
+class _Failures:
+    """The calls of one tool or server, and those of them that failed."""
+
+    def __init__(self) -> None:
+        self.calls = self.failed = 0
+        self.is_known = False
+        """Whether any of them named a tool that there is."""
+        self._causes: Counter[str] = Counter()
+        self._examples: dict[str, tuple[CallRef, str]] = {}
+        """The first call with each cause, and what it says."""
+        self._first: list[CallRef] = []
+
+    def add(self, call: Diagnosed, *, failed: bool) -> None:
+        self.calls += 1
+        self.is_known = self.is_known or call.row.outcome is not Outcome.UNKNOWN_TOOL
+        if not failed:
+            return
+        self.failed += 1
+        cause = _cause(call)
+        self._causes[cause] += 1
+        if cause not in self._examples:
+            self._examples[cause] = _ref(call.row), plain(_words(call), 200)
+        if len(self._first) <= _MAX_CALLS:
+            self._first.append(_ref(call.row))
+
+    def finding(self, kind: str, subject: str) -> Finding:
+        cause, count = self._causes.most_common(1)[0]
+        example, says = self._examples[cause]
+        return Finding(
+            kind=kind,
+            scope="run",
+            sentence=f"{subject} failed in {self.failed} of {counted(self.calls, 'call')}; "
+            f"most often ({count}): {cause}, as in {example.trajectory}:{example.call}: {says}.",
+            calls=tuple([example, *(ref for ref in self._first if ref != example)][:_MAX_CALLS]),
+            details={"failed": self.failed, "calls": self.calls, "causes": dict(self._causes.most_common())},
+        )
+
+
+class _Group:
+    """Calls with something in common: how many, the places of the first, and what the very first one says."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.first: list[CallRef] = []
+        self.says = ""
+
+    def add(self, call: Diagnosed) -> None:
+        self.count += 1
+        if not self.first:
+            self.says = plain(_words(call), 200)
+        if len(self.first) < _MAX_CALLS:
+            self.first.append(_ref(call.row))
+
+
+class _Drift:
+    """The re-issued calls of a server: how many were answered otherwise than recorded."""
+
+    def __init__(self) -> None:
+        self.compared = self.moved = self.changed = 0
+        self._changed: list[CallRef] = []
+        self._only_moved: list[CallRef] = []
+
+    def add(self, row: CallRow) -> None:
+        self.compared += 1
+        if row.drift != "different":
+            return
+        self.moved += 1
+        changed = row.divergence == "server-version"
+        self.changed += changed
+        refs = self._changed if changed else self._only_moved
+        if len(refs) < _MAX_CALLS:
+            refs.append(_ref(row))
+
+    @property
+    def first(self) -> tuple[CallRef, ...]:
+        """Those with another outcome before those with another answer alone."""
+        return tuple([*self._changed, *self._only_moved][:_MAX_CALLS])
 
 
 def findings_of_run(
@@ -32,52 +174,10 @@ def findings_of_run(
         calls: of the run, where they were diagnosed before.
         reference: what the calls are scored against, where its own faults are to be found too.
     """
-    known = list(diagnosed_calls(run) if calls is None else calls)
-    angles = (_worst_tools, _worst_server, _schemas, _unsteady, _drifting)
-    found = [finding for angle in angles for finding in angle(known)]
-    return (*found, *(_reference(reference, run) if reference is not None else ()))
-
-
-def _worst_tools(calls: Sequence[Diagnosed]) -> Iterator[Finding]:
-    tools = _grouped(calls, lambda call: call.row.tool)
-    failed = {tool: [call for call in group if call.row.outcome in FAILURES] for tool, group in tools.items()}
-    ordered = sorted((tool for tool in failed if len(failed[tool]) >= _MIN_CALLS), key=lambda tool: -len(failed[tool]))
-    for tool in ordered[:_MAX_TOOLS]:
-        yield _worst("failing-tool", f"Tool {quoted(tool)}", failed[tool], tools[tool])
-
-
-def _worst_server(calls: Sequence[Diagnosed]) -> Iterator[Finding]:
-    """A name under which no tool was ever found is not a server that could fail."""
-    grouped = _grouped(calls, lambda call: call.row.server)
-    servers = {
-        name: group
-        for name, group in grouped.items()
-        if any(call.row.outcome is not Outcome.UNKNOWN_TOOL for call in group)
-    }
-    failed = {name: [call for call in group if _is_root(call)] for name, group in servers.items()}
-    worst = max(failed, key=lambda name: len(failed[name]), default=None)
-    if worst is not None and len(failed[worst]) >= _MIN_CALLS:
-        yield _worst("failing-server", f"Server {quoted(worst)}", failed[worst], servers[worst])
-
-
-def _is_root(call: Diagnosed) -> bool:
-    """Whether a call failed, and not because one before it had."""
-    return call.row.outcome in FAILURES and call.row.caused_by is None
-
-
-def _worst(kind: str, subject: str, failed: Sequence[Diagnosed], group: Sequence[Diagnosed]) -> Finding:
-    causes = Counter(_cause(call) for call in failed)
-    cause, count = causes.most_common(1)[0]
-    example = next(call for call in failed if _cause(call) == cause)
-    example_text = f", as in {example.row.trajectory}:{example.row.call}: {plain(_words(example), 200)}"
-    return Finding(
-        kind=kind,
-        scope="run",
-        sentence=f"{subject} failed in {len(failed)} of {counted(len(group), 'call')}; "
-        f"most often ({count}): {cause}{example_text}.",
-        calls=_refs([example.row, *(call.row for call in failed if call is not example)]),
-        details={"failed": len(failed), "calls": len(group), "causes": dict(causes.most_common())},
-    )
+    tally = RunTally()
+    for call in diagnosed_calls(run) if calls is None else calls:
+        tally.add(call)
+    return (*tally.findings(), *(reference_findings(reference, run) if reference is not None else ()))
 
 
 def _cause(call: Diagnosed) -> str:
@@ -89,58 +189,33 @@ def _words(call: Diagnosed) -> str:
     return call.findings[0].sentence if call.findings else call.row.message
 
 
-def _schemas(calls: Sequence[Diagnosed]) -> Iterator[Finding]:
-    """Tools whose schema says one thing and whose server does another."""
-    flags = (
-        ("accepted-though-invalid", "took arguments that break its inputSchema", "schema-too-strict"),
-        ("refused-though-valid", "refused arguments that keep to its inputSchema", "schema-too-lax"),
+def _schema_finding(tool: str, group: _Group, words: str, kind: str) -> Finding:
+    """A tool whose schema says one thing and whose server does another."""
+    return Finding(
+        kind=kind,
+        scope="run",
+        sentence=f"Tool {quoted(tool)} {words} in {counted(group.count, 'call')}, "
+        f"as in {group.first[0].trajectory}:{group.first[0].call}: {group.says}.",
+        suggestion="Schema and server should agree; one of the two is wrong.",
+        calls=tuple(group.first),
+        details={"calls": group.count},
     )
-    for flag, words, kind in flags:
-        flagged = [call for call in calls if flag in call.row.findings]
-        for tool, group in _grouped(flagged, lambda call: call.row.tool).items():
-            yield Finding(
-                kind=kind,
-                scope="run",
-                sentence=f"Tool {quoted(tool)} {words} in {counted(len(group), 'call')}, "
-                f"as in {group[0].row.trajectory}:{group[0].row.call}: {plain(_words(group[0]), 200)}.",
-                suggestion="Schema and server should agree; one of the two is wrong.",
-                calls=_refs(call.row for call in group),
-                details={"calls": len(group)},
-            )
 
 
-def _unsteady(calls: Sequence[Diagnosed]) -> Iterator[Finding]:
-    flaky = [call for call in calls if len(call.row.trials or {}) > 1]
-    for tool, group in _grouped(flaky, lambda call: call.row.tool).items():
-        yield Finding(
-            kind="flaky-tool",
-            scope="run",
-            sentence=f"Tool {quoted(tool)} came out differently from trial to trial in {counted(len(group), 'call')}.",
-            calls=_refs(call.row for call in group),
-            details={"calls": len(group)},
-        )
+def _drift_finding(server: str, drift: _Drift) -> Finding:
+    outcomes = f"; {drift.changed} had another outcome" if drift.changed else ""
+    return Finding(
+        kind="drifting-server",
+        scope="run",
+        sentence=f"Server {quoted(server)} answered {drift.moved} of {counted(drift.compared, 're-issued call')} "
+        f"otherwise than recorded{outcomes}.",
+        suggestion="Pin the version that the recording was made with, or record anew." if drift.changed else None,
+        calls=drift.first,
+        details={"different": drift.moved, "compared": drift.compared, "other_class": drift.changed},
+    )
 
 
-def _drifting(calls: Sequence[Diagnosed]) -> Iterator[Finding]:
-    compared = [call for call in calls if call.row.drift is not None and not call.behind_gap]
-    for server, group in _grouped(compared, lambda call: call.row.server).items():
-        moved = [call for call in group if call.row.drift == "different"]
-        changed = [call for call in moved if call.row.divergence == "server-version"]
-        if len(moved) < _MIN_CALLS and not changed:
-            continue
-        outcomes = f"; {len(changed)} had another outcome" if changed else ""
-        yield Finding(
-            kind="drifting-server",
-            scope="run",
-            sentence=f"Server {quoted(server)} answered {len(moved)} of {counted(len(group), 're-issued call')} "
-            f"otherwise than recorded{outcomes}.",
-            suggestion="Pin the version that the recording was made with, or record anew." if changed else None,
-            calls=_refs(call.row for call in [*changed, *(call for call in moved if call not in changed)]),
-            details={"different": len(moved), "compared": len(group), "other_class": len(changed)},
-        )
-
-
-def _reference(reference: Reference, run: Run) -> Iterator[Finding]:
+def reference_findings(reference: Reference, run: Run) -> Iterator[Finding]:
     """Calls of the reference that no model can be scored against; of servers that the fleet lacks nothing is known."""
     names = tuple(run.servers())
     known = [
@@ -167,15 +242,5 @@ def _reference(reference: Reference, run: Run) -> Iterator[Finding]:
         )
 
 
-def _grouped(calls: Iterable[Diagnosed], key: Any) -> dict[str, list[Diagnosed]]:
-    groups: dict[str, list[Diagnosed]] = defaultdict(list)
-    for call in calls:
-        name = key(call)
-        if name:
-            groups[name].append(call)
-    return groups
-
-
-def _refs(rows: Iterable[CallRow]) -> tuple[CallRef, ...]:
-    refs = (CallRef(file=row.file, model=row.model, trajectory=row.trajectory, call=row.call) for row in rows)
-    return tuple(refs)[:_MAX_CALLS]
+def _ref(row: CallRow) -> CallRef:
+    return CallRef(file=row.file, model=row.model, trajectory=row.trajectory, call=row.call)

@@ -10,7 +10,7 @@ from typing import BinaryIO
 from replay.errors import FormatError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class InputFile:
     """Bytes with a name: a file, a member of an archive, or what came through a pipe."""
 
@@ -26,30 +26,37 @@ class InputFile:
     """The names in it, where it is a zip that is one log."""
 
 
+@dataclass(frozen=True, slots=True)
+class _OnDisk:
+    """A path with the name under which it is shown; there may be a hundred thousand, so it is no `Path`."""
+
+    place: str
+    name: str
+
+    def open(self) -> BinaryIO:
+        try:
+            return Path(self.place).open("rb")
+        except OSError as error:
+            raise _refusal(self.name, error) from None
+
+    def size(self) -> int:
+        try:
+            return Path(self.place).stat().st_size
+        except OSError as error:
+            raise _refusal(self.name, error) from None
+
+
 def plain_file(path: str | Path) -> InputFile:
     """A file on disk, read as it is."""
-    place = Path(path)
-    name = printable(place)
-    return InputFile(name, lambda: _open(place, name), lambda: _size(place, name))
+    place = str(path)
+    shown = printable(Path(path))
+    file = _OnDisk(place, place if shown == place else shown)
+    return InputFile(file.name, file.open, file.size)
 
 
 def printable(path: Path) -> str:
     """A path as text that can be stored and shown, also where its bytes are not UTF-8."""
     return str(path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-
-
-def _open(path: Path, name: str) -> BinaryIO:
-    try:
-        return path.open("rb")
-    except OSError as error:
-        raise _refusal(name, error) from None
-
-
-def _size(path: Path, name: str) -> int:
-    try:
-        return path.stat().st_size
-    except OSError as error:
-        raise _refusal(name, error) from None
 
 
 def _refusal(name: str, error: OSError) -> FormatError:

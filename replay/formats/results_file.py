@@ -26,7 +26,7 @@ MAX_READY_BYTES = 8_000_000
 """Of the files whose trajectories are kept so, together; the last one is kept whatever its size."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Part:
     """The records of a file that one reader reads: all of them, but where formats are mixed."""
 
@@ -53,7 +53,7 @@ class HowToRead:
                 yield trajectory
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Slot:
     """What is kept of a trajectory when its file is looked through."""
 
@@ -63,9 +63,12 @@ class _Slot:
     unanswered: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ResultsFile:
-    """A results file that was looked through once. Its trajectories are read again, one at a time, when asked for."""
+    """A results file that was looked through once. Its trajectories are read again, one at a time, when asked for.
+
+    A run may have a hundred thousand of them at once, so each holds little.
+    """
 
     path: str
     model: str
@@ -75,17 +78,21 @@ class ResultsFile:
     why: str
     """By what the format was recognised."""
     calls: int
-    ids: tuple[str, ...]
-    """Of the trajectories, in the order of the file; of duplicates only the last one stands."""
     warnings: tuple[str, ...]
     """Doubts about the format, duplicates, and what was not read."""
     _slots: tuple[_Slot, ...]
     _parts: tuple[Part, ...]
-    _kept: frozenset[int]
+    _kept: frozenset[int] | None
+    """As in `HowToRead`."""
     _file: InputFile
     _names: FileNames
     _size: int
-    _key: _Key
+    _key: _Key | None
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Of the trajectories, in the order of the file; of duplicates only the last one stands."""
+        return tuple(slot.id for slot in self._slots)
 
     @property
     def call_counts(self) -> tuple[int, ...]:
@@ -115,12 +122,7 @@ class ResultsFile:
             while ready:
                 yield ready.popleft()
             return
-        for number, trajectory in enumerate(self._read_all()):
-            if number in self._kept:
-                yield trajectory
-
-    def _read_all(self) -> Iterator[Trajectory]:
-        return read_parts(self._file, self._parts, self._names)
+        yield from self.how_to_read.trajectories(self._file)
 
     @property
     def is_on_disk(self) -> bool:
@@ -130,8 +132,7 @@ class ResultsFile:
     @property
     def how_to_read(self) -> HowToRead:
         """What another process must know to read the same trajectories from the same bytes."""
-        numbers = None if len(self._kept) == max(self._kept, default=-1) + 1 else self._kept
-        return HowToRead(self.path, self._size, self._parts, numbers, self._names)
+        return HowToRead(self.path, self._size, self._parts, self._kept, self._names)
 
 
 class _Key:
@@ -149,17 +150,23 @@ class _AlreadyRead:
         self._small: WeakKeyDictionary[_Key, tuple[int, list[Trajectory]]] = WeakKeyDictionary()
         self._last: tuple[_Key, list[Trajectory]] | None = None
 
-    def keep(self, key: _Key, trajectories: list[Trajectory] | None, size: int) -> None:
+    def keep(self, trajectories: list[Trajectory], size: int) -> _Key | None:
         """Hold what was read, beside what is held already where there is room, else in place of the last file's."""
         self._last = None
+        if not trajectories:
+            return None
+        key = _Key()
         held = sum(of_file for of_file, _ in self._small.values())
-        if trajectories is not None and held + size <= MAX_READY_BYTES:
+        if held + size <= MAX_READY_BYTES:
             self._small[key] = size, trajectories
-        elif trajectories is not None:
+        else:
             self._last = key, trajectories
+        return key
 
-    def take(self, key: _Key) -> deque[Trajectory] | None:
+    def take(self, key: _Key | None) -> deque[Trajectory] | None:
         """What was kept under a key, once."""
+        if key is None:
+            return None
         if key in self._small:
             return deque(self._small.pop(key)[1])
         if self._last is None or self._last[0] is not key:
@@ -229,16 +236,14 @@ def look_through(file: InputFile, names: FileNames) -> ResultsFile:
         only = remaining
     if not slots:
         raise FormatError(file.path, f"{parts[0].reader.title}, but it holds no trajectory")
-    kept, key = _last_of_each_id(slots), _Key()
-    _ALREADY_READ.keep(key, few if len(few) == len(kept) else None, size)
-    standing = tuple(slot for number, slot in enumerate(slots) if number in kept)
+    kept = _last_of_each_id(slots)
+    standing = tuple(slot for number, slot in enumerate(slots) if kept is None or number in kept)
     return ResultsFile(
         path=file.path,
         model=standing[0].model,
         format="+".join(dict.fromkeys(part.reader.name for part in parts)),
         why="; ".join(dict.fromkeys(part.why for part in parts)),
         calls=sum(slot.calls for slot in standing),
-        ids=tuple(slot.id for slot in standing),
         warnings=(*dict.fromkeys(warnings), *_duplicates(file.path, slots)),
         _slots=standing,
         _parts=tuple(parts),
@@ -246,12 +251,14 @@ def look_through(file: InputFile, names: FileNames) -> ResultsFile:
         _file=file,
         _names=names,
         _size=size,
-        _key=key,
+        _key=_ALREADY_READ.keep(few if kept is None else [], size),
     )
 
 
-def _last_of_each_id(slots: Sequence[_Slot]) -> frozenset[int]:
-    return frozenset({slot.id: number for number, slot in enumerate(slots)}.values())
+def _last_of_each_id(slots: Sequence[_Slot]) -> frozenset[int] | None:
+    """The numbers of the trajectories that stand; None where all do."""
+    last = {slot.id: number for number, slot in enumerate(slots)}
+    return None if len(last) == len(slots) else frozenset(last.values())
 
 
 def _reader_of(document: Document, *, first: bool) -> tuple[Reader | None, str, str | None]:

@@ -14,6 +14,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, BinaryIO
 
@@ -89,15 +90,11 @@ def _in_folder(folder: Path, note: Callable[[str], None]) -> Iterator[InputFile]
                 others += 1
                 continue
             found = True
-            yield from (_within(file) for file in _opened(plain_file(place), note))
+            yield from (replace(file, named=False) for file in _opened(plain_file(place), note))
     if others:
         note(f"{printable(folder)}: {_not_looked_at(others)}")
     if not found:
         raise FormatError(printable(folder), f"no file in it ends in {', '.join(RESULT_SUFFIXES)}")
-
-
-def _within(file: InputFile) -> InputFile:
-    return InputFile(file.path, file.open, file.size, named=False)
 
 
 def _regular_file(place: Path) -> InputFile:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -19,7 +19,8 @@ FORMATS: Mapping[str, str] = {
     "junit": "replay.reports.junit",
     "svg": "replay.reports.svg",
 }
-"""Each format: the module that has its `render(run, selection)`; imported when it is used."""
+"""Each format: the module that has its `render(run, selection)`, which gives the report whole, or in pieces where it
+grows with the run; imported when it is used."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +66,24 @@ def render(
     Raises:
         UsageError: an id that is not there, a filter that matches nothing, or a run without verdicts.
     """
-    renderer: Callable[[Run, Selection], str] = import_module(FORMATS[format]).render
     selection = Selection(call, trajectory, model, filter, reference, known or {})
-    return Redactor().text(renderer(run, selection))
+    return "".join(pieces(run, format, selection))
+
+
+def pieces(run: Run, format: str, selection: Selection) -> Iterator[str]:  # noqa: A002
+    """The text that `render` gives, piece by piece: what a report says of the calls of a large run is not held.
+
+    Args:
+        run: open for reading or writing.
+        format: one of `FORMATS`.
+        selection: what it is about.
+
+    Raises:
+        UsageError: as `render`, when the first piece is asked for.
+    """
+    renderer: Callable[[Run, Selection], str | Iterable[str]] = import_module(FORMATS[format]).render
+    rendered = renderer(run, selection)
+    yield from map(Redactor().text, [rendered] if isinstance(rendered, str) else rendered)
 
 
 def call_markdown(run: Run, call_ref: str) -> str:

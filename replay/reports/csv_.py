@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, TextIO
 
 from replay.records.files import CallRow
@@ -52,17 +52,20 @@ REPORT_COLUMNS: Final = (*COLUMNS, "finding", "explanation", "suggestion", "cert
 """Those of `classify --csv`, then the most telling finding of the call."""
 
 
-def render(run: Run, selection: Selection) -> str:
+def render(run: Run, selection: Selection) -> Iterator[str]:
     """The calls of the selection, a row each, with their most telling finding."""
     scope = scope_of(run, selection)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(REPORT_COLUMNS)
+    yield _row(REPORT_COLUMNS)
     for diagnosis in scope.diagnoses():
         for row in scope.rows(diagnosis):
             finding = next(iter(diagnosis.calls.get(row.call, ())), None)
             finding_values = (
                 (finding.kind, finding.sentence, finding.suggestion, finding.certainty) if finding else ("", "", "", "")
             )
-            writer.writerow([*(_cell(row, column) for column in COLUMNS), *map(safe_cell, finding_values)])
+            yield _row([*(_cell(row, column) for column in COLUMNS), *map(safe_cell, finding_values)])
+
+
+def _row(cells: Sequence[str]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerow(cells)
     return out.getvalue()

@@ -13,7 +13,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from replay import __version__
-from replay.diagnosis import Diagnosed
+from replay.diagnosis import RunTally
 from replay.records import Outcome
 from replay.records.model_comparison import FindingOfModel
 from replay.records.summary import ModelSummary
@@ -105,9 +105,9 @@ def _model_figures(scope: ReportScope, models: tuple[ModelSummary, ...]) -> Iter
 def _data(scope: ReportScope, models: tuple[ModelSummary, ...]) -> dict[str, Any]:
     trajectories: list[Any] = []
     calls: list[Any] = []
-    diagnosed: list[Diagnosed] = []
+    tally = RunTally()
     for diagnosis in scope.diagnoses():
-        diagnosed += scope.compact(diagnosis)
+        scope.count(diagnosis, tally)
         rows = scope.rows(diagnosis)
         beside = reference_data(scope, diagnosis)
         calls += [
@@ -124,7 +124,7 @@ def _data(scope: ReportScope, models: tuple[ModelSummary, ...]) -> dict[str, Any
         "models": [_model(model) for model in models],
         "trajectories": trajectories,
         "calls": calls,
-        "findings": [finding_data(finding) for finding in scope.findings(diagnosed)],
+        "findings": [finding_data(finding) for finding in scope.findings(tally)],
         **what_went_wrong(scope, calls, trajectories),
         "servers": list(_servers(scope)),
         "alignments": alignment_data(scope),

@@ -1,22 +1,23 @@
 """JSON: the run document that `classify --json` prints, and the report with its findings.
 
-The run document (`schemas/run.schema.json`) is written call by call, so that a large run takes no more memory.
+Both are written call by call, so that a large run takes no more memory.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TextIO
 
-from replay.diagnosis import Diagnosed
+from replay.diagnosis import Diagnosis, RunTally
 from replay.records import Record
 from replay.records.failure import KnownFailure, RecurringFailure
-from replay.records.files import REPORT_FORMAT, REPORT_VERSION, RUN_FORMAT, RUN_VERSION
+from replay.records.files import REPORT_FORMAT, REPORT_VERSION, RUN_FORMAT, RUN_VERSION, CallRow
 from replay.records.finding import Finding
 from replay.redaction import Redactor
 from replay.reports import Selection
-from replay.reports.report_scope import scope_of
+from replay.reports.report_scope import ReportScope, scope_of
+from replay.reports.spool import Spool
 from replay.runfile import Run, call_rows, summarize, trajectory_rows
 from replay.text import json_text
 
@@ -36,70 +37,76 @@ def write_json(
         failures: by their fingerprints, with what is known of them; left out where nothing is known of any.
     """
     out.write(f'{{"format": "{RUN_FORMAT}", "version": {RUN_VERSION}')
-    _write_list(out, "servers", run.servers().values())
-    _write_list(out, "trajectories", trajectory_rows(run, files))
-    _write_list(out, "calls", call_rows(run, files=files))
+    out.writelines(_list("servers", map(_as_text, run.servers().values())))
+    out.writelines(_list("trajectories", map(_as_text, trajectory_rows(run, files))))
+    out.writelines(_list("calls", map(_as_text, call_rows(run, files=files))))
     if failures is not None:
-        _write_list(out, "failures", failures)
-    summary = summarize(run, most=1000, files=files).model_dump(mode="json")
-    out.write(f',\n"summary": {json_text(summary)}}}\n')
+        out.writelines(_list("failures", map(_as_text, failures)))
+    out.write(f',\n"summary": {_as_text(summarize(run, most=1000, files=files))}}}\n')
 
 
-def _write_list(out: TextIO, name: str, records: Iterable[Record]) -> None:
-    out.write(f',\n"{name}": [')
-    for number, record in enumerate(records):
-        out.write(("," if number else "") + "\n" + json_text(record.model_dump(mode="json")))
-    out.write("]")
+def render(run: Run, selection: Selection) -> Iterator[str]:
+    """The report: `{"format": "replay.report", ...}`, the calls, and the findings of calls, trajectories and run.
 
-
-def render(run: Run, selection: Selection) -> str:
-    """The report: `{"format": "replay.report", ...}`, the calls, and the findings of calls, trajectories and run."""
+    The calls of all trajectories stand behind the last trajectory, so they wait in a file until then.
+    """
     scope = scope_of(run, selection)
-    redactor = Redactor()
-    trajectories: list[str] = []
-    calls: list[str] = []
-    diagnosed: list[Diagnosed] = []
-    for diagnosis in scope.diagnoses():
-        context = diagnosis.context
-        diagnosed += scope.compact(diagnosis)
-        trajectory = {
-            "file": context.file,
-            "model": context.trajectory.model,
-            "trajectory": context.trajectory.id,
-            "task_type": context.trajectory.task.type,
-            "question": context.trajectory.task.question,
-            "calls": len(context.calls),
-            "steps": len(context.trajectory.steps),
-            "findings": [] if scope.call else _plain(diagnosis.together),
-        }
-        trajectories.append(json.dumps(redactor.json(trajectory)))
-        calls += [
-            json.dumps(
-                redactor.json(
-                    row.model_dump(mode="json")
-                    | {"explanations": _plain(diagnosis.calls.get(row.call, ()))}
-                    | _mark(*scope.mark(diagnosis, row))
-                )
-            )
-            for row in scope.rows(diagnosis)
-        ]
-    servers = [json.dumps(redactor.json(server.model_dump(mode="json"))) for server in run.servers().values()]
-    findings = _plain(scope.findings(diagnosed)) if scope.whole or selection.model or selection.filter else []
+    redactor, tally = Redactor(), RunTally()
+
+    def cleaned(value: Any) -> str:
+        return json.dumps(redactor.json(value))
+
+    yield f'{{"format": "{REPORT_FORMAT}", "version": {REPORT_VERSION}'
+    yield from _list("servers", (cleaned(server.model_dump(mode="json")) for server in run.servers().values()))
+    with Spool() as calls:
+
+        def trajectories() -> Iterator[str]:
+            for diagnosis in scope.diagnoses():
+                scope.count(diagnosis, tally)
+                for row in scope.rows(diagnosis):
+                    calls.add(cleaned(_call(scope, diagnosis, row)))
+                yield cleaned(_trajectory(scope, diagnosis))
+
+        yield from _list("trajectories", trajectories())
+        yield from _list("calls", calls)
+    findings = _plain(scope.findings(tally)) if scope.whole or selection.model or selection.filter else []
+    yield from _list("findings", map(cleaned, findings))
     summary = summarize(run, most=1000).model_dump(mode="json") if scope.whole else None
-    parts = [
-        f'{{"format": "{REPORT_FORMAT}", "version": {REPORT_VERSION}',
-        _list_of("servers", servers),
-        _list_of("trajectories", trajectories),
-        _list_of("calls", calls),
-        _list_of("findings", [json.dumps(redactor.json(finding)) for finding in findings]),
-        f'"summary": {json.dumps(redactor.json(summary))}}}\n',
-    ]
-    return ",\n".join(parts)
+    yield f',\n"summary": {cleaned(summary)}}}\n'
 
 
-def _list_of(name: str, texts: Iterable[str]) -> str:
-    """A list of which each element is a line, as text: as values the calls of a large run take ten times the memory."""
-    return f'"{name}": [\n' + ",\n".join(texts) + "]"
+def _list(name: str, texts: Iterable[str]) -> Iterator[str]:
+    """A list of which each element is a line."""
+    yield f',\n"{name}": ['
+    for number, text in enumerate(texts):
+        yield f"{',' if number else ''}\n{text}"
+    yield "]"
+
+
+def _as_text(record: Record) -> str:
+    return json_text(record.model_dump(mode="json"))
+
+
+def _trajectory(scope: ReportScope, diagnosis: Diagnosis) -> dict[str, Any]:
+    context = diagnosis.context
+    return {
+        "file": context.file,
+        "model": context.trajectory.model,
+        "trajectory": context.trajectory.id,
+        "task_type": context.trajectory.task.type,
+        "question": context.trajectory.task.question,
+        "calls": len(context.calls),
+        "steps": len(context.trajectory.steps),
+        "findings": [] if scope.call else _plain(diagnosis.together),
+    }
+
+
+def _call(scope: ReportScope, diagnosis: Diagnosis, row: CallRow) -> dict[str, Any]:
+    return (
+        row.model_dump(mode="json")
+        | {"explanations": _plain(diagnosis.calls.get(row.call, ()))}
+        | _mark(*scope.mark(diagnosis, row))
+    )
 
 
 def _mark(fingerprint: str | None, known: KnownFailure | None) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
@@ -14,6 +15,7 @@ from replay.redaction import Redactor
 from replay.reports import Selection
 from replay.reports.call_text import answer_text, call_text, outcome_label
 from replay.reports.report_scope import ReportScope, scope_of
+from replay.reports.spool import Spool
 from replay.runfile import Run
 from replay.text import cut, one_line, printable
 
@@ -22,23 +24,31 @@ _FORBIDDEN: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0
 _MAX_ANSWER: Final = 4000
 
 
-def render(run: Run, selection: Selection) -> str:
-    """The calls of the selection as test cases: failed calls fail, inconclusive ones and known failures are skipped."""
+def render(run: Run, selection: Selection) -> Iterator[str]:
+    """The calls of the selection as test cases: failed calls fail, inconclusive ones and known failures are skipped.
+
+    How many there are stands before the first, so the suites wait in a file until all are counted.
+    """
     scope = scope_of(run, selection)
-    root = Element("testsuites", name="replay")
     totals = {"tests": 0, "failures": 0, "skipped": 0, "errors": 0}
-    for diagnosis in scope.diagnoses():
-        counts = _suite(root, scope, diagnosis)
-        totals = {key: totals[key] + counts.get(key, 0) for key in totals}
-    root.attrib.update({key: str(value) for key, value in totals.items()})
-    indent(root)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(root, encoding="unicode") + "\n"
+    with Spool() as suites:
+        for diagnosis in scope.diagnoses():
+            suite, counts = _suite(scope, diagnosis)
+            indent(suite, level=1)
+            suites.add(f"  {tostring(suite, encoding='unicode')}\n")
+            totals = {key: totals[key] + counts[key] for key in totals}
+        root = Element("testsuites", {"name": "replay"} | {key: str(value) for key, value in totals.items()})
+        opened = tostring(root, encoding="unicode", short_empty_elements=False).removesuffix("</testsuites>")
+        yield f'<?xml version="1.0" encoding="utf-8"?>\n{opened}\n'
+        yield from suites
+    yield "</testsuites>\n"
 
 
-def _suite(root: Element, scope: ReportScope, diagnosis: Diagnosis) -> dict[str, int]:
+def _suite(scope: ReportScope, diagnosis: Diagnosis) -> tuple[Element, dict[str, int]]:
+    """The suite of a trajectory, and how many of its cases came out how."""
     context, rows = diagnosis.context, scope.rows(diagnosis)
     name = _text(one_line(f"{context.trajectory.model}: {context.trajectory.id}"))
-    suite = SubElement(root, "testsuite", name=name, file=_text(one_line(context.file)))
+    suite = Element("testsuite", name=name, file=_text(one_line(context.file)))
     known = 0
     for row in rows:
         mark, noted = scope.mark(diagnosis, row)
@@ -52,7 +62,7 @@ def _suite(root: Element, scope: ReportScope, diagnosis: Diagnosis) -> dict[str,
     }
     suite.attrib.update({key: str(value) for key, value in counts.items()})
     suite.set("time", f"{sum(row.seconds or 0 for row in rows):.3f}")
-    return counts
+    return suite, counts
 
 
 def _case(

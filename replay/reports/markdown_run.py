@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 
-from replay.diagnosis import Diagnosed
+from replay.diagnosis import RunTally
 from replay.diagnosis.phrasing import counted
 from replay.records import Outcome, qualified_name
 from replay.records.failure import KnownFailure
@@ -13,7 +14,7 @@ from replay.records.summary import ModelSummary, RootCause
 from replay.reports.call_text import outcome_label
 from replay.reports.markdown_call import finding_lines
 from replay.reports.markdown_syntax import code, prose, table
-from replay.reports.report_scope import ReportScope, short_id
+from replay.reports.report_scope import ReportScope
 from replay.runfile import summarize
 
 _MAX_CAUSES = 10
@@ -74,31 +75,33 @@ def _share(count: int, of: int) -> str:
 
 
 def _findings(scope: ReportScope) -> Iterator[str]:
-    findings = scope.findings(_diagnosed(scope))
+    tally = RunTally()
+    for diagnosis in scope.diagnoses():
+        scope.count(diagnosis, tally)
+    findings = scope.findings(tally)
     if findings:
         yield f"## What it shows\n\n{finding_lines(findings)}"
-
-
-def _diagnosed(scope: ReportScope) -> Iterable[Diagnosed]:
-    for diagnosis in scope.diagnoses():
-        yield from scope.compact(diagnosis)
 
 
 def _matching(scope: ReportScope) -> Iterator[str]:
     """Each call that the filter matches."""
     if scope.filter is None:
         return
-    found = [(diagnosis.context, row) for diagnosis in scope.diagnoses() for row in scope.rows(diagnosis)]
-    lines = [
-        [
-            code(short_id(context, row.call, scope.run), 120),
-            code(row.tool or "?", 80),
-            prose(outcome_label(row)),
-            prose(row.message, 160),
+    found = 0
+    lines: list[list[str]] = []
+    for diagnosis in scope.diagnoses():
+        rows = scope.rows(diagnosis)
+        found += len(rows)
+        lines += [
+            [
+                code(scope.call_id(diagnosis.context, row.call), 120),
+                code(row.tool or "?", 80),
+                prose(outcome_label(row)),
+                prose(row.message, 160),
+            ]
+            for row in rows[: _MAX_CALLS - len(lines)]
         ]
-        for context, row in found[:_MAX_CALLS]
-    ]
-    more = f"\n\n*And {len(found) - _MAX_CALLS} more.*" if len(found) > _MAX_CALLS else ""
+    more = f"\n\n*And {found - _MAX_CALLS} more.*" if found > _MAX_CALLS else ""
     yield f"## The calls\n\n{table(['call', 'tool', 'outcome', 'what it says'], lines)}{more}"
 
 
@@ -123,23 +126,25 @@ def _failures(scope: ReportScope) -> Iterator[str]:
 
 def _known(scope: ReportScope) -> Iterator[str]:
     """The failures that somebody noted, with how many calls have each."""
-    seen: dict[str, tuple[KnownFailure, list[CallRow]]] = {}
+    seen: dict[str, tuple[KnownFailure, CallRow]] = {}
+    counts: Counter[str] = Counter()
     for diagnosis in scope.diagnoses() if scope.known else ():
         for row in scope.rows(diagnosis):
             mark, noted = scope.mark(diagnosis, row)
             if mark is not None and noted is not None:
-                seen.setdefault(mark, (noted, []))[1].append(row)
+                seen.setdefault(mark, (noted, row))
+                counts[mark] += 1
     if seen:
         lines = [
             [
-                str(len(rows)),
+                str(counts[mark]),
                 code(mark),
-                code(rows[0].tool or "?", 80),
-                prose(rows[0].outcome.label),
-                code(f"{rows[0].trajectory}:{rows[0].call}", 120),
+                code(first.tool or "?", 80),
+                prose(first.outcome.label),
+                code(f"{first.trajectory}:{first.call}", 120),
                 prose(noted.words, 400),
             ]
-            for mark, (noted, rows) in seen.items()
+            for mark, (noted, first) in seen.items()
         ]
         header = ["calls", "fingerprint", "tool", "outcome", "example", "what is known"]
         yield f"## Known failures\n\n{table(header, lines, frozenset({0}))}"

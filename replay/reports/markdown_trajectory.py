@@ -11,7 +11,7 @@ from replay.records.files import CallRow
 from replay.reports.call_text import call_text, outcome_label
 from replay.reports.markdown_call import finding_lines, versions
 from replay.reports.markdown_syntax import block, code, details, prose, table
-from replay.reports.report_scope import ReportScope, short_id
+from replay.reports.report_scope import ReportScope
 from replay.runfile.run_command import load_command
 from replay.runfile.trajectory_queries import stored_trajectory, sub_agents
 
@@ -103,5 +103,5 @@ def _reproduce(scope: ReportScope, context: TrajectoryContext, failed: list[Call
     again = command.classify(context.file, "again.db")
     if not failed:
         return block(again, "sh")
-    call = short_id(context, failed[0].call, scope.run)
+    call = scope.call_id(context, failed[0].call)
     return block(f"{again}\n{command.shrink(str(scope.run.path), call)}", "sh")

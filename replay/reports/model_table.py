@@ -14,6 +14,8 @@ from replay.text import one_line
 
 FEW_JUDGED: Final = 0.3
 """Share of judged calls under which the shares of a model say little."""
+MAX_LISTED: Final = 100
+"""Models that have a line of their own."""
 _JUDGED: Final = tuple(outcome for outcome in Outcome if outcome is not Outcome.INCONCLUSIVE)
 _SHORT: Final = {Outcome.INVALID_ARGUMENTS: ("invalid", "args")}
 _MIN_NAME, _MAX_NAME = 8, 40
@@ -43,11 +45,14 @@ def model_lines(summary: RunSummary, width: int, dim: Callable[[str], str]) -> I
         width: columns of the terminal.
         dim: makes a text less bright.
     """
-    rows = [_Row(one_line(model.model), model.calls, model.outcomes, model.reasons) for model in summary.models]
+    listed = summary.models[:MAX_LISTED]
+    rows = [_Row(one_line(model.model), model.calls, model.outcomes, model.reasons) for model in listed]
     if len(rows) > 1:
-        rows.append(_Row("all", sum(row.calls for row in rows), summary.outcomes, summary.reasons))
+        rows.append(_Row("all", sum(model.calls for model in summary.models), summary.outcomes, summary.reasons))
     for number, line in enumerate(_fitting(rows, width)):
         yield dim(line) if number >= 2 and rows[number - 2].few else line
+    if len(summary.models) > len(listed):
+        yield f"(the first {len(listed)} of {len(summary.models):,} models; replay compare has all)"
     for row in rows:
         if row.few and (row.name != "all" or len(rows) == 1):
             reasons = ", ".join(f"{count:,} {reason}" for reason, count in list(row.reasons.items())[:3])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePath
 
 from replay.alignment.reference import Reference, read_reference
-from replay.diagnosis import Diagnosed, Diagnosis, TrajectoryContext, diagnoses, findings_of_run
+from replay.diagnosis import Diagnosis, RunTally, TrajectoryContext, diagnoses, reference_findings
 from replay.errors import UsageError
 from replay.failures.fingerprint import fingerprint
 from replay.formats import open_file
@@ -67,19 +67,37 @@ class ReportScope:
     def _row_of(self) -> dict[tuple[str, str], int]:
         return {(place.file, place.trajectory): place.row for place in self.places}
 
-    def compact(self, diagnosis: Diagnosis) -> list[Diagnosed]:
-        """The calls that the report is about, without the weight of their context."""
+    def count(self, diagnosis: Diagnosis, tally: RunTally) -> None:
+        """Count the calls that the report is about."""
         positions = {row.call for row in self.rows(diagnosis)}
-        return [call for call in diagnosis.compact() if self.matching is None or call.row.call in positions]
+        for call in diagnosis.compact():
+            if self.matching is None or call.row.call in positions:
+                tally.add(call)
 
     def mark(self, diagnosis: Diagnosis, row: CallRow) -> tuple[str | None, KnownFailure | None]:
         """The fingerprint of a failed call, and what is known of the failure; None twice for another call."""
         found = fingerprint(diagnosis.context, row, diagnosis.calls.get(row.call, ()))
         return found, self.known.get(found) if found is not None else None
 
-    def findings(self, calls: Iterable[Diagnosed]) -> tuple[Finding, ...]:
-        """What the calls show together, and what is wrong with the reference."""
-        return findings_of_run(self.run, calls, self.read_reference)
+    def findings(self, tally: RunTally) -> tuple[Finding, ...]:
+        """What the calls that were counted show together, and what is wrong with the reference."""
+        reference = self.read_reference
+        return (*tally.findings(), *(reference_findings(reference, self.run) if reference is not None else ()))
+
+    def call_id(self, context: TrajectoryContext, position: str) -> str:
+        """The shortest id that finds a call again."""
+        same = self._places_by_name[context.trajectory.id]
+        if len(same) == 1:
+            return f"{context.trajectory.id}:{position}"
+        owner = context.trajectory.model if len({place.model for place in same}) == len(same) else context.file
+        return f"{owner}:{context.trajectory.id}:{position}"
+
+    @cached_property
+    def _places_by_name(self) -> Mapping[str, list[TrajectoryPlace]]:
+        named: dict[str, list[TrajectoryPlace]] = {}
+        for place in trajectory_places(self.run):
+            named.setdefault(place.trajectory, []).append(place)
+        return named
 
     @cached_property
     def read_reference(self) -> Reference | None:
@@ -159,15 +177,6 @@ def _filtered(run: Run, places: list[TrajectoryPlace], selection: Selection) -> 
         filter=text,
         known=selection.known,
     )
-
-
-def short_id(context: TrajectoryContext, position: str, run: Run) -> str:
-    """The shortest id that finds a call again."""
-    same = [place for place in trajectory_places(run) if place.trajectory == context.trajectory.id]
-    if len(same) == 1:
-        return f"{context.trajectory.id}:{position}"
-    owner = context.trajectory.model if len({place.model for place in same}) == len(same) else context.file
-    return f"{owner}:{context.trajectory.id}:{position}"
 
 
 def _of_model(places: list[TrajectoryPlace], wanted: str) -> list[TrajectoryPlace]:

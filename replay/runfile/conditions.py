@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Final
 
 from replay.records import FAILURES
@@ -20,6 +20,11 @@ def is_failure(column: str) -> str:
     return f"{column} IN ({_FAILURE_NAMES})"
 
 
-def in_files(column: str, files: Sequence[int] | None) -> str:
+def in_files(column: str, files: Collection[int] | None) -> str:
     """The condition that a column holds one of these files, by the run's numbers; any where None."""
-    return "1" if files is None else f"{column} IN ({', '.join(str(int(number)) for number in files)})"
+    if files is None:
+        return "1"
+    numbers = sorted({int(number) for number in files})
+    if len(numbers) > 1 and numbers[-1] - numbers[0] == len(numbers) - 1:  # without a gap, as a run's files mostly are
+        return f"{column} BETWEEN {numbers[0]} AND {numbers[-1]}"
+    return f"{column} IN ({', '.join(map(str, numbers))})"

@@ -125,8 +125,14 @@ def _spellings(place: TrajectoryPlace) -> tuple[str, ...]:
 
 def qualified(place: TrajectoryPlace, places: list[TrajectoryPlace]) -> str:
     """The shortest spelling that no other trajectory shares."""
-    others = {spelling for other in places if other.row != place.row for spelling in _spellings(other)}
-    return next((spelling for spelling in _spellings(place) if spelling not in others), _spellings(place)[2])
+    spellings = _spellings(place)
+    others = {
+        spelling
+        for other in places
+        if other.row != place.row and any(spelling.endswith(other.trajectory) for spelling in spellings)
+        for spelling in _spellings(other)
+    }
+    return next((spelling for spelling in spellings if spelling not in others), spellings[2])
 
 
 def _positions(run: Run, place: TrajectoryPlace) -> list[str]:

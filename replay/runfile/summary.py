@@ -143,15 +143,16 @@ def _groups(run: Run, where: str, most: int) -> Iterator[FailureGroup]:
 
 
 def _root_causes(run: Run, most: int, where: str) -> Iterator[RootCause]:
-    followed: dict[tuple[int, str], Counter[Outcome]] = {}
-    dependents = f"""
-        SELECT trajectory, caused_by, outcome, count(*) FROM calls c JOIN files f ON f.id = c.file
-        WHERE caused_by IS NOT NULL AND {where} GROUP BY trajectory, caused_by, outcome
+    causes = f"""
+        SELECT trajectory, caused_by FROM calls c JOIN files f ON f.id = c.file
+        WHERE caused_by IS NOT NULL AND {where} GROUP BY 1, 2 ORDER BY count(*) DESC, 1, 2 LIMIT ?
     """  # noqa: S608
-    for trajectory, cause, outcome, count in run.connection.execute(dependents):
-        followed.setdefault((trajectory, cause), Counter())[Outcome(outcome)] += count
-    ordered = sorted(followed.items(), key=lambda item: (-item[1].total(), item[0]))
-    for (trajectory, cause), outcomes in ordered[:most]:
+    for trajectory, cause in run.connection.execute(causes, (most,)).fetchall():
+        followed = run.connection.execute(
+            "SELECT outcome, count(*) FROM calls WHERE trajectory = ? AND caused_by = ? GROUP BY 1 ORDER BY 2 DESC, 1",
+            (trajectory, cause),
+        )
+        outcomes = {Outcome(outcome): count for outcome, count in followed}
         found = run.connection.execute(
             """
             SELECT f.path, t.name, c.server, c.tool, c.outcome
@@ -168,5 +169,5 @@ def _root_causes(run: Run, most: int, where: str) -> Iterator[RootCause]:
                 call=cause,
                 tool=qualified_name(server, tool),
                 outcome=outcome,
-                followed=dict(outcomes.most_common()),
+                followed=outcomes,
             )

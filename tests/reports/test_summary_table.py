@@ -89,3 +89,12 @@ def test_what_disagrees_with_its_recording_has_a_line_of_its_own() -> None:
 
 def test_a_wide_terminal_shows_the_shares_to_the_tenth() -> None:
     assert "700  49.1%" in summary_text(summary(FEW, MANY), 160)
+
+
+def test_of_very_many_models_the_first_hundred_have_a_line_and_all_are_counted() -> None:
+    many = [FEW.model_copy(update={"model": f"model-{number}"}) for number in range(130)]
+    text = summary_text(summary(*many), 160)
+    assert "model-99 " in text
+    assert "model-100" not in text
+    assert "(the first 100 of 130 models; replay compare has all)" in text
+    assert f"{130 * FEW.calls:,}".replace(",", "") in text.replace(",", "")
