@@ -262,10 +262,11 @@ def _print(
     run: Run, paths: list[str], options: Options, known: KnownInRun | None, *, as_json: bool, as_csv: bool
 ) -> RunSummary:
     from replay.errors import UsageError
+    from replay.reports.model_table import MAX_LISTED
     from replay.runfile import summarize
 
     files = run.file_ids(paths)
-    summary = summarize(run, files=files)
+    summary = summarize(run, files=files, most_models=MAX_LISTED)
     if options.only is not None and not any(summary.outcomes.values()):
         raise UsageError(f"--only {options.only!r} matches no call of these files")
     _note_other_files(run, files)

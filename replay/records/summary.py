@@ -88,6 +88,8 @@ class RunSummary(Record):
     """The whole run."""
 
     models: tuple[ModelSummary, ...]
+    model_count: int = 0
+    """How many there are; more than `models` holds where only the first were asked for."""
     outcomes: dict[Outcome, int]
     reasons: dict[Reason, int]
     certainties: dict[Certainty, int] = Field(default_factory=dict)

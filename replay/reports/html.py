@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from typing import Any, Final
 
@@ -16,7 +16,6 @@ from replay import __version__
 from replay.diagnosis import RunTally
 from replay.records import Outcome
 from replay.records.model_comparison import FindingOfModel
-from replay.records.summary import ModelSummary
 from replay.redaction import Redactor
 from replay.reports import Selection
 from replay.reports.html_data import (
@@ -29,7 +28,7 @@ from replay.reports.html_data import (
 )
 from replay.reports.model_figures import finding_cells, heat_map, leaderboard, ranked_of
 from replay.reports.page_share import shown_share
-from replay.reports.report_scope import ReportScope, scope_of
+from replay.reports.report_scope import MAX_LISTED, ReportScope, scope_of
 from replay.reports.svg import STYLE, figure
 from replay.runfile import Run
 from replay.runfile.filters import Vocabulary
@@ -39,8 +38,7 @@ from replay.text import printable
 _ESCAPES: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 MAX_DRAWN: Final = 50
-MAX_LISTED: Final = 500
-"""Models that figures draw, and that the table lists."""
+"""Models that figures draw."""
 
 _CHOICE_KEYS: Final = ("outcome", "reason", "evidence", "certainty", "drift", "caused", "passed")
 """Keys of the filter of which the values are known whatever the run holds."""
@@ -50,8 +48,8 @@ def render(run: Run, selection: Selection) -> str:
     """The page."""
     whole = scope_of(run, selection)
     scope, left_out = shown_share(whole)
-    models = whole.models()
-    data = _data(scope, models)
+    models = [_model(model) for model in whole.models]
+    data = _data(scope, whole.outcomes)
     style = Markup(_part("page.css") + STYLE)  # noqa: S704 - ours
     script = Markup(_part("filter.js") + _part("graph.js") + _part("page.js"))  # noqa: S704 - ours
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
@@ -61,11 +59,11 @@ def render(run: Run, selection: Selection) -> str:
         style=style,
         script=script,
         data=Markup(_embedded(data)),  # noqa: S704 - every character that could end the element is escaped
-        left_out=" ".join(filter(None, (left_out, _models_left_out(len(data["models"]))))),
-        figure=figure(models[:MAX_DRAWN]),
-        narrow_figure=figure(models[:MAX_DRAWN], narrow=True),
-        model_figures=list(_model_figures(whole, models)),
-        models=data["models"][:MAX_LISTED],
+        left_out=" ".join(filter(None, (left_out, _models_left_out(whole.model_count)))),
+        figure=figure(whole.models[:MAX_DRAWN]),
+        narrow_figure=figure(whole.models[:MAX_DRAWN], narrow=True),
+        model_figures=list(_model_figures(whole)),
+        models=_cleaned(models[:MAX_LISTED]),
         findings=data["findings"],
         failures=data["failures"],
         causes=data["causes"],
@@ -86,9 +84,9 @@ def _models_left_out(count: int) -> str:
     return f"Of {count:,} models the bars show the first {MAX_DRAWN}{listed}; replay compare has all."
 
 
-def _model_figures(scope: ReportScope, models: tuple[ModelSummary, ...]) -> Iterator[tuple[str, Markup, Markup]]:
+def _model_figures(scope: ReportScope) -> Iterator[tuple[str, Markup, Markup]]:
     """Of a whole run of several models: each further figure with its title, wide and narrow."""
-    if not scope.whole or not 2 <= len(models) <= MAX_DRAWN:
+    if not scope.whole or not 2 <= scope.model_count <= MAX_DRAWN:
         return
     from replay.figures import leaderboard as figure_data  # brings numpy
     from replay.figures.options import FigureOptions
@@ -97,12 +95,12 @@ def _model_figures(scope: ReportScope, models: tuple[ModelSummary, ...]) -> Iter
     measure, ranked = ranked_of(data)
     yield data.title, leaderboard(measure, ranked), leaderboard(measure, ranked, narrow=True)
     found = [FindingOfModel(**row._asdict()) for row in finding_counts(scope.run.connection)]
-    cells = finding_cells([(model.model, model.trajectories) for model in models], found)
+    cells = finding_cells([(model.model, model.trajectories) for model in scope.models], found)
     if cells.columns:
         yield "Trajectories with each kind of finding", heat_map(cells), heat_map(cells, narrow=True)
 
 
-def _data(scope: ReportScope, models: tuple[ModelSummary, ...]) -> dict[str, Any]:
+def _data(scope: ReportScope, outcomes: Mapping[Outcome, int]) -> dict[str, Any]:
     trajectories: list[Any] = []
     calls: list[Any] = []
     tally = RunTally()
@@ -117,11 +115,10 @@ def _data(scope: ReportScope, models: tuple[ModelSummary, ...]) -> dict[str, Any
         trajectories.append(trajectory_data(diagnosis))
     document = {
         "title": _title(scope),
-        "totals": _totals(models),
+        "totals": _totals(outcomes),
         "outcomes": {str(outcome): outcome.label for outcome in Outcome},
         "letters": {str(outcome): outcome.letter for outcome in Outcome},
         "choices": {key: Vocabulary().values(key) for key in _CHOICE_KEYS},
-        "models": [_model(model) for model in models],
         "trajectories": trajectories,
         "calls": calls,
         "findings": [finding_data(finding) for finding in scope.findings(tally)],
@@ -129,8 +126,13 @@ def _data(scope: ReportScope, models: tuple[ModelSummary, ...]) -> dict[str, Any
         "servers": list(_servers(scope)),
         "alignments": alignment_data(scope),
     }
-    cleaned: dict[str, Any] = _printable(Redactor().json(document))
+    cleaned: dict[str, Any] = _cleaned(document)
     return cleaned
+
+
+def _cleaned(value: Any) -> Any:
+    """Without secrets, and with hostile characters as the escapes that they are."""
+    return _printable(Redactor().json(value))
 
 
 def _title(scope: ReportScope) -> str:
@@ -144,10 +146,9 @@ def _title(scope: ReportScope) -> str:
     return names[0] if len(names) == 1 else scope.places[0].model
 
 
-def _totals(models: Any) -> dict[str, int]:
-    calls = sum(model.calls for model in models)
-    succeeded = sum(model.outcomes[Outcome.SUCCESS] for model in models)
-    unjudged = sum(model.outcomes[Outcome.INCONCLUSIVE] for model in models)
+def _totals(outcomes: Mapping[Outcome, int]) -> dict[str, int]:
+    calls = sum(outcomes.values())
+    succeeded, unjudged = outcomes[Outcome.SUCCESS], outcomes[Outcome.INCONCLUSIVE]
     return {"calls": calls, "failed": calls - succeeded - unjudged, "success": succeeded, "inconclusive": unjudged}
 
 

@@ -14,7 +14,6 @@ from replay.records.files import CallRow
 from replay.records.finding import Finding
 from replay.reports.call_text import EVIDENCE, answer_text, call_text
 from replay.reports.report_scope import ReportScope
-from replay.runfile import summarize
 from replay.runfile.alignment_queries import (
     ReferenceCall,
     aligned_tasks,
@@ -143,7 +142,7 @@ def what_went_wrong(scope: ReportScope, calls: list[Any], trajectories: list[Any
     def example(file: str, trajectory: str, position: str) -> int | None:
         return numbers.get((places.get((file, trajectory), -1), position))
 
-    summary = summarize(scope.run)
+    summary = scope.summary
     return {
         "failures": [
             {

@@ -10,25 +10,22 @@ from replay.diagnosis.phrasing import counted
 from replay.records import Outcome, qualified_name
 from replay.records.failure import KnownFailure
 from replay.records.files import CallRow
-from replay.records.summary import ModelSummary, RootCause
+from replay.records.summary import RootCause
 from replay.reports.call_text import outcome_label
 from replay.reports.markdown_call import finding_lines
 from replay.reports.markdown_syntax import code, prose, table
 from replay.reports.report_scope import ReportScope
-from replay.runfile import summarize
 
-_MAX_CAUSES = 10
 _MAX_CALLS = 400
 
 
 def run_report(scope: ReportScope) -> str:
     """The table of the models, what was found, what went wrong most, root causes, servers."""
-    models = scope.models()
     title = "# Tool calls, replayed" if scope.filter is None else f"# The calls that match {code(scope.filter, 200)}"
     sections = [
         title,
-        f"{_headline(models)}",
-        _models(models),
+        _headline(scope),
+        _models(scope),
         _paper_names(),
         *_findings(scope),
         *_failures(scope),
@@ -40,15 +37,15 @@ def run_report(scope: ReportScope) -> str:
     return "\n\n".join(sections) + "\n"
 
 
-def _headline(models: tuple[ModelSummary, ...]) -> str:
-    calls = sum(model.calls for model in models)
-    failed = sum(model.conclusive - model.outcomes[Outcome.SUCCESS] for model in models)
-    unjudged = sum(model.outcomes[Outcome.INCONCLUSIVE] for model in models)
-    whose = "1 model" if len(models) == 1 else f"{len(models)} models"
+def _headline(scope: ReportScope) -> str:
+    outcomes = scope.outcomes
+    calls, unjudged = sum(outcomes.values()), outcomes[Outcome.INCONCLUSIVE]
+    failed = calls - unjudged - outcomes[Outcome.SUCCESS]
+    whose = counted(scope.model_count, "model")
     return f"{counted(calls, 'call')} of {whose}: **{failed} failed**, {unjudged} inconclusive."
 
 
-def _models(models: tuple[ModelSummary, ...]) -> str:
+def _models(scope: ReportScope) -> str:
     judged = [outcome for outcome in Outcome if outcome is not Outcome.INCONCLUSIVE]
     lines = [
         [
@@ -59,10 +56,11 @@ def _models(models: tuple[ModelSummary, ...]) -> str:
             _share(model.well_formed, model.conclusive),
             str(model.outcomes[Outcome.INCONCLUSIVE]),
         ]
-        for model in models
+        for model in scope.models
     ]
     header = ["model", "trajectories", "calls", *(outcome.label for outcome in judged), "well formed", "inconclusive"]
-    return table(header, lines, frozenset(range(1, len(header))))
+    more = f"\n\n*And {scope.model_count - len(lines)} more models.*" if scope.model_count > len(lines) else ""
+    return table(header, lines, frozenset(range(1, len(header)))) + more
 
 
 def _paper_names() -> str:
@@ -108,7 +106,7 @@ def _matching(scope: ReportScope) -> Iterator[str]:
 def _failures(scope: ReportScope) -> Iterator[str]:
     if not scope.whole:
         return
-    groups = summarize(scope.run).failures
+    groups = scope.summary.failures
     if groups:
         lines = [
             [
@@ -151,7 +149,7 @@ def _known(scope: ReportScope) -> Iterator[str]:
 
 
 def _causes(scope: ReportScope) -> Iterator[str]:
-    causes: tuple[RootCause, ...] = summarize(scope.run, most=_MAX_CAUSES).root_causes if scope.whole else ()
+    causes: tuple[RootCause, ...] = scope.summary.root_causes if scope.whole else ()
     if causes:
         lines = [
             [

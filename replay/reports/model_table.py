@@ -48,11 +48,11 @@ def model_lines(summary: RunSummary, width: int, dim: Callable[[str], str]) -> I
     listed = summary.models[:MAX_LISTED]
     rows = [_Row(one_line(model.model), model.calls, model.outcomes, model.reasons) for model in listed]
     if len(rows) > 1:
-        rows.append(_Row("all", sum(model.calls for model in summary.models), summary.outcomes, summary.reasons))
+        rows.append(_Row("all", sum(summary.outcomes.values()), summary.outcomes, summary.reasons))
     for number, line in enumerate(_fitting(rows, width)):
         yield dim(line) if number >= 2 and rows[number - 2].few else line
-    if len(summary.models) > len(listed):
-        yield f"(the first {len(listed)} of {len(summary.models):,} models; replay compare has all)"
+    if summary.model_count > len(listed):
+        yield f"(the first {len(listed)} of {summary.model_count:,} models; replay compare has all)"
     for row in rows:
         if row.few and (row.name != "all" or len(rows) == 1):
             reasons = ", ".join(f"{count:,} {reason}" for reason, count in list(row.reasons.items())[:3])

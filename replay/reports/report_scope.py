@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePath
+from typing import Final
 
 from replay.alignment.reference import Reference, read_reference
 from replay.diagnosis import Diagnosis, RunTally, TrajectoryContext, diagnoses, reference_findings
@@ -18,7 +19,7 @@ from replay.records.alignment import AlignedModel
 from replay.records.failure import KnownFailure
 from replay.records.files import CallRow
 from replay.records.finding import Finding
-from replay.records.summary import ModelSummary
+from replay.records.summary import ModelSummary, RunSummary
 from replay.reports import Selection
 from replay.runfile import Run, call_rows, summarize
 from replay.runfile.alignment_queries import aligned_models
@@ -28,6 +29,9 @@ from replay.runfile.filters import parse
 from replay.runfile.lookup import TrajectoryPlace, find_call, find_trajectory, trajectory_places
 from replay.suggestions import nearest_names
 from replay.text import one_line
+
+MAX_LISTED: Final = 500
+"""Models of a whole run that a report lists."""
 
 
 @dataclass(frozen=True)
@@ -113,12 +117,32 @@ class ReportScope:
         """What `replay align` left in the run, by file."""
         return aligned_models(self.run.connection)
 
+    @cached_property
+    def summary(self) -> RunSummary:
+        """Of the whole run, with its first models."""
+        return summarize(self.run, most_models=MAX_LISTED)
+
+    @cached_property
     def models(self) -> tuple[ModelSummary, ...]:
-        """The counts of the models that the report is about."""
-        models = {place.model for place in self.places}
+        """The counts of the models that the report is about; of a whole run those of the first ones."""
+        if self.whole:
+            return self.summary.models
+        models = dict.fromkeys(place.model for place in self.places)
         if self.matching is not None:
-            return tuple(self._counted(model, self.matching) for model in dict.fromkeys(p.model for p in self.places))
+            return tuple(self._counted(model, self.matching) for model in models)
         return tuple(model for model in summarize(self.run).models if model.model in models)
+
+    @property
+    def model_count(self) -> int:
+        """How many models the report is about."""
+        return self.summary.model_count if self.whole else len(self.models)
+
+    @property
+    def outcomes(self) -> Mapping[Outcome, int]:
+        """How the calls of all models came out."""
+        if self.whole:
+            return self.summary.outcomes
+        return {outcome: sum(model.outcomes[outcome] for model in self.models) for outcome in Outcome}
 
     def _counted(self, model: str, matching: Mapping[int, frozenset[str]]) -> ModelSummary:
         """The counts of the calls that a filter matches."""

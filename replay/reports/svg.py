@@ -122,7 +122,7 @@ def render(run: Run, selection: Selection) -> str:
     from replay.reports.report_scope import scope_of  # brings the diagnosis, which a page of figures can spare
 
     scope = scope_of(run, selection)
-    return str(figure(scope.models(), alone=True)) + "\n"
+    return str(figure(scope.models, alone=True)) + "\n"
 
 
 def figure(models: Sequence[CountedModel], *, alone: bool = False, narrow: bool = False) -> Markup:

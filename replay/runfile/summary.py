@@ -9,27 +9,26 @@ from typing import get_args
 
 from replay.records import Certainty, Outcome, Reason, qualified_name
 from replay.records.summary import Disagreements, FailureGroup, ModelSummary, RootCause, RunSummary
-from replay.runfile.conditions import in_files, is_failure
+from replay.runfile.conditions import in_files, is_failure, placeholders
 from replay.runfile.run import Run
 
 
-def summarize(run: Run, *, most: int = 10, files: Sequence[int] | None = None) -> RunSummary:
+def summarize(
+    run: Run, *, most: int = 10, files: Sequence[int] | None = None, most_models: int | None = None
+) -> RunSummary:
     """Counts by model, what went wrong most, and the root causes.
 
     Args:
         run: open for reading or writing.
         most: how many groups of failures and root causes at the most.
         files: the run's numbers of the files to count; by default all.
+        most_models: how many models are listed, the first ones; by default all. The other counts are of all models.
     """
     where = in_files("f.id", files)
-    models = tuple(_models(run, where))
-    outcomes: Counter[Outcome] = Counter()
-    reasons: Counter[Reason] = Counter()
-    for model in models:
-        outcomes.update(model.outcomes)
-        reasons.update(model.reasons)
+    outcomes, reasons = _totals(run, where)
     return RunSummary(
-        models=models,
+        models=tuple(_models(run, where, most_models)),
+        model_count=run.connection.execute(f"SELECT count(DISTINCT model) FROM files f WHERE {where}").fetchone()[0],  # noqa: S608
         outcomes={outcome: outcomes[outcome] for outcome in Outcome},
         reasons=dict(reasons.most_common()),
         certainties=_certainties(run, where),
@@ -81,25 +80,46 @@ def withheld_servers(run: Run) -> dict[str, int]:
     return dict(rows.fetchall())
 
 
-def _models(run: Run, where: str) -> Iterator[ModelSummary]:
+def _totals(run: Run, where: str) -> tuple[Counter[Outcome], Counter[Reason]]:
+    """The outcomes of all calls, and why some have none."""
+    outcomes: Counter[Outcome] = Counter()
+    reasons: Counter[Reason] = Counter()
+    counts = f"""
+        SELECT outcome, reason, sum(n) FROM outcome_counts o JOIN files f ON f.id = o.file
+        WHERE n > 0 AND {where} GROUP BY outcome, reason
+    """  # noqa: S608
+    for outcome, reason, count in run.connection.execute(counts):
+        outcomes[Outcome(outcome)] += count
+        if reason and outcome == Outcome.INCONCLUSIVE:
+            reasons[Reason(reason)] += count
+    return outcomes, reasons
+
+
+def _models(run: Run, where: str, most: int | None) -> Iterator[ModelSummary]:
     models = run.connection.execute(
         f"""
         SELECT model, count(DISTINCT t.id) FROM files f LEFT JOIN trajectories t ON t.file = f.id
-        WHERE {where} GROUP BY model ORDER BY min(f.id)
-        """  # noqa: S608
+        WHERE {where} GROUP BY model ORDER BY min(f.id) LIMIT ?
+        """,  # noqa: S608
+        (-1 if most is None else most,),
     ).fetchall()
+    listed: list[str] = []
+    if most is not None:
+        listed = [model for model, _ in models]
+        where = f"{where} AND model IN ({placeholders(listed)})"
     outcomes: dict[str, Counter[Outcome]] = {model: Counter() for model, _ in models}
     reasons: dict[str, Counter[Reason]] = {model: Counter() for model, _ in models}
     counts = f"""
         SELECT model, outcome, reason, sum(n) FROM outcome_counts o JOIN files f ON f.id = o.file
         WHERE n > 0 AND {where} GROUP BY model, outcome, reason
     """  # noqa: S608
-    for model, outcome, reason, count in run.connection.execute(counts):
+    for model, outcome, reason, count in run.connection.execute(counts, listed):
         outcomes[model][Outcome(outcome)] += count
         if reason and outcome == Outcome.INCONCLUSIVE:
             reasons[model][Reason(reason)] += count
     files: dict[str, list[str]] = {model: [] for model, _ in models}
-    for model, path in run.connection.execute(f"SELECT model, path FROM files f WHERE {where} ORDER BY id"):  # noqa: S608
+    paths = f"SELECT model, path FROM files f WHERE {where} ORDER BY id"  # noqa: S608
+    for model, path in run.connection.execute(paths, listed):
         files[model].append(path)
     for model, trajectories in models:
         yield ModelSummary(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from replay.reports import Selection, html, page_share, render
+from replay.reports import Selection, html, page_share, render, report_scope
 from replay.reports.page_share import shown_share
 from replay.reports.report_scope import scope_of
 from replay.runfile import Run
@@ -45,12 +45,16 @@ def test_the_page_says_what_it_left_out_and_counts_all(run_path, monkeypatch):
 def test_of_very_many_models_the_page_draws_the_first_and_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(html, "MAX_DRAWN", 1)
     monkeypatch.setattr(html, "MAX_LISTED", 2)
+    monkeypatch.setattr(report_scope, "MAX_LISTED", 2)
     steps = [call("files/read", {"path": "/w/x"}, "text")]
     paths = [
         write_trajectory(tmp_path / f"{name}.trajectory.json", steps, model=name) for name in ("ada", "bob", "eve")
     ]
     with Run.read(make_run(tmp_path / "run.db", paths, server("files", read=schema("path")))) as run:
-        page = render(run, "html")
+        page, text = render(run, "html"), render(run, "markdown")
+    assert "3 calls of 3 models" in text
+    assert "*And 1 more models.*" in text
     assert "Of 3 models the bars show the first 1, and the table the first 2; replay compare has all." in page
     assert '<th scope="row">bob</th>' in page
     assert '<th scope="row">eve</th>' not in page
+    assert "<dt>calls</dt><dd>3</dd>" in page

@@ -50,6 +50,7 @@ def summary(*models: ModelSummary) -> RunSummary:
     )
     return RunSummary(
         models=models,
+        model_count=len(models),
         outcomes={outcome: sum(one.outcomes[outcome] for one in models) for outcome in Outcome},
         reasons={},
         failures=(GROUP,),
