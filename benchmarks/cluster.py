@@ -62,6 +62,26 @@ def make(directory: Path, calls: int) -> int:
     return written
 
 
+def make_aligned(directory: Path, calls: int) -> int:
+    """Write predictions of three models with about so many calls and the reference of their tasks; how many they are."""
+    directory.mkdir()
+    reference = json.loads((SHARED / "m3bench" / "test_mcp_GT.json").read_text())
+    models = {path.name: json.loads(path.read_text()) for path in (SHARED / "m3bench" / "results").glob("*.json")}
+    once = sum(len(step["calls"]) for records in models.values() for one in records for step in one["steps"])
+    copies = max(1, round(calls / once))
+    for name, records in (("reference.json", reference), *models.items()):
+        with (directory / name).open("w") as out:
+            out.write("[")
+            for number in range(copies):
+                digits = str.maketrans("123456789", "".join(random.Random(number).sample("123456789", 9)))
+                for record in records:
+                    changed = exchanged({key: value for key, value in record.items() if key != "id"}, digits)
+                    out.write(",\n" * (number > 0 or record is not records[0]))
+                    json.dump({"id": f"{record['id']}-{number}"} | changed, out)
+            out.write("]")
+    return once * copies
+
+
 def sources(calls: int) -> Iterator[tuple[str, Any, int]]:
     """Published trajectories, over and over until there are calls enough: a name, the record, and its calls."""
     known: list[tuple[str, Any, int]] = []

@@ -18,6 +18,8 @@ from replay.statistics.ratios import TIMES, Numbers
 
 _BATCH: Final = 64
 """Models whose tasks are drawn at once: fewer, larger products, and yet little memory."""
+_MAX_TASKS: Final = 50_000
+"""Tasks of such models together."""
 _MEANS: Final = [place_of(name) for name in RATIOS if MEASURES[name].kind == "mean"]
 
 
@@ -78,8 +80,9 @@ def figures_of(
         by_count[len(sums.tasks)].append(place)
     averaged = AVERAGED_IN_STRATA if in_stratum else AVERAGED
     for count, places in by_count.items():
-        for start in range(0, len(places) if count else 0, _BATCH):
-            batch = places[start : start + _BATCH]
+        size = min(_BATCH, max(1, _MAX_TASKS // max(count, 1)))
+        for start in range(0, len(places) if count else 0, size):
+            batch = places[start : start + size]
             given = [judges[place] if judges else None for place in batch]
             figures = _figures([each[place] for place in batch], given, averaged)
             for place, one in zip(batch, figures, strict=True):

@@ -160,6 +160,8 @@ def _task_run(fact: TrajectoryFacts, number: int, tokens: int | None, aligned: T
 
 def _owners(facts: Sequence[TrajectoryFacts]) -> dict[int, int]:
     """The trajectory whose task each one belongs to: itself, or of a sub-agent the one that started it."""
+    if all(fact.parent is None for fact in facts):
+        return {fact.row: fact.row for fact in facts}
     by_name = {(fact.file, fact.name): fact for fact in facts}
     owners: dict[int, int] = {}
     for fact in facts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
+from sys import intern
 from typing import Final, NamedTuple
 
 from replay.records import Outcome
@@ -84,7 +85,9 @@ def trajectory_facts(connection: sqlite3.Connection, files: Sequence[int] | None
         known = None if passed is None else bool(passed)
         if labels not in read:
             read[labels] = json.loads(labels)
-        yield TrajectoryFacts(row, file, name, model, task, type_, read[labels], parent, known, score, tokens)
+        yield TrajectoryFacts(
+            row, file, name, intern(model), intern(task), type_, read[labels], parent, known, score, tokens
+        )
 
 
 def label_names(connection: sqlite3.Connection) -> list[str]:
@@ -98,8 +101,13 @@ def call_groups(connection: sqlite3.Connection, files: Sequence[int] | None = No
     rows = connection.execute(
         f"SELECT id, server, tool, outcome FROM call_groups WHERE n > 0 AND {in_files('file', files)}"  # noqa: S608
     )
-    outcomes = {str(outcome): outcome for outcome in Outcome}
-    return {number: CallGroup(server, tool, outcomes[outcome]) for number, server, tool, outcome in rows}
+    same: dict[tuple[str, str, str], CallGroup] = {}  # of every file there is one, and few are different
+    found = {}
+    for number, server, tool, outcome in rows:
+        found[number] = same.get((server, tool, outcome)) or same.setdefault(
+            (server, tool, outcome), CallGroup(server, tool, Outcome(outcome))
+        )
+    return found
 
 
 def grouped_calls(connection: sqlite3.Connection, *, recovered: bool = False) -> Iterator[tuple[int, int]]:

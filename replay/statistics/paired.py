@@ -64,7 +64,7 @@ def paired_tests(differences: Numbers) -> list[PairedTest]:
     if tasks < 2:
         return [PairedTest(tasks, float(column.sum()), None, 1.0) for column in differences.T]
     means = differences.mean(axis=0)
-    draws = resampling_of(tasks).weights @ differences / tasks
+    draws = resampling_of(tasks).sums(differences) / tasks
     lows, highs = np.quantile(draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
     p_values = _exact(differences) if tasks <= MAX_EXACT else _t_test(differences)
     rows = zip(means.tolist(), lows.tolist(), highs.tolist(), p_values.tolist(), strict=True)
@@ -81,12 +81,19 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-_RESAMPLINGS: dict[int, Resampling] = {}
+_RESAMPLINGS: Final[dict[int, Resampling]] = {}
+_MAX_HELD: Final = 64_000_000
+"""Bytes of draws that are kept; those that were used last stay."""
 
 
 def resampling_of(tasks: int) -> Resampling:
-    """The draws for a number of tasks, made once."""
-    return _RESAMPLINGS.setdefault(tasks, Resampling(tasks))
+    """The draws for a number of tasks, made once, but for those that take much memory together."""
+    found = _RESAMPLINGS.pop(tasks, None) or Resampling(tasks)
+    held = sum(other.bytes_held for other in _RESAMPLINGS.values())
+    while _RESAMPLINGS and held + found.bytes_held > _MAX_HELD:
+        held -= _RESAMPLINGS.pop(next(iter(_RESAMPLINGS))).bytes_held
+    _RESAMPLINGS[tasks] = found
+    return found
 
 
 def _exact(differences: Numbers) -> Numbers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Final, TypeAlias
 
@@ -13,6 +14,8 @@ from replay.statistics.shares import CONFIDENCE, Interval
 Numbers: TypeAlias = NDArray[np.float64]
 TIMES: Final = 1000
 SEED: Final = 20251117
+_MAX_AT_ONCE: Final = 2_000_000
+"""Numbers of draws that are held as floats: 16 MB."""
 
 
 def ratio(parts: Numbers, wholes: Numbers) -> float | None:
@@ -33,11 +36,32 @@ class Resampling:
         self.tasks, self.times = tasks, times
 
     @cached_property
-    def weights(self) -> Numbers:
+    def _counts(self) -> NDArray[np.uint8 | np.uint16]:
         """How often each task was drawn: a row a draw."""
         generator = np.random.default_rng(SEED)
-        drawn = generator.multinomial(self.tasks, np.full(self.tasks, 1 / self.tasks), size=self.times)
-        return drawn.astype(np.float64)
+        shares = np.full(self.tasks, 1 / self.tasks)
+        counts = np.empty((self.times, self.tasks), np.uint8 if self.tasks < 256 else np.uint16)
+        for rows in self._blocks():
+            counts[rows] = generator.multinomial(self.tasks, shares, size=len(counts[rows]))
+        return counts
+
+    def _blocks(self) -> Iterator[slice]:
+        """Draws of which so many numbers are held at once."""
+        size = max(1, _MAX_AT_ONCE // self.tasks)
+        yield from (slice(start, start + size) for start in range(0, self.times, size))
+
+    @property
+    def bytes_held(self) -> int:
+        """What the draws take in memory."""
+        return self.times * self.tasks * (1 if self.tasks < 256 else 2)
+
+    def sums(self, values: Numbers) -> Numbers:
+        """The sum over the tasks of each draw: a row a draw.
+
+        Args:
+            values: a row a task, a column a figure; or one figure.
+        """
+        return np.concatenate([self._counts[rows].astype(np.float64) @ values for rows in self._blocks()])
 
     def ratios(self, parts: Numbers, wholes: Numbers) -> Numbers:
         """The ratio of each draw; NaN where its wholes sum to nothing.
@@ -46,7 +70,7 @@ class Resampling:
             parts: a row a task, a column a figure; or one figure.
             wholes: likewise.
         """
-        summed, whole = self.weights @ parts, self.weights @ wholes
+        summed, whole = self.sums(parts), self.sums(wholes)
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(whole != 0, summed / whole, np.nan)
 
