@@ -68,6 +68,7 @@ _EXIT_CODE = re.compile(
 _PATH = re.compile(r"(?:[A-Za-z]:\\|/)[\w.\-/\\ ]*[\w\-]")
 _DATA_FILE = re.compile(r"\.(?:jsonl?|ndjson|json5|geojson|ipynb)\b", re.IGNORECASE)
 _FIRST_SENTENCE = re.compile(r"\n|[.!?](?:\s|$)|。")
+_FIRST_WORD = re.compile(r"\W*(\w+)")
 _WHOLE_ERROR = re.compile(
     r"\W*(?:[a-z]{1,20} ){0,2}(?:domain|range|parse|syntax|value|type|overflow) error\W*"
     r"|\W*(?:[\w'\"-]{1,40} ){1,4}(?:is|are) not (?:yet |currently )?(?:connected|responding|reachable|ready)\W*",
@@ -334,10 +335,12 @@ def _names_a_cause(stripped: str) -> bool:
 
 def _was_asked_for(text: str, arguments: ArgumentIndex, tool: Tool | None) -> bool:
     """Whether the text's error word is a choice that the call made among those that the tool offers."""
-    first = re.match(r"\W*(\w+)", text)
+    first = _FIRST_WORD.match(text) if arguments.by_name else None
     if first is None:
         return False
     chosen = [name for name, value in arguments.by_name.items() if value.casefold() == first[1].casefold()]
+    if not chosen:
+        return False
     if tool is None or not isinstance(tool.input_schema, dict):
         return any(re.search(r"(?:type|kind|level|severity|status|category)$", name, re.IGNORECASE) for name in chosen)
     properties = tool.input_schema.get("properties")
