@@ -98,8 +98,8 @@ class EffectsJournal:
             "AND id <= ifnull(?, id) ORDER BY trajectory != ?, id",
             (*same, *origin[1:], until, origin.trajectory),
         ).fetchall()
-        for row, *place, blob in elsewhere:
-            if not still_holds(*place, key):
+        for row, path, trajectory, blob in elsewhere:
+            if not still_holds(path, trajectory, key):
                 self._db.execute(
                     "UPDATE journal SET path = ?, trajectory = ?, question = ? WHERE id = ?", (*origin, row)
                 )

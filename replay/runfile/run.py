@@ -6,6 +6,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -45,6 +46,12 @@ from replay.runfile.trajectory_state import (
     unfinished_state,
 )
 from replay.runfile.trajectory_state import retry as retry_calls
+
+
+@cache
+def _insertion(columns: tuple[str, ...]) -> str:
+    """The statement that writes a call."""
+    return f"INSERT INTO calls ({', '.join(columns)}) VALUES ({placeholders(columns)})"  # noqa: S608
 
 
 class Run:
@@ -395,8 +402,7 @@ class Run:
             "file": file,
             "task_type": task_type,
         }
-        names = ", ".join(columns)
-        insertion = f"INSERT INTO calls ({names}) VALUES ({placeholders(columns)})"  # noqa: S608
+        insertion = _insertion(tuple(columns))
         try:
             db.execute(insertion, tuple(columns.values()))
         except sqlite3.IntegrityError:
