@@ -20,7 +20,7 @@ from replay.runfile.checkpoint import RunCheckpoint, TrialCheckpoint
 from replay.runfile.effects_journal import Origin
 
 _FLUSH_EVERY = 0.05
-"""Seconds that a verdict may wait to be committed; a call that cannot be sent again does not wait."""
+"""Seconds that a verdict may wait to be written; what a call with effects got stands in the journal at once."""
 
 ReplayAll = Callable[[Run, list[ResultsFile], ReplayContext, Options, Progress], Awaitable[None]]
 """Replays the unfinished trajectories of files and keeps their verdicts in the run."""
