@@ -20,7 +20,7 @@ from replay.runfile.checkpoint import RunCheckpoint, TrialCheckpoint
 from replay.runfile.effects_journal import Origin
 
 _FLUSH_EVERY = 0.05
-"""Seconds that a verdict may wait to be committed; a call that cannot be sent again does not wait."""
+"""Seconds that a verdict may wait to be written; what a call with effects got stands in the journal at once."""
 
 ReplayAll = Callable[[Run, list[ResultsFile], ReplayContext, Options, Progress], Awaitable[None]]
 """Replays the unfinished trajectories of files and keeps their verdicts in the run."""
@@ -31,12 +31,13 @@ async def replay_here(
 ) -> None:
     """Replay the trajectories, so many side by side as `options.jobs` says."""
     to_do = unfinished(run, files, context.policy, options, progress)
+    earlier = run.journal().last()
 
     async def worker() -> None:
         with redacting(run.redactor):
             for file, trajectory, state in to_do:
                 try:
-                    await _replay_one(run, file, trajectory, state, context, options, progress)
+                    await _replay_one(run, file, trajectory, state, context, options, progress, earlier)
                 except Exception as problem:
                     if _ends_the_run(problem):
                         raise
@@ -81,6 +82,7 @@ async def _replay_one(
     context: ReplayContext,
     options: Options,
     progress: Progress,
+    earlier: int,
 ) -> None:
     trajectory = context.as_named_here(trajectory)
     ordinals = {call.position: ordinal for ordinal, call in enumerate(trajectory.calls())}
@@ -91,6 +93,7 @@ async def _replay_one(
         origin=Origin.of(file.path, trajectory),
         still_holds=context.input_calls.still_holds,
         stored=options.offline,
+        earlier=earlier,
     )
     trajectory, results = await replay_trials(
         trajectory, context, options.manner, (checkpoint, TrialCheckpoint(checkpoint)), progress_counter(progress)

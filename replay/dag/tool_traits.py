@@ -6,7 +6,8 @@ A tool may hand out stored text, in which error words are content; search; chang
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, wraps
 
 from replay.dag.value_matching import ArgumentIndex
 from replay.records import Tool
@@ -72,12 +73,17 @@ def name_words(tool_name: str) -> tuple[str, ...]:
 
 def returns_content(arguments: ArgumentIndex, tool: Tool | None) -> bool:
     """Whether the tool, by its name, hands out stored text as it is."""
-    words = name_words(arguments.tool_name)
     if runs_commands(arguments):
-        return any(_READING_PROGRAM.match(value) or _READS_LAST.search(value) for value in arguments.texts)
-    if not words or (
-        tool is not None and tool.annotations and tool.annotations.get("destructiveHint") is True and not tool.read_only
-    ):
+        return _shows_what_is_stored(arguments)
+    if tool is not None and tool.annotations and tool.annotations.get("destructiveHint") is True and not tool.read_only:
+        return False
+    return _names_stored_text(arguments.tool_name)
+
+
+@lru_cache(maxsize=4096)
+def _names_stored_text(tool_name: str) -> bool:
+    words = name_words(tool_name)
+    if not words:
         return False
     records = words[-1] in _RECORD_NOUNS and not _CHANGE_VERBS & set(words)
     return (
@@ -87,16 +93,37 @@ def returns_content(arguments: ArgumentIndex, tool: Tool | None) -> bool:
     )
 
 
+def _once(trait: Callable[[ArgumentIndex], bool]) -> Callable[[ArgumentIndex], bool]:
+    """The trait, found out once a call: each rule asks for it again."""
+
+    @wraps(trait)
+    def known(arguments: ArgumentIndex) -> bool:
+        found = arguments.traits.get(trait.__name__)
+        if found is None:
+            found = arguments.traits[trait.__name__] = trait(arguments)
+        return found
+
+    return known
+
+
+@_once
+def _shows_what_is_stored(arguments: ArgumentIndex) -> bool:
+    return any(_READING_PROGRAM.match(value) or _READS_LAST.search(value) for value in arguments.texts)
+
+
+@_once
 def answers_in_prose(arguments: ArgumentIndex) -> bool:
     """Whether the tool, by its name, searches or writes prose: its answer may be any sentence."""
     return bool(_PROSE_VERBS & set(name_words(arguments.tool_name))) and not queries_a_database(arguments)
 
 
+@_once
 def queries_a_database(arguments: ArgumentIndex) -> bool:
     """Whether the call brings a statement of a database: the answer is rows then, never prose."""
     return "sql" in arguments.argument_names or any(_SQL_STATEMENT.match(value) for value in arguments.texts)
 
 
+@_once
 def searches(arguments: ArgumentIndex) -> bool:
     """Whether the tool, by its name, shows what it finds: then the call's words stand in any answer."""
     return bool(_SEARCH_VERBS & set(name_words(arguments.tool_name)))
@@ -112,6 +139,7 @@ def changes_something(arguments: ArgumentIndex) -> bool:
     return bool(_CHANGE_VERBS & set(name_words(arguments.tool_name)[:3]))
 
 
+@_once
 def runs_commands(arguments: ArgumentIndex) -> bool:
     """Whether the tool, by its name or its arguments, runs a program."""
     words = name_words(arguments.tool_name)

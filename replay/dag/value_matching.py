@@ -100,6 +100,8 @@ class ArgumentIndex:
         strings = {value[:MAX_VALUE_LENGTH].strip() for value in values if isinstance(value, str)}
         self.texts = tuple(sorted(strings - {""}, key=len)[::-1])
         self._numbers = tuple(value for value in values if not isinstance(value, str))
+        self.traits: dict[str, bool] = {}
+        """What `tool_traits` found out about the call."""
 
     def tool_named_in(self, text: str) -> bool:
         """Whether the text names the tool, or the call's name as written."""

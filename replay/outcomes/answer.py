@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Sequence
+from functools import cache
 from typing import Any
 
 from replay.dag.tool_traits import returns_content
@@ -29,6 +30,7 @@ from replay.outcomes.sentence import failure_in_sentence
 from replay.outcomes.words import error_phrases, patterns
 from replay.outcomes.words.error_model import ModelVerdict
 from replay.outcomes.words.own_values import is_own_value
+from replay.outcomes.words.quick_search import QuickSearch
 from replay.outcomes.words.unknown_names import server_is_unknown
 from replay.records import (
     Answer,
@@ -213,14 +215,16 @@ def fault_status_is(*statuses: int) -> Condition:
     return lambda parsed: parsed.fault is not None and f"{parsed.fault.message} ".startswith(begins)
 
 
+@cache
 def error_matches(pattern: re.Pattern[str], *, program: bool | None = None) -> Condition:
     """The failure's text matches; with `program`, only if it is (not) a program's output."""
+    quick = QuickSearch(pattern)
 
     def match(parsed: ParsedAnswer) -> bool:
         error = parsed.error
         if error is None or (program is not None and (error.basis == "exit") != program):
             return False
-        return pattern.search(_decisive_part(error.text, error.basis == "exit")) is not None
+        return quick.search(_decisive_part(error.text, error.basis == "exit")) is not None
 
     return match
 

@@ -21,9 +21,6 @@ from replay.dag.tool_traits import (
 from replay.dag.value_matching import ArgumentIndex
 from replay.outcomes.envelopes.json_errors import error_in_json, found_nothing, only_words, sole_message, sole_text
 from replay.outcomes.words.error_phrases import (
-    ANY_ERROR,
-    ERROR_CAUSE,
-    NEEDS_A_CLIENT,
     OUTAGE,
     POLICY_REFUSAL,
     RATE_LIMIT,
@@ -35,11 +32,9 @@ from replay.outcomes.words.json_tails import status_in_tail
 from replay.outcomes.words.own_values import is_own_value, says_it_was_done
 from replay.outcomes.words.patterns import (
     DATA_START,
-    ERROR_CLAUSE,
     ERROR_PREFIX,
     ERROR_SENTENCE,
     LOOSE_ERROR_PREFIX,
-    MISSING_CLAUSE,
     NO_RESULTS,
     NO_SUCH_THING,
     READ_FAILED,
@@ -49,9 +44,16 @@ from replay.outcomes.words.patterns import (
     SHORT_REFUSAL,
     STATUS_OR_ERROR_LINE,
     SUCCESS_START,
-    TOOL_UNKNOWN,
     TRACEBACK_LAST_LINE,
     WRAPPER,
+)
+from replay.outcomes.words.quick_phrases import (
+    ANY_ERROR,
+    ERROR_CAUSE,
+    ERROR_CLAUSE,
+    MISSING_CLAUSE,
+    NEEDS_A_CLIENT,
+    TOOL_UNKNOWN,
 )
 from replay.outcomes.words.unknown_names import server_is_unknown
 from replay.records import Certainty, RpcError, Tool
@@ -68,6 +70,7 @@ _EXIT_CODE = re.compile(
 _PATH = re.compile(r"(?:[A-Za-z]:\\|/)[\w.\-/\\ ]*[\w\-]")
 _DATA_FILE = re.compile(r"\.(?:jsonl?|ndjson|json5|geojson|ipynb)\b", re.IGNORECASE)
 _FIRST_SENTENCE = re.compile(r"\n|[.!?](?:\s|$)|。")
+_FIRST_WORD = re.compile(r"\W*(\w+)")
 _WHOLE_ERROR = re.compile(
     r"\W*(?:[a-z]{1,20} ){0,2}(?:domain|range|parse|syntax|value|type|overflow) error\W*"
     r"|\W*(?:[\w'\"-]{1,40} ){1,4}(?:is|are) not (?:yet |currently )?(?:connected|responding|reachable|ready)\W*",
@@ -334,7 +337,7 @@ def _names_a_cause(stripped: str) -> bool:
 
 def _was_asked_for(text: str, arguments: ArgumentIndex, tool: Tool | None) -> bool:
     """Whether the text's error word is a choice that the call made among those that the tool offers."""
-    first = re.match(r"\W*(\w+)", text)
+    first = _FIRST_WORD.match(text) if arguments.by_name else None
     if first is None:
         return False
     chosen = [name for name, value in arguments.by_name.items() if value.casefold() == first[1].casefold()]

@@ -122,7 +122,7 @@ class Registry(Record):
     def writes_the_case_of(self, call: Call) -> bool:
         """Whether the call writes its server's name in the fleet's own case; `-` and `_` stand for each other."""
         server = self.read(call).server
-        return server is None or call.server == server or begins_with_server(call.name or "", server)
+        return server is None or call.server == server or _begins_with(call.name or "", server)
 
     def tool_names(self) -> list[str]:
         """`server/tool` of all tools that are known."""
@@ -139,6 +139,14 @@ def _read_name(name: str, servers: frozenset[str], joined: bool) -> ToolName:
 
 
 _read_short_name = lru_cache(maxsize=4096)(_read_name)
+
+
+def _begins_with(name: str, server: str) -> bool:
+    begins = _short_name_begins_with if len(name) <= _MAX_REMEMBERED_NAME else begins_with_server
+    return begins(name, server)
+
+
+_short_name_begins_with = lru_cache(maxsize=4096)(begins_with_server)
 
 
 def has_tools_list(server: Server) -> bool:

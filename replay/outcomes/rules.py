@@ -6,6 +6,7 @@ Those for transport faults, and what a rule is, stand in `fault_rules`.
 from __future__ import annotations
 
 from replay.outcomes.answer import (
+    ParsedAnswer,
     arguments_are_refused,
     code_in,
     error_is_only_a_value,
@@ -40,8 +41,7 @@ from replay.outcomes.fault_rules import FAULT_RULES, Example, Rule
 from replay.outcomes.words import error_phrases
 from replay.records import Outcome, Reason
 
-RULES: tuple[Rule, ...] = (
-    *FAULT_RULES,
+ERROR_RULES: tuple[Rule, ...] = (
     Rule(
         "harness.input-no-json",
         Outcome.ILLEGAL_FORMAT,
@@ -348,6 +348,10 @@ RULES: tuple[Rule, ...] = (
         Reason.UNEXPLAINED,
         "fallback",
     ),
+)
+"""For answers that report an error, of which the last takes any; none of them matches another answer."""
+
+CONTENT_RULES: tuple[Rule, ...] = (
     Rule(
         "answer.nothing-in-place",
         Outcome.INVALID_ARGUMENTS,
@@ -383,3 +387,12 @@ RULES: tuple[Rule, ...] = (
         lambda _: True,
     ),
 )
+"""For answers that report no error, of which the last takes any."""
+
+RULES: tuple[Rule, ...] = (*FAULT_RULES, *ERROR_RULES, *CONTENT_RULES)
+
+
+def deciding_rule(parsed: ParsedAnswer) -> Rule:
+    """The first rule that matches; only those are asked that can."""
+    rules = RULES if parsed.fault is not None else ERROR_RULES if parsed.error is not None else CONTENT_RULES
+    return next(rule for rule in rules if rule.matches(parsed))

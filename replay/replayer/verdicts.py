@@ -154,4 +154,4 @@ def _verdict(judgement: Judgement, inputs: VerdictInputs, **fields: Any) -> Verd
         "stderr": inputs.stderr,
         "seconds": inputs.seconds,
     }
-    return Verdict(**{**dict(judgement), **known, **fields})
+    return Verdict(**{**vars(judgement), **known, **fields})

@@ -21,6 +21,7 @@ class RunCheckpoint:
         origin: where the calls stand.
         still_holds: whether another place still has a call that was sent.
         stored: all is judged anew by stored answers, and nothing is sent.
+        earlier: the journal's last entry when these files began to be judged.
     """
 
     def __init__(
@@ -32,9 +33,10 @@ class RunCheckpoint:
         origin: Origin,
         still_holds: StillHolds,
         stored: bool,
+        earlier: int | None = None,
     ) -> None:
         self._run, self._state, self._ordinals, self._stored = run, state, ordinals, stored
-        self._origin, self._still_holds = origin, still_holds
+        self._origin, self._still_holds, self._earlier = origin, still_holds, earlier
         self.saved: dict[str, CallResult] = {}
         self._sent: dict[EffectKey, SentCall] = {}
         self.not_repeated: set[EffectKey] = set()
@@ -50,7 +52,7 @@ class RunCheckpoint:
         if self._stored:
             return None
         if key not in self._sent:
-            found = self._run.journal().find(self._origin, key, self._still_holds)
+            found = self._run.journal().find(self._origin, key, self._still_holds, self._earlier)
             if found is None:
                 return None
             self._sent[key] = found

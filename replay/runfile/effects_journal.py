@@ -22,6 +22,7 @@ from replay.runfile.json_blob import pack, unpack
 _ANSWER: TypeAdapter[Answer] = TypeAdapter(Answer)
 _STDERR: Final = "stderr"
 """Beside the fields of the answer, which has none of this name."""
+_SAME: Final = "arguments = ? AND server = ? AND tool = ? AND occurrence = ?"
 
 StillHolds = Callable[[str, str, EffectKey], bool]
 """Whether a file, by its absolute path, still has a trajectory of that id with that call."""
@@ -64,7 +65,13 @@ class EffectsJournal:
     def __init__(self, connection: sqlite3.Connection, redactor: Redactor) -> None:
         self._db, self._redactor = connection, redactor
 
-    def find(self, origin: Origin, key: EffectKey, still_holds: StillHolds) -> SentCall | None:
+    def last(self) -> int:
+        """The row of the last entry; 0 where there is none."""
+        return int(self._db.execute("SELECT ifnull(max(id), 0) FROM journal").fetchone()[0])
+
+    def find(
+        self, origin: Origin, key: EffectKey, still_holds: StillHolds, until: int | None = None
+    ) -> SentCall | None:
         """What was sent for this call before: from this place, or from one that it stands at no more.
 
         Such a one is a file that was renamed, a trajectory that was given another id or moved to another file. What
@@ -74,19 +81,25 @@ class EffectsJournal:
             origin: where the call stands now.
             key: of the call.
             still_holds: asked about the places where equal calls stood when they were sent.
+            until: the last entry that can stand for such a place: what was sent since stands in the files that are
+                judged now. Any can where it is None.
         """
-        rows = self._db.execute(
-            "SELECT id, path, trajectory, question, answer FROM journal "
-            "WHERE arguments = ? AND server = ? AND tool = ? AND occurrence = ? AND (trajectory = ? OR question = ?) "
-            "ORDER BY trajectory != ?, id",
-            (key.arguments, key.server, key.tool, key.occurrence, *origin[1:], origin.trajectory),
-        ).fetchall()
-        entries = {(path, trajectory): (row, blob) for row, path, trajectory, _, blob in rows}
-        here = entries.get(origin[:2])
+        same = (key.arguments, key.server, key.tool, key.occurrence)
+        here = self._db.execute(
+            f"SELECT id, answer FROM journal WHERE {_SAME} AND trajectory = ? AND path = ?",  # noqa: S608
+            (*same, origin.trajectory, origin.path),
+        ).fetchone()
         if here is not None:
             return _sent(*here)
-        for place, (row, blob) in entries.items():
-            if not still_holds(*place, key):
+        if until == 0:
+            return None
+        elsewhere = self._db.execute(
+            f"SELECT id, path, trajectory, answer FROM journal WHERE {_SAME} AND (trajectory = ? OR question = ?) "  # noqa: S608
+            "AND id <= ifnull(?, id) ORDER BY trajectory != ?, id",
+            (*same, *origin[1:], until, origin.trajectory),
+        ).fetchall()
+        for row, path, trajectory, blob in elsewhere:
+            if not still_holds(path, trajectory, key):
                 self._db.execute(
                     "UPDATE journal SET path = ?, trajectory = ?, question = ? WHERE id = ?", (*origin, row)
                 )

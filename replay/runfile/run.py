@@ -27,7 +27,7 @@ from replay.records import (
 )
 from replay.records.call_result import stderr_key
 from replay.redaction import Redactor
-from replay.runfile.conditions import placeholders
+from replay.runfile.call_writes import CallWrites, Statement
 from replay.runfile.connection import open_connection, prepare_tables, take_lock
 from replay.runfile.effects_journal import EffectsJournal, absolute_path
 from replay.runfile.file_header import check_is_ours
@@ -60,6 +60,7 @@ class Run:
         self._read_servers: dict[str, Server] = {}
         """By their records: a list of a hundred thousand tools is read once."""
         self._file_and_type: dict[int, tuple[int, str | None]] = {}
+        self._unwritten: list[CallWrites] = []
 
     @classmethod
     def open(cls, path: Path, *, fresh: bool = False, redactor: Redactor | None = None) -> Self:
@@ -134,7 +135,12 @@ class Run:
         self.connection.execute("COMMIT")
 
     def flush(self) -> None:
-        """Commit what `save_call` gathered. Whoever calls that calls this soon after, also while nothing happens."""
+        """Write what `save_call` gathered. Whoever calls that calls this soon after, also while nothing happens."""
+        unwritten, self._unwritten = self._unwritten, []
+        if unwritten and not self.connection.in_transaction:
+            self.connection.execute("BEGIN IMMEDIATE")
+        for writes in unwritten:
+            writes.execute(self.connection)
         if self.connection.in_transaction:
             self.connection.execute("COMMIT")
 
@@ -254,21 +260,22 @@ class Run:
                 )
 
     def journal(self) -> EffectsJournal:
-        """The journal of calls with effects, with nothing else waiting to be committed."""
-        self.flush()
+        """The journal of calls with effects, in no transaction: what it is told is committed at once, and alone."""
+        if self.connection.in_transaction:
+            self.flush()
         return EffectsJournal(self.connection, self.redactor)
 
     def save_call(self, row: int, ordinal: int, result: CallResult) -> None:
-        """Keep one verdict and its answer; they are committed with the next `flush`.
+        """Keep one verdict and its answer; they are written with the next `flush`.
 
         Args:
             row: of the trajectory, from `begin`.
             ordinal: of the call in it.
             result: the call with its verdict.
         """
-        if not self.connection.in_transaction:
-            self.connection.execute("BEGIN IMMEDIATE")
-        self._save(self.connection, row, ordinal, result)
+        writes = self._writes(row, ordinal, result)
+        writes.check()
+        self._unwritten.append(writes)
 
     def finish(
         self,
@@ -289,7 +296,7 @@ class Run:
         with self.transaction() as db:
             for result in results:
                 if saved is None or saved.get(result.call.position) is not result:
-                    self._save(db, row, ordinals[result.call.position], result)
+                    self._writes(row, ordinals[result.call.position], result).execute(db)
             db.execute(
                 "UPDATE trajectories SET done = 1, record = ? WHERE id = ?",
                 (pack_text(self._trajectory_text(trajectory)), row),
@@ -381,11 +388,10 @@ class Run:
         save_task_run(db, row, self._name(trajectory), trajectory, self.redactor)
         return row
 
-    def _save(self, db: sqlite3.Connection, row: int, ordinal: int, result: CallResult) -> None:
+    def _writes(self, row: int, ordinal: int, result: CallResult) -> CallWrites:
         if row not in self._file_and_type:
-            self._file_and_type = {
-                row: db.execute("SELECT file, task_type FROM trajectories WHERE id = ?", (row,)).fetchone()
-            }
+            found = self.connection.execute("SELECT file, task_type FROM trajectories WHERE id = ?", (row,))
+            self._file_and_type = {row: found.fetchone()}
         file, task_type = self._file_and_type[row]
         columns = call_columns(result, self.redactor) | {
             "position": result.call.position,
@@ -395,31 +401,21 @@ class Run:
             "file": file,
             "task_type": task_type,
         }
-        names = ", ".join(columns)
-        insertion = f"INSERT INTO calls ({names}) VALUES ({placeholders(columns)})"  # noqa: S608
-        try:
-            db.execute(insertion, tuple(columns.values()))
-        except sqlite3.IntegrityError:
-            db.execute("DELETE FROM calls WHERE trajectory = ? AND ordinal = ?", (row, ordinal))
-            db.execute(insertion, tuple(columns.values()))
-        if result.key is not None and result.answer is not None:
-            self._save_answer(db, result.key, result)
+        return CallWrites(row, ordinal, columns, tuple(self._answer_writes(result)))
 
-    def _save_answer(self, db: sqlite3.Connection, key: str, result: CallResult) -> None:
-        """Keep an answer; a fault never takes the place of one that came."""
-        answer = result.answer
-        if answer is None:
+    def _answer_writes(self, result: CallResult) -> Iterator[Statement]:
+        """What keeps an answer; a fault never takes the place of one that came."""
+        key, answer = result.key, result.answer
+        if key is None or answer is None:
             return
         tool = self.redactor.text(result.tool) if result.tool else result.tool
         verb = "INSERT OR IGNORE" if isinstance(answer, TransportFault) else "INSERT OR REPLACE"
         digest_of_server = self._digests.get(result.server or "", "")
-        db.execute(
-            f"{verb} INTO answers VALUES (?, ?, ?, ?, ?)",
-            (key, result.server, digest_of_server, tool, pack_text(self.redactor.record_text(answer))),
-        )
+        blob = pack_text(self.redactor.record_text(answer))
+        yield f"{verb} INTO answers VALUES (?, ?, ?, ?, ?)", (key, result.server, digest_of_server, tool, blob)
         if result.verdict.stderr is not None:
             text = pack_text(self.redactor.record_text(TextAnswer(text=result.verdict.stderr)))
             row = (stderr_key(key), result.server, digest_of_server, tool, text)
-            db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
+            yield "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row
         elif result.verdict.outcome is not Outcome.SUCCESS:
-            db.execute("DELETE FROM answers WHERE key = ?", (stderr_key(key),))
+            yield "DELETE FROM answers WHERE key = ?", (stderr_key(key),)

@@ -9,6 +9,7 @@ is not a number or that comes without an id, and takes about twice as long for a
 from __future__ import annotations
 
 import secrets
+import time
 from array import array
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,8 +17,9 @@ from typing import Any, Final
 
 import anyio
 from anyio.abc import TaskGroup
+from anyio.lowlevel import cancel_shielded_checkpoint
 
-from replay.interpreter.session.channel import Channel, ChannelClosedError, Unreadable
+from replay.interpreter.session.channel import Channel, ChannelClosedError, Incoming, Unreadable
 from replay.records import JsonObject
 from replay.text import one_line
 
@@ -28,6 +30,8 @@ _MAX_ID_GAP: Final = 1 << 12
 """Ids grow by random steps: a server cannot answer a request before it was sent."""
 _ID_BYTES_AT_ONCE: Final = 1024
 _MAX_ID_DIGITS: Final = 15
+_TURN_SECONDS: Final = 0.002
+"""How long a task may go on whose answers are there whenever it looks."""
 _MAX_REFUSALS: Final = 256
 """Answers to the server's own requests that wait to be read by it."""
 
@@ -60,19 +64,27 @@ RpcReply = Returned | Failed | Unreadable | Closed
 
 
 class _Waiter:
-    __slots__ = ("arrived", "reply")
+    __slots__ = ("_arrived", "reply")
 
     def __init__(self) -> None:
-        self.arrived = anyio.Event()
-        self.reply: RpcReply = Closed("the connection ended")
+        self._arrived: anyio.Event | None = None
+        self.reply: RpcReply | None = None
 
     def resolve(self, reply: RpcReply) -> bool:
         """Take an answer; the first one stands. Whether this one was the first."""
-        if self.arrived.is_set():
+        if self.reply is not None:
             return False
         self.reply = reply
-        self.arrived.set()
+        if self._arrived is not None:
+            self._arrived.set()
         return True
+
+    async def result(self) -> RpcReply:
+        """The answer, once it is there."""
+        if self.reply is None:
+            self._arrived = anyio.Event()
+            await self._arrived.wait()
+        return self.reply or Closed("the connection ended")
 
 
 class JsonRpcClient:
@@ -83,7 +95,9 @@ class JsonRpcClient:
         self._waiting: dict[int, _Waiter] = {}
         self._last_id = secrets.randbelow(_MAX_ID_GAP)
         self._id_gaps = array("H")
+        self._refusals: TaskGroup | None = None
         self._refusals_under_way = 0
+        self._waited_last = 0.0
         self._closed: Closed | None = None
         self.messages_received = 0
         """How many things have arrived: tells a slow server from a dead one."""
@@ -98,32 +112,38 @@ class JsonRpcClient:
         """Read until the connection ends; then every waiting request is answered `Closed`."""
         try:
             async with anyio.create_task_group() as refusals:
-                await self._read(refusals)
+                self._refusals = refusals
+                await self._read()
                 refusals.cancel_scope.cancel()
         finally:
+            self._refusals = None
             self.close("the connection ended")
 
-    async def _read(self, refusals: TaskGroup) -> None:
-        """Refusals are written beside the reading: a server that does not read must not keep us from it."""
+    async def _read(self) -> None:
         try:
             while True:
-                incoming = await self._channel.receive()
-                self.messages_received += 1
-                if isinstance(incoming, Unreadable):
-                    self._unreadable(incoming)
-                elif isinstance(incoming.get("method"), str) and incoming.get("id") is not None:
-                    self._start_refusal(refusals, incoming["id"], incoming["method"])
-                else:
-                    self._take(incoming)
+                self._handle(await self._channel.receive())
         except ChannelClosedError as end:
             self.close(str(end))
 
-    def _start_refusal(self, refusals: TaskGroup, request_id: Any, method: str) -> None:
+    def _handle(self, incoming: Incoming) -> None:
+        self.messages_received += 1
+        if isinstance(incoming, Unreadable):
+            self._unreadable(incoming)
+        elif isinstance(incoming.get("method"), str) and incoming.get("id") is not None:
+            self._start_refusal(incoming["id"], incoming["method"])
+        else:
+            self._take(incoming)
+
+    def _start_refusal(self, request_id: Any, method: str) -> None:
+        """Refusals are written beside the reading: a server that does not read must not keep us from it."""
+        if self._refusals is None:
+            return
         if self._refusals_under_way >= _MAX_REFUSALS:
             self._note("asks for more than it reads the answers of; the rest gets none")
             return
         self._refusals_under_way += 1
-        refusals.start_soon(self._refuse, request_id, method)
+        self._refusals.start_soon(self._refuse, request_id, method)
 
     def close(self, why: str) -> None:
         """Answer all that waits, and all that will be asked, with `Closed`; the first reason stands."""
@@ -158,7 +178,10 @@ class JsonRpcClient:
             await self._channel.send(message, headers or {})
             if meanwhile is not None:
                 meanwhile()
-            await waiter.arrived.wait()
+                if await self._has_come(waiter):
+                    return waiter.reply or Closed("the connection ended")
+            reply = await waiter.result()
+            self._waited_last = time.monotonic()
         except ChannelClosedError as end:
             return self._closed or Closed(str(end))
         except anyio.get_cancelled_exc_class():
@@ -167,7 +190,20 @@ class JsonRpcClient:
             raise
         finally:
             self._waiting.pop(request_id, None)
-        return waiter.reply
+        return reply
+
+    async def _has_come(self, waiter: _Waiter) -> bool:
+        """Whether the answer came meanwhile; where others have had no turn for a while they get it now."""
+        if self._closed is None and waiter.reply is None:
+            for incoming in self._channel.received():
+                self._handle(incoming)
+        if waiter.reply is None:
+            return False
+        now = time.monotonic()
+        if now - self._waited_last > _TURN_SECONDS:
+            self._waited_last = now
+            await cancel_shielded_checkpoint()
+        return True
 
     async def notify(
         self, method: str, params: JsonObject | None = None, headers: Mapping[str, str] | None = None

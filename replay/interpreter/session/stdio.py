@@ -7,10 +7,11 @@ The SDK's `stdio_client` drops a line that breaks the specification, so that its
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import anyio
+from anyio.lowlevel import checkpoint_if_cancelled
 
 from replay.interpreter.session.channel import MAX_ANSWER_BYTES, ChannelClosedError, Incoming, Unreadable, encoded
 from replay.interpreter.session.server_process import ServerProcess
@@ -35,11 +36,24 @@ class StdioChannel:
         """Write one line."""
         del headers
         line = encoded(message) + b"\n"
+        await checkpoint_if_cancelled()
         try:
-            async with self._writing:
-                await self._process.write(line)
+            if not self._process.write(line):
+                async with self._writing:
+                    await self._process.drain()
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
             raise ChannelClosedError(await self._how_it_ended()) from None
+
+    def received(self) -> Iterator[Incoming]:
+        """What has arrived by now, of one chunk at most; its end is for `receive` to see."""
+        chunk = self._process.read_now()
+        if chunk:
+            self._lines.take(chunk)
+            for line in self._lines.complete():
+                if isinstance(line, Unreadable):
+                    yield line
+                elif line.strip():
+                    yield _message_of(line)
 
     async def receive(self) -> Incoming:
         """Read lines up to the next that is not blank."""
@@ -62,7 +76,7 @@ class _LineReader:
 
     def __init__(self, process: ServerProcess) -> None:
         self._process = process
-        self._complete: list[bytes] = []
+        self._complete: list[bytes | Unreadable] = []
         self._parts: list[bytes] = []
         self._size = 0
 
@@ -71,25 +85,31 @@ class _LineReader:
             chunk = await self._process.read()
             if not chunk:
                 return None
-            head, *lines = chunk.split(b"\n")
-            self._parts.append(head)
-            self._size += len(head)
-            if lines:
-                if self._size > MAX_ANSWER_BYTES:
-                    return self._give_up(lines)
-                self._complete = [b"".join(self._parts), *lines[:-1]][::-1]
-                self._parts, self._size = [lines[-1]], len(lines[-1])
-            elif self._size > MAX_ANSWER_BYTES:
-                self._parts = [
-                    self._parts[0][:_KEPT_OF_OVERLONG_LINE],
-                    b"".join(self._parts[-2:])[-_KEPT_OF_OVERLONG_LINE:],
-                ]
+            self.take(chunk)
         return self._complete.pop()
 
-    def _give_up(self, following: list[bytes]) -> Unreadable:
+    def complete(self) -> Iterator[bytes | Unreadable]:
+        """The lines that are there whole."""
+        while self._complete:
+            yield self._complete.pop()
+
+    def take(self, chunk: bytes) -> None:
+        """Split one more chunk."""
+        head, *lines = chunk.split(b"\n")
+        self._parts.append(head)
+        self._size += len(head)
+        if lines:
+            first = self._given_up() if self._size > MAX_ANSWER_BYTES else b"".join(self._parts)
+            self._complete = [*reversed(lines[:-1]), first, *self._complete]
+            self._parts, self._size = [lines[-1]], len(lines[-1])
+        elif self._size > MAX_ANSWER_BYTES:
+            self._parts = [
+                self._parts[0][:_KEPT_OF_OVERLONG_LINE],
+                b"".join(self._parts[-2:])[-_KEPT_OF_OVERLONG_LINE:],
+            ]
+
+    def _given_up(self) -> Unreadable:
         size, ends = self._size, b"".join(self._parts)
-        self._complete = following[:-1][::-1]
-        self._parts, self._size = [following[-1]], len(following[-1])
         why = f"the answer of {size / 2**20:.0f} MB is longer than the limit of {MAX_ANSWER_BYTES // 2**20} MB"
         return Unreadable(why, _id_in(ends), is_answer=True)
 

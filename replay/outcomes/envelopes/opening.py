@@ -92,7 +92,7 @@ def as_it_came(answer: ToolResult | TextAnswer) -> OpenedAnswer:
 
 
 def _open(content: _Content, own: _Content | None) -> OpenedAnswer:
-    layers = [EnvelopeLayer(kind="result", flag=own.flag)] if own else []
+    layers: list[EnvelopeLayer] = []
     flag, marked, label = content.flag, _says(content), ""
     budget = MAX_OPENED
     for _ in range(MAX_LAYERS):
@@ -103,6 +103,8 @@ def _open(content: _Content, own: _Content | None) -> OpenedAnswer:
         if inner is None:
             break
         says = _says(inner)
+        if own is not None and not layers:
+            layers.append(EnvelopeLayer(kind="result", flag=own.flag))
         layers.append(EnvelopeLayer(kind=inner.kind, flag=says, label=inner.label))
         flag = inner.flag if inner.flag is not None else flag
         marked = says if says is not None else marked
@@ -115,7 +117,7 @@ def _open(content: _Content, own: _Content | None) -> OpenedAnswer:
         marked=marked is True,
         has_media=content.has_media,
         structured=content.structured,
-        layers=tuple(layers) if len(layers) > bool(own) else (),
+        layers=tuple(layers),
         only_label=label if bare and marked else "",
     )
 
