@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from typing import Any, Final
 
 import pydantic_core
@@ -20,6 +21,8 @@ TOO_DEEP: Final = "[nested too deeply to be kept]"
 """Stands for what not even its JSON text can be had of."""
 
 _CONTAINERS: Final = (dict, list, tuple)
+_SCALARS: Final = frozenset({str, int, float, bool, type(None)})
+_MAX_REMEMBERED_TEXT: Final = 64_000
 _LONE_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 
 
@@ -34,9 +37,21 @@ def parse_json(text: str | bytes) -> Any:
     """
     try:
         value = pydantic_core.from_json(text)
-    except (ValueError, TypeError):  # of what it refuses `json` reads some: halves of surrogate pairs, a BOM
+    except TypeError:  # halves of surrogate pairs in a text
+        return _parsed_slowly(text)
+    except ValueError:
+        if not _may_be_json_all_the_same(text):
+            raise
         return _parsed_slowly(text)
     return bounded(value) if _may_be_deep(text) and is_too_deep(value) else value
+
+
+def known_json(text: str) -> Any:
+    """As `parse_json`; the value is remembered for a while, and nobody may change it.
+
+    The same answers are opened for the values that flow from them, for where those stand, and for their verdict.
+    """
+    return _remembered(text) if len(text) <= _MAX_REMEMBERED_TEXT else parse_json(text)
 
 
 def decode(text: str | bytes) -> Any:
@@ -47,7 +62,11 @@ def decode(text: str | bytes) -> Any:
     """
     try:
         return pydantic_core.from_json(text)
-    except (ValueError, TypeError):  # TypeError: halves of surrogate pairs in a text
+    except TypeError:  # halves of surrogate pairs in a text
+        return json.loads(text)
+    except ValueError:
+        if not _may_be_json_all_the_same(text):
+            raise
         return json.loads(text)
 
 
@@ -75,7 +94,7 @@ def is_too_deep(value: Any) -> bool:
             item
             for container in level
             for item in (container.values() if isinstance(container, dict) else container)
-            if isinstance(item, _CONTAINERS)
+            if type(item) not in _SCALARS and isinstance(item, _CONTAINERS)
         ]
         if not level:
             return False
@@ -95,6 +114,9 @@ def json_text(value: Any) -> str:
         return TOO_DEEP
 
 
+_remembered: Final = lru_cache(maxsize=64)(parse_json)
+
+
 def _parsed_slowly(text: str | bytes) -> Any:
     if isinstance(text, bytes):
         text = text.decode("utf-8-sig", "replace")
@@ -102,6 +124,11 @@ def _parsed_slowly(text: str | bytes) -> Any:
         return bounded(json.loads(text))
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def _may_be_json_all_the_same(text: str | bytes) -> bool:
+    """Of what pydantic refuses, `json` reads escaped halves of surrogate pairs, deep nesting, and bytes with a BOM."""
+    return isinstance(text, bytes) or "\\u" in text or _may_be_deep(text)
 
 
 def _may_be_deep(text: str | bytes) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from itertools import filterfalse
 from typing import Any, Final
@@ -32,16 +33,20 @@ def as_text(value: Any) -> str:
 
 
 @lru_cache(maxsize=4096)
-def words_of(text: str) -> frozenset[str]:
-    """The words that must all stand in a document that holds the text."""
-    return frozenset(_WORD.findall(text))
+def words_of(text: str) -> frozenset[bytes]:
+    """The words, as UTF-8, that must all stand in a document that holds the text."""
+    return frozenset(_words_in(text))
 
 
 @lru_cache(maxsize=4096)
-def some_words_of(text: str) -> frozenset[str]:
+def some_words_of(text: str) -> frozenset[bytes]:
     """As `words_of`; of a long text those at its beginning, where it has any."""
     whole, _, _ = text[:_MAX_LOOKED_UP].rpartition(" ") if len(text) > _MAX_LOOKED_UP else (text, "", "")
-    return frozenset(_WORD.findall(whole)) or words_of(text)
+    return frozenset(_words_in(whole)) or words_of(text)
+
+
+def _words_in(text: str) -> Iterable[bytes]:
+    return map(str.encode, _WORD.findall(text))
 
 
 def answer_tree(answer: Answer | None) -> Any:
@@ -92,13 +97,16 @@ class Document:
         ]
         self.text = _SEPARATOR.join(["", *self._texts, ""])
 
-    def words(self) -> list[str]:
-        """Every word in it, as often as it stands there, in no order."""
-        pieces = self.text.encode("utf-8", "surrogatepass").translate(_WORDS_ALONE).decode("utf-8", "surrogatepass")
-        found = pieces.split()
-        if self.text.isascii():
-            return found
-        return [*filter(str.isascii, found), *_WORD.findall(" ".join(filterfalse(str.isascii, found)))]
+    def words(self) -> list[bytes]:
+        """Every word in it as UTF-8, as often as it stands there, in no order.
+
+        Where letters beyond ASCII stand with other marks beyond ASCII in one piece, that piece is given too.
+        """
+        found = self.text.encode("utf-8", "surrogatepass").translate(_WORDS_ALONE).split()
+        if not self.text.isascii():
+            others = b" ".join(filterfalse(bytes.isascii, found)).decode("utf-8", "surrogatepass")
+            found += _words_in(others)
+        return found
 
     @cached_property
     def _first_places(self) -> dict[str, int]:

@@ -66,7 +66,7 @@ class History:
         self._in_question: dict[str, bool] = {}
         self._holders: dict[str, _Holders] = {}
         self._entries: list[Entry] = []
-        self._with_word: dict[str, list[int]] = defaultdict(list)
+        self._with_word: dict[bytes, list[int]] = defaultdict(list)
         self._outputs: dict[str, list[Output]] = defaultdict(list)
         many = sum(1 + (call.answer is not None) for call in trajectory.calls()) > _MAX_ENTRIES
         self._words_of = words_of if many else some_words_of
@@ -85,7 +85,7 @@ class History:
                 if call.answer is not None:
                     self._add(Entry(number, call, "answer", document_of(call.answer)), indexed_words)
 
-    def _add(self, entry: Entry, indexed_words: frozenset[str]) -> None:
+    def _add(self, entry: Entry, indexed_words: frozenset[bytes]) -> None:
         words = entry.document.words()
         for word in indexed_words.intersection(words):
             self._with_word[word].append(len(self._entries))
@@ -172,7 +172,8 @@ class History:
         steps: dict[str, int] = {}
         for entry in reversed(self._entries):
             if entry.place == "arguments":
-                steps.update(dict.fromkeys(map(str.lower, entry.document.words()), entry.step))
+                words = b" ".join(entry.document.words()).decode("utf-8", "surrogatepass")
+                steps.update(dict.fromkeys(words.lower().split(), entry.step))
         return steps
 
     def _entries_with_words(self, value: str) -> list[int]:

@@ -6,11 +6,11 @@ document in the first content block.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from replay.json_values import parse_json
+from replay.json_values import known_json, parse_json
 
 __all__ = ["Leaf", "LeafPlaces", "as_json", "index_in", "join", "leaf_values", "leaves", "parts", "resolve"]
 
@@ -58,13 +58,22 @@ def as_json(text: str) -> Any:
     """The JSON object or array that a text is, else None."""
     if text[:1] not in _JSON_STARTS:
         return None
+    return _as_json(text, parse_json)
+
+
+def _as_json(text: str, parse: Callable[[str], Any]) -> Any:
     stripped = text.strip()
     if not stripped or stripped[0] + stripped[-1] not in {"{}", "[]"}:
         return None
     try:
-        return parse_json(stripped)
+        return parse(stripped)
     except ValueError:
         return None
+
+
+def _opened(text: str) -> Any:
+    """As `as_json`, for a look alone: the value may be shared."""
+    return _as_json(text, known_json) if text[:1] in _JSON_STARTS else None
 
 
 def leaves(value: Any, base: str = "", *, enter_texts: bool = True, id_keys: bool = True) -> Iterator[Leaf]:
@@ -80,7 +89,7 @@ def leaves(value: Any, base: str = "", *, enter_texts: bool = True, id_keys: boo
     while stack:
         pointer, item, depth, documents = stack.pop()
         if isinstance(item, str):
-            inner = as_json(item) if enter_texts and documents < _MAX_NESTED_DOCUMENTS else None
+            inner = _opened(item) if enter_texts and documents < _MAX_NESTED_DOCUMENTS else None
             if inner is None:
                 yield pointer, item
             else:
@@ -104,7 +113,7 @@ def leaf_values(value: Any, *, enter_texts: bool = True) -> list[Any]:
 
 def _collect(item: Any, found: list[Any], depth: int, documents: int) -> None:
     if isinstance(item, str):
-        inner = as_json(item) if documents < _MAX_NESTED_DOCUMENTS else None
+        inner = _opened(item) if documents < _MAX_NESTED_DOCUMENTS else None
         if inner is None:
             found.append(item)
         else:
@@ -155,7 +164,7 @@ class LeafPlaces:
     def _enter(self, item: Any, place: _Place | None, depth: int, documents: int) -> bool:
         """Note what stands at a place; whether it is a container, which is entered."""
         if isinstance(item, str):
-            inner = as_json(item) if documents < _MAX_NESTED_DOCUMENTS else None
+            inner = _opened(item) if documents < _MAX_NESTED_DOCUMENTS else None
             if inner is None:
                 self._places.append(place)
                 return False

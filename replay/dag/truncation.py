@@ -15,8 +15,10 @@ _MARKER: Final = re.compile(
     [\s\S]{0,700}\Z""",
     re.IGNORECASE | re.VERBOSE,
 )
-_MARKER_WORDS: Final = ("too long", "truncat", "only the first ", "character", "cut ", "more ", "output omitted")
+_MARKER_WORDS: Final = (b"too long", b"truncat", b"only the first ", b"character", b"cut ", b"more ", b"output omitted")
 """One of them is in every marker."""
+_SAME_AS_ASCII: Final = re.compile("[\u0130\u0131\u017f\u212a]")
+"""Letters that count as ASCII ones in a pattern that ignores case."""
 _ELLIPSIS: Final = re.compile(r"\s*+(?:\.{3}|…)\s*\Z")
 _BLOCK_START: Final = re.compile(r'\s*+\[?+\s*+\{\s*+"type"\s*+:\s*+"text"\s*+,\s*+"text"\s*+:\s*+"')
 _MAX_MARKER_LENGTH: Final = 900
@@ -31,9 +33,9 @@ def split_truncation_marker(text: str) -> tuple[str, str]:
 
 
 def _may_be_marked(end: str) -> bool:
-    if not end.isascii():  # letters of other alphabets count as the same in a pattern, and are not in lower case
+    if not end.isascii() and _SAME_AS_ASCII.search(end):
         return True
-    lowered = end.lower()
+    lowered = end.encode("utf-8", "replace").lower()
     return any(word in lowered for word in _MARKER_WORDS)
 
 

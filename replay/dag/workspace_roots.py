@@ -15,7 +15,9 @@ __all__ = ["roots_of"]
 _ANNOUNCED_ROOT: Final = re.compile(
     r"(?:allowed director|working director|workspace|cwd)[^/\n]{0,20}\s*(/[^\s'\"\\]+)", re.I
 )
-_ANNOUNCING_WORDS: Final = ("director", "workspace", "cwd")
+_ANNOUNCING_WORDS: Final = (b"director", b"workspace", b"cwd")
+_KELVIN: Final = "\u212a"
+"""Counts as a `k`; no other letter beyond ASCII is one of those words' in lower case."""
 _COMMON_ROOTS: Final = frozenset(
     {"/", "/tmp", "/home", "/root", "/workspace", "/data", "/mnt", "/var", "/usr", ".", "./"}  # noqa: S108
 )
@@ -29,9 +31,10 @@ def roots_of(history: History) -> frozenset[str]:
     for entry in history.entries():
         if entry.place == "answer":
             head = entry.document.text[:4000]
-            lowered = head.lower()
-            if not any(word in lowered for word in _ANNOUNCING_WORDS):
-                continue
+            if _KELVIN not in head:
+                lowered = head.encode("utf-8", "replace").lower()
+                if not any(word in lowered for word in _ANNOUNCING_WORDS):
+                    continue
             roots.update(match[1].rstrip("/.,;:)") for match in _ANNOUNCED_ROOT.finditer(head))
     paths = {
         candidate.text

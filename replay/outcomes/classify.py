@@ -26,7 +26,7 @@ from replay.outcomes.envelopes.opening import open_answer
 from replay.outcomes.error_report import strip_wrappers
 from replay.outcomes.fault_rules import Rule
 from replay.outcomes.registry import Registry, judge_registry
-from replay.outcomes.rules import RULES
+from replay.outcomes.rules import RULES, RULES_WITHOUT_ERROR
 from replay.records import (
     Answer,
     Call,
@@ -212,7 +212,8 @@ def judge_answer(
     if by_user is not None:
         return by_user
     parsed = ParsedAnswer(call, answer, tool, violations, stored_texts, listed=listed)
-    rule = next(rule for rule in RULES if rule.matches(parsed))
+    failed = parsed.error is not None or parsed.fault is not None
+    rule = next(rule for rule in (RULES if failed else RULES_WITHOUT_ERROR) if rule.matches(parsed))
     explained = rule.outcome is Outcome.INVALID_ARGUMENTS and bool(violations)
     return Judgement(
         outcome=rule.outcome,

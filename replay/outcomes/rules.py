@@ -383,3 +383,6 @@ RULES: tuple[Rule, ...] = (
         lambda _: True,
     ),
 )
+
+RULES_WITHOUT_ERROR: tuple[Rule, ...] = RULES[1 + [rule.id for rule in RULES].index("answer.error") :]
+"""Those that an answer in which no error was found can match: all before them ask for an error or a fault."""
