@@ -6,6 +6,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -60,6 +61,8 @@ class Run:
         self._read_servers: dict[str, Server] = {}
         """By their records: a list of a hundred thousand tools is read once."""
         self._file_and_type: dict[int, tuple[int, str | None]] = {}
+        self._unwritten: dict[int, Trajectory] = {}
+        """Trajectories that were begun since the last commit, by row: their records are not written yet."""
 
     @classmethod
     def open(cls, path: Path, *, fresh: bool = False, redactor: Redactor | None = None) -> Self:
@@ -133,9 +136,29 @@ class Run:
             raise
         self.connection.execute("COMMIT")
 
+    @contextmanager
+    def _joined(self) -> Iterator[sqlite3.Connection]:
+        """Write several things, all or none, with what the next `flush` commits."""
+        if not self.connection.in_transaction:
+            self.connection.execute("BEGIN IMMEDIATE")
+        self.connection.execute("SAVEPOINT joined")
+        try:
+            yield self.connection
+        except BaseException:
+            with suppress(sqlite3.Error):  # a full disk has ended the transaction already
+                self.connection.execute("ROLLBACK TO joined")
+                self.connection.execute("RELEASE joined")
+            raise
+        self.connection.execute("RELEASE joined")
+
     def flush(self) -> None:
         """Commit what `save_call` gathered. Whoever calls that calls this soon after, also while nothing happens."""
         if self.connection.in_transaction:
+            unwritten, self._unwritten = self._unwritten, {}
+            for row, trajectory in unwritten.items():
+                with suppress(ValueError, TypeError, RecursionError):  # `finish` tells what is wrong with it
+                    record = pack_text(self._trajectory_text(trajectory))
+                    self.connection.execute("UPDATE trajectories SET record = ? WHERE id = ?", (record, row))
             self.connection.execute("COMMIT")
 
     # --- servers
@@ -191,28 +214,30 @@ class Run:
         format: str,  # noqa: A002
         policy: str,
         retry: bool = False,
+        soon: bool = False,
     ) -> TrajectoryState:
         """Make room for a trajectory, or find out how far an earlier process came with it.
 
         A trajectory that changed, or that was judged under another policy, starts over; what its calls with effects
         got stays in the journal, so that they are never sent twice. With `retry`, a done trajectory goes on from the
-        first call that the environment kept from its verdict.
+        first call that the environment kept from its verdict. With `soon`, it is committed with the next `flush`, and
+        its record is written only then: most are finished before.
         """
         new_digest = digest(trajectory.model_dump(mode="json"))
-        with self.transaction() as db:
+        with self._joined() if soon else self.transaction() as db:
             file_id = self._file(db, file, self.redactor.text(trajectory.model), format)
             found = db.execute(
                 "SELECT id, digest, policy, done FROM trajectories WHERE file = ? AND name = ?",
                 (file_id, self._name(trajectory)),
             ).fetchone()
             if found is None:
-                row = self._insert_trajectory(db, file_id, trajectory, new_digest, policy)
+                row = self._insert_trajectory(db, file_id, trajectory, new_digest, policy, soon=soon)
                 return TrajectoryState(row, False, {})
             row, old_digest, old_policy, done = found
             if old_digest != new_digest:
                 forget_verdicts_of(db, row)
                 db.execute("DELETE FROM trajectories WHERE id = ?", (row,))
-                row = self._insert_trajectory(db, file_id, trajectory, new_digest, policy)
+                row = self._insert_trajectory(db, file_id, trajectory, new_digest, policy, soon=soon)
                 return TrajectoryState(row, False, {})
             if old_policy != policy:
                 restart(db, row, policy)
@@ -286,14 +311,15 @@ class Run:
             saved: what `save_call` kept already, by position; it is not written again where nothing changed.
         """
         ordinals = {call.position: ordinal for ordinal, call in enumerate(trajectory.calls())}
-        with self.transaction() as db:
+        clean = self.redactor.clean_record_text(trajectory) if self._name(trajectory) == trajectory.id else None
+        record = pack_text(self._trajectory_text(trajectory) if clean is None else clean)
+        with self._joined() as db:
             for result in results:
                 if saved is None or saved.get(result.call.position) is not result:
-                    self._save(db, row, ordinals[result.call.position], result)
-            db.execute(
-                "UPDATE trajectories SET done = 1, record = ? WHERE id = ?",
-                (pack_text(self._trajectory_text(trajectory)), row),
-            )
+                    self._save(db, row, ordinals[result.call.position], result, is_clean=clean is not None)
+            db.execute("UPDATE trajectories SET done = 1, record = ? WHERE id = ?", (record, row))
+        self._unwritten.pop(row, None)
+        self.flush()
 
     def file_ids(self, paths: Iterable[str]) -> tuple[int, ...]:
         """The run's own numbers of results files, by their paths; those that it does not hold are left out."""
@@ -359,9 +385,10 @@ class Run:
         return int(db.execute("SELECT id FROM files WHERE absolute_path = ?", (absolute,)).fetchone()[0])
 
     def _insert_trajectory(
-        self, db: sqlite3.Connection, file: int, trajectory: Trajectory, record_digest: str, policy: str
+        self, db: sqlite3.Connection, file: int, trajectory: Trajectory, record_digest: str, policy: str, *, soon: bool
     ) -> int:
         task = trajectory.task
+        written = trajectory.model_copy(update={"steps": (), "servers": (), "tools": ()}) if soon else trajectory
         cursor = db.execute(
             "INSERT INTO trajectories (file, name, task_type, question, steps, calls, digest, policy, record) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -374,20 +401,24 @@ class Run:
                 sum(len(step.calls) for step in trajectory.steps),
                 record_digest,
                 policy,
-                pack_text(self._trajectory_text(trajectory)),
+                pack_text(self._trajectory_text(written)),
             ),
         )
         row = int(cursor.lastrowid or 0)
+        if soon:
+            self._unwritten[row] = trajectory
         save_task_run(db, row, self._name(trajectory), trajectory, self.redactor)
         return row
 
-    def _save(self, db: sqlite3.Connection, row: int, ordinal: int, result: CallResult) -> None:
+    def _save(
+        self, db: sqlite3.Connection, row: int, ordinal: int, result: CallResult, *, is_clean: bool = False
+    ) -> None:
         if row not in self._file_and_type:
             self._file_and_type = {
                 row: db.execute("SELECT file, task_type FROM trajectories WHERE id = ?", (row,)).fetchone()
             }
         file, task_type = self._file_and_type[row]
-        columns = call_columns(result, self.redactor) | {
+        columns = call_columns(result, self.redactor, is_clean=is_clean) | {
             "position": result.call.position,
             "answer_key": result.key,
             "trajectory": row,
@@ -395,8 +426,7 @@ class Run:
             "file": file,
             "task_type": task_type,
         }
-        names = ", ".join(columns)
-        insertion = f"INSERT INTO calls ({names}) VALUES ({placeholders(columns)})"  # noqa: S608
+        insertion = _insertion(tuple(columns))
         try:
             db.execute(insertion, tuple(columns.values()))
         except sqlite3.IntegrityError:
@@ -423,3 +453,8 @@ class Run:
             db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
         elif result.verdict.outcome is not Outcome.SUCCESS:
             db.execute("DELETE FROM answers WHERE key = ?", (stderr_key(key),))
+
+
+@cache
+def _insertion(names: tuple[str, ...]) -> str:
+    return f"INSERT INTO calls ({', '.join(names)}) VALUES ({placeholders(names)})"  # noqa: S608
