@@ -39,8 +39,8 @@ def parse_json(text: str | bytes) -> Any:
         value = pydantic_core.from_json(text)
     except TypeError:  # halves of surrogate pairs in a text
         return _parsed_slowly(text)
-    except ValueError:
-        if not _may_be_json_all_the_same(text):
+    except ValueError as error:
+        if not _may_be_json_all_the_same(text, error):
             raise
         return _parsed_slowly(text)
     return bounded(value) if _may_be_deep(text) and is_too_deep(value) else value
@@ -64,8 +64,8 @@ def decode(text: str | bytes) -> Any:
         return pydantic_core.from_json(text)
     except TypeError:  # halves of surrogate pairs in a text
         return json.loads(text)
-    except ValueError:
-        if not _may_be_json_all_the_same(text):
+    except ValueError as error:
+        if not _may_be_json_all_the_same(text, error):
             raise
         return json.loads(text)
 
@@ -126,9 +126,9 @@ def _parsed_slowly(text: str | bytes) -> Any:
         raise ValueError("nested too deeply") from None
 
 
-def _may_be_json_all_the_same(text: str | bytes) -> bool:
+def _may_be_json_all_the_same(text: str | bytes, error: ValueError) -> bool:
     """Of what pydantic refuses, `json` reads escaped halves of surrogate pairs, deep nesting, and bytes with a BOM."""
-    return isinstance(text, bytes) or "\\u" in text or _may_be_deep(text)
+    return isinstance(text, bytes) or "\\u" in text or str(error).startswith("recursion limit")
 
 
 def _may_be_deep(text: str | bytes) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from replay.dag.pointers import LeafPlaces, leaf_values
 from replay.dag.truncation import truncated_block_text
-from replay.dag.value_matching import occurrences
+from replay.dag.value_matching import first_occurrence
 from replay.records import Answer, Call, RpcError, TextAnswer, ToolResult, TransportFault, blocks_of
 
 __all__ = ["Document", "answer_tree", "arguments_document", "as_text", "document_of"]
@@ -91,6 +91,7 @@ class Document:
     def __init__(self, tree: Any, *, enter_texts: bool = True) -> None:
         self._tree, self._enter_texts = tree, enter_texts
         self._found: dict[str, str | None] = {}
+        self._starts: dict[str, int] = {}
         self._texts = [
             value.strip() if type(value) is str else as_text(value)
             for value in leaf_values(tree, enter_texts=enter_texts)
@@ -127,8 +128,8 @@ class Document:
 
     def mention(self, value: str) -> str | None:
         """Pointer of the first text that holds this value between boundaries."""
-        start = next(iter(occurrences(self.text, value)), None)
-        return None if start is None else self._pointer(start)
+        start = self._start(value)
+        return None if start < 0 else self._pointer(start)
 
     def find(self, value: str) -> str | None:
         """Pointer of the scalar that is the value, else of the first text that holds it."""
@@ -138,9 +139,14 @@ class Document:
         return self._found[value]
 
     def __contains__(self, value: str) -> bool:
-        if value not in self.text:
-            return False
-        return value in self._first_places or any(True for _ in occurrences(self.text, value))
+        return self._start(value) >= 0 or value in self._first_places
+
+    def _start(self, value: str) -> int:
+        """Where the value stands first between boundaries; -1 where it does not."""
+        start = self._starts.get(value)
+        if start is None:
+            start = self._starts[value] = first_occurrence(self.text, value)
+        return start
 
     def _pointer(self, start: int) -> str:
         return self._pointers[self.text.count(_SEPARATOR, 0, start) - 1]

@@ -21,6 +21,8 @@ __all__ = ["Entry", "History", "Output"]
 _MAX_ENTRIES: Final = 600
 _MAX_LOOKED_FOR: Final = 100
 """Characters of a longer text that are looked for in the question first."""
+_SIGMA: Final = "\u03a3"
+"""The one letter whose lower case depends on what follows."""
 
 
 @dataclass(frozen=True)
@@ -103,16 +105,20 @@ class History:
         return known
 
     def _look_in_question(self, value: str) -> bool:
-        if len(value) > _MAX_LOOKED_FOR and value.isascii():
-            beginning = value[:_MAX_LOOKED_FOR]
-            if _normalized(beginning) not in self._question and not beginning.strip()[:4].isdigit():
-                return False
+        if len(value) > _MAX_LOOKED_FOR and self._begins_unlike_question(value[:_MAX_LOOKED_FOR]):
+            return False
         folded = _normalized(value)
         return (
             (folded in self._question and any(True for _ in occurrences(self._question, folded)))
             or _is_date_in_question(self._question, folded)
             or self._is_year_in_question(folded)
         )
+
+    def _begins_unlike_question(self, beginning: str) -> bool:
+        """Whether no text that begins so can be in the question, nor be a date that is spelled otherwise there."""
+        if _SIGMA in beginning or beginning.strip()[:4].isdigit():
+            return False
+        return _normalized(beginning) not in self._question
 
     def _is_year_in_question(self, value: str) -> bool:
         """A year of a span that the question names by its ends."""

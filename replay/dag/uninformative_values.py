@@ -33,6 +33,7 @@ _COMMON_WORDS: Final = frozenset(
     yesterday
     """.split()  # noqa: SIM905 a list would take a line a word
 )
+_LONGEST_COMMON_WORD: Final = max(map(len, _COMMON_WORDS))
 _COMMON_PATTERNS: Final = re.compile(
     r"""
     (?:text|image|application|audio|video|font|multipart|message|model)/[\w.+*-]+   # MIME types
@@ -65,7 +66,9 @@ def is_uninformative(value: str) -> bool:
         return digits < _MIN_SIGNIFICANT_DIGITS and not (digits >= 2 and len(stripped) >= 6)
     if len(stripped) < _MIN_TEXT_LENGTH or not any(map(str.isalnum, stripped)):
         return True
-    return stripped.lower() in _COMMON_WORDS or _COMMON_PATTERNS.fullmatch(stripped) is not None
+    if len(stripped) <= _LONGEST_COMMON_WORD and stripped.lower() in _COMMON_WORDS:
+        return True
+    return _COMMON_PATTERNS.fullmatch(stripped) is not None
 
 
 def is_plain_word(value: str) -> bool:

@@ -23,6 +23,7 @@ __all__ = [
     "argument_by_name",
     "argument_by_value",
     "arguments_of",
+    "first_occurrence",
     "holds_number",
     "holds_word",
     "is_number",
@@ -66,6 +67,11 @@ def occurrences(text: str, value: str) -> Iterable[int]:
         if bounded(text, start, value):
             yield start
         start, tries = text.find(value, start + 1), tries - 1
+
+
+def first_occurrence(text: str, value: str) -> int:
+    """The first of `occurrences`; -1 where there is none."""
+    return next(iter(occurrences(text, value)), -1) if value in text else -1
 
 
 def holds_number(text: str, number: object) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator
-from typing import Final
+from functools import cache
+from typing import Any, Final
 
 from replay.dag.history import History
 from replay.dag.uninformative_values import is_random
@@ -15,9 +16,6 @@ __all__ = ["roots_of"]
 _ANNOUNCED_ROOT: Final = re.compile(
     r"(?:allowed director|working director|workspace|cwd)[^/\n]{0,20}\s*(/[^\s'\"\\]+)", re.I
 )
-_ANNOUNCING_WORDS: Final = (b"director", b"workspace", b"cwd")
-_KELVIN: Final = "\u212a"
-"""Counts as a `k`; no other letter beyond ASCII is one of those words' in lower case."""
 _COMMON_ROOTS: Final = frozenset(
     {"/", "/tmp", "/home", "/root", "/workspace", "/data", "/mnt", "/var", "/usr", ".", "./"}  # noqa: S108
 )
@@ -31,11 +29,8 @@ def roots_of(history: History) -> frozenset[str]:
     for entry in history.entries():
         if entry.place == "answer":
             head = entry.document.text[:4000]
-            if _KELVIN not in head:
-                lowered = head.encode("utf-8", "replace").lower()
-                if not any(word in lowered for word in _ANNOUNCING_WORDS):
-                    continue
-            roots.update(match[1].rstrip("/.,;:)") for match in _ANNOUNCED_ROOT.finditer(head))
+            if _announcing_word().search(head.encode("utf-8", "replace")):
+                roots.update(match[1].rstrip("/.,;:)") for match in _ANNOUNCED_ROOT.finditer(head))
     paths = {
         candidate.text
         for candidates in history.candidates.values()
@@ -68,3 +63,11 @@ def _shared_directory(paths: Collection[str]) -> Iterator[str]:
     ]
     if branching:
         yield min(branching, key=len)
+
+
+@cache
+def _announcing_word() -> Any:
+    """One of the words that an announcement has, in any case; RE2 needs a tenth of the time for it."""
+    import re2  # not at the top: the command's help need not load it
+
+    return re2.compile("(?i)director|workspace|cwd")
