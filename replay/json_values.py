@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import pydantic_core
 
@@ -20,6 +21,7 @@ MAX_DEPTH: Final = 100
 TOO_DEEP: Final = "[nested too deeply to be kept]"
 """Stands for what not even its JSON text can be had of."""
 
+_Text = TypeVar("_Text", str, bytes, str | bytes)
 _CONTAINERS: Final = (dict, list, tuple)
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 _MAX_REMEMBERED_TEXT: Final = 64_000
@@ -35,15 +37,7 @@ def parse_json(text: str | bytes) -> Any:
     Raises:
         ValueError: it is not JSON, is nested too deeply to be read, or holds a number of thousands of digits.
     """
-    try:
-        value = pydantic_core.from_json(text)
-    except TypeError:  # halves of surrogate pairs in a text
-        return _parsed_slowly(text)
-    except ValueError as error:
-        if not _may_be_json_all_the_same(text, error):
-            raise
-        return _parsed_slowly(text)
-    return bounded(value) if _may_be_deep(text) and is_too_deep(value) else value
+    return _parsed(text, pydantic_core.from_json)
 
 
 def known_json(text: str) -> Any:
@@ -51,7 +45,16 @@ def known_json(text: str) -> Any:
 
     The same answers are opened for the values that flow from them, for where those stand, and for their verdict.
     """
-    return _remembered(text) if len(text) <= _MAX_REMEMBERED_TEXT else parse_json(text)
+    return _parsed(text, unbounded_json)
+
+
+def unbounded_json(text: str) -> Any:
+    """As `known_json`, however deep it is, and without the odd JSON that `json` alone reads.
+
+    Raises:
+        ValueError, TypeError: it is not JSON, or is odd.
+    """
+    return _remembered(text) if len(text) <= _MAX_REMEMBERED_TEXT else pydantic_core.from_json(text)
 
 
 def decode(text: str | bytes) -> Any:
@@ -114,7 +117,19 @@ def json_text(value: Any) -> str:
         return TOO_DEEP
 
 
-_remembered: Final = lru_cache(maxsize=64)(parse_json)
+_remembered: Final = lru_cache(maxsize=64)(pydantic_core.from_json)
+
+
+def _parsed(text: _Text, parse: Callable[[_Text], Any]) -> Any:
+    try:
+        value = parse(text)
+    except TypeError:  # halves of surrogate pairs in a text
+        return _parsed_slowly(text)
+    except ValueError as error:
+        if not _may_be_json_all_the_same(text, error):
+            raise
+        return _parsed_slowly(text)
+    return bounded(value) if _may_be_deep(text) and is_too_deep(value) else value
 
 
 def _parsed_slowly(text: str | bytes) -> Any:

@@ -105,8 +105,8 @@ class Document:
         """
         found = self.text.encode("utf-8", "surrogatepass").translate(_WORDS_ALONE).split()
         if not self.text.isascii():
-            others = b" ".join(filterfalse(bytes.isascii, found)).decode("utf-8", "surrogatepass")
-            found += _words_in(others)
+            others: list[bytes] = list(filterfalse(bytes.isascii, found))
+            found += _words_in(b" ".join(others).decode("utf-8", "surrogatepass"))
         return found
 
     @cached_property

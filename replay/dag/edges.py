@@ -13,6 +13,7 @@ from replay.dag.outputs import is_maker
 from replay.dag.uninformative_values import is_common_number, is_id, is_plain_word, is_random, is_uninformative
 from replay.dag.workspace_roots import ancestors, roots_of
 from replay.records import Call, DataEdge, Trajectory
+from replay.records.base import unchecked
 
 __all__ = ["infer_edges"]
 
@@ -229,7 +230,8 @@ def _is_listed(entry: Entry, name: str) -> bool:
 
 def _edge_from_output(call: Call, candidate: CandidateValue, maker: Output, value: Any) -> DataEdge:
     whole = maker.call.arguments is not None and candidate.path
-    return DataEdge(
+    return unchecked(
+        DataEdge,
         producer=maker.call.position,
         producer_place="arguments",
         producer_pointer=maker.pointer,
@@ -243,7 +245,8 @@ def _edge_from_output(call: Call, candidate: CandidateValue, maker: Output, valu
 def _edge_from_answer(
     call: Call, candidate: CandidateValue, entry: Entry, value: Any, certainty: Literal["certain", "likely"]
 ) -> DataEdge:
-    return DataEdge(
+    return unchecked(
+        DataEdge,
         producer=entry.call.position,
         producer_pointer=entry.document.find(str(value).strip()) or "",
         consumer=call.position,

@@ -6,11 +6,11 @@ document in the first content block.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from replay.json_values import known_json, parse_json
+from replay.json_values import parse_json, unbounded_json
 
 __all__ = ["Leaf", "LeafPlaces", "as_json", "index_in", "join", "leaf_values", "leaves", "parts", "resolve"]
 
@@ -58,22 +58,26 @@ def as_json(text: str) -> Any:
     """The JSON object or array that a text is, else None."""
     if text[:1] not in _JSON_STARTS:
         return None
-    return _as_json(text, parse_json)
-
-
-def _as_json(text: str, parse: Callable[[str], Any]) -> Any:
     stripped = text.strip()
     if not stripped or stripped[0] + stripped[-1] not in {"{}", "[]"}:
         return None
     try:
-        return parse(stripped)
+        return parse_json(stripped)
     except ValueError:
         return None
 
 
 def _opened(text: str) -> Any:
-    """As `as_json`, for a look alone: the value may be shared."""
-    return _as_json(text, known_json) if text[:1] in _JSON_STARTS else None
+    """As `as_json`, for a look alone: the value may be shared, and what lies too deep for any pointer is as it was."""
+    if text[:1] not in _JSON_STARTS:
+        return None
+    stripped = text.strip()
+    if not stripped or stripped[0] + stripped[-1] not in {"{}", "[]"}:
+        return None
+    try:
+        return unbounded_json(stripped)
+    except (ValueError, TypeError):
+        return as_json(stripped)
 
 
 def leaves(value: Any, base: str = "", *, enter_texts: bool = True, id_keys: bool = True) -> Iterator[Leaf]:

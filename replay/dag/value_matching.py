@@ -10,7 +10,7 @@ Three questions are asked of the same texts, each with its own idea of a match:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
@@ -100,6 +100,8 @@ class ArgumentIndex:
 
     def __init__(self, arguments: JsonObject | None, *, tool_name: str = "", written_name: str = "") -> None:
         self.tool_name, self.written_name = tool_name, written_name
+        self.traits: dict[Callable[[ArgumentIndex], bool], bool] = {}
+        """What is known of the tool (`tool_traits`)."""
         self.argument_names = tuple(arguments or {})
         self.by_name = {name: value for name, value in (arguments or {}).items() if isinstance(value, str)}
         values = [value for _, value in islice(leaves(arguments, enter_texts=False, id_keys=False), MAX_VALUES)]

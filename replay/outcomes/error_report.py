@@ -60,6 +60,8 @@ MAX_REPORT_LENGTH = 20_000
 _MAX_SENTENCE_LENGTH = 600
 _MAX_CLAUSE_LENGTH = 160
 _MAX_REFUSAL_LENGTH = 120
+_MAX_FOLDED = 3
+"""Letters that one letter becomes where case is folded."""
 _EXIT_CODE = re.compile(
     r"(?:\b(?:return|exit)[ _]?(?:code|status)|\bexited with(?: an?)?(?: (?:code|status))?|\breturncode|\bstatus code)"
     r"\W{0,4}(-?\d{1,10})\b",
@@ -258,9 +260,14 @@ def is_content(stripped: str, text: str, arguments: ArgumentIndex, tool: Tool | 
     """Whether a text is data, good news, or what the call itself brought or asked for."""
     if DATA_START.match(_without_heading(text)) or SUCCESS_START.match(stripped) or says_it_was_done(text, arguments):
         return True
-    brought = len(stripped) > 4 and any(stripped.casefold() in value.casefold() for value in arguments.texts)
+    long_enough = [value for value in arguments.texts if len(value) * _MAX_FOLDED >= len(stripped)]
+    brought = len(stripped) > 4 and bool(long_enough) and _holds_folded(long_enough, stripped.casefold())
     section = any(text.startswith(f"{value}:\n") for value in arguments.texts)
     return brought or section or _was_asked_for(text, arguments, tool)
+
+
+def _holds_folded(values: list[str], folded: str) -> bool:
+    return any(folded in value.casefold() for value in values)
 
 
 def _is_report(stripped: str, text: str, arguments: ArgumentIndex, *, stores: bool) -> bool:

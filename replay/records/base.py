@@ -20,6 +20,23 @@ class Record(BaseModel):
 _AnyRecord = TypeVar("_AnyRecord", bound=Record)
 
 
+def unchecked(kind: type[_AnyRecord], **fields: Any) -> _AnyRecord:
+    """A record of values that are known to be right: of tens of thousands a run, the check takes a part of the time.
+
+    Args:
+        kind: of the record.
+        fields: all that have no default, each of the type that the record gives it.
+    """
+    record = kind.__new__(kind)
+    values = _defaults(kind).copy()
+    values.update(fields)
+    object.__setattr__(record, "__dict__", values)
+    object.__setattr__(record, "__pydantic_fields_set__", set(fields))
+    object.__setattr__(record, "__pydantic_extra__", None)
+    object.__setattr__(record, "__pydantic_private__", None)
+    return record
+
+
 def slim(record: _AnyRecord) -> _AnyRecord:
     """The same record; which of its fields were given is noted once for all of its kind.
 
@@ -32,3 +49,9 @@ def slim(record: _AnyRecord) -> _AnyRecord:
 @cache
 def _all_fields(kind: type[Record]) -> set[str]:
     return set(kind.model_fields)
+
+
+@cache
+def _defaults(kind: type[Record]) -> dict[str, Any]:
+    """Every field in its order, with its default where it has one."""
+    return {name: None if field.is_required() else field.get_default() for name, field in kind.model_fields.items()}

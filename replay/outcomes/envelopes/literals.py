@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from typing import Any
 
-from replay.json_values import decode
+from replay.json_values import decode, unbounded_json
 
 MAX_DEPTH = 64
 MAX_SCANNED = 1_000_000
@@ -37,6 +38,8 @@ def load_json(text: str) -> Any:
     Raises:
         ValueError: it is not JSON.
     """
+    with suppress(ValueError, TypeError):
+        return unbounded_json(text)
     try:
         return decode(text)
     except RecursionError:
