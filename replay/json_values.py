@@ -143,7 +143,8 @@ def _parsed_slowly(text: str | bytes) -> Any:
 
 def _may_be_json_all_the_same(text: str | bytes, error: ValueError) -> bool:
     """Of what pydantic refuses, `json` reads escaped halves of surrogate pairs, deep nesting, and bytes with a BOM."""
-    return isinstance(text, bytes) or "\\u" in text or str(error).startswith("recursion limit")
+    said = str(error)
+    return isinstance(text, bytes) or "escape" in said or said.startswith("recursion limit")
 
 
 def _may_be_deep(text: str | bytes) -> bool:

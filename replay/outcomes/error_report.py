@@ -67,6 +67,8 @@ _EXIT_CODE = re.compile(
     r"\W{0,4}(-?\d{1,10})\b",
     re.IGNORECASE,
 )
+_EXIT_WORDS = ("code", "status", "ed w")
+"""One of them is in every match of it, once case is folded."""
 _PATH = re.compile(r"(?:[A-Za-z]:\\|/)[\w.\-/\\ ]*[\w\-]")
 _DATA_FILE = re.compile(r"\.(?:jsonl?|ndjson|json5|geojson|ipynb)\b", re.IGNORECASE)
 _FIRST_SENTENCE = re.compile(r"\n|[.!?](?:\s|$)|。")
@@ -148,12 +150,17 @@ def program_exit(text: str, tail: str, body: object, arguments: ArgumentIndex) -
             return ProgramExit(
                 codes[0], "\n".join(str(body[key]) for key in ("stdout", "stderr", "output", "error") if body.get(key))
             )
-    found = list(_EXIT_CODE.finditer(tail[-400:]))
+    found = _exit_codes(tail[-400:])
     if found:
         start = max(0, len(tail) - 400) + found[-1].start()
         return ProgramExit(int(found[-1][1]), _without_line(tail, start))
-    first = _EXIT_CODE.search(text.split("\n", 1)[0][:300])
-    return ProgramExit(int(first[1]), text) if first else None
+    first = _exit_codes(text.split("\n", 1)[0][:300])
+    return ProgramExit(int(first[0][1]), text) if first else None
+
+
+def _exit_codes(text: str) -> list[re.Match[str]]:
+    folded = text.casefold()
+    return list(_EXIT_CODE.finditer(text)) if any(word in folded for word in _EXIT_WORDS) else []
 
 
 def error_in_text(
@@ -376,7 +383,7 @@ def _is_stored_text(text: str, arguments: ArgumentIndex) -> bool:
     """
     if _names_the_call(text, arguments) or (SDK_ERROR_PREFIX.match(text) and not text.endswith("\n")):
         return False
-    if (POLICY_REFUSAL.search(text) or TOO_LARGE.match(text)) and "\n" not in text:
+    if "\n" not in text and (POLICY_REFUSAL.search(text) or TOO_LARGE.match(text)):
         return False
     several_lines = text.strip("\n").count("\n") > 1
     return bool(_PATH.search(text)) or text.endswith("\n") or several_lines or not _reads_like_a_report(text, arguments)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -28,13 +28,14 @@ def unchecked(kind: type[_AnyRecord], **fields: Any) -> _AnyRecord:
         fields: all that have no default, each of the type that the record gives it.
     """
     record = kind.__new__(kind)
-    values = _defaults(kind).copy()
-    values.update(fields)
-    object.__setattr__(record, "__dict__", values)
-    object.__setattr__(record, "__pydantic_fields_set__", set(fields))
-    object.__setattr__(record, "__pydantic_extra__", None)
-    object.__setattr__(record, "__pydantic_private__", None)
+    _set(record, "__dict__", {**_defaults(kind), **fields})
+    _set(record, "__pydantic_fields_set__", _all_fields(kind))
+    _set(record, "__pydantic_extra__", None)
+    _set(record, "__pydantic_private__", None)
     return record
+
+
+_set: Final = object.__setattr__
 
 
 def slim(record: _AnyRecord) -> _AnyRecord:
