@@ -28,11 +28,12 @@ _PATH: Final = re.compile(
     r"""(?<![\w.:/~@+-])(?:(?:[A-Za-z]:)?(?:~|\.{1,2})?/|[\w.@+-]+/)[\w.@%+=,#~-]+(?:/[\w.@%+=,#~-]*)*""",
 )
 _TOKEN: Final = re.compile(r"\w(?:[\w:.@-]*\w)?")
-_DIGIT: Final = re.compile(r"\d")
 _JOINT: Final = re.compile("[_:.@]")
 _PATH_SEPARATOR: Final = re.compile("[/?&=#]")
 _TOKEN_PARTS: Final = re.compile("[:.@_-]")
 _MIN_UUID_LENGTH: Final = 32
+_MAY_HOLD_ID: Final = re.compile(rf"\D*+\d|.{{{_MIN_UUID_LENGTH}}}")
+"""A word that has a digit, or is as long as a UUID, which may have none."""
 _MAX_REMEMBERED_TOKEN: Final = 100
 _QUOTED: Final = re.compile(r"'([^'\n]{4,200})'|\"([^\"\n]{4,200})\"")
 _FILE: Final = re.compile(r"[\w.+-]{3,}\.[A-Za-z]\w{0,4}")
@@ -144,9 +145,9 @@ def _mentions_in(value: Any) -> Iterator[_Mention | str]:
 
 def _parts_of_path(path: str) -> Iterator[str]:
     """Ids that are a part of a path, and the segments and query values of a URL."""
-    url = _URL.fullmatch(path) is not None
+    url = "://" in path and _URL.fullmatch(path) is not None
     for segment in _PATH_SEPARATOR.split(path.split("://", 1)[-1]):
-        part = unquote(segment)
+        part = unquote(segment) if "%" in segment else segment
         if url and len(part) >= 3 and "." not in part:
             yield part
         yield from _ids_in(part)
@@ -159,9 +160,8 @@ def _parts_of_text(text: str) -> Iterator[str]:
         if not long or " " in quoted or _FILE.fullmatch(quoted):
             yield quoted
     distinct = dict.fromkeys(text.split())
-    if long:  # of these only ids count, which have a digit but for a UUID
-        distinct = {word: None for word in distinct if len(word) >= _MIN_UUID_LENGTH or _DIGIT.search(word)}
-    words = " ".join([word for word in distinct if not word.isalpha() or not _is_word(word)])
+    may_count = filter(_MAY_HOLD_ID.match, distinct) if long else distinct
+    words = " ".join([word for word in may_count if not word.isalpha() or not _is_word(word)])
     for token in dict.fromkeys(_TOKEN.findall(words)):  # none goes across a space
         if token.isalpha() and _is_word(token):
             continue
