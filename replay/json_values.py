@@ -54,17 +54,26 @@ def unbounded_json(text: str) -> Any:
     Raises:
         ValueError, TypeError: it is not JSON, or is odd.
     """
-    return _remembered(text) if len(text) <= _MAX_REMEMBERED_TEXT else pydantic_core.from_json(text)
+    if len(text) > _MAX_REMEMBERED_TEXT:
+        return pydantic_core.from_json(text)
+    value, error = _remembered(text)
+    if error is not None:
+        raise error.with_traceback(None)
+    return value
 
 
-def decode(text: str | bytes) -> Any:
+def decode(text: _Text, parse: Callable[[_Text], Any] = pydantic_core.from_json) -> Any:
     """The JSON value of a text of our own, exactly as `json.loads` reads it, and faster.
+
+    Args:
+        text: JSON.
+        parse: `unbounded_json` where others look at the same text, and nobody changes the value.
 
     Raises:
         ValueError: it is not JSON.
     """
     try:
-        return pydantic_core.from_json(text)
+        return parse(text)
     except TypeError:  # halves of surrogate pairs in a text
         return json.loads(text)
     except ValueError as error:
@@ -117,7 +126,13 @@ def json_text(value: Any) -> str:
         return TOO_DEEP
 
 
-_remembered: Final = lru_cache(maxsize=64)(pydantic_core.from_json)
+@lru_cache(maxsize=64)
+def _remembered(text: str) -> tuple[Any, ValueError | TypeError | None]:
+    """The value of a text, or why it has none."""
+    try:
+        return pydantic_core.from_json(text), None
+    except (ValueError, TypeError) as error:
+        return None, error
 
 
 def _parsed(text: _Text, parse: Callable[[_Text], Any]) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from contextlib import suppress
 from typing import Any
 
 from replay.json_values import decode, unbounded_json
@@ -38,10 +37,8 @@ def load_json(text: str) -> Any:
     Raises:
         ValueError: it is not JSON.
     """
-    with suppress(ValueError, TypeError):
-        return unbounded_json(text)
     try:
-        return decode(text)
+        return decode(text, unbounded_json)
     except RecursionError:
         return json.loads("".join(_shallow(text)[0]))
 
