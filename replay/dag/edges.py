@@ -64,6 +64,8 @@ class _EdgeFinder:
 
     def edges_into(self, call: Call, step: int) -> Iterator[DataEdge]:
         """The edges into a call, each once."""
+        if step == 0:  # nothing came before
+            return
         candidates = [
             candidate
             for candidate in self._history.candidates[call.position]

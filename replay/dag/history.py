@@ -68,6 +68,7 @@ class History:
         self._in_question: dict[str, bool] = {}
         self._holders: dict[str, _Holders] = {}
         self._entries: list[Entry] = []
+        self._last_step = len(trajectory.steps) - 1
         self._with_word: dict[bytes, list[int]] = defaultdict(list)
         self._outputs: dict[str, list[Output]] = defaultdict(list)
         many = sum(1 + (call.answer is not None) for call in trajectory.calls()) > _MAX_ENTRIES
@@ -88,9 +89,9 @@ class History:
                     self._add(Entry(number, call, "answer", document_of(call.answer)), indexed_words)
 
     def _add(self, entry: Entry, indexed_words: frozenset[bytes]) -> None:
-        words = entry.document.words()
-        for word in indexed_words.intersection(words):
-            self._with_word[word].append(len(self._entries))
+        if entry.step < self._last_step:  # nobody asks for what came in the last
+            for word in indexed_words.intersection(entry.document.words()):
+                self._with_word[word].append(len(self._entries))
         self._entries.append(entry)
 
     def entries(self) -> Iterator[Entry]:

@@ -177,7 +177,7 @@ class LeafPlaces:
             if depth >= _MAX_DEPTH:
                 return False
             if isinstance(item, dict):
-                self._places += [(place, key) for key in item if _is_like_an_id(key)]
+                self._places += [(place, key) for key in filter(_is_like_an_id, item)]
             members: Iterable[tuple[str | int, Any]] = item.items() if isinstance(item, dict) else enumerate(item)
             self._open.append((iter(members), place, depth, documents))
             return True

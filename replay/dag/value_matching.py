@@ -71,7 +71,11 @@ def occurrences(text: str, value: str) -> Iterable[int]:
 
 def first_occurrence(text: str, value: str) -> int:
     """The first of `occurrences`; -1 where there is none."""
-    return next(iter(occurrences(text, value)), -1) if value in text else -1
+    start = text.find(value) if value else -1
+    if start < 0:
+        return -1
+    bounded = _number_bounded if is_number(value) else _text_bounded
+    return start if bounded(text, start, value) else next(iter(occurrences(text, value)), -1)
 
 
 def holds_number(text: str, number: object) -> bool:
@@ -245,7 +249,7 @@ def _text_bounded(text: str, start: int, value: str) -> bool:
 
 def _is_id_like(value: str) -> bool:
     """Letters with digits: it cannot be a part of a word, so a file name may hold it: `job_8f3a2b.txt`."""
-    return len(value) >= 6 and any(map(str.isdigit, value)) and any(map(str.isalpha, value)) and value.isalnum()
+    return len(value) >= 6 and value.isalnum() and any(map(str.isdigit, value)) and any(map(str.isalpha, value))
 
 
 def _is_word(character: str, underscore_ends: bool = False) -> bool:
