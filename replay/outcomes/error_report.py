@@ -267,14 +267,10 @@ def is_content(stripped: str, text: str, arguments: ArgumentIndex, tool: Tool | 
     """Whether a text is data, good news, or what the call itself brought or asked for."""
     if DATA_START.match(_without_heading(text)) or SUCCESS_START.match(stripped) or says_it_was_done(text, arguments):
         return True
-    long_enough = [value for value in arguments.texts if len(value) * _MAX_FOLDED >= len(stripped)]
-    brought = len(stripped) > 4 and bool(long_enough) and _holds_folded(long_enough, stripped.casefold())
+    long_enough = [value.casefold() for value in arguments.texts if len(value) * _MAX_FOLDED >= len(stripped)]
+    brought = len(stripped) > 4 and bool(long_enough) and stripped.casefold() in "\x00".join(long_enough)
     section = any(text.startswith(f"{value}:\n") for value in arguments.texts)
     return brought or section or _was_asked_for(text, arguments, tool)
-
-
-def _holds_folded(values: list[str], folded: str) -> bool:
-    return any(folded in value.casefold() for value in values)
 
 
 def _is_report(stripped: str, text: str, arguments: ArgumentIndex, *, stores: bool) -> bool:
