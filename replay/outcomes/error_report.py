@@ -268,7 +268,8 @@ def is_content(stripped: str, text: str, arguments: ArgumentIndex, tool: Tool | 
     if DATA_START.match(_without_heading(text)) or SUCCESS_START.match(stripped) or says_it_was_done(text, arguments):
         return True
     long_enough = [value.casefold() for value in arguments.texts if len(value) * _MAX_FOLDED >= len(stripped)]
-    brought = len(stripped) > 4 and bool(long_enough) and stripped.casefold() in "\x00".join(long_enough)
+    folded = stripped.casefold() if long_enough else ""
+    brought = len(stripped) > 4 and any(folded in value for value in long_enough)
     section = any(text.startswith(f"{value}:\n") for value in arguments.texts)
     return brought or section or _was_asked_for(text, arguments, tool)
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from replay.records import Answer, Call, CallResult, Verdict
 from replay.redaction import Redactor
+from replay.runfile.conditions import placeholders
 
 _COLUMNS = (
     "outcome",
@@ -55,6 +57,12 @@ def call_columns(result: CallResult, redactor: Redactor, *, is_clean: bool = Fal
         "answer_key": result.key,
         "details": json.dumps({name: value for name, value in fields.items() if value not in ([], {})}),
     }
+
+
+@cache
+def insertion_of_call(names: tuple[str, ...]) -> str:
+    """The statement that inserts these columns of a call's row."""
+    return f"INSERT INTO calls ({', '.join(names)}) VALUES ({placeholders(names)})"  # noqa: S608
 
 
 def preview(call: Call, redactor: Redactor | None = None, *, is_clean: bool = False) -> str:

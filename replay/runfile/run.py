@@ -6,7 +6,6 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -17,26 +16,21 @@ from replay.records import (
     Answer,
     CallResult,
     FleetFacts,
-    Outcome,
     Record,
     Server,
-    TextAnswer,
     Trajectory,
-    TransportFault,
     canonical,
     digest,
 )
-from replay.records.call_result import stderr_key
 from replay.redaction import Redactor
-from replay.runfile.conditions import placeholders
 from replay.runfile.connection import open_connection, prepare_tables, take_lock
 from replay.runfile.effects_journal import EffectsJournal, absolute_path
 from replay.runfile.file_header import check_is_ours
 from replay.runfile.json_blob import pack_text
 from replay.runfile.old_runs import readable_path
-from replay.runfile.rows import call_columns
+from replay.runfile.rows import call_columns, insertion_of_call
 from replay.runfile.salvage import damage_behind
-from replay.runfile.stored_answers import load_answer, load_answers
+from replay.runfile.stored_answers import load_answer, load_answers, save_answer
 from replay.runfile.task_runs import save_task_run
 from replay.runfile.trajectory_state import (
     MAY_BE_TRIED_AGAIN,
@@ -405,9 +399,9 @@ class Run:
             ),
         )
         row = int(cursor.lastrowid or 0)
+        save_task_run(db, row, self._name(trajectory), trajectory, self.redactor)
         if soon:
             self._unwritten[row] = trajectory
-        save_task_run(db, row, self._name(trajectory), trajectory, self.redactor)
         return row
 
     def _save(
@@ -426,35 +420,11 @@ class Run:
             "file": file,
             "task_type": task_type,
         }
-        insertion = _insertion(tuple(columns))
+        insertion = insertion_of_call(tuple(columns))
         try:
             db.execute(insertion, tuple(columns.values()))
         except sqlite3.IntegrityError:
             db.execute("DELETE FROM calls WHERE trajectory = ? AND ordinal = ?", (row, ordinal))
             db.execute(insertion, tuple(columns.values()))
         if result.key is not None and result.answer is not None:
-            self._save_answer(db, result.key, result)
-
-    def _save_answer(self, db: sqlite3.Connection, key: str, result: CallResult) -> None:
-        """Keep an answer; a fault never takes the place of one that came."""
-        answer = result.answer
-        if answer is None:
-            return
-        tool = self.redactor.text(result.tool) if result.tool else result.tool
-        verb = "INSERT OR IGNORE" if isinstance(answer, TransportFault) else "INSERT OR REPLACE"
-        digest_of_server = self._digests.get(result.server or "", "")
-        db.execute(
-            f"{verb} INTO answers VALUES (?, ?, ?, ?, ?)",
-            (key, result.server, digest_of_server, tool, pack_text(self.redactor.record_text(answer))),
-        )
-        if result.verdict.stderr is not None:
-            text = pack_text(self.redactor.record_text(TextAnswer(text=result.verdict.stderr)))
-            row = (stderr_key(key), result.server, digest_of_server, tool, text)
-            db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
-        elif result.verdict.outcome is not Outcome.SUCCESS:
-            db.execute("DELETE FROM answers WHERE key = ?", (stderr_key(key),))
-
-
-@cache
-def _insertion(names: tuple[str, ...]) -> str:
-    return f"INSERT INTO calls ({', '.join(names)}) VALUES ({placeholders(names)})"  # noqa: S608
+            save_answer(db, result.key, result, self._digests.get(result.server or "", ""), self.redactor)
