@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import pydantic_core
 
@@ -56,9 +56,9 @@ def unbounded_json(text: str) -> Any:
     """
     if len(text) > _MAX_REMEMBERED_TEXT:
         return pydantic_core.from_json(text)
-    value, error = _remembered(text)
-    if error is not None:
-        raise error.with_traceback(None)
+    value, refusal = _remembered(text)
+    if refusal is not None:
+        raise refusal.kind(refusal.message)
     return value
 
 
@@ -126,13 +126,22 @@ def json_text(value: Any) -> str:
         return TOO_DEEP
 
 
+class _Refusal(NamedTuple):
+    """Why a text is not JSON; the error itself would keep everything alive that it went through."""
+
+    kind: type[ValueError | TypeError]
+    message: str
+
+
 @lru_cache(maxsize=64)
-def _remembered(text: str) -> tuple[Any, ValueError | TypeError | None]:
+def _remembered(text: str) -> tuple[Any, _Refusal | None]:
     """The value of a text, or why it has none."""
     try:
         return pydantic_core.from_json(text), None
-    except (ValueError, TypeError) as error:
-        return None, error
+    except ValueError as error:
+        return None, _Refusal(ValueError, str(error))
+    except TypeError as error:
+        return None, _Refusal(TypeError, str(error))
 
 
 def _parsed(text: _Text, parse: Callable[[_Text], Any]) -> Any:
