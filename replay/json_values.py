@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Final
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Final, NamedTuple, TypeVar
 
 import pydantic_core
 
@@ -19,7 +21,10 @@ MAX_DEPTH: Final = 100
 TOO_DEEP: Final = "[nested too deeply to be kept]"
 """Stands for what not even its JSON text can be had of."""
 
+_Text = TypeVar("_Text", str, bytes, str | bytes)
 _CONTAINERS: Final = (dict, list, tuple)
+_SCALARS: Final = frozenset({str, int, float, bool, type(None)})
+_MAX_REMEMBERED_TEXT: Final = 64_000
 _LONE_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 
 
@@ -32,22 +37,48 @@ def parse_json(text: str | bytes) -> Any:
     Raises:
         ValueError: it is not JSON, is nested too deeply to be read, or holds a number of thousands of digits.
     """
-    try:
-        value = pydantic_core.from_json(text)
-    except (ValueError, TypeError):  # of what it refuses `json` reads some: halves of surrogate pairs, a BOM
-        return _parsed_slowly(text)
-    return bounded(value) if _may_be_deep(text) and is_too_deep(value) else value
+    return _parsed(text, pydantic_core.from_json)
 
 
-def decode(text: str | bytes) -> Any:
+def known_json(text: str) -> Any:
+    """As `parse_json`; the value is remembered for a while, and nobody may change it.
+
+    The same answers are opened for the values that flow from them, for where those stand, and for their verdict.
+    """
+    return _parsed(text, unbounded_json)
+
+
+def unbounded_json(text: str) -> Any:
+    """As `known_json`, however deep it is, and without the odd JSON that `json` alone reads.
+
+    Raises:
+        ValueError, TypeError: it is not JSON, or is odd.
+    """
+    if len(text) > _MAX_REMEMBERED_TEXT:
+        return pydantic_core.from_json(text)
+    value, refusal = _remembered(text)
+    if refusal is not None:
+        raise refusal.kind(refusal.message)
+    return value
+
+
+def decode(text: _Text, parse: Callable[[_Text], Any] = pydantic_core.from_json) -> Any:
     """The JSON value of a text of our own, exactly as `json.loads` reads it, and faster.
+
+    Args:
+        text: JSON.
+        parse: `unbounded_json` where others look at the same text, and nobody changes the value.
 
     Raises:
         ValueError: it is not JSON.
     """
     try:
-        return pydantic_core.from_json(text)
-    except (ValueError, TypeError):  # TypeError: halves of surrogate pairs in a text
+        return parse(text)
+    except TypeError:  # halves of surrogate pairs in a text
+        return json.loads(text)
+    except ValueError as error:
+        if not _may_be_json_all_the_same(text, error):
+            raise
         return json.loads(text)
 
 
@@ -75,7 +106,7 @@ def is_too_deep(value: Any) -> bool:
             item
             for container in level
             for item in (container.values() if isinstance(container, dict) else container)
-            if isinstance(item, _CONTAINERS)
+            if type(item) not in _SCALARS and isinstance(item, _CONTAINERS)
         ]
         if not level:
             return False
@@ -95,6 +126,36 @@ def json_text(value: Any) -> str:
         return TOO_DEEP
 
 
+class _Refusal(NamedTuple):
+    """Why a text is not JSON; the error itself would keep everything alive that it went through."""
+
+    kind: type[ValueError | TypeError]
+    message: str
+
+
+@lru_cache(maxsize=64)
+def _remembered(text: str) -> tuple[Any, _Refusal | None]:
+    """The value of a text, or why it has none."""
+    try:
+        return pydantic_core.from_json(text), None
+    except ValueError as error:
+        return None, _Refusal(ValueError, str(error))
+    except TypeError as error:
+        return None, _Refusal(TypeError, str(error))
+
+
+def _parsed(text: _Text, parse: Callable[[_Text], Any]) -> Any:
+    try:
+        value = parse(text)
+    except TypeError:  # halves of surrogate pairs in a text
+        return _parsed_slowly(text)
+    except ValueError as error:
+        if not _may_be_json_all_the_same(text, error):
+            raise
+        return _parsed_slowly(text)
+    return bounded(value) if _may_be_deep(text) and is_too_deep(value) else value
+
+
 def _parsed_slowly(text: str | bytes) -> Any:
     if isinstance(text, bytes):
         text = text.decode("utf-8-sig", "replace")
@@ -102,6 +163,12 @@ def _parsed_slowly(text: str | bytes) -> Any:
         return bounded(json.loads(text))
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def _may_be_json_all_the_same(text: str | bytes, error: ValueError) -> bool:
+    """Of what pydantic refuses, `json` reads escaped halves of surrogate pairs, deep nesting, and bytes with a BOM."""
+    said = str(error)
+    return isinstance(text, bytes) or "escape" in said or said.startswith("recursion limit")
 
 
 def _may_be_deep(text: str | bytes) -> bool:

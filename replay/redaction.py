@@ -170,11 +170,16 @@ class Redactor:
 
     def record_text(self, record: Record) -> bytes:
         """A record as JSON text without its secrets; the same as that of `record`."""
+        text = self.clean_record_text(record)
+        return text if text is not None else encode(self.record(record))
+
+    def clean_record_text(self, record: Record) -> bytes | None:
+        """A record as JSON text; None where something in it may be a secret, or cannot be written so."""
         try:
             text = record.model_dump_json(exclude_none=True).encode()
         except ValueError:  # halves of surrogate pairs
-            return encode(self.record(record))
-        return text if self._is_clean_text(text) else encode(self.record(record))
+            return None
+        return text if self._is_clean_text(text) else None
 
     def _record(self, record: BaseModel, dumped: dict[str, Any]) -> dict[str, Any]:
         if self._is_clean(dumped):

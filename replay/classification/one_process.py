@@ -30,7 +30,7 @@ async def replay_here(
     run: Run, files: list[ResultsFile], context: ReplayContext, options: Options, progress: Progress
 ) -> None:
     """Replay the trajectories, so many side by side as `options.jobs` says."""
-    to_do = unfinished(run, files, context.policy, options, progress)
+    to_do = unfinished(run, files, context.policy, options, progress, soon=True)
     earlier = run.journal().last()
 
     async def worker() -> None:

@@ -33,14 +33,17 @@ def servers_to_start(
 
 
 def unfinished(
-    run: Run, files: list[ResultsFile], policy: str, options: Options, progress: Progress
+    run: Run, files: list[ResultsFile], policy: str, options: Options, progress: Progress, *, soon: bool = False
 ) -> Iterator[tuple[ResultsFile, Trajectory, TrajectoryState]]:
-    """What is still to be replayed, in the order of the files; each trajectory is begun in the run."""
+    """What is still to be replayed, in the order of the files; each trajectory is begun in the run.
+
+    With `soon`, that is committed with the next `Run.flush`.
+    """
     for file in files:
         for trajectory in _readable(file, options, progress):
             retry = not (options.keep_inconclusive or options.offline)
             try:
-                state = run.begin(trajectory, file=file.path, format=file.format, policy=policy, retry=retry)
+                state = run.begin(trajectory, file=file.path, format=file.format, policy=policy, retry=retry, soon=soon)
             except (ValueError, TypeError, RecursionError) as problem:
                 progress.notes.append(f"{trajectory.id}: could not be kept: {fault_in_words(problem)}")
                 continue

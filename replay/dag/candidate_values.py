@@ -32,6 +32,8 @@ _JOINT: Final = re.compile("[_:.@]")
 _PATH_SEPARATOR: Final = re.compile("[/?&=#]")
 _TOKEN_PARTS: Final = re.compile("[:.@_-]")
 _MIN_UUID_LENGTH: Final = 32
+_MAY_HOLD_ID: Final = re.compile(rf"\D*+\d|.{{{_MIN_UUID_LENGTH}}}")
+"""A word that has a digit, or is as long as a UUID, which may have none."""
 _MAX_REMEMBERED_TOKEN: Final = 100
 _QUOTED: Final = re.compile(r"'([^'\n]{4,200})'|\"([^\"\n]{4,200})\"")
 _FILE: Final = re.compile(r"[\w.+-]{3,}\.[A-Za-z]\w{0,4}")
@@ -77,8 +79,9 @@ def _find_mentions(value: Any) -> tuple[_Mention, ...]:
     for mention in _mentions_in(value):
         if len(found) == _MAX_CANDIDATES:
             break
-        if mention.text not in found and not is_uninformative(mention.text):
-            found[mention.text] = mention
+        text = mention.strip() if isinstance(mention, str) else mention.text
+        if text not in found and not is_uninformative(text):
+            found[text] = _Mention(mention, text, False, False) if isinstance(mention, str) else mention
     return tuple(found.values())
 
 
@@ -120,14 +123,15 @@ def _outside_urls(urls: list[re.Match[str]], paths: Iterator[re.Match[str]]) -> 
             yield path
 
 
-def _mentions_in(value: Any) -> Iterator[_Mention]:
+def _mentions_in(value: Any) -> Iterator[_Mention | str]:
+    """The mentions of a value; a part of it that is no path as it is written."""
     if not isinstance(value, str):
         yield _Mention(value, as_text(value).strip(), whole=True, path=False)
         return
     text = value.strip()
     if is_path(text):
         yield _Mention(text, text.rstrip("/") or text, whole=True, path=True)
-        yield from (_part(part) for part in _parts_of_path(text) if part != text)
+        yield from (part for part in _parts_of_path(text) if part != text)
         return
     yield _Mention(text, text, whole=True, path=False)
     prose = _is_long(text)
@@ -135,19 +139,15 @@ def _mentions_in(value: Any) -> Iterator[_Mention]:
         if prose and not _is_surely_path(path):
             continue
         yield _Mention(path, path.strip().rstrip("/") or path.strip(), whole=False, path=True)
-        yield from map(_part, _parts_of_path(path))
-    yield from (_part(part) for part in _parts_of_text(text) if part != text)
-
-
-def _part(text: str) -> _Mention:
-    return _Mention(text, text.strip(), whole=False, path=False)
+        yield from _parts_of_path(path)
+    yield from (part for part in _parts_of_text(text) if part != text)
 
 
 def _parts_of_path(path: str) -> Iterator[str]:
     """Ids that are a part of a path, and the segments and query values of a URL."""
-    url = _URL.fullmatch(path) is not None
+    url = "://" in path and _URL.fullmatch(path) is not None
     for segment in _PATH_SEPARATOR.split(path.split("://", 1)[-1]):
-        part = unquote(segment)
+        part = unquote(segment) if "%" in segment else segment
         if url and len(part) >= 3 and "." not in part:
             yield part
         yield from _ids_in(part)
@@ -159,7 +159,9 @@ def _parts_of_text(text: str) -> Iterator[str]:
         quoted = (match[1] or match[2]).strip()
         if not long or " " in quoted or _FILE.fullmatch(quoted):
             yield quoted
-    words = " ".join([word for word in dict.fromkeys(text.split()) if not word.isalpha() or not _is_word(word)])
+    distinct = dict.fromkeys(text.split())
+    may_count = filter(_MAY_HOLD_ID.match, distinct) if long else distinct
+    words = " ".join([word for word in may_count if not word.isalpha() or not _is_word(word)])
     for token in dict.fromkeys(_TOKEN.findall(words)):  # none goes across a space
         if token.isalpha() and _is_word(token):
             continue

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from itertools import filterfalse
 from typing import Any, Final
 
 from replay.dag.pointers import LeafPlaces, leaf_values
 from replay.dag.truncation import truncated_block_text
-from replay.dag.value_matching import occurrences
+from replay.dag.value_matching import first_occurrence
 from replay.records import Answer, Call, RpcError, TextAnswer, ToolResult, TransportFault, blocks_of
 
 __all__ = ["Document", "answer_tree", "arguments_document", "as_text", "document_of"]
@@ -32,16 +33,20 @@ def as_text(value: Any) -> str:
 
 
 @lru_cache(maxsize=4096)
-def words_of(text: str) -> frozenset[str]:
-    """The words that must all stand in a document that holds the text."""
-    return frozenset(_WORD.findall(text))
+def words_of(text: str) -> frozenset[bytes]:
+    """The words, as UTF-8, that must all stand in a document that holds the text."""
+    return frozenset(_words_in(text))
 
 
 @lru_cache(maxsize=4096)
-def some_words_of(text: str) -> frozenset[str]:
+def some_words_of(text: str) -> frozenset[bytes]:
     """As `words_of`; of a long text those at its beginning, where it has any."""
     whole, _, _ = text[:_MAX_LOOKED_UP].rpartition(" ") if len(text) > _MAX_LOOKED_UP else (text, "", "")
-    return frozenset(_WORD.findall(whole)) or words_of(text)
+    return frozenset(_words_in(whole)) or words_of(text)
+
+
+def _words_in(text: str) -> Iterable[bytes]:
+    return map(str.encode, _WORD.findall(text))
 
 
 def answer_tree(answer: Answer | None) -> Any:
@@ -86,19 +91,23 @@ class Document:
     def __init__(self, tree: Any, *, enter_texts: bool = True) -> None:
         self._tree, self._enter_texts = tree, enter_texts
         self._found: dict[str, str | None] = {}
+        self._starts: dict[str, int] = {}
         self._texts = [
             value.strip() if type(value) is str else as_text(value)
             for value in leaf_values(tree, enter_texts=enter_texts)
         ]
         self.text = _SEPARATOR.join(["", *self._texts, ""])
 
-    def words(self) -> list[str]:
-        """Every word in it, as often as it stands there, in no order."""
-        pieces = self.text.encode("utf-8", "surrogatepass").translate(_WORDS_ALONE).decode("utf-8", "surrogatepass")
-        found = pieces.split()
-        if self.text.isascii():
-            return found
-        return [*filter(str.isascii, found), *_WORD.findall(" ".join(filterfalse(str.isascii, found)))]
+    def words(self) -> list[bytes]:
+        """Every word in it as UTF-8, as often as it stands there, in no order.
+
+        Where letters beyond ASCII stand with other marks beyond ASCII in one piece, that piece is given too.
+        """
+        found = self.text.encode("utf-8", "surrogatepass").translate(_WORDS_ALONE).split()
+        if not self.text.isascii():
+            others: list[bytes] = list(filterfalse(bytes.isascii, found))
+            found += _words_in(b" ".join(others).decode("utf-8", "surrogatepass"))
+        return found
 
     @cached_property
     def _first_places(self) -> dict[str, int]:
@@ -119,8 +128,8 @@ class Document:
 
     def mention(self, value: str) -> str | None:
         """Pointer of the first text that holds this value between boundaries."""
-        start = next(iter(occurrences(self.text, value)), None)
-        return None if start is None else self._pointer(start)
+        start = self._start(value)
+        return None if start < 0 else self._pointer(start)
 
     def find(self, value: str) -> str | None:
         """Pointer of the scalar that is the value, else of the first text that holds it."""
@@ -130,9 +139,14 @@ class Document:
         return self._found[value]
 
     def __contains__(self, value: str) -> bool:
-        if value not in self.text:
-            return False
-        return value in self._first_places or any(True for _ in occurrences(self.text, value))
+        return self._start(value) >= 0 or value in self._first_places
+
+    def _start(self, value: str) -> int:
+        """Where the value stands first between boundaries; -1 where it does not."""
+        start = self._starts.get(value)
+        if start is None:
+            start = self._starts[value] = first_occurrence(self.text, value)
+        return start
 
     def _pointer(self, start: int) -> str:
         return self._pointers[self.text.count(_SEPARATOR, 0, start) - 1]

@@ -13,6 +13,7 @@ from replay.dag.outputs import is_maker
 from replay.dag.uninformative_values import is_common_number, is_id, is_plain_word, is_random, is_uninformative
 from replay.dag.workspace_roots import ancestors, roots_of
 from replay.records import Call, DataEdge, Trajectory
+from replay.records.base import unchecked
 
 __all__ = ["infer_edges"]
 
@@ -63,6 +64,8 @@ class _EdgeFinder:
 
     def edges_into(self, call: Call, step: int) -> Iterator[DataEdge]:
         """The edges into a call, each once."""
+        if step == 0:  # nothing came before
+            return
         candidates = [
             candidate
             for candidate in self._history.candidates[call.position]
@@ -229,7 +232,8 @@ def _is_listed(entry: Entry, name: str) -> bool:
 
 def _edge_from_output(call: Call, candidate: CandidateValue, maker: Output, value: Any) -> DataEdge:
     whole = maker.call.arguments is not None and candidate.path
-    return DataEdge(
+    return unchecked(
+        DataEdge,
         producer=maker.call.position,
         producer_place="arguments",
         producer_pointer=maker.pointer,
@@ -243,7 +247,8 @@ def _edge_from_output(call: Call, candidate: CandidateValue, maker: Output, valu
 def _edge_from_answer(
     call: Call, candidate: CandidateValue, entry: Entry, value: Any, certainty: Literal["certain", "likely"]
 ) -> DataEdge:
-    return DataEdge(
+    return unchecked(
+        DataEdge,
         producer=entry.call.position,
         producer_pointer=entry.document.find(str(value).strip()) or "",
         consumer=call.position,

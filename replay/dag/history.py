@@ -21,6 +21,8 @@ __all__ = ["Entry", "History", "Output"]
 _MAX_ENTRIES: Final = 600
 _MAX_LOOKED_FOR: Final = 100
 """Characters of a longer text that are looked for in the question first."""
+_SIGMA: Final = "\u03a3"
+"""The one letter whose lower case depends on what follows."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,8 @@ class History:
         self._in_question: dict[str, bool] = {}
         self._holders: dict[str, _Holders] = {}
         self._entries: list[Entry] = []
-        self._with_word: dict[str, list[int]] = defaultdict(list)
+        self._last_step = len(trajectory.steps) - 1
+        self._with_word: dict[bytes, list[int]] = defaultdict(list)
         self._outputs: dict[str, list[Output]] = defaultdict(list)
         many = sum(1 + (call.answer is not None) for call in trajectory.calls()) > _MAX_ENTRIES
         self._words_of = words_of if many else some_words_of
@@ -85,10 +88,10 @@ class History:
                 if call.answer is not None:
                     self._add(Entry(number, call, "answer", document_of(call.answer)), indexed_words)
 
-    def _add(self, entry: Entry, indexed_words: frozenset[str]) -> None:
-        words = entry.document.words()
-        for word in indexed_words.intersection(words):
-            self._with_word[word].append(len(self._entries))
+    def _add(self, entry: Entry, indexed_words: frozenset[bytes]) -> None:
+        if entry.step < self._last_step:  # nobody asks for what came in the last
+            for word in indexed_words.intersection(entry.document.words()):
+                self._with_word[word].append(len(self._entries))
         self._entries.append(entry)
 
     def entries(self) -> Iterator[Entry]:
@@ -103,16 +106,20 @@ class History:
         return known
 
     def _look_in_question(self, value: str) -> bool:
-        if len(value) > _MAX_LOOKED_FOR and value.isascii():
-            beginning = value[:_MAX_LOOKED_FOR]
-            if _normalized(beginning) not in self._question and not beginning.strip()[:4].isdigit():
-                return False
+        if len(value) > _MAX_LOOKED_FOR and self._begins_unlike_question(value[:_MAX_LOOKED_FOR]):
+            return False
         folded = _normalized(value)
         return (
             (folded in self._question and any(True for _ in occurrences(self._question, folded)))
             or _is_date_in_question(self._question, folded)
             or self._is_year_in_question(folded)
         )
+
+    def _begins_unlike_question(self, beginning: str) -> bool:
+        """Whether no text that begins so can be in the question, nor be a date that is spelled otherwise there."""
+        if _SIGMA in beginning or beginning.strip()[:4].isdigit():
+            return False
+        return _normalized(beginning) not in self._question
 
     def _is_year_in_question(self, value: str) -> bool:
         """A year of a span that the question names by its ends."""
@@ -172,7 +179,8 @@ class History:
         steps: dict[str, int] = {}
         for entry in reversed(self._entries):
             if entry.place == "arguments":
-                steps.update(dict.fromkeys(map(str.lower, entry.document.words()), entry.step))
+                words = b" ".join(entry.document.words()).decode("utf-8", "surrogatepass")
+                steps.update(dict.fromkeys(words.lower().split(), entry.step))
         return steps
 
     def _entries_with_words(self, value: str) -> list[int]:

@@ -99,17 +99,21 @@ def outputs_of(call: Call) -> Iterator[tuple[str, str]]:
     """Pointer and value of each output path or name in a call's arguments."""
     words, runs_programs = words_of_tool(call), _PROGRAM_TOOL.search(call.name or "")
     for pointer, value in leaves(call.arguments or {}, enter_texts=False):
-        key = next((part for part in reversed(parts(pointer)) if not part.isdecimal()), "")
         if not isinstance(value, str):
             continue
         text = value.strip()
         if is_path(text):
-            if _is_made_path(key, words):
+            if _is_made_path(_key_of(pointer), words):
                 yield pointer, text.rstrip("/")
-        elif words & _NAMING_VERBS and _names_what_is_made(key, words) and len(text) >= 4:
+        elif words & _NAMING_VERBS and len(text) >= 4 and _names_what_is_made(_key_of(pointer), words):
             yield pointer, text
         elif runs_programs and _writes_files(value):
             yield from ((pointer, path.rstrip("/")) for path in dict.fromkeys(paths_in(value)))
+
+
+def _key_of(pointer: str) -> str:
+    """The name that a place has: of an element of a list, that of the list."""
+    return next((part for part in reversed(parts(pointer)) if not part.isdecimal()), "")
 
 
 @lru_cache(maxsize=64)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from replay.json_values import parse_json
+from replay.json_values import parse_json, unbounded_json
 
 __all__ = ["Leaf", "LeafPlaces", "as_json", "index_in", "join", "leaf_values", "leaves", "parts", "resolve"]
 
@@ -67,6 +67,19 @@ def as_json(text: str) -> Any:
         return None
 
 
+def _opened(text: str) -> Any:
+    """As `as_json`, for a look alone: the value may be shared, and what lies too deep for any pointer is as it was."""
+    if text[:1] not in _JSON_STARTS:
+        return None
+    stripped = text.strip()
+    if not stripped or stripped[0] + stripped[-1] not in {"{}", "[]"}:
+        return None
+    try:
+        return unbounded_json(stripped)
+    except (ValueError, TypeError):
+        return as_json(stripped)
+
+
 def leaves(value: Any, base: str = "", *, enter_texts: bool = True, id_keys: bool = True) -> Iterator[Leaf]:
     """Every string and number below a value, in document order.
 
@@ -80,7 +93,7 @@ def leaves(value: Any, base: str = "", *, enter_texts: bool = True, id_keys: boo
     while stack:
         pointer, item, depth, documents = stack.pop()
         if isinstance(item, str):
-            inner = as_json(item) if enter_texts and documents < _MAX_NESTED_DOCUMENTS else None
+            inner = _opened(item) if enter_texts and documents < _MAX_NESTED_DOCUMENTS else None
             if inner is None:
                 yield pointer, item
             else:
@@ -104,7 +117,7 @@ def leaf_values(value: Any, *, enter_texts: bool = True) -> list[Any]:
 
 def _collect(item: Any, found: list[Any], depth: int, documents: int) -> None:
     if isinstance(item, str):
-        inner = as_json(item) if documents < _MAX_NESTED_DOCUMENTS else None
+        inner = _opened(item) if documents < _MAX_NESTED_DOCUMENTS else None
         if inner is None:
             found.append(item)
         else:
@@ -155,7 +168,7 @@ class LeafPlaces:
     def _enter(self, item: Any, place: _Place | None, depth: int, documents: int) -> bool:
         """Note what stands at a place; whether it is a container, which is entered."""
         if isinstance(item, str):
-            inner = as_json(item) if documents < _MAX_NESTED_DOCUMENTS else None
+            inner = _opened(item) if documents < _MAX_NESTED_DOCUMENTS else None
             if inner is None:
                 self._places.append(place)
                 return False
@@ -164,7 +177,7 @@ class LeafPlaces:
             if depth >= _MAX_DEPTH:
                 return False
             if isinstance(item, dict):
-                self._places += [(place, key) for key in item if _is_like_an_id(key)]
+                self._places += [(place, key) for key in filter(_is_like_an_id, item)]
             members: Iterable[tuple[str | int, Any]] = item.items() if isinstance(item, dict) else enumerate(item)
             self._open.append((iter(members), place, depth, documents))
             return True

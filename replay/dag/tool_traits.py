@@ -12,6 +12,8 @@ from functools import lru_cache, wraps
 from replay.dag.value_matching import ArgumentIndex
 from replay.records import Tool
 
+_Trait = Callable[[ArgumentIndex], bool]
+
 
 def _set_of(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -71,6 +73,19 @@ def name_words(tool_name: str) -> tuple[str, ...]:
     return tuple(word.casefold() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", tool_name))
 
 
+def _known(trait: _Trait) -> _Trait:
+    """A trait that is looked for once a call."""
+
+    @wraps(trait)
+    def known(arguments: ArgumentIndex) -> bool:
+        found = arguments.traits.get(trait)
+        if found is None:
+            found = arguments.traits[trait] = trait(arguments)
+        return found
+
+    return known
+
+
 def returns_content(arguments: ArgumentIndex, tool: Tool | None) -> bool:
     """Whether the tool, by its name, hands out stored text as it is."""
     if runs_commands(arguments):
@@ -93,53 +108,42 @@ def _names_stored_text(tool_name: str) -> bool:
     )
 
 
-def _once(trait: Callable[[ArgumentIndex], bool]) -> Callable[[ArgumentIndex], bool]:
-    """The trait, found out once a call: each rule asks for it again."""
-
-    @wraps(trait)
-    def known(arguments: ArgumentIndex) -> bool:
-        found = arguments.traits.get(trait.__name__)
-        if found is None:
-            found = arguments.traits[trait.__name__] = trait(arguments)
-        return found
-
-    return known
-
-
-@_once
+@_known
 def _shows_what_is_stored(arguments: ArgumentIndex) -> bool:
     return any(_READING_PROGRAM.match(value) or _READS_LAST.search(value) for value in arguments.texts)
 
 
-@_once
+@_known
 def answers_in_prose(arguments: ArgumentIndex) -> bool:
     """Whether the tool, by its name, searches or writes prose: its answer may be any sentence."""
     return bool(_PROSE_VERBS & set(name_words(arguments.tool_name))) and not queries_a_database(arguments)
 
 
-@_once
+@_known
 def queries_a_database(arguments: ArgumentIndex) -> bool:
     """Whether the call brings a statement of a database: the answer is rows then, never prose."""
     return "sql" in arguments.argument_names or any(_SQL_STATEMENT.match(value) for value in arguments.texts)
 
 
-@_once
+@_known
 def searches(arguments: ArgumentIndex) -> bool:
     """Whether the tool, by its name, shows what it finds: then the call's words stand in any answer."""
     return bool(_SEARCH_VERBS & set(name_words(arguments.tool_name)))
 
 
+@_known
 def names_a_web_address(arguments: ArgumentIndex) -> bool:
     """Whether the call names an address on the web: what comes back may be the word of a backend."""
     return any(re.match(r"https?://", value, re.IGNORECASE) for value in arguments.texts)
 
 
+@_known
 def changes_something(arguments: ArgumentIndex) -> bool:
     """Whether the tool, by its name, changes a thing that must be there."""
     return bool(_CHANGE_VERBS & set(name_words(arguments.tool_name)[:3]))
 
 
-@_once
+@_known
 def runs_commands(arguments: ArgumentIndex) -> bool:
     """Whether the tool, by its name or its arguments, runs a program."""
     words = name_words(arguments.tool_name)

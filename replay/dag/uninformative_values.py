@@ -33,6 +33,7 @@ _COMMON_WORDS: Final = frozenset(
     yesterday
     """.split()  # noqa: SIM905 a list would take a line a word
 )
+_LONGEST_COMMON_WORD: Final = max(map(len, _COMMON_WORDS))
 _COMMON_PATTERNS: Final = re.compile(
     r"""
     (?:text|image|application|audio|video|font|multipart|message|model)/[\w.+*-]+   # MIME types
@@ -45,6 +46,10 @@ _COMMON_PATTERNS: Final = re.compile(
     """,
     re.VERBOSE,
 )
+_LONGEST_COMMON_PATTERN: Final = 9
+"""Of those without a slash; of sheets there may be more."""
+_MIN_RANDOM_LENGTH: Final = 6
+_MIXED: Final = re.compile(r"[A-Za-z]\d|\d[A-Za-z]")
 _YEAR: Final = re.compile(r"(19|20)\d\d")
 _NUMBERED: Final = re.compile(r"[A-Za-z]+[-_ ]?\d{1,3}")
 _DIGIT_GROUPS: Final = re.compile(r"\d+(?:-\d+)+")
@@ -65,7 +70,11 @@ def is_uninformative(value: str) -> bool:
         return digits < _MIN_SIGNIFICANT_DIGITS and not (digits >= 2 and len(stripped) >= 6)
     if len(stripped) < _MIN_TEXT_LENGTH or not any(map(str.isalnum, stripped)):
         return True
-    return stripped.lower() in _COMMON_WORDS or _COMMON_PATTERNS.fullmatch(stripped) is not None
+    if len(stripped) <= _LONGEST_COMMON_WORD and stripped.lower() in _COMMON_WORDS:
+        return True
+    if len(stripped) > _LONGEST_COMMON_PATTERN and "/" not in stripped and not stripped.startswith("Sheet"):
+        return False
+    return _COMMON_PATTERNS.fullmatch(stripped) is not None
 
 
 def is_plain_word(value: str) -> bool:
@@ -89,13 +98,15 @@ def is_id(value: str) -> bool:
 @lru_cache(maxsize=4096)
 def is_random(value: str) -> bool:
     """A UUID, a hash, a long number, or letters and digits mixed."""
-    if _UUID.fullmatch(value) or (is_number(value) and len(value) >= 6 and "." not in value):
+    if len(value) < _MIN_RANDOM_LENGTH:
+        return False
+    if _UUID.fullmatch(value) or (is_number(value) and "." not in value):
         return True
     if _NUMBERED.fullmatch(value):
         return False
     if _DIGIT_GROUPS.fullmatch(value):
         return sum(map(str.isdigit, value)) >= 12
-    return " " not in value and len(value) >= 6 and len(re.findall(r"[A-Za-z]\d|\d[A-Za-z]", value)) >= 1
+    return " " not in value and _MIXED.search(value) is not None
 
 
 @lru_cache(maxsize=4096)

@@ -10,7 +10,7 @@ Three questions are asked of the same texts, each with its own idea of a match:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
@@ -23,6 +23,7 @@ __all__ = [
     "argument_by_name",
     "argument_by_value",
     "arguments_of",
+    "first_occurrence",
     "holds_number",
     "holds_word",
     "is_number",
@@ -68,6 +69,15 @@ def occurrences(text: str, value: str) -> Iterable[int]:
         start, tries = text.find(value, start + 1), tries - 1
 
 
+def first_occurrence(text: str, value: str) -> int:
+    """The first of `occurrences`; -1 where there is none."""
+    start = text.find(value) if value else -1
+    if start < 0:
+        return -1
+    bounded = _number_bounded if is_number(value) else _text_bounded
+    return start if bounded(text, start, value) else next(iter(occurrences(text, value)), -1)
+
+
 def holds_number(text: str, number: object) -> bool:
     """Whether a text holds a number that is not a part of a longer one."""
     return re.search(rf"(?<![\w.]){re.escape(str(number))}(?![\w.]*\d)", text) is not None
@@ -94,14 +104,14 @@ class ArgumentIndex:
 
     def __init__(self, arguments: JsonObject | None, *, tool_name: str = "", written_name: str = "") -> None:
         self.tool_name, self.written_name = tool_name, written_name
+        self.traits: dict[Callable[[ArgumentIndex], bool], bool] = {}
+        """What is known of the tool (`tool_traits`)."""
         self.argument_names = tuple(arguments or {})
         self.by_name = {name: value for name, value in (arguments or {}).items() if isinstance(value, str)}
         values = [value for _, value in islice(leaves(arguments, enter_texts=False, id_keys=False), MAX_VALUES)]
         strings = {value[:MAX_VALUE_LENGTH].strip() for value in values if isinstance(value, str)}
         self.texts = tuple(sorted(strings - {""}, key=len)[::-1])
         self._numbers = tuple(value for value in values if not isinstance(value, str))
-        self.traits: dict[str, bool] = {}
-        """What `tool_traits` found out about the call."""
 
     def tool_named_in(self, text: str) -> bool:
         """Whether the text names the tool, or the call's name as written."""
@@ -239,7 +249,7 @@ def _text_bounded(text: str, start: int, value: str) -> bool:
 
 def _is_id_like(value: str) -> bool:
     """Letters with digits: it cannot be a part of a word, so a file name may hold it: `job_8f3a2b.txt`."""
-    return len(value) >= 6 and any(map(str.isdigit, value)) and any(map(str.isalpha, value)) and value.isalnum()
+    return len(value) >= 6 and value.isalnum() and any(map(str.isdigit, value)) and any(map(str.isalpha, value))
 
 
 def _is_word(character: str, underscore_ends: bool = False) -> bool:

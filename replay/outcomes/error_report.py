@@ -62,11 +62,15 @@ MAX_REPORT_LENGTH = 20_000
 _MAX_SENTENCE_LENGTH = 600
 _MAX_CLAUSE_LENGTH = 160
 _MAX_REFUSAL_LENGTH = 120
+_MAX_FOLDED = 3
+"""Letters that one letter becomes where case is folded."""
 _EXIT_CODE = re.compile(
     r"(?:\b(?:return|exit)[ _]?(?:code|status)|\bexited with(?: an?)?(?: (?:code|status))?|\breturncode|\bstatus code)"
     r"\W{0,4}(-?\d{1,10})\b",
     re.IGNORECASE,
 )
+_EXIT_WORDS = ("code", "status", "ed w")
+"""One of them is in every match of it, once case is folded."""
 _PATH = re.compile(r"(?:[A-Za-z]:\\|/)[\w.\-/\\ ]*[\w\-]")
 _DATA_FILE = re.compile(r"\.(?:jsonl?|ndjson|json5|geojson|ipynb)\b", re.IGNORECASE)
 _FIRST_SENTENCE = re.compile(r"\n|[.!?](?:\s|$)|。")
@@ -149,12 +153,17 @@ def program_exit(text: str, tail: str, body: object, arguments: ArgumentIndex) -
             return ProgramExit(
                 codes[0], "\n".join(str(body[key]) for key in ("stdout", "stderr", "output", "error") if body.get(key))
             )
-    found = list(_EXIT_CODE.finditer(tail[-400:]))
+    found = _exit_codes(tail[-400:])
     if found:
         start = max(0, len(tail) - 400) + found[-1].start()
         return ProgramExit(int(found[-1][1]), _without_line(tail, start))
-    first = _EXIT_CODE.search(text.split("\n", 1)[0][:300])
-    return ProgramExit(int(first[1]), text) if first else None
+    first = _exit_codes(text.split("\n", 1)[0][:300])
+    return ProgramExit(int(first[0][1]), text) if first else None
+
+
+def _exit_codes(text: str) -> list[re.Match[str]]:
+    folded = text.casefold()
+    return list(_EXIT_CODE.finditer(text)) if any(word in folded for word in _EXIT_WORDS) else []
 
 
 def error_in_text(
@@ -261,7 +270,9 @@ def is_content(stripped: str, text: str, arguments: ArgumentIndex, tool: Tool | 
     """Whether a text is data, good news, or what the call itself brought or asked for."""
     if DATA_START.match(_without_heading(text)) or SUCCESS_START.match(stripped) or says_it_was_done(text, arguments):
         return True
-    brought = len(stripped) > 4 and any(stripped.casefold() in value.casefold() for value in arguments.texts)
+    long_enough = [value.casefold() for value in arguments.texts if len(value) * _MAX_FOLDED >= len(stripped)]
+    folded = stripped.casefold() if long_enough else ""
+    brought = len(stripped) > 4 and any(folded in value for value in long_enough)
     section = any(text.startswith(f"{value}:\n") for value in arguments.texts)
     return brought or section or _was_asked_for(text, arguments, tool)
 
@@ -372,7 +383,7 @@ def _is_stored_text(text: str, arguments: ArgumentIndex) -> bool:
     """
     if _names_the_call(text, arguments) or (SDK_ERROR_PREFIX.match(text) and not text.endswith("\n")):
         return False
-    if (POLICY_REFUSAL.search(text) or TOO_LARGE.match(text)) and "\n" not in text:
+    if "\n" not in text and (POLICY_REFUSAL.search(text) or TOO_LARGE.match(text)):
         return False
     several_lines = text.strip("\n").count("\n") > 1
     return bool(_PATH.search(text)) or text.endswith("\n") or several_lines or not _reads_like_a_report(text, arguments)

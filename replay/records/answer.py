@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from replay.json_values import parse_json
+from replay.json_values import known_json
 from replay.records.base import JsonObject, Record
 
 
@@ -83,7 +83,7 @@ def _find_blocks(text: str) -> tuple[JsonObject, ...] | None:
     if not stripped.startswith(("{", "[")) or '"type"' not in stripped:
         return None
     try:
-        value = parse_json(stripped)
+        value = known_json(stripped)
     except ValueError:
         return None
     blocks = value if isinstance(value, list) else [value]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-from replay.runfile.conditions import placeholders
+from replay.runfile.rows import insertion_of_call
 
-Statement = tuple[str, tuple[Any, ...]]
+Statement: TypeAlias = tuple[str, tuple[Any, ...]]
 
 
 class CallWrites(NamedTuple):
@@ -27,7 +26,7 @@ class CallWrites(NamedTuple):
 
     def execute(self, db: sqlite3.Connection) -> None:
         """Write all of it; a row that was there is replaced."""
-        insertion, values = _insertion(tuple(self.columns)), tuple(self.columns.values())
+        insertion, values = insertion_of_call(tuple(self.columns)), tuple(self.columns.values())
         try:
             db.execute(insertion, values)
         except sqlite3.IntegrityError:
@@ -35,9 +34,3 @@ class CallWrites(NamedTuple):
             db.execute(insertion, values)
         for statement, parameters in self.answers:
             db.execute(statement, parameters)
-
-
-@cache
-def _insertion(columns: tuple[str, ...]) -> str:
-    """The statement that writes a call."""
-    return f"INSERT INTO calls ({', '.join(columns)}) VALUES ({placeholders(columns)})"  # noqa: S608

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from replay.records import Answer, Call, CallResult, Verdict
 from replay.redaction import Redactor
+from replay.runfile.conditions import placeholders
 
 _COLUMNS = (
     "outcome",
@@ -35,8 +37,14 @@ def rows_as_dicts(cursor: sqlite3.Cursor) -> Iterator[dict[str, Any]]:
         yield dict(zip(names, values, strict=True))
 
 
-def call_columns(result: CallResult, redactor: Redactor) -> dict[str, Any]:
-    """The columns of a call's row without its secrets, but for those that place it."""
+def call_columns(result: CallResult, redactor: Redactor, *, is_clean: bool = False) -> dict[str, Any]:
+    """The columns of a call's row without its secrets, but for those that place it.
+
+    Args:
+        result: the call with its verdict.
+        redactor: takes the secrets out.
+        is_clean: the call itself, as it was recorded, is known to hold none.
+    """
     fields = redactor.record(result.verdict)
     columns: dict[str, Any] = {name: fields.pop(name, None) for name in _COLUMNS}
     call = result.call
@@ -45,25 +53,32 @@ def call_columns(result: CallResult, redactor: Redactor) -> dict[str, Any]:
         "position": call.position,
         "server": redactor.text(result.server) if result.server else result.server,
         "tool": redactor.text(tool) if tool else tool,
-        "arguments": preview(call, redactor),
+        "arguments": preview(call, redactor, is_clean=is_clean),
         "answer_key": result.key,
         "details": json.dumps({name: value for name, value in fields.items() if value not in ([], {})}),
     }
 
 
-def preview(call: Call, redactor: Redactor | None = None) -> str:
+@cache
+def insertion_of_call(names: tuple[str, ...]) -> str:
+    """The statement that inserts these columns of a call's row."""
+    return f"INSERT INTO calls ({', '.join(names)}) VALUES ({placeholders(names)})"  # noqa: S608
+
+
+def preview(call: Call, redactor: Redactor | None = None, *, is_clean: bool = False) -> str:
     """The start of the arguments as JSON, or of the raw text where they could not be read.
 
     Args:
         call: the call.
         redactor: takes the secrets out before the text is cut; by default the common token shapes.
+        is_clean: the call is known to hold none.
     """
     redactor = redactor or Redactor()
     if call.arguments is None:
         return redactor.text(call.raw or "")[:_MAX_PREVIEW]
     if not call.arguments:
         return "{}"
-    arguments = redactor.json(call.arguments)
+    arguments = call.arguments if is_clean else redactor.json(call.arguments)
     text = json.dumps({key: _beginning(value) for key, value in arguments.items()}, ensure_ascii=False)
     return text[:_MAX_PREVIEW].encode("utf-8", "replace").decode()
 

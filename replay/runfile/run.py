@@ -16,16 +16,12 @@ from replay.records import (
     Answer,
     CallResult,
     FleetFacts,
-    Outcome,
     Record,
     Server,
-    TextAnswer,
     Trajectory,
-    TransportFault,
     canonical,
     digest,
 )
-from replay.records.call_result import stderr_key
 from replay.redaction import Redactor
 from replay.runfile.call_writes import CallWrites, Statement
 from replay.runfile.connection import open_connection, prepare_tables, take_lock
@@ -35,7 +31,7 @@ from replay.runfile.json_blob import pack_text
 from replay.runfile.old_runs import readable_path
 from replay.runfile.rows import call_columns
 from replay.runfile.salvage import damage_behind
-from replay.runfile.stored_answers import load_answer, load_answers
+from replay.runfile.stored_answers import load_answer, load_answers, writes_of_answer
 from replay.runfile.task_runs import save_task_run
 from replay.runfile.trajectory_state import (
     MAY_BE_TRIED_AGAIN,
@@ -61,6 +57,9 @@ class Run:
         """By their records: a list of a hundred thousand tools is read once."""
         self._file_and_type: dict[int, tuple[int, str | None]] = {}
         self._unwritten: list[CallWrites] = []
+        """Verdicts since the last commit."""
+        self._begun: dict[int, Trajectory] = {}
+        """Trajectories that were begun since the last commit, by row: their records are not written yet."""
 
     @classmethod
     def open(cls, path: Path, *, fresh: bool = False, redactor: Redactor | None = None) -> Self:
@@ -134,15 +133,38 @@ class Run:
             raise
         self.connection.execute("COMMIT")
 
+    @contextmanager
+    def _joined(self) -> Iterator[sqlite3.Connection]:
+        """Write several things, all or none, with what the next `flush` commits."""
+        if not self.connection.in_transaction:
+            self.connection.execute("BEGIN IMMEDIATE")
+        self.connection.execute("SAVEPOINT joined")
+        try:
+            yield self.connection
+        except BaseException:
+            with suppress(sqlite3.Error):  # a full disk has ended the transaction already
+                self.connection.execute("ROLLBACK TO joined")
+                self.connection.execute("RELEASE joined")
+            raise
+        self.connection.execute("RELEASE joined")
+
     def flush(self) -> None:
         """Write what `save_call` gathered. Whoever calls that calls this soon after, also while nothing happens."""
+        self._write_calls()
+        if self.connection.in_transaction:
+            begun, self._begun = self._begun, {}
+            for row, trajectory in begun.items():
+                with suppress(ValueError, TypeError, RecursionError):  # `finish` tells what is wrong with it
+                    record = pack_text(self._trajectory_text(trajectory))
+                    self.connection.execute("UPDATE trajectories SET record = ? WHERE id = ?", (record, row))
+            self.connection.execute("COMMIT")
+
+    def _write_calls(self) -> None:
         unwritten, self._unwritten = self._unwritten, []
         if unwritten and not self.connection.in_transaction:
             self.connection.execute("BEGIN IMMEDIATE")
         for writes in unwritten:
             writes.execute(self.connection)
-        if self.connection.in_transaction:
-            self.connection.execute("COMMIT")
 
     # --- servers
 
@@ -197,28 +219,30 @@ class Run:
         format: str,  # noqa: A002
         policy: str,
         retry: bool = False,
+        soon: bool = False,
     ) -> TrajectoryState:
         """Make room for a trajectory, or find out how far an earlier process came with it.
 
         A trajectory that changed, or that was judged under another policy, starts over; what its calls with effects
         got stays in the journal, so that they are never sent twice. With `retry`, a done trajectory goes on from the
-        first call that the environment kept from its verdict.
+        first call that the environment kept from its verdict. With `soon`, it is committed with the next `flush`, and
+        its record is written only then: most are finished before.
         """
         new_digest = digest(trajectory.model_dump(mode="json"))
-        with self.transaction() as db:
+        with self._joined() if soon else self.transaction() as db:
             file_id = self._file(db, file, self.redactor.text(trajectory.model), format)
             found = db.execute(
                 "SELECT id, digest, policy, done FROM trajectories WHERE file = ? AND name = ?",
                 (file_id, self._name(trajectory)),
             ).fetchone()
             if found is None:
-                row = self._insert_trajectory(db, file_id, trajectory, new_digest, policy)
+                row = self._insert_trajectory(db, file_id, trajectory, new_digest, policy, soon=soon)
                 return TrajectoryState(row, False, {})
             row, old_digest, old_policy, done = found
             if old_digest != new_digest:
                 forget_verdicts_of(db, row)
                 db.execute("DELETE FROM trajectories WHERE id = ?", (row,))
-                row = self._insert_trajectory(db, file_id, trajectory, new_digest, policy)
+                row = self._insert_trajectory(db, file_id, trajectory, new_digest, policy, soon=soon)
                 return TrajectoryState(row, False, {})
             if old_policy != policy:
                 restart(db, row, policy)
@@ -293,14 +317,16 @@ class Run:
             saved: what `save_call` kept already, by position; it is not written again where nothing changed.
         """
         ordinals = {call.position: ordinal for ordinal, call in enumerate(trajectory.calls())}
-        with self.transaction() as db:
+        clean = self.redactor.clean_record_text(trajectory) if self._name(trajectory) == trajectory.id else None
+        record = pack_text(self._trajectory_text(trajectory) if clean is None else clean)
+        self._write_calls()
+        with self._joined() as db:
             for result in results:
                 if saved is None or saved.get(result.call.position) is not result:
-                    self._writes(row, ordinals[result.call.position], result).execute(db)
-            db.execute(
-                "UPDATE trajectories SET done = 1, record = ? WHERE id = ?",
-                (pack_text(self._trajectory_text(trajectory)), row),
-            )
+                    self._writes(row, ordinals[result.call.position], result, is_clean=clean is not None).execute(db)
+            db.execute("UPDATE trajectories SET done = 1, record = ? WHERE id = ?", (record, row))
+        self._begun.pop(row, None)
+        self.flush()
 
     def file_ids(self, paths: Iterable[str]) -> tuple[int, ...]:
         """The run's own numbers of results files, by their paths; those that it does not hold are left out."""
@@ -366,9 +392,10 @@ class Run:
         return int(db.execute("SELECT id FROM files WHERE absolute_path = ?", (absolute,)).fetchone()[0])
 
     def _insert_trajectory(
-        self, db: sqlite3.Connection, file: int, trajectory: Trajectory, record_digest: str, policy: str
+        self, db: sqlite3.Connection, file: int, trajectory: Trajectory, record_digest: str, policy: str, *, soon: bool
     ) -> int:
         task = trajectory.task
+        written = trajectory.model_copy(update={"steps": (), "servers": (), "tools": ()}) if soon else trajectory
         cursor = db.execute(
             "INSERT INTO trajectories (file, name, task_type, question, steps, calls, digest, policy, record) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -381,19 +408,21 @@ class Run:
                 sum(len(step.calls) for step in trajectory.steps),
                 record_digest,
                 policy,
-                pack_text(self._trajectory_text(trajectory)),
+                pack_text(self._trajectory_text(written)),
             ),
         )
         row = int(cursor.lastrowid or 0)
         save_task_run(db, row, self._name(trajectory), trajectory, self.redactor)
+        if soon:
+            self._begun[row] = trajectory
         return row
 
-    def _writes(self, row: int, ordinal: int, result: CallResult) -> CallWrites:
+    def _writes(self, row: int, ordinal: int, result: CallResult, *, is_clean: bool = False) -> CallWrites:
         if row not in self._file_and_type:
             found = self.connection.execute("SELECT file, task_type FROM trajectories WHERE id = ?", (row,))
             self._file_and_type = {row: found.fetchone()}
         file, task_type = self._file_and_type[row]
-        columns = call_columns(result, self.redactor) | {
+        columns = call_columns(result, self.redactor, is_clean=is_clean) | {
             "position": result.call.position,
             "answer_key": result.key,
             "trajectory": row,
@@ -401,21 +430,8 @@ class Run:
             "file": file,
             "task_type": task_type,
         }
-        return CallWrites(row, ordinal, columns, tuple(self._answer_writes(result)))
-
-    def _answer_writes(self, result: CallResult) -> Iterator[Statement]:
-        """What keeps an answer; a fault never takes the place of one that came."""
-        key, answer = result.key, result.answer
-        if key is None or answer is None:
-            return
-        tool = self.redactor.text(result.tool) if result.tool else result.tool
-        verb = "INSERT OR IGNORE" if isinstance(answer, TransportFault) else "INSERT OR REPLACE"
-        digest_of_server = self._digests.get(result.server or "", "")
-        blob = pack_text(self.redactor.record_text(answer))
-        yield f"{verb} INTO answers VALUES (?, ?, ?, ?, ?)", (key, result.server, digest_of_server, tool, blob)
-        if result.verdict.stderr is not None:
-            text = pack_text(self.redactor.record_text(TextAnswer(text=result.verdict.stderr)))
-            row = (stderr_key(key), result.server, digest_of_server, tool, text)
-            yield "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row
-        elif result.verdict.outcome is not Outcome.SUCCESS:
-            yield "DELETE FROM answers WHERE key = ?", (stderr_key(key),)
+        answers: tuple[Statement, ...] = ()
+        if result.key is not None and result.answer is not None:
+            server_digest = self._digests.get(result.server or "", "")
+            answers = tuple(writes_of_answer(result.key, result.answer, result, server_digest, self.redactor))
+        return CallWrites(row, ordinal, columns, answers)

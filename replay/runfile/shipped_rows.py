@@ -67,7 +67,7 @@ class RowMaker:
             on_judged: called with the row of the trajectory in `run` once its verdicts stand there.
         """
         run, db = self.run, self.run.connection
-        state = run.begin(original, file="shipped", format="", policy=policy)
+        state = run.begin(original, file="shipped", format="", policy=policy, soon=True)
         try:
             run.finish(state.row, replayed, results)
             on_judged(state.row)

@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from replay.json_values import bounded
-from replay.json_values import parse_json as read_json
+from replay.json_values import bounded, known_json
 from replay.records import JsonObject
 from replay.text import cut
 
@@ -67,7 +66,7 @@ def parse_json(text: str) -> Any:
     if len(stripped) > MAX_ERROR_LENGTH or stripped[:1] not in ("{", "[", '"'):
         return None
     try:
-        return read_json(stripped)
+        return known_json(stripped)
     except ValueError:
         pass
     if stripped[:2] not in ("{'", "[{") or len(stripped) > MAX_ERROR_LENGTH // 4:

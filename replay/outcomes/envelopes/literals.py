@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from replay.json_values import decode
+from replay.json_values import decode, unbounded_json
 
 MAX_DEPTH = 64
 MAX_SCANNED = 1_000_000
@@ -38,7 +38,7 @@ def load_json(text: str) -> Any:
         ValueError: it is not JSON.
     """
     try:
-        return decode(text)
+        return decode(text, unbounded_json)
     except RecursionError:
         return json.loads("".join(_shallow(text)[0]))
 

@@ -18,5 +18,7 @@ def server_is_unknown(text: str, arguments: ArgumentIndex, server: str = "") -> 
     """
     found = patterns.SERVER_UNKNOWN.search(text[:_MAX_LENGTH])
     name = next(filter(None, found.groups()), "").rstrip(".:'\"`") if found else ""
-    asked = {value.casefold() for value in (server, *arguments.by_name.values())}
-    return bool(name) and (arguments.written_name.startswith(name) or name.casefold() in asked)
+    if not name:
+        return False
+    asked = (server, *arguments.by_name.values())
+    return arguments.written_name.startswith(name) or name.casefold() in map(str.casefold, asked)
