@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import warnings
@@ -11,6 +12,7 @@ from importlib.metadata import version
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
+from replay.cluster.acceptance import PACKAGE, refusal
 from replay.cluster.place import ClusterError, Place
 from replay.errors import MissingExtraError
 from replay.extras import install_command
@@ -64,15 +66,38 @@ async def connected(place: Place) -> AsyncIterator[Client]:
                 raise ClusterError(f"the workers could not be started: {_first_line(problem)}") from None
         patience = 120.0 if place.is_local else CONNECT_WITHIN
         try:
+            if place.scheduler is not None:
+                await _check(place.scheduler)
             client = await stack.enter_async_context(
                 distributed.Client(target, asynchronous=True, timeout=patience)  # type: ignore[no-untyped-call]
             )
-        except (OSError, TimeoutError, ValueError, AssertionError, ImportError, RuntimeError) as problem:
+        except (OSError, TimeoutError, ValueError, TypeError, AssertionError, ImportError, RuntimeError) as problem:
             raise ClusterError(
                 f"the scheduler at {place.scheduler} cannot be used: {_first_line(problem)}. "
                 f"Is it there, and does it run distributed {version('distributed')}?"
             ) from None
         yield client
+
+
+async def _check(scheduler: str) -> None:
+    """See whether a scheduler runs what the command runs: it unpickles what passes through it.
+
+    Raises:
+        ClusterError: it runs something else.
+    """
+    from distributed.core import rpc
+    from distributed.security import Security
+    from distributed.versions import get_versions
+
+    arguments = Security().get_connection_args("client")  # type: ignore[no-untyped-call]
+    async with rpc(scheduler, connection_args=arguments) as asked:  # type: ignore[no-untyped-call]
+        theirs = await asyncio.wait_for(asked.versions(packages=[PACKAGE]), CONNECT_WITHIN)
+        why = refusal(theirs, get_versions([PACKAGE]))
+        if why is None:
+            kind = (await asyncio.wait_for(asked.identity(), CONNECT_WITHIN)).get("type")
+            why = None if kind == "Scheduler" else f"is the address of a {kind}"
+    if why is not None:
+        raise ClusterError(f"the scheduler at {scheduler} is not used: it {why}")
 
 
 def _local(place: Place, directory: str) -> Any:

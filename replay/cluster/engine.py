@@ -95,7 +95,8 @@ class Engine:
         for lease, trajectory in zip(unit.leases, self._reading.trajectories(unit.work), strict=True):
             judged.append(self._portal.call(self._judge_or_end, trajectory, lease))
             calls += sum(len(step.calls) for step in trajectory.steps)
-        return UnitResult(self._mailbox.name, tuple(judged), calls)
+        lacking = tuple(self._bench.context.registry.unavailable) if self.settings.fleet is not None else ()
+        return UnitResult(self._mailbox.name, tuple(judged), calls, lacking)
 
     async def _judge_or_end(self, original: Trajectory, lease: Lease) -> JudgedTrajectory:
         with CancelScope() as scope:

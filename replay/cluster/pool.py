@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -33,6 +33,9 @@ class Job(Protocol):
 
     def task(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """The function and its arguments; asked anew whenever the job is given out."""
+
+    def not_for(self) -> Collection[str]:
+        """Names of workers that do not get it as long as there are others."""
 
     def done(self, result: Any) -> Sequence[Job]:
         """Take the result; gives what must be given out in its place, or again."""
@@ -138,7 +141,9 @@ class Pool:
 
     def _give_out(self, job: Job, in_flight: dict[asyncio.Task[Any], tuple[Job, Future[Any], frozenset[str]]]) -> None:
         function, arguments = job.task()
-        allowed = frozenset(self.workers) if self.refused else frozenset()
+        unsuited = job.not_for()
+        suited = {address for address, worker in self.workers.items() if worker.name not in unsuited}
+        allowed = frozenset(suited or self.workers) if self.refused or unsuited else frozenset()
         future = self.client.submit(
             function,
             *arguments,
