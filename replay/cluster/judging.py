@@ -85,6 +85,8 @@ class Piece:
     results: dict[str, CallResult] = field(default_factory=dict)
     """Calls that an earlier run finished."""
     attempt: int = 0
+    failed_on: set[str] = field(default_factory=set)
+    """Workers that could not judge it."""
 
     def read(self) -> Trajectory:
         """The trajectory, read here."""
@@ -105,10 +107,11 @@ class JudgeJob:
         return on_worker.judge, (Unit(self._judging.name, work, tuple(map(self._lease, self._pieces))),)
 
     def not_for(self) -> Collection[str]:
-        """The workers that could not start a server which the trajectories name."""
-        if not self._judging.lacking:
-            return ()
-        return frozenset().union(*(self._judging.unsuited(piece.read()) for piece in self._pieces))
+        """The workers that could not judge it, or not start a server which the trajectories name."""
+        found = {worker for piece in self._pieces for worker in piece.failed_on}
+        if self._judging.lacking:
+            found.update(*(self._judging.unsuited(piece.read()) for piece in self._pieces))
+        return found
 
     def done(self, result: UnitResult | UnitFailure) -> Sequence[Job]:
         """Write what was judged into the run, unless another worker can start servers that this one could not."""
@@ -145,6 +148,9 @@ class JudgeJob:
             judging.by_path = False
             return [self]
         self._again()
+        if failure.kind == "fault":
+            for piece in self._pieces:
+                piece.failed_on.add(failure.worker)
         if len(self._pieces) > 1:
             return [JudgeJob(judging, [piece]) for piece in self._pieces]
         (piece,) = self._pieces

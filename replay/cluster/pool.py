@@ -99,14 +99,23 @@ class Pool:
         return {}
 
     async def on_each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """What a task gives on each worker; those that are lost meanwhile are left out."""
+        """What a task gives on each worker; those that cannot begin, or are lost meanwhile, are named and left out."""
+        workers = list(self.workers.values())
         futures = [
-            self.client.submit(function, *arguments, pure=False, retries=0, workers=[address])
-            for address in self.workers
+            self.client.submit(function, *arguments, pure=False, retries=0, workers=[worker.address])
+            for worker in workers
         ]
         done = await asyncio.gather(*map(_result_of, futures), return_exceptions=True)
-        if done and all(isinstance(one, BaseException) for one in done):
-            raise ClusterError(f"no worker could begin: {done[0]}")
+        self._check()
+        failed = [
+            f"{worker.name}: {str(one) or type(one).__name__}"
+            for worker, one in zip(workers, done, strict=True)
+            if isinstance(one, BaseException)
+        ]
+        if failed and len(failed) == len(done):
+            raise ClusterError(f"no worker could begin ({'; '.join(failed)})")
+        for one in failed:
+            self.note(f"a worker could not begin: {one}")
         return [one for one in done if not isinstance(one, BaseException)]
 
     # --- jobs

@@ -84,6 +84,13 @@ def test_what_no_worker_can_judge_is_inconclusive_and_the_last_worker_is_named(r
     assert all("on the worker far: OSError: No space left on device" in message for *_, message in rows)
 
 
+def test_what_failed_on_a_worker_is_given_to_another(run: Run, file: ResultsFile) -> None:
+    (job,) = stored_jobs(judging_of(run), [file])
+    job.task()
+    again = job.done(UnitFailure("full", "fault", "OSError: No space left on device"))
+    assert [one.not_for() for one in again] == [{"full"}] * 3
+
+
 def test_a_task_whose_workers_all_died_names_the_last_of_them(run: Run, file: ResultsFile) -> None:
     class Worker:
         name = "hungry"
@@ -106,7 +113,7 @@ def test_what_names_a_server_that_one_worker_cannot_start_is_given_to_another(ru
     (job,) = stored_jobs(judging, [file])
     job.task()
     assert job.done(UnitResult("lacking", (), 3, lacking=("other",))) == ()
-    assert job.not_for() == frozenset()
+    assert job.not_for() == set()
     assert job.done(UnitResult("lacking", (), 3, lacking=("files",))) == [job]
     assert (job.not_for(), judging.progress.given_again) == ({"lacking"}, 3)
     for _ in range(MAX_ATTEMPTS - 1):  # the others are gone
