@@ -18,12 +18,17 @@ class Worker(NamedTuple):
     threads: int
 
 
-def workers_of(identity: Mapping[str, Any]) -> dict[str, Worker]:
-    """The workers that a scheduler knows, by address."""
+def workers_of(identity: Mapping[str, Any], status: str = "running") -> dict[str, Worker]:
+    """The workers that a scheduler knows, by address.
+
+    Args:
+        identity: what the scheduler says of itself.
+        status: those that are in it; Dask calls `paused` one whose memory is full.
+    """
     return {
         address: Worker(address, str(found.get("name", address)), int(found.get("nthreads", 1)))
         for address, found in identity.get("workers", {}).items()
-        if found.get("status", "running") == "running"
+        if found.get("status", "running") == status
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -26,6 +27,13 @@ _REPLACED_AFTER: Final = 20.0
 """Seconds after which a local worker that did not come back is looked after."""
 _GONE_AFTER: Final = 10.0
 """Seconds without the scheduler after which it is held for gone."""
+_FULL_FOR: Final = 60.0
+"""Seconds for which the memory of all workers may be full."""
+_ASKED: Final = 5
+"""How often a worker is asked what it runs before it is refused."""
+_LOST: Final = 8
+"""Tasks of which no worker survived, with nothing done before: there is no hope for the rest."""
+_KEPT: Final = "what was done is kept, the same command goes on from there"
 
 
 class Job(Protocol):
@@ -56,8 +64,15 @@ class Pool:
     workers: dict[str, Worker] = field(default_factory=dict)
     """Those that may judge, by address."""
     refused: dict[str, str] = field(default_factory=dict)
+    full: dict[str, Worker] = field(default_factory=dict)
+    """Those that take no work until memory is free."""
     on_new_worker: Callable[[], None] = lambda: None
     _gone: str | None = None
+    _silent: Counter[str] = field(default_factory=Counter)
+    """How often workers did not say what they run."""
+    _any_done: bool = False
+    _lost: Counter[str] = field(default_factory=Counter)
+    """Tasks whose workers were all lost, by the last of them."""
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
     _replies: set[asyncio.Task[None]] = field(default_factory=set)
 
@@ -105,10 +120,22 @@ class Pool:
             self.client.submit(function, *arguments, pure=False, retries=0, workers=[worker.address])
             for worker in workers
         ]
-        done = await asyncio.gather(*map(_result_of, futures), return_exceptions=True)
-        self._check()
+        tasks = [asyncio.create_task(_result_of(future)) for future in futures]
+        try:
+            while not all(task.done() for task in tasks):
+                await asyncio.wait([task for task in tasks if not task.done()], timeout=_LOOK_EVERY)
+                self._check()
+                for worker, task in zip(workers, tasks, strict=True):
+                    if worker.address not in self.workers:
+                        task.cancel()  # Dask would wait for it to come back
+        finally:
+            for task in tasks:
+                task.cancel()
+        done = await asyncio.gather(*tasks, return_exceptions=True)
+        if self.client.status != "running":
+            raise ClusterError(self._gone_because("it closed the connection"))
         failed = [
-            f"{worker.name}: {str(one) or type(one).__name__}"
+            f"{worker.name}: {_reason(one)}"
             for worker, one in zip(workers, done, strict=True)
             if isinstance(one, BaseException)
         ]
@@ -176,8 +203,10 @@ class Pool:
                 if problem is not None and self.client.status != "running":
                     raise ClusterError(self._gone_because(type(problem).__name__))
                 if problem is None:
+                    self._any_done = True
                     again = job.done(task.result())
                 elif isinstance(problem, Exception):
+                    self._count_lost(problem)
                     again = job.failed(problem)
                 else:
                     raise problem
@@ -185,9 +214,21 @@ class Pool:
             future.release()  # type: ignore[no-untyped-call]
             yield from again
 
+    def _count_lost(self, problem: Exception) -> None:
+        """See whether workers do anything but die.
+
+        Raises:
+            ClusterError: they do not.
+        """
+        last = getattr(problem, "last_worker", None)
+        if last is not None:
+            self._lost[str(last.name)] += 1
+        if not self._any_done and self._lost.total() >= _LOST:
+            names = ", ".join(sorted(self._lost))
+            raise ClusterError(f"the workers are lost before they have done anything ({names}): out of memory? {_KEPT}")
+
     def _gone_because(self, what: str) -> str:
-        kept = "what was done is kept, the same command goes on from there"
-        return f"the scheduler at {self.place} is gone ({what}); {kept}"
+        return f"the scheduler at {self.place} is gone ({what}); {_KEPT}"
 
     def _check(self) -> None:
         if self._gone is not None:
@@ -209,7 +250,7 @@ class Pool:
             self._changed.clear()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), 5)
-            if not self.workers and not self.refused and not told:
+            if not self.workers and not self.refused and not self.full and not told:
                 told = True
                 self.note(
                     f"the scheduler at {self.place.scheduler or 'this machine'} has no workers yet; waiting for some"
@@ -217,7 +258,7 @@ class Pool:
 
     async def watch(self) -> None:
         """Keep the list of workers up to date, and let them know that the command is there."""
-        silent = told_alive = missing = 0.0
+        silent = told_alive = missing = full = 0.0
         while True:
             try:
                 await self._look()
@@ -227,17 +268,25 @@ class Pool:
                     missing = 0.0
                     cluster: Any = self.client.cluster
                     cluster.scale(self.place.workers)  # starts those whose keeper could not
+                full = full + _LOOK_EVERY if self.full and not self.workers else 0.0
+                if full >= _FULL_FOR:
+                    names = ", ".join(worker.name for worker in self.full.values())
+                    self._end(f"the memory of every worker is full ({names}): give them more; {_KEPT}")
+                    return
                 if told_alive >= _ALIVE_EVERY:
                     told_alive = 0.0
                     await self.everywhere(on_worker.alive, self.run)
             except Exception as problem:  # noqa: BLE001 - whatever it is, nobody answers
                 silent += _LOOK_EVERY
                 if silent >= _GONE_AFTER or self.client.status != "running":
-                    self._gone = self._gone_because(type(problem).__name__)
-                    self._changed.set()
+                    self._end(self._gone_because(type(problem).__name__))
                     return
             await asyncio.sleep(_LOOK_EVERY)
             told_alive += _LOOK_EVERY
+
+    def _end(self, why: str) -> None:
+        self._gone = why
+        self._changed.set()
 
     @property
     def _some_are_missing(self) -> bool:
@@ -247,9 +296,17 @@ class Pool:
         scheduler: Any = self.client.scheduler
         identity = await asyncio.wait_for(scheduler.identity(n_workers=-1), _GONE_AFTER)
         found = workers_of(identity)
+        full = {a: worker for a, worker in workers_of(identity, "paused").items() if a not in self.refused}
         for address in list(self.workers):
-            if address not in found:
+            if address not in found | full:
                 self.note(f"the worker {self.workers.pop(address).name} is gone; its work is given to another")
+        for address in full.keys() - self.full.keys():
+            self.workers.pop(address, None)
+            self.note(f"the memory of the worker {full[address].name} is full; it gets no work until some is free")
+        self.full = full
+        there = identity.get("workers", {})
+        self.refused = {address: why for address, why in self.refused.items() if address in there}
+        self._silent = Counter({address: times for address, times in self._silent.items() if address in there})
         new = {address: worker for address, worker in found.items() if address not in self.workers | self.refused}
         if new:
             await self._accept(new)
@@ -258,7 +315,11 @@ class Pool:
         asked: Any = self.client.get_versions(packages=[PACKAGE])  # a coroutine, as the client is asynchronous
         versions = await asked
         for address, worker in new.items():
-            why = None if self.place.is_local else refusal(versions["workers"].get(address), versions["client"])
+            its = versions["workers"].get(address)
+            why = None if self.place.is_local else refusal(its, versions["client"])
+            self._silent[address] += its is None
+            if why is not None and its is None and self._silent[address] < _ASKED:
+                continue  # it may just be ending
             if why is None:
                 self.workers[address] = worker
             else:
@@ -270,6 +331,10 @@ class Pool:
 
 class LostError(Exception):
     """The scheduler forgot a task: the connection to it broke."""
+
+
+def _reason(problem: BaseException) -> str:
+    return str(problem) or ("it is gone" if isinstance(problem, asyncio.CancelledError) else type(problem).__name__)
 
 
 async def _result_of(future: Future[Any]) -> Any:
