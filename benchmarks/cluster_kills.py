@@ -153,32 +153,28 @@ def cluster(directory: Path) -> Iterator[tuple[str, Callable[[], None]]]:
     place.unlink(missing_ok=True)
     environment = {**os.environ, "DASK_LOGGING__DISTRIBUTED": "critical"}
     quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": environment}
-    scheduler_words = [
-        "scheduler",
-        "--host",
-        "127.0.0.1",
-        "--port",
-        "0",
-        "--no-dashboard",
-        "--scheduler-file",
-        str(place),
-    ]
-    worker_words = ["worker", "--scheduler-file", str(place), "--nworkers", "2", "--nthreads", "2", "--no-dashboard"]
+    there = ["--scheduler-file", str(place), "--no-dashboard"]
+    scheduler_words = ["scheduler", *there, "--host", "127.0.0.1", "--port", "0"]
+    worker_words = ["worker", *there, "--nworkers", "2", "--nthreads", "2", "--death-timeout", "120"]
     dask = [sys.executable, "-m", "dask"]
     scheduler = subprocess.Popen([*dask, *scheduler_words], **quiet)
-    workers = subprocess.Popen([*dask, *worker_words, "--death-timeout", "20"], **quiet)
+    workers = subprocess.Popen([*dask, *worker_words], **quiet)
     try:
         while not place.exists():
             time.sleep(0.05)
         time.sleep(0.2)
         yield json.loads(place.read_text())["address"], scheduler.kill
     finally:
+        started = psutil.Process(workers.pid).children(recursive=True)
         for process in (workers, scheduler):
             process.terminate()
             with suppress(subprocess.TimeoutExpired):
-                process.wait(20)
+                process.wait(3)
             process.kill()
             process.wait()
+        for one in started:
+            with suppress(psutil.NoSuchProcess):
+                one.kill()
 
 
 def kill_scheduler(directory: Path, kills: int) -> Killed:

@@ -120,7 +120,7 @@ class Pool:
             self.client.submit(function, *arguments, pure=False, retries=0, workers=[worker.address])
             for worker in workers
         ]
-        tasks = [asyncio.create_task(_result_of(future)) for future in futures]
+        tasks = [_awaited(future) for future in futures]
         try:
             while not all(task.done() for task in tasks):
                 await asyncio.wait([task for task in tasks if not task.done()], timeout=_LOOK_EVERY)
@@ -188,7 +188,7 @@ class Pool:
             workers=sorted(allowed) or None,
             key=f"{self.run}-{secrets.token_hex(8)}",
         )
-        in_flight[asyncio.create_task(_result_of(future))] = (job, future, allowed)
+        in_flight[_awaited(future)] = (job, future, allowed)
 
     def _collect(self, in_flight: dict[asyncio.Task[Any], tuple[Job, Future[Any], frozenset[str]]]) -> Iterator[Job]:
         """The jobs that must be given out again."""
@@ -331,6 +331,13 @@ class Pool:
 
 class LostError(Exception):
     """The scheduler forgot a task: the connection to it broke."""
+
+
+def _awaited(future: Future[Any]) -> asyncio.Task[Any]:
+    """A task that waits for a future; where nobody waits for it any more, how it ended is not told."""
+    task = asyncio.create_task(_result_of(future))
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return task
 
 
 def _reason(problem: BaseException) -> str:
