@@ -14,7 +14,7 @@ from replay.cluster import worker as on_worker
 from replay.cluster.acceptance import PACKAGE, Worker, refusal, workers_of
 from replay.cluster.connecting import connected
 from replay.cluster.mailbox import deliver, topic_of
-from replay.cluster.place import ClusterError, Place
+from replay.cluster.place import ClusterError, LocalWorkers, Place
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -59,6 +59,8 @@ class Pool:
     client: Client
     place: Place
     note: Callable[[str], None]
+    kept: LocalWorkers | None = None
+    """The processes of this machine, where the workers are those."""
     run: str = field(default_factory=lambda: secrets.token_hex(8))
     """Tells this run from others on the same workers."""
     workers: dict[str, Worker] = field(default_factory=dict)
@@ -264,10 +266,9 @@ class Pool:
                 await self._look()
                 silent = 0.0
                 missing = missing + _LOOK_EVERY if self._some_are_missing else 0.0
-                if missing >= _REPLACED_AFTER:
+                if missing >= _REPLACED_AFTER and self.kept is not None:
                     missing = 0.0
-                    cluster: Any = self.client.cluster
-                    cluster.scale(self.place.workers)  # starts those whose keeper could not
+                    self.kept.start_missing()
                 full = full + _LOOK_EVERY if self.full and not self.workers else 0.0
                 if full >= _FULL_FOR:
                     names = ", ".join(worker.name for worker in self.full.values())
@@ -365,8 +366,8 @@ async def open_pool(place: Place, note: Callable[[str], None]) -> AsyncIterator[
         MissingExtraError: Dask is not installed.
         ClusterError: the scheduler or the workers cannot be used.
     """
-    async with connected(place) as client:
-        pool = Pool(client, place, note)
+    async with connected(place) as (client, kept):
+        pool = Pool(client, place, note, kept)
         watch = asyncio.create_task(pool.watch())
         try:
             await pool.wait_for_workers()

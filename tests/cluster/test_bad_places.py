@@ -75,6 +75,6 @@ def test_a_scheduler_that_is_not_there_is_named(address: str, monkeypatch: pytes
         async with open_pool(Place(None, address), print):
             pass
 
-    monkeypatch.setattr("replay.cluster.connecting.CONNECT_WITHIN", 0.2)
+    monkeypatch.setattr("replay.cluster.quiet_dask.CONNECT_WITHIN", 0.2)
     with pytest.raises(ClusterError, match=f"the scheduler at {address} cannot be used"):
         anyio.run(connect)
