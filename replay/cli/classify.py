@@ -26,6 +26,7 @@ from replay.cli.options import (
     names_option,
     place_of,
     run_option,
+    with_workers_started,
     workers_options,
 )
 
@@ -150,7 +151,9 @@ def classify(
         offline=offline or cassette is not None,
         keep_inconclusive=keep_inconclusive,
     )
-    results, broken = _open(files, names)
+    with ended_in_order():
+        place = with_workers_started(place)
+        results, broken = _open(files, names)
     with _open_run(run_path, fresh, fleet) as run:
         _remember(run, fleet, options, names)
         with ended_in_order():

@@ -108,6 +108,15 @@ def place_of(workers: int | None, cluster: str | None, threads: int = 1) -> Plac
     return None if workers is None and cluster is None else Place(workers, cluster, threads)
 
 
+def with_workers_started(place: Place | None) -> Place | None:
+    """Have the workers of this machine start meanwhile; they end with the command at the latest."""
+    if place is None:
+        return None
+    from replay.cluster.local_cluster import workers_started
+
+    return click.get_current_context().with_resource(workers_started(place))
+
+
 def names_option(function: F) -> F:
     """`--names PATTERN`."""
     return click.option(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections import deque
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from datetime import timedelta
+from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 
@@ -21,7 +23,14 @@ if TYPE_CHECKING:
     from replay.interpreter import ServerEvent
 
 _BAR_EVERY = 0.1
-_LINE_EVERY = 10.0
+_LINE_EVERY = 10
+"""Seconds."""
+_PACE_OVER = 20.0
+"""Seconds over which the pace is taken: what was fast or slow long ago says little of what is left."""
+_SHORTEST = 0.5
+"""Seconds that make a pace."""
+_MINUTES_FROM = 120
+"""Seconds."""
 _MOST_WORKERS = 4
 """More are not told one by one."""
 
@@ -50,7 +59,7 @@ def echo_server_event(event: ServerEvent) -> None:
 
 async def _bar(progress: Progress) -> None:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
     from rich.progress import Progress as Bar
 
     bar = Bar(
@@ -58,41 +67,88 @@ async def _bar(progress: Progress) -> None:
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[rate]}", markup=False),
-        TimeRemainingColumn(compact=True),
         console=Console(file=sys.__stderr__),  # the bar moves the cursor
         transient=True,
     )
     with bar, bar_on(bar.console):
         task = bar.add_task("starting", total=None, rate="")
-        clock = _Clock()
+        pace = Pace()
         while True:
-            _refresh(bar, task, progress, clock.seconds(progress))
+            _refresh(bar, task, progress, pace)
             await anyio.sleep(_BAR_EVERY)
 
 
-class _Clock:
-    """Seconds since calls are judged: servers and workers take their time to start, and that is no part of the rate."""
+class _Sample(NamedTuple):
+    at: float
+    new: int
+    by_worker: dict[str, int]
 
-    def __init__(self) -> None:
-        self._started = time.monotonic()
 
-    def seconds(self, progress: Progress) -> float:
-        """Until now."""
+class Pace:
+    """How fast calls are judged of late; servers and workers take their time to start, and that is no part of it.
+
+    Args:
+        clock: gives seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._samples: deque[_Sample] = deque()
+
+    def note(self, progress: Progress) -> None:
+        """Take note of how far the run is; to be called at least every second."""
+        now = self._clock()
         if progress.stage is not None:
-            self._started = time.monotonic()
-        return time.monotonic() - self._started
+            self._samples.clear()
+        elif not self._samples or now - self._samples[-1].at >= 1:
+            self._samples.append(_Sample(now, progress.done - progress.kept, dict(progress.by_worker)))
+        while len(self._samples) > 1 and now - self._samples[1].at >= _PACE_OVER:
+            self._samples.popleft()
+
+    def rate(self, progress: Progress) -> float:
+        """Calls a second."""
+        then = self._then
+        return max(0, progress.done - progress.kept - then.new) / then.at if then else 0.0
+
+    def seconds_left(self, progress: Progress) -> float | None:
+        """Until all calls are judged; None where nobody knows."""
+        rate = self.rate(progress)
+        return (progress.total - progress.done) / rate if rate > 0 else None
+
+    def by_worker(self, progress: Progress) -> dict[str, float]:
+        """Calls a second of each worker."""
+        then = self._then
+        if then is None:
+            return {}
+        return {
+            name: max(0, calls - then.by_worker.get(name, 0)) / then.at for name, calls in progress.by_worker.items()
+        }
+
+    @property
+    def _then(self) -> _Sample | None:
+        """The oldest sample that counts, with the seconds since then; None where that is too short ago."""
+        seconds = self._clock() - self._samples[0].at if self._samples else 0.0
+        return self._samples[0]._replace(at=seconds) if seconds >= _SHORTEST else None
 
 
-def _refresh(bar: Bar, task: TaskID, progress: Progress, seconds: float) -> None:
-    new = progress.done - progress.kept
-    rate = f"{new / seconds:.0f} calls/s{_workers(progress, seconds)}" if new and seconds > 0 else ""
+def _refresh(bar: Bar, task: TaskID, progress: Progress, pace: Pace) -> None:
+    pace.note(progress)
+    speed = pace.rate(progress)
+    rate = f"{speed:.0f} calls/s{_workers(progress, pace)}{_left(progress, pace)}" if speed > 0 else ""
     bar.update(task, description=_stage(progress), total=progress.total or None, completed=progress.done, rate=rate)
 
 
-def _workers(progress: Progress, seconds: float) -> str:
+def _left(progress: Progress, pace: Pace) -> str:
+    seconds = pace.seconds_left(progress)
+    if seconds is None:
+        return ""
+    return f", {seconds:.0f} s left" if seconds < _MINUTES_FROM else f", {timedelta(seconds=round(seconds))} left"
+
+
+def _workers(progress: Progress, pace: Pace) -> str:
     """How fast each worker is, or the slowest and the fastest of many, and how often work was given to another one."""
     words = []
-    rates = sorted((calls / seconds, name) for name, calls in progress.by_worker.items()) if seconds > 0 else []
+    rates = sorted((rate, name) for name, rate in pace.by_worker(progress).items())
     if len(rates) > _MOST_WORKERS:
         words.append(f"{len(rates)} workers: {rates[0][0]:.0f} to {rates[-1][0]:.0f}/s")
     elif rates:
@@ -113,12 +169,10 @@ def _stage(progress: Progress) -> str:
 
 
 async def _lines(progress: Progress) -> None:
-    clock = _Clock()
+    pace = Pace()
     while True:
-        await anyio.sleep(_LINE_EVERY)
-        seconds = clock.seconds(progress)
-        new = progress.done - progress.kept
-        rate = new / seconds if seconds > 0 else 0.0
-        left = f", {(progress.total - progress.done) / rate:.0f} s left" if rate > 0 else ""
-        workers = _workers(progress, seconds)
-        echo_err(f"{_stage(progress)}: {progress.done}/{progress.total} done, {rate:.0f} calls/s{workers}{left}")
+        for _ in range(_LINE_EVERY):
+            pace.note(progress)
+            await anyio.sleep(1)
+        rate = f"{pace.rate(progress):.0f} calls/s{_workers(progress, pace)}{_left(progress, pace)}"
+        echo_err(f"{_stage(progress)}: {progress.done}/{progress.total} done, {rate}")

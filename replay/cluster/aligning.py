@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -37,6 +37,10 @@ class CallJob:
     def task(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """The function and its arguments."""
         return self._function, self._arguments
+
+    def not_for(self) -> Collection[str]:
+        """Every worker may do it."""
+        return ()
 
     def done(self, result: Any) -> Sequence[Job]:
         """Hand the result over."""

@@ -20,6 +20,7 @@ from replay.cluster.desk import Desk
 from replay.cluster.judging import Judging, live_jobs, stored_jobs
 from replay.cluster.messages import Settings, WorkerReport
 from replay.cluster.pool import Pool
+from replay.diagnosis.phrasing import counted
 from replay.errors import NoServerReachedError
 from replay.formats import ResultsFile
 from replay.interpreter import Fleet
@@ -99,8 +100,9 @@ async def classify_live_on_workers(
     # the workers ask for the settings before the servers are known
     first = Desk(run, settings, stored=run.stored_answer, on_calls=lambda worker, count: None)
     pool.listen(first.handle)
-    progress.stage = f"starting {len(names)} servers on {len(pool.workers)} workers"
-    servers = servers_of(await pool.on_each(on_worker.start, pool.run), progress)
+    progress.stage = f"starting {counted(len(names), 'server')} on {counted(len(pool.workers), 'worker')}"
+    reports: list[WorkerReport] = await pool.on_each(on_worker.start, pool.run)
+    servers = servers_of(reports, progress)
     progress.stage = None
     run.save_servers(servers.values())
     run.save_facts(facts)
@@ -111,9 +113,11 @@ async def classify_live_on_workers(
     registry = registry_of(servers, fleet.local_tools, tuple(fleet.servers), complete=True)
     context = ReplayContext(nothing, registry, rules, fleet.dispatchers, policy, InputCalls(inputs, registry))
     judging = _judging(pool, run, context, settings, options, progress, run.stored_answer)
+    for report in reports:
+        judging.note_lacking(report.worker, (server.name for server in report.servers if server.error is not None))
     await pool.do(live_jobs(judging, unfinished(run, files, policy, options, progress)))
-    reports = (await pool.everywhere(on_worker.stop, pool.run)).values()
-    run.save_servers(servers_of([report for report in reports if report is not None], progress, servers).values())
+    stopped = (await pool.everywhere(on_worker.stop, pool.run)).values()
+    run.save_servers(servers_of([report for report in stopped if report is not None], progress, servers).values())
     if progress.not_repeated:
         progress.notes.append(
             f"{progress.not_repeated} calls with effects were sent before and are not sent again; they count with the "

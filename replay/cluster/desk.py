@@ -10,6 +10,7 @@ from typing import Any
 
 from replay.cluster.leases import Claim, LeaseLostError
 from replay.cluster.messages import Sent, Settings
+from replay.cluster.stored_answers import look_up
 from replay.records import Answer
 from replay.records.effects import EffectKey
 from replay.runfile import Run
@@ -81,7 +82,7 @@ class Desk:
         if kind == "settings":
             return self._settings
         if kind == "stored":
-            return self._stored(content)
+            return look_up(content, self._stored)
         self._grant(Claim(*content))
         return True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,18 +19,26 @@ from replay.cluster.leases import LeaseLostError, RemoteCheckpoint, TrialOfLease
 from replay.cluster.mailbox import Mailbox
 from replay.cluster.messages import JudgedTrajectory, Lease, Settings, Unit, UnitResult, WorkerReport
 from replay.cluster.reading import Reading
+from replay.cluster.stored_answers import StoredAnswers
 from replay.diagnosis.stored_findings import FindingStore
 from replay.interpreter import Fleet, Interpreter
 from replay.outcomes import Registry
-from replay.records import Answer, Server, Trajectory
+from replay.records import Server, Trajectory
+from replay.records.call_result import stderr_key
 from replay.redaction import Redactor, redacting
-from replay.replayer import AnswerBackend, InputCalls, LiveBackend, ReplayContext, StoredBackend, replay_trials
+from replay.replayer import (
+    AnswerBackend,
+    InputCalls,
+    LiveBackend,
+    ReplayContext,
+    StoredBackend,
+    expected_keys,
+    replay_trials,
+)
 from replay.runfile.shipped_rows import RowMaker
 
 _TELL_EVERY: Final = 0.5
 """Seconds between two messages about how many calls are done."""
-_PATIENCE: Final = 600.0
-"""Seconds to wait for a stored answer from the command."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +69,7 @@ class Engine:
         self.heard = time.monotonic()
         """When the command was last known to be there."""
         self._stack = ExitStack()
-        self._reading = Reading()
+        self._reading, self._answers = Reading(), StoredAnswers(mailbox)
         self._uncounted, self._told = 0, 0.0
         self._scopes: set[CancelScope] = set()
         try:
@@ -92,10 +100,21 @@ class Engine:
         """Judge the trajectories of a unit, one after the other."""
         judged = []
         calls = 0
-        for lease, trajectory in zip(unit.leases, self._reading.trajectories(unit.work), strict=True):
-            judged.append(self._portal.call(self._judge_or_end, trajectory, lease))
-            calls += sum(len(step.calls) for step in trajectory.steps)
-        return UnitResult(self._mailbox.name, tuple(judged), calls)
+        trajectories = list(self._reading.trajectories(unit.work))
+        with self._answers.fetched(self._keys(trajectories)):
+            for lease, trajectory in zip(unit.leases, trajectories, strict=True):
+                judged.append(self._portal.call(self._judge_or_end, trajectory, lease))
+                calls += sum(len(step.calls) for step in trajectory.steps)
+        lacking = tuple(self._bench.context.registry.unavailable) if self.settings.fleet is not None else ()
+        return UnitResult(self._mailbox.name, tuple(judged), calls, lacking)
+
+    def _keys(self, trajectories: Iterable[Trajectory]) -> Iterator[str]:
+        """Of the stored answers that they will ask for, where the command has some."""
+        context = self._bench.context
+        if self.settings.stored_answers:
+            for trajectory in map(context.as_named_here, trajectories):
+                for key in expected_keys(trajectory, context.registry, self.settings.facts):
+                    yield from (key, stderr_key(key))
 
     async def _judge_or_end(self, original: Trajectory, lease: Lease) -> JudgedTrajectory:
         with CancelScope() as scope:
@@ -137,7 +156,7 @@ class Engine:
         settings = self.settings
         if settings.fleet is None:
             registry = settings.registry or Registry()
-            backend = StoredBackend(self._stored_answer if settings.stored_answers else {}, settings.facts)
+            backend = StoredBackend(self._answers.get if settings.stored_answers else {}, settings.facts)
             yield self._bench_of(backend, registry, Redactor(settings.secrets))
             return
         fleet = Fleet.model_validate(dict(settings.fleet))
@@ -166,10 +185,6 @@ class Engine:
         context = ReplayContext(backend, registry, settings.rules, settings.dispatchers, settings.policy, inputs)
         rows = RowMaker(redactor, registry.servers.values())
         return _Bench(context, rows, FindingStore(rows.run), redactor)
-
-    def _stored_answer(self, key: str) -> Answer | None:
-        found: Answer | None = self._mailbox.ask("stored", key).result(_PATIENCE)
-        return found
 
 
 @contextmanager

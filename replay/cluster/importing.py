@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from replay.cluster.messages import FromFile, UnitFailure
@@ -57,6 +57,9 @@ class _ImportJob:
                 one for number, one in enumerate(self._file.trajectories()) if 0 <= number - self._first < self._count
             )
         return dag_files, (work,)
+
+    def not_for(self) -> Collection[str]:
+        return ()
 
     def done(self, result: list[Text] | UnitFailure) -> Sequence[Job]:
         if not isinstance(result, UnitFailure):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
@@ -16,7 +16,7 @@ from replay.errors import InputError
 from replay.formats import ResultsFile
 from replay.records import CallResult, Trajectory
 from replay.records.effects import EffectKey
-from replay.replayer import ReplayContext
+from replay.replayer import ReplayContext, servers_named
 from replay.replayer.input_calls import keys_of
 from replay.runfile import Run, TrajectoryState
 from replay.runfile.effects_journal import Origin, absolute_path
@@ -43,6 +43,20 @@ class Judging:
     """Whether the workers see the files that the command sees."""
     journal_asked: bool
     """Whether earlier runs sent calls with effects."""
+    lacking: dict[str, frozenset[str]] = field(default_factory=dict)
+    """By worker, the servers that it could not start and another one could."""
+
+    def note_lacking(self, worker: str, servers: Iterable[str]) -> None:
+        """A worker could not start some servers."""
+        elsewhere = frozenset(servers) - self.context.registry.unavailable.keys()
+        if elsewhere:
+            self.lacking[worker] = elsewhere
+
+    def unsuited(self, trajectory: Trajectory) -> frozenset[str]:
+        """The workers that lack a server which a trajectory names."""
+        context = self.context
+        named = servers_named(context.as_named_here(trajectory), context.registry.server_names)
+        return frozenset(worker for worker, servers in self.lacking.items() if servers & named)
 
     def sent_before(self, file: str, trajectory: Trajectory, *, again: bool) -> dict[EffectKey, Sent]:
         """The calls with effects of a trajectory that were sent before."""
@@ -71,6 +85,8 @@ class Piece:
     results: dict[str, CallResult] = field(default_factory=dict)
     """Calls that an earlier run finished."""
     attempt: int = 0
+    failed_on: set[str] = field(default_factory=set)
+    """Workers that could not judge it."""
 
     def read(self) -> Trajectory:
         """The trajectory, read here."""
@@ -90,15 +106,25 @@ class JudgeJob:
         work = tuple(self._work())
         return on_worker.judge, (Unit(self._judging.name, work, tuple(map(self._lease, self._pieces))),)
 
+    def not_for(self) -> Collection[str]:
+        """The workers that could not judge it, or not start a server which the trajectories name."""
+        found = {worker for piece in self._pieces for worker in piece.failed_on}
+        if self._judging.lacking:
+            found.update(*(self._judging.unsuited(piece.read()) for piece in self._pieces))
+        return found
+
     def done(self, result: UnitResult | UnitFailure) -> Sequence[Job]:
-        """Write what was judged into the run."""
+        """Write what was judged into the run, unless another worker can start servers that this one could not."""
         if isinstance(result, UnitFailure):
             return self._failed(result)
         judging, progress = self._judging, self._judging.progress
         for judged in result.judged:
             for key, sent in judged.answers:
                 judging.desk.keep_answer(judged.row, key, sent)
-            progress.not_repeated += judged.not_repeated
+        judging.note_lacking(result.worker, result.lacking)
+        if result.worker in self.not_for() and all(piece.attempt < MAX_ATTEMPTS for piece in self._pieces):
+            return self._again()
+        progress.not_repeated += sum(judged.not_repeated for judged in result.judged)
         write_shipped_rows(judging.run, ((judged.row, judged.rows) for judged in result.judged))
         for piece in self._pieces:
             missing = piece.calls - judging.desk.counted(piece.row)
@@ -118,12 +144,13 @@ class JudgeJob:
         judging = self._judging
         if failure.kind == "file":
             raise InputError("", failure.message)
-        for piece in self._pieces:
-            judging.progress.done -= judging.desk.counted(piece.row)
         if failure.kind == "not-here":
             judging.by_path = False
             return [self]
-        judging.progress.given_again += len(self._pieces)
+        self._again()
+        if failure.kind == "fault":
+            for piece in self._pieces:
+                piece.failed_on.add(failure.worker)
         if len(self._pieces) > 1:
             return [JudgeJob(judging, [piece]) for piece in self._pieces]
         (piece,) = self._pieces
@@ -134,6 +161,12 @@ class JudgeJob:
         judging.progress.done += piece.calls
         judging.desk.take_back(piece.row)
         return ()
+
+    def _again(self) -> Sequence[Job]:
+        progress = self._judging.progress
+        progress.done -= sum(self._judging.desk.counted(piece.row) for piece in self._pieces)
+        progress.given_again += len(self._pieces)
+        return [self]
 
     def _work(self) -> Iterator[FromFile | Trajectory]:
         """The trajectories, those that stand together in a file as one."""

@@ -100,6 +100,8 @@ class UnitResult:
     worker: str
     judged: tuple[JudgedTrajectory, ...]
     calls: int
+    lacking: tuple[str, ...] = ()
+    """Servers that the worker could not start."""
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from replay.errors import ReplayError
 
 
 class ClusterError(ReplayError):
     """The scheduler or the workers cannot be used, or are gone."""
+
+
+class LocalWorkers(Protocol):
+    """Processes of this machine that have begun to start."""
+
+    async def ready(self) -> Any:
+        """Dask's cluster, when it has started."""
+
+    def start_missing(self) -> None:
+        """Start workers in the place of those that did not come back."""
+
+    def close(self) -> None:
+        """End them."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +35,8 @@ class Place:
     """The address of a Dask scheduler, such as `tcp://10.0.0.1:8786`."""
     threads: int = 1
     """Trajectories side by side in each process that is started here."""
+    kept: LocalWorkers | None = field(default=None, compare=False, repr=False)
+    """The processes, where they were started before they are needed."""
 
     @property
     def is_local(self) -> bool:

@@ -93,3 +93,4 @@ def dask_setup(worker: Worker) -> None:
     """Leave ^C to the command, which ends its workers in order; Dask calls this where the module is preloaded."""
     with suppress(ValueError):  # not the main thread
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # blocked until now; what is started from here is not

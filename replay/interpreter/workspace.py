@@ -71,6 +71,7 @@ def _template_of(fleet: Fleet, task: str | None) -> tuple[Path | None, str | Non
 def _copy(fleet: Fleet, template: Path, target: Path) -> None:
     try:
         shutil.copytree(template, target, symlinks=True)
-    except (OSError, shutil.Error) as problem:
-        raise FleetError(str(fleet.path), f"{template} cannot be copied: {problem}", "workspace.template") from None
+    except OSError as problem:
+        why = problem.args[0][0][-1] if isinstance(problem, shutil.Error) else problem
+        raise FleetError(str(fleet.path), f"{template} cannot be copied: {why}", "workspace.template") from None
     target.chmod(target.stat().st_mode | stat.S_IRWXU)

@@ -2,6 +2,7 @@
 
 from replay.replayer.backend import AnswerBackend, BackendSession, ToolRequest
 from replay.replayer.checkpoint import Checkpoint
+from replay.replayer.expected_keys import expected_keys
 from replay.replayer.input_calls import InputCalls
 from replay.replayer.keys import answer_key
 from replay.replayer.live_backend import LiveBackend
@@ -22,6 +23,7 @@ __all__ = [
     "ToolRequest",
     "TrajectoryReplayer",
     "answer_key",
+    "expected_keys",
     "merge_trials",
     "replay_trials",
     "servers_named",

@@ -12,7 +12,7 @@ from replay.classification import Options, Progress
 from replay.cluster.classify import servers_of
 from replay.cluster.desk import Desk
 from replay.cluster.judging import MAX_ATTEMPTS, JudgeJob, Judging, stored_jobs
-from replay.cluster.messages import FromFile, Settings, Unit, UnitFailure, WorkerReport
+from replay.cluster.messages import FromFile, Settings, Unit, UnitFailure, UnitResult, WorkerReport
 from replay.cluster.pool import Job
 from replay.errors import ReplayError
 from replay.formats import ResultsFile, open_file
@@ -35,8 +35,8 @@ def file(results_file: Write) -> ResultsFile:
     return open_file(results_file(**{f"t{number}": [[("files/read", {"path": "x"}, "text")]] for number in range(3)}))
 
 
-def judging_of(run: Run) -> Judging:
-    registry, facts, options = Registry(), FleetFacts(), Options(offline=True)
+def judging_of(run: Run, registry: Registry | None = None) -> Judging:
+    registry, facts, options = registry or Registry(), FleetFacts(), Options(offline=True)
     context = ReplayContext(StoredBackend({}, facts), registry, {}, (), "", InputCalls({}, registry))
     settings = Settings(options, facts, (), "", (), {}, registry)
     desk = Desk(run, settings, stored=run.stored_answer, on_calls=lambda worker, calls: None)
@@ -84,6 +84,13 @@ def test_what_no_worker_can_judge_is_inconclusive_and_the_last_worker_is_named(r
     assert all("on the worker far: OSError: No space left on device" in message for *_, message in rows)
 
 
+def test_what_failed_on_a_worker_is_given_to_another(run: Run, file: ResultsFile) -> None:
+    (job,) = stored_jobs(judging_of(run), [file])
+    job.task()
+    again = job.done(UnitFailure("full", "fault", "OSError: No space left on device"))
+    assert [one.not_for() for one in again] == [{"full"}] * 3
+
+
 def test_a_task_whose_workers_all_died_names_the_last_of_them(run: Run, file: ResultsFile) -> None:
     class Worker:
         name = "hungry"
@@ -99,6 +106,26 @@ def test_a_task_whose_workers_all_died_names_the_last_of_them(run: Run, file: Re
         waiting += job.failed(KilledWorker())
     assert all("hungry" in note and "out of memory?" in note for note in judging.progress.notes)
     assert len(judging.progress.notes) == 3
+
+
+def test_what_names_a_server_that_one_worker_cannot_start_is_given_to_another(run: Run, file: ResultsFile) -> None:
+    judging = judging_of(run, registry=Registry(server_names=("files", "other")))
+    (job,) = stored_jobs(judging, [file])
+    job.task()
+    assert job.done(UnitResult("lacking", (), 3, lacking=("other",))) == ()
+    assert job.not_for() == set()
+    assert job.done(UnitResult("lacking", (), 3, lacking=("files",))) == [job]
+    assert (job.not_for(), judging.progress.given_again) == ({"lacking"}, 3)
+    for _ in range(MAX_ATTEMPTS - 1):  # the others are gone
+        job.task()
+    assert job.done(UnitResult("lacking", (), 3, lacking=("files",))) == ()
+
+
+def test_a_server_that_no_worker_can_start_keeps_nothing_from_any(run: Run, file: ResultsFile) -> None:
+    judging = judging_of(run, registry=Registry(server_names=("files",), unavailable={"files": "no such command"}))
+    (job,) = stored_jobs(judging, [file])
+    job.task()
+    assert job.done(UnitResult("lacking", (), 3, lacking=("files",))) == ()
 
 
 def test_a_file_that_changed_ends_the_run(run: Run, file: ResultsFile) -> None:

@@ -17,13 +17,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import anyio
 import psutil
 import pytest
 
 from replay.cli.options import place_of
-from replay.cluster import ClusterError, Place
-from replay.cluster.pool import open_pool
 from replay.errors import UsageError
 from replay.extras import install_command
 
@@ -224,13 +221,3 @@ def test_without_the_extra_workers_say_what_to_install(tmp_path: Path, results_f
 def test_both_ways_to_name_workers_at_once_are_refused() -> None:
     with pytest.raises(UsageError, match="give one of them"):
         place_of(2, "tcp://127.0.0.1:1")
-
-
-def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def connect() -> None:
-        async with open_pool(Place(None, "tcp://127.0.0.1:1"), print):
-            pass
-
-    monkeypatch.setattr("replay.cluster.connecting.CONNECT_WITHIN", 0.2)
-    with pytest.raises(ClusterError, match=r"the scheduler at tcp://127\.0\.0\.1:1 cannot be used"):
-        anyio.run(connect)
