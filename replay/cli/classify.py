@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from replay.records.summary import RunSummary
     from replay.runfile import Run
 
+_MANY_MODELS = 50
+"""Files that are hardly of as many models."""
+
 EXAMPLES = """\b
 Examples:
   replay classify results/*.json
@@ -247,6 +250,11 @@ def _open(files: tuple[Path, ...], names: str | None) -> tuple[list[ResultsFile]
             echo_err(f"note: {warning}")
         if not file.calls:
             echo_err(f"note: {file.path}: no call in it ({file.format})")
+    if names is None and len(results) > _MANY_MODELS and len({file.models for file in results}) == len(results):
+        echo_err(
+            f"note: each of the {len(results):,} files counts as a model of its own; where their names tell model and "
+            "task, say so: --names '{model}_{task}.json'"
+        )
     if not results:
         raise InputError("", "no file could be read; see above")
     if not any(file.calls for file in results):

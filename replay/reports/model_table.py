@@ -16,6 +16,7 @@ FEW_JUDGED: Final = 0.3
 """Share of judged calls under which the shares of a model say little."""
 MAX_LISTED: Final = 100
 """Models that have a line of their own."""
+_MAX_EXPLAINED: Final = 5
 _JUDGED: Final = tuple(outcome for outcome in Outcome if outcome is not Outcome.INCONCLUSIVE)
 _SHORT: Final = {Outcome.INVALID_ARGUMENTS: ("invalid", "args")}
 _MIN_NAME, _MAX_NAME = 8, 40
@@ -53,11 +54,13 @@ def model_lines(summary: RunSummary, width: int, dim: Callable[[str], str]) -> I
         yield dim(line) if number >= 2 and rows[number - 2].few else line
     if summary.model_count > len(listed):
         yield f"(the first {len(listed)} of {summary.model_count:,} models; replay compare has all)"
-    for row in rows:
-        if row.few and (row.name != "all" or len(rows) == 1):
-            reasons = ", ".join(f"{count:,} {reason}" for reason, count in list(row.reasons.items())[:3])
-            words = f"{_cut(row.name, _MAX_NAME)}: few calls were judged, so its shares say little ({reasons})"
-            yield from wrap(words, width, subsequent_indent="      ", break_long_words=False, break_on_hyphens=False)
+    few = [row for row in rows if row.few and (row.name != "all" or len(rows) == 1)]
+    for row in few[:_MAX_EXPLAINED]:
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in list(row.reasons.items())[:3])
+        words = f"{_cut(row.name, _MAX_NAME)}: few calls were judged, so its shares say little ({reasons})"
+        yield from wrap(words, width, subsequent_indent="      ", break_long_words=False, break_on_hyphens=False)
+    if len(few) > _MAX_EXPLAINED:
+        yield f"few calls were judged of {len(few) - _MAX_EXPLAINED} more models as well"
 
 
 def _fitting(rows: Sequence[_Row], width: int) -> list[str]:

@@ -99,3 +99,5 @@ def test_of_very_many_models_the_first_hundred_have_a_line_and_all_are_counted()
     assert "model-100" not in text
     assert "(the first 100 of 130 models; replay compare has all)" in text
     assert f"{130 * FEW.calls:,}".replace(",", "") in text.replace(",", "")
+    assert text.count("few calls were judged, so") == 5
+    assert "few calls were judged of 95 more models as well" in text
