@@ -6,10 +6,10 @@ judge them. It belongs to a trajectory of a file, and passes to another only whe
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable
 from functools import lru_cache
-from pathlib import Path
 from typing import Final, NamedTuple, Self
 
 from pydantic import TypeAdapter
@@ -138,13 +138,17 @@ class EffectsJournal:
 
 
 def absolute_path(path: str) -> str:
-    """The name of a file by which the run knows it again."""
-    return _resolved(Path(path) if Path(path).is_absolute() else Path.cwd() / path)
+    """The name of a file by which the run knows it again: links are followed."""
+    place = os.path.join(os.getcwd(), path)  # noqa: PTH109, PTH118 - asked for every file of very many
+    directory, name = os.path.split(place)
+    if name in ("", ".", "..") or os.path.islink(place):  # noqa: PTH114
+        return _resolved(place)
+    return os.path.join(_resolved(directory), name)  # noqa: PTH118
 
 
 @lru_cache(maxsize=4096)
-def _resolved(path: Path) -> str:
-    return str(path.resolve())
+def _resolved(path: str) -> str:
+    return os.path.realpath(path)
 
 
 def _sent(row: int, blob: bytes | None) -> SentCall:
