@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -44,6 +44,15 @@ def fleet(fleet_file: Write, tmp_path: Path) -> Callable[[float], Path]:
     return write
 
 
+@pytest.fixture
+def hangup_is_heard() -> Iterator[None]:
+    """Also where the tests themselves run under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("hangup_is_heard")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
 def test_a_signal_leaves_no_process_and_no_workspace(
     tmp_path: Path, fleet: Callable[[float], Path], results_file: Write, number: signal.Signals
