@@ -43,7 +43,7 @@ def configured(place: Place) -> Iterator[None]:
         import dask
         import distributed  # noqa: F401
     except ImportError:
-        raise MissingExtraError(install_command("cluster"), "--workers and --cluster") from None
+        raise MissingExtraError(install_command("cluster"), "--workers or --cluster") from None
     timeouts = _LOCAL_SETTINGS if place.is_local else {"distributed.comm.timeouts.connect": f"{CONNECT_WITHIN:g}s"}
     with _quiet(), dask.config.set({**_SETTINGS, **timeouts}):
         yield

@@ -56,28 +56,28 @@ def parts(pointer: str) -> list[str]:
 
 def as_json(text: str) -> Any:
     """The JSON object or array that a text is, else None."""
-    if text[:1] not in _JSON_STARTS:
-        return None
-    stripped = text.strip()
-    if not stripped or stripped[0] + stripped[-1] not in {"{}", "[]"}:
-        return None
+    found = _like_json(text)
     try:
-        return parse_json(stripped)
+        return None if found is None else parse_json(found)
     except ValueError:
         return None
 
 
 def _opened(text: str) -> Any:
     """As `as_json`, for a look alone: the value may be shared, and what lies too deep for any pointer is as it was."""
+    found = _like_json(text)
+    try:
+        return None if found is None else unbounded_json(found)
+    except (ValueError, TypeError):
+        return as_json(text)
+
+
+def _like_json(text: str) -> str | None:
+    """A text that begins and ends as an object or an array does, without the space around it; None for another."""
     if text[:1] not in _JSON_STARTS:
         return None
     stripped = text.strip()
-    if not stripped or stripped[0] + stripped[-1] not in {"{}", "[]"}:
-        return None
-    try:
-        return unbounded_json(stripped)
-    except (ValueError, TypeError):
-        return as_json(stripped)
+    return stripped if stripped and stripped[0] + stripped[-1] in {"{}", "[]"} else None
 
 
 def leaves(value: Any, base: str = "", *, enter_texts: bool = True, id_keys: bool = True) -> Iterator[Leaf]:

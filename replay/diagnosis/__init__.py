@@ -3,7 +3,7 @@
 from replay.diagnosis.call_findings import findings_of_call
 from replay.diagnosis.diagnose import Diagnosed, Diagnosis, diagnose, diagnoses
 from replay.diagnosis.flags import explains
-from replay.diagnosis.run_findings import RunTally, findings_of_run, reference_findings
+from replay.diagnosis.run_findings import RunTally, findings_of_run
 from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.diagnosis.trajectory_findings import findings_of_trajectory
 
@@ -18,5 +18,4 @@ __all__ = [
     "findings_of_call",
     "findings_of_run",
     "findings_of_trajectory",
-    "reference_findings",
 ]

@@ -52,8 +52,16 @@ class RunTally:
         if len(row.trials or {}) > 1:
             self._flaky[row.tool].add(call)
 
-    def findings(self) -> Iterator[Finding]:
-        """The worst tools and the worst server, tools whose schemas lie, flaky tools, servers that drift."""
+    def findings(self, run: Run, reference: Reference | None = None) -> tuple[Finding, ...]:
+        """The worst tools and the worst server, tools whose schemas lie, flaky tools, servers that drift.
+
+        Args:
+            run: whose calls were counted.
+            reference: what they are scored against, where its own faults are to be found too.
+        """
+        return (*self._found(), *(_reference_findings(reference, run) if reference is not None else ()))
+
+    def _found(self) -> Iterator[Finding]:
         yield from self._worst_tools()
         yield from self._worst_server()
         for flag, tools in self._schemas.items():
@@ -177,7 +185,7 @@ def findings_of_run(
     tally = RunTally()
     for call in diagnosed_calls(run) if calls is None else calls:
         tally.add(call)
-    return (*tally.findings(), *(reference_findings(reference, run) if reference is not None else ()))
+    return tally.findings(run, reference)
 
 
 def _cause(call: Diagnosed) -> str:
@@ -215,7 +223,7 @@ def _drift_finding(server: str, drift: _Drift) -> Finding:
     )
 
 
-def reference_findings(reference: Reference, run: Run) -> Iterator[Finding]:
+def _reference_findings(reference: Reference, run: Run) -> Iterator[Finding]:
     """Calls of the reference that no model can be scored against; of servers that the fleet lacks nothing is known."""
     names = tuple(run.servers())
     known = [

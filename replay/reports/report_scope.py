@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Final
 
 from replay.alignment.reference import Reference, read_reference
-from replay.diagnosis import Diagnosis, RunTally, TrajectoryContext, diagnoses, reference_findings
+from replay.diagnosis import Diagnosis, RunTally, TrajectoryContext, diagnoses
 from replay.errors import UsageError
 from replay.failures.fingerprint import fingerprint
 from replay.formats import open_file
@@ -85,8 +85,7 @@ class ReportScope:
 
     def findings(self, tally: RunTally) -> tuple[Finding, ...]:
         """What the calls that were counted show together, and what is wrong with the reference."""
-        reference = self.read_reference
-        return (*tally.findings(), *(reference_findings(reference, self.run) if reference is not None else ()))
+        return tally.findings(self.run, self.read_reference)
 
     def call_id(self, context: TrajectoryContext, position: str) -> str:
         """The shortest id that finds a call again."""
@@ -127,9 +126,11 @@ class ReportScope:
         """The counts of the models that the report is about; of a whole run those of the first ones."""
         if self.whole:
             return self.summary.models
-        models = dict.fromkeys(place.model for place in self.places)
+        models: dict[str, list[TrajectoryPlace]] = {}
+        for place in self.places:
+            models.setdefault(place.model, []).append(place)
         if self.matching is not None:
-            return tuple(self._counted(model, self.matching) for model in models)
+            return tuple(self._counted(model, places, self.matching) for model, places in models.items())
         return tuple(model for model in summarize(self.run).models if model.model in models)
 
     @property
@@ -144,9 +145,10 @@ class ReportScope:
             return self.summary.outcomes
         return {outcome: sum(model.outcomes[outcome] for model in self.models) for outcome in Outcome}
 
-    def _counted(self, model: str, matching: Mapping[int, frozenset[str]]) -> ModelSummary:
-        """The counts of the calls that a filter matches."""
-        places = [place for place in self.places if place.model == model]
+    def _counted(
+        self, model: str, places: Sequence[TrajectoryPlace], matching: Mapping[int, frozenset[str]]
+    ) -> ModelSummary:
+        """The counts of a model's calls that a filter matches."""
         rows = [
             row
             for place in places
