@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 import anyio
 from mcp import Client, StdioServerParameters
 
-from replay.classification import Options, Progress, classify_live, classify_stored
 from replay.formats import open_file
 from replay.interpreter import Fleet, Interpreter
+from replay.replayer.classify import classify_live, classify_stored
+from replay.replayer.options import Options, Progress
 from replay.runfile import Run
 
 SERVERS = Path(__file__).parents[1] / "tests" / "servers"

@@ -109,8 +109,8 @@ def judge(run_path: Path, files: list[Path], *, profile: bool) -> dict:
     """Classify the files into a new run; runs with whatever `replay` is on the path, old or new."""
     import anyio
 
-    older = find_spec("replay.classification") is None
-    engine: Any = import_module("replay.engine" if older else "replay.classification")
+    older = find_spec("replay.engine") is not None
+    engine: Any = import_module("replay.engine" if older else "replay.replayer.classify")
     from replay.formats import open_file
     from replay.runfile import Run
 

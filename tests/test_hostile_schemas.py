@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from replay.input_schema import check_schema
+from replay.outcomes.input_schema import check_schema
 from replay.records import Tool
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from replay.filesystem import write_atomically
+from replay.safety.filesystem import write_atomically
 from tests.in_process import replay_here
 
 ANSWERED = [[("web/search", {"q": "x"}, "found")]]

@@ -9,17 +9,17 @@ import pytest
 from replay.alignment.aligner import Settings
 from replay.alignment.encoder import _MiniLM
 from replay.alignment.ties import MAX_ASSIGNMENTS
+from replay.analysis.compare import MAX_PAIRED
+from replay.analysis.measures import AVERAGED
+from replay.analysis.paired import MAX_EXACT
+from replay.analysis.ratios import TIMES
 from replay.cluster.aligning import TEXTS_A_JOB
 from replay.formats import READERS
 from replay.formats.decoding import _MAX_DIGITS
 from replay.formats.record_builders import MAX_DEPTH
 from replay.formats.sources import MAX_RATIO, RATIO_COUNTS_FROM
-from replay.models.compare import MAX_PAIRED
-from replay.models.measures import AVERAGED
 from replay.recorder.tool_names import MAX_NAME_LENGTH
 from replay.records import FAILURES, Outcome
-from replay.statistics.paired import MAX_EXACT
-from replay.statistics.ratios import TIMES
 from tests.scripts import ROOT
 
 WORDS = dict(enumerate(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from platformdirs import user_cache_dir
 
-from replay.filesystem import lock_file
+from replay.safety.filesystem import lock_file
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,7 +10,7 @@ from replay.alignment.signature import SignedCall, SignedTask
 from replay.alignment.tables import table
 from replay.alignment.ties import STEP_METRICS
 from replay.records.alignment import AlignedCall, AlignedTask, Candidate, MissedCall
-from replay.text import one_line
+from replay.safety.text import one_line
 
 _ARGUMENTS_WIDTH = 100
 

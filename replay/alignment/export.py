@@ -10,8 +10,8 @@ from typing import Any
 from replay.alignment.aligner import Alignment
 from replay.records.alignment import Aggregate, AlignedFile, AlignmentDocument, ReferenceFault, SweepRow
 from replay.records.files import dump
-from replay.redaction import Redactor
-from replay.text import json_text
+from replay.safety.redaction import Redactor
+from replay.safety.text import json_text
 
 _COLUMNS = (
     "file",

@@ -97,8 +97,8 @@ def _illegal(call: Call) -> Judgement | None:
 
 
 def _against_fleet(call: Call, servers: Mapping[str, Server]) -> Judgement | None:
-    from replay.input_schema import schema_violations
     from replay.outcomes import Registry, judge_answer, judge_registry, read_name
+    from replay.outcomes.input_schema import schema_violations
 
     unavailable = {name: server.error for name, server in servers.items() if server.error}
     registry = Registry(servers=servers, unavailable=unavailable, server_names=tuple(servers))

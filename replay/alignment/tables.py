@@ -17,7 +17,7 @@ from replay.records.alignment import (
     ReferenceFault,
     SweepRow,
 )
-from replay.text import one_line
+from replay.safety.text import one_line
 
 _HEADINGS = ("recall", "precision", "arg.sim", "step coh.", "order", "purity")
 _NAME_WIDTH = 40

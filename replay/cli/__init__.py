@@ -155,6 +155,6 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
 
 
 def _echo_error(text: str) -> None:
-    from replay.text import printable
+    from replay.safety.text import printable
 
     click.echo(f"replay: {printable(text)}", err=True)

@@ -247,8 +247,8 @@ def _results(
 
 def _judges(paths: Sequence[Path], results: Sequence[Results], together: Sequence[Results]) -> Judges:
     from replay.alignment.judges import read_judges
+    from replay.safety.text import one_line
     from replay.suggestions import nearest_names
-    from replay.text import one_line
 
     judges = read_judges(paths, [name for one in results for name in one.names])
     names = [name for one in (*results, *together) for name in one.names]

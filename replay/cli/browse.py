@@ -118,11 +118,12 @@ def judge_by_recording(opened: list[ResultsFile], target: Path) -> None:
     """
     import anyio
 
-    from replay.classification import Options, Progress, classify_stored
     from replay.diagnosis.stored_findings import FindingStore
     from replay.interpreter import Fleet
-    from replay.redaction import Redactor
+    from replay.replayer.classify import classify_stored
+    from replay.replayer.options import Options, Progress
     from replay.runfile import Run
+    from replay.safety.redaction import Redactor
 
     fleet = Fleet.load(DEFAULT_FLEET) if DEFAULT_FLEET.exists() else None
 

@@ -27,8 +27,8 @@ def cassette() -> None:
 @click.option("--force", is_flag=True, help="Overwrite FILE.")
 def export(run_argument: Path | None, run_path: Path | None, file: Path | None, force: bool) -> None:
     """Write the answers that a run holds to FILE, as JSON Lines without secrets."""
-    from replay.cassette import export_cassette
     from replay.errors import UsageError
+    from replay.replayer.cassette import export_cassette
     from replay.runfile import Run
 
     if file is None:

@@ -31,12 +31,12 @@ from replay.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from replay.classification import Options
     from replay.cli.fail_on import FailCondition
     from replay.cli.known import KnownInRun
     from replay.formats import ResultsFile
     from replay.interpreter import Fleet
     from replay.records.summary import RunSummary
+    from replay.replayer.options import Options
     from replay.runfile import Run
 
 _MANY_MODELS = 50
@@ -136,9 +136,9 @@ def classify(
     """
     import anyio
 
-    from replay.classification import Options
     from replay.cli.fail_on import NEW, fail_conditions
     from replay.cli.stop_signals import ended_in_order
+    from replay.replayer.options import Options
 
     conditions = fail_conditions(fail_on)
     place = place_of(workers, cluster, 1 if offline or cassette else jobs)
@@ -182,13 +182,13 @@ def _remember(run: Run, fleet: Fleet | None, options: Options, names: str | None
 
 def _known(run: Run, paths: list[str], known_path: Path | None, *, needed: bool) -> KnownInRun | None:
     """The failures by their fingerprints, which takes reading the trajectories again; None where nobody asks."""
-    from replay.failures.known_file import find_known_file, read_known_file
+    from replay.analysis.known_file import find_known_file, read_known_file
 
     book = read_known_file(known_path or find_known_file(run.path))
     if book.path is None and not needed:
         return None
+    from replay.analysis.history import failures_of
     from replay.cli.known import KnownInRun, note_unseen
-    from replay.failures.history import failures_of
 
     if book.path is None:
         echo_err("note: there is no replay-known.yaml: every failure is new (replay known add makes one)")
@@ -263,8 +263,8 @@ def _open(files: tuple[Path, ...], names: str | None) -> tuple[list[ResultsFile]
 
 
 def _open_run(path: Path, fresh: bool, fleet: Fleet | None) -> Run:
-    from replay.redaction import Redactor
     from replay.runfile import Run
+    from replay.safety.redaction import Redactor
 
     return Run.open(path, fresh=fresh, redactor=Redactor(fleet.secrets() if fleet else ()))
 
@@ -320,7 +320,7 @@ def _terminal() -> tuple[int, Callable[[str], str]]:
 def _next_commands(run: Run, summary: RunSummary) -> Iterator[str]:
     """What to do with the run, as it is typed."""
     from replay.runfile.lookup import call_id
-    from replay.text import one_line
+    from replay.safety.text import one_line
 
     where = [] if run.path == DEFAULT_RUN else ["--run", str(run.path)]
     commands = [["browse", *where]]

@@ -86,8 +86,8 @@ def compare(
     One row a model, whatever files it stands in: outcomes, task success, alignment metrics, tokens, calls, recovery.
     Without RESULTS all of the run is compared. Several runs of a task by a model are runs of it, with their spread.
     """
+    from replay.analysis.compare import Settings, compare_models
     from replay.cli.report import check_free, write
-    from replay.models import Settings, compare_models
 
     if output is not None:
         check_free(output, force)
@@ -129,8 +129,8 @@ def _run_among(files: tuple[Path, ...], run_path: Path) -> tuple[tuple[Path, ...
 
 def _rendered(found: ModelComparison, form: str) -> str:
     if form == "text":
-        from replay.redaction import Redactor
         from replay.reports.compare_text import comparison_text
+        from replay.safety.redaction import Redactor
 
         return Redactor().text(comparison_text(found, shutil.get_terminal_size((160, 24)).columns))
     from replay.reports import compare_documents

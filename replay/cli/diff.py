@@ -66,7 +66,7 @@ def diff(
 
 
 def _diff_models(path: Path, models: tuple[str, str], conditions: set[str], as_json: bool) -> None:
-    from replay.comparison import compare_models
+    from replay.analysis.diff import compare_models
     from replay.reports.comparison_text import difference_text
     from replay.reports.json_documents import DiffDocument
     from replay.runfile import Run
@@ -81,9 +81,9 @@ def _diff_runs(paths: tuple[Path, ...], conditions: set[str], known_path: Path |
     """Two runs in full, or more of them as a history."""
     from contextlib import ExitStack
 
-    from replay.comparison import compare_runs
-    from replay.failures.history import GatheredRuns
-    from replay.failures.known_file import find_known_file, read_known_file
+    from replay.analysis.diff import compare_runs
+    from replay.analysis.history import GatheredRuns
+    from replay.analysis.known_file import find_known_file, read_known_file
     from replay.reports.comparison_text import difference_text
     from replay.reports.failures_text import failures_section, history_text
     from replay.reports.json_documents import DiffDocument, HistoryDocument

@@ -68,7 +68,7 @@ def export(
 def _written(documents: Iterator[tuple[str, JsonObject]], output: Path, force: bool) -> Iterator[Path]:
     """Write each document to a file of its own; no two have the same name on any file system."""
     from replay.errors import UsageError
-    from replay.filesystem import write_atomically
+    from replay.safety.filesystem import write_atomically
 
     taken: set[str] = set()
     for name, document in documents:

@@ -11,7 +11,7 @@ from replay.cli.options import closed_pipe_is_no_error, echo_err, read_run_optio
 from replay.cli.report import check_free
 
 if TYPE_CHECKING:
-    from replay.figures.canvas import FigureFormat, Medium
+    from replay.charts.canvas import FigureFormat, Medium
     from replay.records.figure import FigureData
 
 EXAMPLES = """\b
@@ -71,9 +71,9 @@ def figure(
     Every figure is readable in grey and for colour-blind people. Drawing needs matplotlib
     (in a clone: pip install '.[figures]'); the numbers do not. The same run gives the same file, to the byte.
     """
+    from replay.charts.catalogue import FIGURES, figure_data, figure_file, kind_of
+    from replay.charts.options import FigureOptions
     from replay.errors import UsageError
-    from replay.figures.catalogue import FIGURES, figure_data, figure_file, kind_of
-    from replay.figures.options import FigureOptions
     from replay.runfile import Run
 
     if name is None:
@@ -96,8 +96,8 @@ def figure(
 
 def _form(output: Path | None, data_format: str | None) -> str:
     """What to write: as it is asked for, else as the output is named."""
+    from replay.charts.canvas import FigureFormat
     from replay.errors import UsageError
-    from replay.figures.canvas import FigureFormat
     from replay.suggestions import nearest_name
 
     drawn = get_args(FigureFormat)
@@ -119,7 +119,7 @@ def _form(output: Path | None, data_format: str | None) -> str:
 
 
 def _numbers(data: FigureData, form: str) -> str:
-    from replay.figures.data_text import data_csv, data_json
+    from replay.charts.data_text import data_csv, data_json
 
     return data_csv(data) if form == "csv" else data_json(data)
 
@@ -129,7 +129,7 @@ def _write_text(text: str, output: Path | None) -> None:
         with closed_pipe_is_no_error():
             click.echo(text, nl=False)
         return
-    from replay.filesystem import write_atomically
+    from replay.safety.filesystem import write_atomically
 
     write_atomically(output, text)
     echo_err(f"wrote {output}")

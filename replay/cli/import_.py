@@ -92,7 +92,7 @@ def _open(files: tuple[Path, ...], names: str | None, *, listed: bool) -> tuple[
 
 def _description(results: ResultsFile) -> str:
     """What a file is and what is in it, in one line."""
-    from replay.text import printable
+    from replay.safety.text import printable
 
     unanswered = f", {results.unanswered} of them without an answer" if results.unanswered else ""
     return printable(f"{results.path}: {results.format} ({results.why}), {_contents(results)}{unanswered}")
@@ -105,8 +105,8 @@ def _contents(results: ResultsFile) -> str:
 
 def _write(results: ResultsFile, targets: dict[tuple[str, str], Path]) -> None:
     from replay.dag import infer_edges
-    from replay.filesystem import write_json
     from replay.records.files import TrajectoryFile
+    from replay.safety.filesystem import write_json
 
     for trajectory in results.trajectories():
         fields = {name: getattr(trajectory, name) for name in type(trajectory).model_fields}
@@ -122,7 +122,7 @@ def _write_with_workers(place: Place, opened: Iterable[ResultsFile], targets: di
 
     from replay.cluster.importing import import_on_workers
     from replay.cluster.pool import open_pool
-    from replay.filesystem import write_atomically
+    from replay.safety.filesystem import write_atomically
 
     def write(results: ResultsFile, text: tuple[str, str]) -> None:
         path = targets[results.path, text[0]]

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from replay.cli.options import echo_err
 
 if TYPE_CHECKING:
-    from replay.classification import Options, Progress, ReplayAll
     from replay.cluster import Place
     from replay.cluster.pool import Pool
     from replay.formats import ResultsFile
     from replay.interpreter import Fleet
     from replay.records import Answer
+    from replay.replayer.one_process import ReplayAll
+    from replay.replayer.options import Options, Progress
     from replay.runfile import Run
 
 
@@ -38,10 +39,10 @@ async def judge_with_progress(
         cassette: whose answers judge, if one was named.
         place: where the workers are; None for this process alone.
     """
-    from replay.classification import Progress
     from replay.cli.progress import shown_progress
     from replay.diagnosis.phrasing import counted
     from replay.diagnosis.stored_findings import FindingStore
+    from replay.replayer.options import Progress
     from replay.runfile import withheld_servers
 
     progress = Progress()
@@ -81,8 +82,8 @@ async def _replay(
     progress: Progress,
 ) -> None:
     """Replay in this process, or on the workers of a place."""
-    from replay.classification import classify_live, classify_stored
     from replay.cli.progress import echo_server_event
+    from replay.replayer.classify import classify_live, classify_stored
 
     async with AsyncExitStack() as stack:
         pool = None
@@ -126,8 +127,8 @@ async def _classify_cassette(
     progress: Progress,
     pool: Pool | None,
 ) -> None:
-    from replay.cassette import read_cassette
-    from replay.classification import classify_stored
+    from replay.replayer.cassette import read_cassette
+    from replay.replayer.classify import classify_stored
 
     cassette = read_cassette(path)
     for warning in cassette.warnings(fleet):

@@ -13,7 +13,7 @@ from replay.cli.options import closed_pipe_is_no_error, echo_err, json_option, k
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from replay.failures.known_file import KnownFailures
+    from replay.analysis.known_file import KnownFailures
     from replay.records.failure import RecurringFailure
     from replay.runfile import Run
 
@@ -43,8 +43,8 @@ def known() -> None:
 @json_option
 def list_failures(run_path: Path, known_path: Path | None, as_json: bool) -> None:
     """List the failures of a run by their fingerprints, and what is known of each."""
-    from replay.redaction import Redactor
     from replay.reports.failures_text import failures_section
+    from replay.safety.redaction import Redactor
 
     book, failures = _failures(run_path, known_path)
     with closed_pipe_is_no_error():
@@ -70,11 +70,11 @@ def add(identifier: str, issue: str | None, note: str | None, run_path: Path, kn
     """
     from pydantic import ValidationError
 
+    from replay.analysis.known_file import NAME, add_known
     from replay.errors import UsageError
-    from replay.failures.known_file import NAME, add_known
     from replay.records.failure import KnownFailure
-    from replay.redaction import clean
-    from replay.text import one_line
+    from replay.safety.redaction import clean
+    from replay.safety.text import one_line
 
     if not (issue or note):
         raise UsageError("say what is known of it: --issue URL, --note TEXT or both")
@@ -99,8 +99,8 @@ def add(identifier: str, issue: str | None, note: str | None, run_path: Path, kn
 @known_option
 def remove(fingerprint: str, run_path: Path, known_path: Path | None) -> None:
     """Take a failure out of replay-known.yaml."""
+    from replay.analysis.known_file import NAME, find_known_file, read_known_file, remove_known
     from replay.errors import UsageError
-    from replay.failures.known_file import NAME, find_known_file, read_known_file, remove_known
     from replay.suggestions import nearest_name
 
     path = known_path or find_known_file(run_path)
@@ -154,8 +154,8 @@ def note_unseen(book: KnownFailures, failures: Sequence[RecurringFailure]) -> No
 def _failures(
     run_path: Path, known_path: Path | None, *, must_exist: bool = True
 ) -> tuple[KnownFailures, tuple[RecurringFailure, ...]]:
-    from replay.failures.history import failures_of
-    from replay.failures.known_file import KnownFailures, find_known_file, read_known_file
+    from replay.analysis.history import failures_of
+    from replay.analysis.known_file import KnownFailures, find_known_file, read_known_file
     from replay.runfile import Run
 
     absent = known_path is not None and not known_path.exists() and not must_exist
@@ -189,8 +189,8 @@ def _chosen(identifier: str, failures: Sequence[RecurringFailure], run_path: Pat
 
 
 def _fingerprint_of_call(identifier: str, run_path: Path) -> str:
+    from replay.analysis.history import failed_calls
     from replay.errors import UsageError
-    from replay.failures.history import failed_calls
     from replay.runfile import Run
     from replay.runfile.lookup import find_call
 

@@ -171,8 +171,8 @@ def echo_err(text: str) -> None:
 
     A progress bar makes room for it.
     """
-    from replay.redaction import clean
-    from replay.text import printable
+    from replay.safety.redaction import clean
+    from replay.safety.text import printable
 
     line = printable(clean(text))
     if _BARS:
@@ -183,7 +183,7 @@ def echo_err(text: str) -> None:
 
 def without_secrets(value: Any) -> Any:
     """A text, or a document before it becomes one, without secrets: for stdout, what `echo_err` does for stderr."""
-    from replay.redaction import Redactor
+    from replay.safety.redaction import Redactor
 
     return Redactor().json(value)
 

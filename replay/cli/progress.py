@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import anyio
 
 from replay.cli.options import bar_on, echo_err, is_interactive
-from replay.text import printable
+from replay.safety.text import printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
 
-    from replay.classification import Progress
     from replay.interpreter import ServerEvent
+    from replay.replayer.options import Progress
 
 _BAR_EVERY = 0.1
 _LINE_EVERY = 10

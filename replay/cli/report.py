@@ -71,11 +71,11 @@ def report(
     trackers, html is one file that needs no network, junit is for CI servers, json and csv for programs, svg is the
     figure alone. Secrets are taken out of all of them.
     """
+    from replay.analysis.known_file import find_known_file, read_known_file
     from replay.errors import UsageError
-    from replay.failures.known_file import find_known_file, read_known_file
-    from replay.filesystem import atomic_writer
     from replay.reports import Selection, pieces
     from replay.runfile import Run
+    from replay.safety.filesystem import atomic_writer
 
     if sum(chosen is not None for chosen in (call, trajectory, model, filter_text)) > 1:
         raise UsageError("--call, --trajectory, --model and --filter do not go together; name one")
@@ -122,6 +122,6 @@ def check_free(path: Path, force: bool) -> None:
 
 def write(path: Path, text: str) -> None:
     """Write a file whole or not at all."""
-    from replay.filesystem import write_atomically
+    from replay.safety.filesystem import write_atomically
 
     write_atomically(path, text, "replace")

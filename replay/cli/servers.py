@@ -21,8 +21,8 @@ from replay.errors import FleetError, FoundFailuresError, NoServerReachedError, 
 from replay.interpreter import Fleet, Interpreter, ServerEvent
 from replay.interpreter.config.variables import VariableScope
 from replay.records import JsonObject, Server, Tool
-from replay.redaction import Redactor
-from replay.text import one_line, printable
+from replay.safety.redaction import Redactor
+from replay.safety.text import one_line, printable
 
 _MAX_NOTES: Final = 5
 _MAX_NAME_LENGTH: Final = 80

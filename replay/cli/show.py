@@ -132,7 +132,7 @@ def _shape(graph: Graph) -> dict[str, Any]:
 
 def _list(results: list[ResultsFile], as_json: bool) -> None:
     from replay.dag import Graph, summary_of
-    from replay.text import one_line
+    from replay.safety.text import one_line
 
     width = min(max(len(identifier) for one in results for identifier in one.ids), 40)
     rows = []

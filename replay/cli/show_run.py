@@ -72,7 +72,7 @@ def _list(run: Run, places: list[TrajectoryPlace], *, as_json: bool) -> None:
     from replay.records import Outcome
     from replay.reports.json_documents import SHOW_FORMAT, SHOW_VERSION
     from replay.runfile.lookup import qualified
-    from replay.text import one_line
+    from replay.safety.text import one_line
 
     counts: dict[int, dict[str, int]] = {}
     query = "SELECT trajectory, outcome, count(*) FROM calls GROUP BY 1, 2"

@@ -12,7 +12,7 @@ from replay.cli.options import DEFAULT_FLEET, echo_err, fleet_option, read_run_o
 if TYPE_CHECKING:
     from replay.interpreter import Fleet
     from replay.records import Trajectory
-    from replay.redaction import Redactor
+    from replay.safety.redaction import Redactor
     from replay.shrinking import Shrunk
 
 
@@ -66,7 +66,7 @@ def shrink(
     import anyio
 
     from replay.cli.stop_signals import ended_in_order
-    from replay.redaction import Redactor
+    from replay.safety.redaction import Redactor
     from replay.shrinking import confirm, write_repro
     from replay.shrinking import shrink as shrink_call
 
@@ -135,7 +135,7 @@ def _original(stored: Trajectory, file: str) -> Trajectory:
     """The trajectory as its results file has it, where the run had to take secrets out and the file is still there."""
     from replay.errors import FormatError
     from replay.formats import open_file
-    from replay.redaction import REDACTED
+    from replay.safety.redaction import REDACTED
 
     if REDACTED not in stored.model_dump_json():
         return stored
@@ -149,7 +149,7 @@ def _original(stored: Trajectory, file: str) -> Trajectory:
 
 def _echo_summary(shrunk: Shrunk, redactor: Redactor) -> None:
     from replay.diagnosis.phrasing import counted
-    from replay.text import one_line
+    from replay.safety.text import one_line
 
     kept = [call.position for call in shrunk.trajectory.calls()]
     calls, replays = counted(shrunk.calls_before, "call"), counted(shrunk.replays, "replay")

@@ -7,7 +7,7 @@ import io
 import sys
 from typing import Any, TextIO, cast
 
-from replay.text import printable
+from replay.safety.text import printable
 
 
 class TerminalDoor(io.TextIOBase):

@@ -67,9 +67,9 @@ def tools(
     misnamed, values refused, where schema and server disagree, and which line of the description or schema to write
     otherwise, with the calls that speak for it.
     """
-    from replay.diagnosis.tool_usage import ToolSelection, tool_report
-    from replay.redaction import Redactor
+    from replay.analysis.tool_usage import ToolSelection, tool_report
     from replay.runfile import Run
+    from replay.safety.redaction import Redactor
 
     if output is not None:
         check_free(output, force)
@@ -111,8 +111,8 @@ def _format(asked: str | None, output: Path | None) -> str:
 
 def _render(report: ToolReport, form: str, *, to_file: bool) -> str:
     if form == "json":
-        from replay.redaction import Redactor
         from replay.reports.json_documents import ToolsDocument
+        from replay.safety.redaction import Redactor
 
         document = ToolsDocument(**dict(report)).model_dump(mode="json")
         stamp = {key: document.pop(key) for key in ("format", "version")}

@@ -137,10 +137,11 @@ class _Judge:
 
     async def files(self, paths: list[Path]) -> None:
         """Judge these files; one that cannot be read, or is written at this moment, waits for its next change."""
-        from replay.classification import Options, Progress, classify_stored
         from replay.diagnosis.stored_findings import FindingStore
-        from replay.redaction import Redactor
+        from replay.replayer.classify import classify_stored
+        from replay.replayer.options import Options, Progress
         from replay.runfile import Run
+        from replay.safety.redaction import Redactor
 
         opened = [results for path in paths if (results := self._opened(path)) is not None]
         if not opened:

@@ -5,16 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from replay.classification import (
-    Options,
-    Progress,
-    ReplayAll,
-    facts_of,
-    policy_of,
-    registry_of,
-    servers_to_start,
-    unfinished,
-)
 from replay.cluster import worker as on_worker
 from replay.cluster.desk import Desk
 from replay.cluster.judging import Judging, live_jobs, stored_jobs
@@ -26,6 +16,10 @@ from replay.formats import ResultsFile
 from replay.interpreter import Fleet
 from replay.records import Answer, FleetFacts, Server
 from replay.replayer import InputCalls, ReplayContext, StoredBackend
+from replay.replayer.one_process import ReplayAll
+from replay.replayer.options import Options, Progress
+from replay.replayer.policy import facts_of, policy_of, registry_of
+from replay.replayer.to_do import servers_to_start, unfinished
 from replay.runfile import Run
 from replay.runfile.effects_journal import absolute_path
 from replay.runfile.shipped_rows import drop_reserved_rows

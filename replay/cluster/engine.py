@@ -14,7 +14,6 @@ from typing import Final
 from anyio import CancelScope
 from anyio.from_thread import start_blocking_portal
 
-from replay.classification import registry_of
 from replay.cluster.leases import LeaseLostError, RemoteCheckpoint, TrialOfLease
 from replay.cluster.mailbox import Mailbox
 from replay.cluster.messages import JudgedTrajectory, Lease, Settings, Unit, UnitResult, WorkerReport
@@ -25,7 +24,6 @@ from replay.interpreter import Fleet, Interpreter
 from replay.outcomes import Registry
 from replay.records import Server, Trajectory
 from replay.records.call_result import stderr_key
-from replay.redaction import Redactor, redacting
 from replay.replayer import (
     AnswerBackend,
     InputCalls,
@@ -35,7 +33,9 @@ from replay.replayer import (
     expected_keys,
     replay_trials,
 )
+from replay.replayer.policy import registry_of
 from replay.runfile.shipped_rows import RowMaker
+from replay.safety.redaction import Redactor, redacting
 
 _TELL_EVERY: Final = 0.5
 """Seconds between two messages about how many calls are done."""

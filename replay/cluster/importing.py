@@ -10,11 +10,11 @@ from replay.cluster.pool import Job, Pool
 from replay.cluster.reading import NotHereError, Reading
 from replay.dag import infer_edges
 from replay.errors import InputError, ReplayError
-from replay.filesystem import record_as_json
 from replay.formats import ResultsFile
 from replay.records import Trajectory
 from replay.records.files import TrajectoryFile
 from replay.runfile.effects_journal import absolute_path
+from replay.safety.filesystem import record_as_json
 
 _READING: Final = Reading()
 _A_JOB: Final = 16

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
-from replay.classification import Options, Progress, give_up
 from replay.cluster import worker as on_worker
 from replay.cluster.desk import Desk
 from replay.cluster.messages import FromFile, Lease, Sent, Unit, UnitFailure, UnitResult
@@ -18,6 +17,8 @@ from replay.records import CallResult, Trajectory
 from replay.records.effects import EffectKey
 from replay.replayer import ReplayContext, servers_named
 from replay.replayer.input_calls import keys_of
+from replay.replayer.one_process import give_up
+from replay.replayer.options import Options, Progress
 from replay.runfile import Run, TrajectoryState
 from replay.runfile.effects_journal import Origin, absolute_path
 from replay.runfile.shipped_rows import reserve_rows, write_shipped_rows

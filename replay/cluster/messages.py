@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from replay.classification import Options
 from replay.formats import HowToRead
 from replay.outcomes import Registry
 from replay.records import Answer, CallResult, FleetFacts, RuleSpec, Server, Trajectory
 from replay.records.effects import EffectKey
+from replay.replayer.options import Options
 from replay.runfile.shipped_rows import ShippedRows
 
 

@@ -21,7 +21,7 @@ from replay.records import (
     Verdict,
     texts_of,
 )
-from replay.text import cut, one_line
+from replay.safety.text import cut, one_line
 
 __all__ = ["render_text", "summary_of", "to_dot", "to_mermaid"]
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from replay.dag.volatile import masked
 from replay.records import Call
-from replay.text import cut
-from replay.volatile import masked
+from replay.safety.text import cut
 
 _INPUT_ECHO: Final = re.compile(r"input_value=.*?, input_type=\w+")
 """What pydantic shows of the arguments beside a validation error."""

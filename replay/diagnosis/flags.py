@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from replay.diagnosis.phrasing import counted, listed, place, plain, quoted
 from replay.diagnosis.trajectory_context import TrajectoryContext
-from replay.input_schema import check_schema
+from replay.outcomes.input_schema import check_schema
 from replay.records import Outcome
 from replay.records.finding import Finding
 

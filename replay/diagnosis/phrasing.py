@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from replay.dag.pointers import parts
-from replay.text import one_line
+from replay.safety.text import one_line
 
 _MAX_LENGTH: Final = 90
 _MAX_LISTED: Final = 6

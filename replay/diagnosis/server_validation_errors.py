@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from replay.dag.pointers import join
 from replay.records import SchemaViolation
-from replay.text import cut
+from replay.safety.text import cut
 
 _ZOD: Final = re.compile(r"\[\s*\{.*\}\s*\]", re.DOTALL)
 _PYDANTIC: Final = re.compile(r"^(?P<path>[\w.\[\]-]+)\n\s+(?P<message>[^\n\[]+?)\s*\[type=(?P<type>\w+)", re.MULTILINE)

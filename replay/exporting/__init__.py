@@ -7,7 +7,6 @@ from importlib import import_module
 
 from replay.errors import UsageError
 from replay.records import JsonObject
-from replay.redaction import Redactor
 from replay.runfile import Run
 from replay.runfile.trajectory_queries import (
     StoredTrajectory,
@@ -15,6 +14,7 @@ from replay.runfile.trajectory_queries import (
     next_trajectory,
     stored_trajectory,
 )
+from replay.safety.redaction import Redactor
 
 FORMATS: Mapping[str, str] = {
     "atif": "replay.exporting.atif",

@@ -30,7 +30,7 @@ from replay.interpreter.session.supervisor import Supervisor
 from replay.interpreter.tasks import all_at_once, task_group
 from replay.interpreter.workspace import Workspace, workspace_of
 from replay.records import Server, Tool
-from replay.redaction import Redactor
+from replay.safety.redaction import Redactor
 
 _UNSAFE_IN_FILE_NAME: Final = re.compile(r"[^\w.-]+")
 

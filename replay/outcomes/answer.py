@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from typing import Any
 
-from replay.dag.tool_traits import returns_content
 from replay.dag.value_matching import ArgumentIndex
 from replay.outcomes.envelopes.json_errors import is_empty, parse_json
 from replay.outcomes.envelopes.opening import OpenedAnswer, as_it_came, open_answer
@@ -27,6 +26,7 @@ from replay.outcomes.error_report import (
     traceback_in,
 )
 from replay.outcomes.sentence import failure_in_sentence
+from replay.outcomes.tool_traits import returns_content
 from replay.outcomes.words import error_phrases, patterns
 from replay.outcomes.words.error_model import ModelVerdict
 from replay.outcomes.words.own_values import is_own_value

@@ -7,7 +7,7 @@ import re
 
 from replay.json_values import MAX_DEPTH, is_too_deep
 from replay.records import Call, Judgement, Outcome, Reason
-from replay.text import cut
+from replay.safety.text import cut
 
 FORMAT_RULES: dict[str, tuple[str, str]] = {
     "format.delimiters": (

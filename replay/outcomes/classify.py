@@ -17,14 +17,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from replay.input_schema import SchemaCheck, check_schema
 from replay.json_values import bounded
-from replay.linear_regex import PatternError, compile_pattern
 from replay.outcomes.answer import ParsedAnswer
 from replay.outcomes.call_format import judge_format
 from replay.outcomes.envelopes.opening import open_answer
 from replay.outcomes.error_report import strip_wrappers
 from replay.outcomes.fault_rules import Rule
+from replay.outcomes.input_schema import SchemaCheck, check_schema
 from replay.outcomes.registry import Registry, judge_registry
 from replay.outcomes.rules import deciding_rule
 from replay.records import (
@@ -42,7 +41,8 @@ from replay.records import (
     ToolResult,
     texts_of,
 )
-from replay.text import cut
+from replay.safety.linear_regex import PatternError, compile_pattern
+from replay.safety.text import cut
 
 ARGUMENT_RULES: dict[str, tuple[str, str]] = {
     "arguments.schema": (

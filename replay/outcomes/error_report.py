@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from replay.dag.tool_traits import (
+from replay.dag.value_matching import ArgumentIndex
+from replay.outcomes.envelopes.json_errors import error_in_json, found_nothing, only_words, sole_message, sole_text
+from replay.outcomes.tool_traits import (
     answers_in_prose,
     changes_something,
     name_words,
@@ -18,8 +20,6 @@ from replay.dag.tool_traits import (
     runs_commands,
     searches,
 )
-from replay.dag.value_matching import ArgumentIndex
-from replay.outcomes.envelopes.json_errors import error_in_json, found_nothing, only_words, sole_message, sole_text
 from replay.outcomes.words.error_phrases import (
     OUTAGE,
     POLICY_REFUSAL,

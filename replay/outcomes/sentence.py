@@ -5,16 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from replay.dag.tool_traits import (
-    answers_in_prose,
-    queries_a_database,
-    returns_content,
-    runs_commands,
-    searches,
-)
 from replay.dag.value_matching import ArgumentIndex
 from replay.outcomes.envelopes.json_errors import sole_text
 from replay.outcomes.error_report import asks_about_errors, is_content
+from replay.outcomes.tool_traits import answers_in_prose, queries_a_database, returns_content, runs_commands, searches
 from replay.outcomes.words import error_model
 from replay.outcomes.words.error_model import ModelVerdict
 from replay.outcomes.words.patterns import NO_RESULTS

@@ -10,13 +10,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from replay.errors import InputError
-from replay.filesystem import write_json
 from replay.recorder.call_draft import CallDraft
 from replay.recorder.journal import read_journal
 from replay.recorder.server_metadata import ServerMetadata
 from replay.recorder.step_grouper import StepGrouper
 from replay.records import Call, Source, Step, Task
 from replay.records.files import TrajectoryFile
+from replay.safety.filesystem import write_json
 
 SOURCE_FORMAT = "recorder"
 

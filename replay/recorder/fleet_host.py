@@ -25,7 +25,7 @@ from replay.recorder.notices import print_notice
 from replay.recorder.recording import RecordingInfo
 from replay.recorder.recording_session import RecordingSession, SessionManager
 from replay.recorder.recording_store import RecordingStore
-from replay.redaction import Redactor
+from replay.safety.redaction import Redactor
 
 
 def record_fleet(

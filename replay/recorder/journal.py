@@ -10,8 +10,8 @@ from threading import Lock
 from typing import Any, Final
 
 from replay.errors import InputError, UsageError
-from replay.filesystem import lock_file
 from replay.json_values import bounded, parse_json
+from replay.safety.filesystem import lock_file
 
 JOURNAL_FORMAT: Final = "replay.recording"
 JOURNAL_VERSION: Final = 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from replay.text import printable
+from replay.safety.text import printable
 
 
 def print_notice(line: str) -> None:

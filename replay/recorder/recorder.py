@@ -12,7 +12,7 @@ from replay.recorder.notices import print_notice
 from replay.recorder.recording import RecordingInfo
 from replay.recorder.recording_store import RecordingStore
 from replay.recorder.wrapped_session import WrappedSession
-from replay.redaction import Redactor, secrets_around
+from replay.safety.redaction import Redactor, secrets_around
 
 SessionT = TypeVar("SessionT")
 

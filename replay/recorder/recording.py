@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Any, Final
 
 from replay.recorder.journal import JOURNAL_FORMAT, JOURNAL_VERSION, Journal
-from replay.redaction import Redactor
+from replay.safety.redaction import Redactor
 
 DEFAULT_SERVER_NAME: Final = "server"
 """The name of a server that gives none of itself."""

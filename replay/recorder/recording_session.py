@@ -14,7 +14,7 @@ from replay.recorder.recording import Recording
 from replay.recorder.recording_store import RecordingStore
 from replay.recorder.tool_names import ServerTool
 from replay.records import Answer, JsonObject, RpcError, Server, ToolResult, TransportFault
-from replay.text import one_line
+from replay.safety.text import one_line
 
 
 class ToolCaller(Protocol):

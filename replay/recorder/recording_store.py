@@ -10,7 +10,7 @@ from replay.recorder.journal import Journal
 from replay.recorder.recording import Recording, RecordingInfo
 from replay.recorder.recovery import write_recovered
 from replay.recorder.trajectory_paths import numbered, partial_of, stem_of
-from replay.redaction import Redactor
+from replay.safety.redaction import Redactor
 
 
 class RecordingStore:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from replay.errors import ReplayError
-from replay.processes import find_command
+from replay.interpreter.processes import find_command
 from replay.recorder.error_responder import answer_with_errors
 from replay.recorder.line_pump import LinePump, is_writable, pump_ready
 from replay.recorder.message_inspector import MessageInspector
@@ -20,7 +20,7 @@ from replay.recorder.recording import RecordingInfo
 from replay.recorder.recording_store import RecordingStore
 from replay.recorder.stop_signal import StopSignal
 from replay.recorder.watchdog import Watchdog, describe_exit, end_server, start_server
-from replay.redaction import Redactor, secrets_around
+from replay.safety.redaction import Redactor, secrets_around
 
 _EOF_TIMEOUT: Final = 1.0
 """Seconds from the end of the client's input to SIGTERM. The SDK's client ends its server, us, after two."""

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
-from replay.orphans import VARIABLE, end_marked
-from replay.processes import end_process_group, signal_process_group
+from replay.interpreter.orphans import VARIABLE, end_marked
+from replay.interpreter.processes import end_process_group, signal_process_group
 
 _EOF_TIMEOUT: Final = 1.0
 """Seconds that a server has to exit by itself once its standard input has ended."""

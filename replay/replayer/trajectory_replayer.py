@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import anyio
 
 from replay.dag import Graph, infer_edges, rebind
-from replay.drift import compare
+from replay.dag.drift import compare
 from replay.errors import ReplayError
 from replay.outcomes import CallTarget, Classifier, Registry
 from replay.records import (

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from replay.drift import volatile_pointers
+from replay.dag.drift import volatile_pointers
 from replay.outcomes import Registry
 from replay.records import CallResult, RuleSpec, Trajectory
 from replay.replayer.backend import AnswerBackend

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from replay.drift import AnswerComparison
+from replay.dag.drift import AnswerComparison
 from replay.json_values import without_lone_surrogates
 from replay.records import FAILURES, Divergence, Judgement, Outcome, Reason, Rebinding, Verdict
-from replay.text import one_line
+from replay.safety.text import one_line
 
 HARMLESS = frozenset({"answer.exists-already"})
 """Rules of failures that cannot make a later call fail: what it would have made is there."""

@@ -8,8 +8,8 @@ from importlib import import_module
 from pathlib import Path
 
 from replay.records.failure import KnownFailure
-from replay.redaction import Redactor
 from replay.runfile import Run
+from replay.safety.redaction import Redactor
 
 FORMATS: Mapping[str, str] = {
     "markdown": "replay.reports.markdown",

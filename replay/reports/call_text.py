@@ -8,7 +8,7 @@ from typing import Any, Final
 from replay.diagnosis import TrajectoryContext
 from replay.records import Answer, Outcome, RpcError, TextAnswer, ToolResult, TransportFault, blocks_of
 from replay.records.files import CallRow
-from replay.redaction import Redactor
+from replay.safety.redaction import Redactor
 
 EVIDENCE: Final = {
     "format": "the form of the call",

@@ -15,12 +15,12 @@ from markupsafe import Markup
 from replay import __version__
 from replay.records.files import dump
 from replay.records.model_comparison import Figure, ModelComparison
-from replay.redaction import Redactor
 from replay.reports import markdown_syntax, svg
 from replay.reports.compare_text import association_text, difference_text, interval_text, shown
 from replay.reports.csv_cell import safe_cell
 from replay.reports.model_figures import finding_cells, heat_map, leaderboard, ranked
-from replay.text import printable
+from replay.safety.redaction import Redactor
+from replay.safety.text import printable
 
 CSV_COLUMNS: Final = ("model", "by", "stratum", "tasks", "measure", "value", "n", "low", "high", "runs", "deviation")
 """In this order; new ones are only ever added at the end."""

@@ -8,7 +8,7 @@ from typing import Final
 from rich.cells import cell_len
 
 from replay.records.model_comparison import Association, Figure, Measure, ModelComparison, ModelDifference
-from replay.text import one_line
+from replay.safety.text import one_line
 
 _GAP: Final = "  "
 _MAX_NAME: Final = 40

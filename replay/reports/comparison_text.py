@@ -8,7 +8,7 @@ from typing import Final
 from replay.diagnosis.phrasing import counted
 from replay.records import Outcome
 from replay.records.comparison import Change, Comparison
-from replay.text import one_line
+from replay.safety.text import one_line
 
 _MAX_LISTED: Final = 25
 

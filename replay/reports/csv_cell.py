@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from replay.text import printable
+from replay.safety.text import printable
 
 _FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
 

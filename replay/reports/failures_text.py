@@ -7,7 +7,7 @@ from typing import Final
 
 from replay.diagnosis.phrasing import counted
 from replay.records.failure import History, KnownFailure, RecurringFailure
-from replay.text import one_line
+from replay.safety.text import one_line
 
 _MAX_LISTED: Final = 25
 

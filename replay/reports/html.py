@@ -16,7 +16,6 @@ from replay import __version__
 from replay.diagnosis import RunTally
 from replay.records import Outcome
 from replay.records.model_comparison import FindingOfModel
-from replay.redaction import Redactor
 from replay.reports import Selection
 from replay.reports.html_data import (
     alignment_data,
@@ -33,7 +32,8 @@ from replay.reports.svg import STYLE, figure
 from replay.runfile import Run
 from replay.runfile.filters import Vocabulary
 from replay.runfile.finding_queries import finding_counts
-from replay.text import printable
+from replay.safety.redaction import Redactor
+from replay.safety.text import printable
 
 _ESCAPES: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
@@ -88,8 +88,8 @@ def _model_figures(scope: ReportScope) -> Iterator[tuple[str, Markup, Markup]]:
     """Of a whole run of several models: each further figure with its title, wide and narrow."""
     if not scope.whole or not 2 <= scope.model_count <= MAX_DRAWN:
         return
-    from replay.figures import leaderboard as figure_data  # brings numpy
-    from replay.figures.options import FigureOptions
+    from replay.charts import leaderboard as figure_data
+    from replay.charts.options import FigureOptions
 
     data = figure_data.gather(scope.run, FigureOptions())
     measure, ranked = ranked_of(data)

@@ -22,7 +22,7 @@ from replay.runfile.alignment_queries import (
     trajectory_of,
 )
 from replay.runfile.rows import preview
-from replay.text import cut
+from replay.safety.text import cut
 
 _MAX_ANSWER: Final = 4000
 _MAX_GOOD_ANSWER: Final = 240

@@ -14,12 +14,12 @@ from replay.records import Record
 from replay.records.failure import KnownFailure, RecurringFailure
 from replay.records.files import REPORT_FORMAT, REPORT_VERSION, RUN_FORMAT, RUN_VERSION, CallRow
 from replay.records.finding import Finding
-from replay.redaction import Redactor
 from replay.reports import Selection
 from replay.reports.report_scope import ReportScope, scope_of
 from replay.reports.spool import Spool
 from replay.runfile import Run, call_rows, summarize, trajectory_rows
-from replay.text import json_text
+from replay.safety.redaction import Redactor
+from replay.safety.text import json_text
 
 
 def write_json(

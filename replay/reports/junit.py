@@ -11,13 +11,13 @@ from replay.diagnosis import Diagnosis
 from replay.records import FAILURES, Outcome
 from replay.records.failure import KnownFailure
 from replay.records.files import CallRow
-from replay.redaction import Redactor
 from replay.reports import Selection
 from replay.reports.call_text import answer_text, call_text, outcome_label
 from replay.reports.report_scope import ReportScope, scope_of
 from replay.reports.spool import Spool
 from replay.runfile import Run
-from replay.text import cut, one_line, printable
+from replay.safety.redaction import Redactor
+from replay.safety.text import cut, one_line, printable
 
 _FORBIDDEN: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold, not even escaped."""

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from replay import __version__
+from replay.analysis.fingerprint import fingerprint
 from replay.diagnosis import TrajectoryContext, explains, findings_of_call
 from replay.diagnosis.phrasing import listed, unique
-from replay.failures.fingerprint import fingerprint
 from replay.outcomes import RULES
 from replay.records import EnvelopeKind, EnvelopeLayer, Outcome
 from replay.records.files import CallRow

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from replay.text import cut, one_line, printable
+from replay.safety.text import cut, one_line, printable
 
 _SPECIAL: Final = re.compile(r"([\\`*_\[\]<>|~$&])")
 _LEADING: Final = re.compile(r"^(\d{0,9})([#+=-]|(?<=\d)[.)](?=\s|$))")

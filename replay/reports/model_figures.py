@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 from replay.records.figure import FigureData
 from replay.records.model_comparison import FindingOfModel, Measure, MeasureKind, ModelComparison
 from replay.reports.compare_text import value_text
-from replay.text import one_line, printable
+from replay.safety.text import one_line, printable
 
 MAX_KINDS: Final = 12
 """Columns of the heat map."""

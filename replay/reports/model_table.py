@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from replay.records import Outcome, Reason
 from replay.records.summary import RunSummary, well_formed
-from replay.text import one_line
+from replay.safety.text import one_line
 
 FEW_JUDGED: Final = 0.3
 """Share of judged calls under which the shares of a model say little."""

@@ -10,9 +10,9 @@ from pathlib import Path, PurePath
 from typing import Final
 
 from replay.alignment.reference import Reference, read_reference
+from replay.analysis.fingerprint import fingerprint
 from replay.diagnosis import Diagnosis, RunTally, TrajectoryContext, diagnoses
 from replay.errors import UsageError
-from replay.failures.fingerprint import fingerprint
 from replay.formats import open_file
 from replay.records import Outcome
 from replay.records.alignment import AlignedModel
@@ -27,8 +27,8 @@ from replay.runfile.call_queries import matching_positions
 from replay.runfile.filter_sql import read_vocabulary
 from replay.runfile.filters import parse
 from replay.runfile.lookup import TrajectoryPlace, find_call, find_trajectory, trajectory_places
+from replay.safety.text import one_line
 from replay.suggestions import nearest_names
-from replay.text import one_line
 
 MAX_LISTED: Final = 500
 """Models of a whole run that a report lists."""

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from replay.records import qualified_name
 from replay.records.summary import Disagreements, FailureGroup, RootCause, RunSummary
 from replay.reports.model_table import model_lines
-from replay.text import one_line
+from replay.safety.text import one_line
 
 _MESSAGE_WIDTH = 88
 _MIN_MESSAGE = 44

@@ -9,11 +9,11 @@ from typing import Final, Protocol
 
 from markupsafe import Markup, escape
 
-from replay.figures.palette import FRAME, INK, MUTE, OUTCOME_COLOURS
+from replay.charts.palette import FRAME, INK, MUTE, OUTCOME_COLOURS
 from replay.records import Outcome
 from replay.reports import Selection
 from replay.runfile import Run
-from replay.text import one_line
+from replay.safety.text import one_line
 
 
 class CountedModel(Protocol):

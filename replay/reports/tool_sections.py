@@ -9,7 +9,7 @@ from replay.diagnosis.phrasing import counted, listed, place, plain, quoted
 from replay.records import Outcome
 from replay.records.finding import CallRef
 from replay.records.tool_usage import FieldProblem, Sighting, ToolReport, ToolUsage
-from replay.text import one_line
+from replay.safety.text import one_line
 
 HEADINGS: Final = ("calls", "judged", "success", *(o.label for o in Outcome if o is not Outcome.SUCCESS), "advice")
 """Of the table of the tools, after the tool's name."""

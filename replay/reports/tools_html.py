@@ -23,7 +23,7 @@ from replay.reports.tool_sections import (
     tool_title,
     uncalled_lines,
 )
-from replay.text import one_line, printable
+from replay.safety.text import one_line, printable
 
 _STYLE: Final = """
 main section details { border: 0 } .tools h2 { overflow-wrap: anywhere } .tools ul { margin: 0; padding-left: 1.2rem }

@@ -19,7 +19,7 @@ from replay.reports.tool_sections import (
     tool_title,
     uncalled_lines,
 )
-from replay.text import one_line, printable
+from replay.safety.text import one_line, printable
 
 _MIN_NAME, _MAX_NAME = 16, 48
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from replay.errors import RunFileError
-from replay.filesystem import lock_file, private_opener
 from replay.runfile.file_header import RECOVER, check_is_ours
 from replay.runfile.migrations import STEPS, migrate
 from replay.runfile.schema import APPLICATION_ID, FORMAT, TABLES, VERSION, WORDS
+from replay.safety.filesystem import lock_file, private_opener
 
 
 def take_lock(path: Path) -> int:

@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 from replay.errors import UsageError
 from replay.runfile.conditions import in_files, is_failure
 from replay.runfile.run import Run
+from replay.safety.text import one_line
 from replay.suggestions import nearest_name, nearest_names
-from replay.text import one_line
 
 _POSITION: Final = re.compile(r"s\d+c\d+")
 _MAX_NAMED: Final = 3

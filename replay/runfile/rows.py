@@ -9,8 +9,8 @@ from functools import cache
 from typing import Any
 
 from replay.records import Answer, Call, CallResult, Verdict
-from replay.redaction import Redactor
 from replay.runfile.conditions import placeholders
+from replay.safety.redaction import Redactor
 
 _COLUMNS = (
     "outcome",

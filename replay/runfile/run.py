@@ -22,7 +22,6 @@ from replay.records import (
     canonical,
     digest,
 )
-from replay.redaction import Redactor
 from replay.runfile.call_writes import CallWrites, Statement
 from replay.runfile.connection import open_connection, prepare_tables, take_lock
 from replay.runfile.effects_journal import EffectsJournal, absolute_path
@@ -41,6 +40,7 @@ from replay.runfile.trajectory_state import (
     unfinished_state,
 )
 from replay.runfile.trajectory_state import retry as retry_calls
+from replay.safety.redaction import Redactor
 
 
 class Run:

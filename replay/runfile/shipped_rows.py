@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from replay.records import CallResult, Server, Source, Trajectory, TransportFault
-from replay.redaction import Redactor
 from replay.runfile.conditions import placeholders
 from replay.runfile.connection import prepare_tables
 from replay.runfile.json_blob import pack
 from replay.runfile.run import Run
+from replay.safety.redaction import Redactor
 
 _PLACED = frozenset({"id", "trajectory", "file"})
 """Columns of a call that tell where it stands in its own run file."""

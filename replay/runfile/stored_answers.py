@@ -9,9 +9,9 @@ from pydantic import TypeAdapter
 
 from replay.records import Answer, CallResult, Outcome, TextAnswer, TransportFault
 from replay.records.call_result import stderr_key
-from replay.redaction import Redactor
 from replay.runfile.call_writes import Statement
 from replay.runfile.json_blob import pack_text, unpack
+from replay.safety.redaction import Redactor
 
 _ANSWER: TypeAdapter[Answer] = TypeAdapter(Answer)
 

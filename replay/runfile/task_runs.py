@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from replay.records import AlignedModel, AlignedTask, Trajectory
-from replay.redaction import Redactor
 from replay.runfile.conditions import placeholders
 from replay.runfile.effects_journal import absolute_path
 from replay.runfile.json_blob import unpack
+from replay.safety.redaction import Redactor
 
 SCORE_COLUMNS: Final = (
     "recall",

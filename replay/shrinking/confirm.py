@@ -12,13 +12,13 @@ from pathlib import Path
 from replay.diagnosis import TrajectoryContext
 from replay.errors import ReplayError, UsageError
 from replay.records import CallResult
-from replay.redaction import Redactor
 from replay.runfile import Run
 from replay.runfile.lookup import trajectory_places
+from replay.safety.redaction import Redactor
+from replay.safety.text import one_line
 from replay.shrinking.repro import Repro
 from replay.shrinking.shrink import Shrunk
 from replay.shrinking.trial import Failure
-from replay.text import one_line
 
 _MAX_LENGTH = 200
 

@@ -9,12 +9,12 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
-from replay.filesystem import write_atomically, write_json
 from replay.interpreter import Fleet
 from replay.records.files import TrajectoryFile
-from replay.redaction import REDACTED, Redactor
+from replay.safety.filesystem import write_atomically, write_json
+from replay.safety.redaction import REDACTED, Redactor
+from replay.safety.text import one_line
 from replay.shrinking.shrink import Shrunk
-from replay.text import one_line
 
 TRAJECTORY: Final = "repro.trajectory.json"
 FLEET: Final = "repro.servers.yaml"

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from replay.classification import facts_of
 from replay.dag import Graph
 from replay.diagnosis.phrasing import counted
 from replay.errors import NoServerReachedError, UsageError
 from replay.interpreter import Fleet, Interpreter
 from replay.records import FAILURES, CallResult, Outcome, Server, Trajectory
-from replay.redaction import Redactor
 from replay.replayer import servers_named, with_fleet_names
+from replay.replayer.policy import facts_of
+from replay.safety.redaction import Redactor
 from replay.shrinking.arguments import bound_pointers, shorter, with_arguments
 from replay.shrinking.reduce import Reduction
 from replay.shrinking.trial import Failure, Trials, part_of

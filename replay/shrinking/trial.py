@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from replay.classification import registry_of
 from replay.diagnosis.bare_words import bare_words
 from replay.interpreter import Fleet, Interpreter
 from replay.outcomes import Registry
 from replay.records import Answer, Call, CallResult, FleetFacts, Outcome, RuleSpec, Step, Trajectory, Verdict, texts_of
 from replay.records.effects import EffectKey
 from replay.replayer import LiveBackend, TrajectoryReplayer, servers_named
+from replay.replayer.policy import registry_of
 
 
 class Failure(NamedTuple):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from replay.classification import Progress
 from replay.cli.progress import Pace
+from replay.replayer.options import Progress
 
 
 class Run:

@@ -18,7 +18,7 @@ from replay.errors import UsageError
 from replay.formats import open_file
 from replay.records import Call, CallResult, Outcome, TextAnswer, Verdict
 from replay.replayer import merge_trials
-from replay.text import printable
+from replay.safety.text import printable
 from tests.runs import call, failed, write_trajectory
 
 Replay = Callable[..., subprocess.CompletedProcess[str]]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from textual.color import Color
 
 from replay.cli.terminal_door import TerminalDoor
-from replay.text import json_text, one_line, printable
+from replay.safety.text import json_text, one_line, printable
 from replay_tui.plain_text import PLAIN_TEXT
 from tests.conftest import SERVERS
 from tests.pseudo_terminal import PseudoTerminal, terminal_of

@@ -10,8 +10,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from replay.analysis.tool_usage import tool_report
 from replay.cli.tools import _render
-from replay.diagnosis.tool_usage import tool_report
 from replay.runfile import Run
 from tests.in_process import Done, replay_here
 from tests.reports.test_hostile_text import HOSTILE, outside_code

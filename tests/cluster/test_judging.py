@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from replay.classification import Options, Progress
 from replay.cluster.classify import servers_of
 from replay.cluster.desk import Desk
 from replay.cluster.judging import MAX_ATTEMPTS, JudgeJob, Judging, stored_jobs
@@ -19,6 +18,7 @@ from replay.formats import ResultsFile, open_file
 from replay.outcomes import Registry
 from replay.records import FleetFacts, Server, Trajectory
 from replay.replayer import InputCalls, ReplayContext, StoredBackend
+from replay.replayer.options import Options, Progress
 from replay.runfile import Run
 
 Write = Callable[..., Path]

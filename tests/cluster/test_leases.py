@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from replay.classification import Options
 from replay.cluster.acceptance import PACKAGE, refusal, workers_of
 from replay.cluster.desk import Desk
 from replay.cluster.leases import Claim, LeaseLostError
 from replay.cluster.messages import Sent, Settings
 from replay.records import FleetFacts, TextAnswer
 from replay.records.effects import EffectKey
+from replay.replayer.options import Options
 from replay.runfile import Run
 from replay.runfile.effects_journal import Origin
 

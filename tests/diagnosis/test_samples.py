@@ -7,11 +7,12 @@ from pathlib import Path
 import anyio
 import pytest
 
-from replay.classification import Options, Progress, classify_live
 from replay.diagnosis import diagnoses
 from replay.formats import open_file
 from replay.interpreter import Fleet
 from replay.records.finding import Finding
+from replay.replayer.classify import classify_live
+from replay.replayer.options import Options, Progress
 from replay.runfile import Run
 
 ROOT = Path(__file__).parents[2]

@@ -14,7 +14,7 @@ from replay.errors import FleetError
 from replay.interpreter import Fleet
 from replay.interpreter.session.stderr_log import MAX_LOG_BYTES, RedactedLog
 from replay.recorder.line_pump import LineSplitter
-from replay.redaction import Redactor
+from replay.safety.redaction import Redactor
 from tests.hostile.runner import classify, over_stdio, problems_of
 from tests.recorder.raw_client import connect, proxy_command, recorded
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from replay.orphans import VARIABLE
+from replay.interpreter.orphans import VARIABLE
 from tests.hostile.modes import short_modes, stdio_modes
 from tests.hostile.recorder_runner import record, recordings
 from tests.hostile.runner import batches, over_stdio

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay.text import one_line, printable
+from replay.safety.text import one_line, printable
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from replay.input_schema import schema_violations
 from replay.outcomes import judge_answer
+from replay.outcomes.input_schema import schema_violations
 from replay.records import Answer, Call, Outcome, TextAnswer, Tool, ToolResult, texts_of
 
 ANSWER: TypeAdapter[Answer] = TypeAdapter(Answer)

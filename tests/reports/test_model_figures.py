@@ -8,7 +8,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from replay.models import MEASURES, Settings, compare_models
+from replay.analysis.compare import Settings, compare_models
+from replay.analysis.measures import MEASURES
 from replay.reports import Selection, html
 from replay.reports.compare_documents import render
 from replay.reports.model_figures import Cells, RankedModel, heat_map, leaderboard

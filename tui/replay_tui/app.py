@@ -22,7 +22,7 @@ from replay.runfile.filter_sql import read_vocabulary
 from replay.runfile.filters import Filter
 from replay.runfile.salvage import damage_behind
 from replay.runfile.trajectory_queries import StoredTrajectory
-from replay.text import printable
+from replay.safety.text import printable
 from replay_tui import clipboard, editor
 from replay_tui.export_request import ExportRequest, write_whole
 from replay_tui.messages import ShowCalls, ShowPreviousScreen, ShowScreen, ShowTrajectory

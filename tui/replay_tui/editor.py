@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from replay.runfile.trajectory_queries import StoredTrajectory
-from replay.text import printable
+from replay.safety.text import printable
 
 _MAX_SEARCHED: Final = 50_000_000
 """Bytes of a results file that are searched for a trajectory's line."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from replay.filesystem import write_atomically
+from replay.safety.filesystem import write_atomically
 
 ExportScope: TypeAlias = Literal["call", "filter", "run"]
 """The selected call, the calls that the filter matches, or the whole run."""

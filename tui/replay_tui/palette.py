@@ -12,7 +12,7 @@ from textual.content import Content
 from replay.records import qualified_name
 from replay.runfile import trajectory_queries
 from replay.runfile.filters import quoted
-from replay.text import one_line
+from replay.safety.text import one_line
 from replay_tui.browser import Browser, browser_of
 from replay_tui.messages import ShowCalls, ShowTrajectory
 

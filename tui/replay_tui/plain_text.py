@@ -9,7 +9,7 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-from replay.text import printable
+from replay.safety.text import printable
 
 
 class PlainText(LineFilter):

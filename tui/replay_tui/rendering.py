@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.strip import Strip
 
 from replay.records import Outcome
-from replay.text import one_line
+from replay.safety.text import one_line
 from replay_tui.theme import LETTERS, SHOWN, Palette
 
 

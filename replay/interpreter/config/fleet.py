@@ -22,7 +22,7 @@ from replay.interpreter.config.variables import (
     secrets_of,
 )
 from replay.records import JsonObject, Record
-from replay.redaction import is_secret_name
+from replay.safety.redaction import is_secret_name
 
 _NOT_IN_FILES: Final = frozenset({"inputs", "path"})
 

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from replay.linear_regex import PatternError, compile_pattern
 from replay.records import Record, RuleSpec
+from replay.safety.linear_regex import PatternError, compile_pattern
 
 Effects = Literal["read-only", "sandboxed", "all"]
 State = Literal["none", "trajectory"]

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from replay.errors import FleetError
 from replay.interpreter.config.specs import AuthSpec, ServerSpec, TransportType
-from replay.redaction import PLAIN_VALUE, is_secret_name
+from replay.safety.redaction import PLAIN_VALUE, is_secret_name
 
 _VARIABLE: Final = re.compile(r"\$\$|\$\{([^{}]*)\}")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

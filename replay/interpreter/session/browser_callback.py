@@ -12,7 +12,7 @@ import anyio.abc
 from mcp.client.auth import AuthorizationCodeResult, OAuthFlowError
 
 from replay.interpreter.tasks import task_group
-from replay.text import one_line
+from replay.safety.text import one_line
 
 PATH: Final = "/callback"
 _MAX_REQUEST_BYTES: Final = 65_536

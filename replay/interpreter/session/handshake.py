@@ -30,7 +30,7 @@ from replay.interpreter.session.protocol_versions import (
 )
 from replay.interpreter.session.server_history import ServerHistory
 from replay.records import JsonObject
-from replay.text import one_line
+from replay.safety.text import one_line
 
 _PROBE_TIMEOUT: Final = 10.0
 """Seconds for `server/discover`: an old server may never answer a method that it does not know."""

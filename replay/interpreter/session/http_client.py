@@ -15,7 +15,7 @@ from replay.interpreter.session.channel import MAX_ANSWER_BYTES, encoded
 from replay.interpreter.session.launch import CannotStartError
 from replay.json_values import parse_json
 from replay.records import JsonObject
-from replay.text import one_line
+from replay.safety.text import one_line
 
 _CONNECT_TIMEOUT: Final = 10.0
 _KEEPS_METHOD: Final = frozenset({HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT})

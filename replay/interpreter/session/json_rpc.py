@@ -21,7 +21,7 @@ from anyio.lowlevel import cancel_shielded_checkpoint
 
 from replay.interpreter.session.channel import Channel, ChannelClosedError, Incoming, Unreadable
 from replay.records import JsonObject
-from replay.text import one_line
+from replay.safety.text import one_line
 
 _METHOD_NOT_FOUND: Final = -32601
 _MAX_NOTE_LENGTH: Final = 100

@@ -32,7 +32,7 @@ from replay.interpreter.session.http_client import (
 )
 from replay.interpreter.tasks import task_group
 from replay.records import JsonObject
-from replay.text import one_line
+from replay.safety.text import one_line
 
 _ACCEPT: Final = {"accept": "text/event-stream", "cache-control": "no-store"}
 _MAX_QUEUED: Final = 256

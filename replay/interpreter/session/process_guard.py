@@ -10,7 +10,7 @@ from contextlib import suppress
 from itertools import count
 from typing import Final
 
-from replay import orphans
+from replay.interpreter import orphans
 
 _SWEEP_EVERY: Final = 5.0
 """Seconds: looking through all processes of the machine is not free."""

@@ -21,8 +21,8 @@ from replay.interpreter.session.stdio import StdioChannel
 from replay.interpreter.session.tools_list import list_tools
 from replay.interpreter.tasks import task_group
 from replay.records import Answer, JsonObject, Server, Tool, TransportFault, digest_of
-from replay.redaction import Redactor
-from replay.text import one_line
+from replay.safety.redaction import Redactor
+from replay.safety.text import one_line
 
 _MAX_REASON_LENGTH: Final = 300
 _MAX_LISTINGS: Final = 3

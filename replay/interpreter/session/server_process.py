@@ -20,13 +20,13 @@ import anyio.to_thread
 from anyio.abc import Process
 from anyio.lowlevel import checkpoint
 
+from replay.interpreter.orphans import VARIABLE
+from replay.interpreter.processes import end_process_group, signal_process_group
 from replay.interpreter.session.boxed_trace import unboxed
 from replay.interpreter.session.launch import CannotStartError, Launch
 from replay.interpreter.session.process_guard import ProcessGuard
 from replay.interpreter.session.stderr_log import RedactedLog
-from replay.orphans import VARIABLE
-from replay.processes import end_process_group, signal_process_group
-from replay.redaction import Redactor
+from replay.safety.redaction import Redactor
 
 _EXIT_GRACE: Final = 1.0
 """Seconds that a server has to leave by itself once its stdin is closed."""

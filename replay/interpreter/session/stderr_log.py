@@ -7,8 +7,8 @@ import threading
 from pathlib import Path
 from typing import Final
 
-from replay.filesystem import private_opener
-from replay.redaction import Redactor
+from replay.safety.filesystem import private_opener
+from replay.safety.redaction import Redactor
 
 _CHUNK: Final = 65_536
 _MAX_HELD: Final = 262_144

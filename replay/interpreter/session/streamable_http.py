@@ -33,7 +33,7 @@ from replay.interpreter.session.http_client import (
 )
 from replay.interpreter.tasks import task_group
 from replay.records import JsonObject
-from replay.text import one_line
+from replay.safety.text import one_line
 
 _CLOSE_TIMEOUT: Final = 2.0
 _SESSION: Final = "mcp-session-id"

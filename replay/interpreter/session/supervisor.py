@@ -18,8 +18,8 @@ from replay.interpreter.session.server_history import ServerHistory
 from replay.interpreter.session.server_process import tail_of
 from replay.json_values import without_lone_surrogates
 from replay.records import Answer, JsonObject, Server, TransportFault
-from replay.redaction import Redactor
-from replay.text import one_line, printable
+from replay.safety.redaction import Redactor
+from replay.safety.text import one_line, printable
 
 _PING_TIMEOUT: Final = 5.0
 _STDERR_PAUSES: Final = (0.005, 0.01, 0.02)

@@ -10,7 +10,7 @@ from replay.interpreter.session.handshake import ServerIdentity
 from replay.interpreter.session.json_rpc import Closed, Failed, JsonRpcClient, Returned
 from replay.interpreter.session.launch import CannotStartError
 from replay.records import JsonObject, Tool
-from replay.text import one_line
+from replay.safety.text import one_line
 
 _MAX_PAGES: Final = 1000
 _MAX_TOOLS: Final = 100_000

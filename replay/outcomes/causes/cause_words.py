@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from replay.dag.tool_traits import name_words
 from replay.outcomes.answer import ParsedAnswer
 from replay.outcomes.error_report import strip_wrappers
+from replay.outcomes.tool_traits import name_words
 from replay.outcomes.words.json_tails import without_empty_tail
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from replay.dag.tool_traits import queries_a_database, runs_commands
 from replay.outcomes.error_report import strip_wrappers
+from replay.outcomes.tool_traits import queries_a_database, runs_commands
 from replay.outcomes.words.error_model import ModelVerdict, model_in_use
 from replay.outcomes.words.patterns import any_of
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from replay.json_values import bounded, known_json
 from replay.records import JsonObject
-from replay.text import cut
+from replay.safety.text import cut
 
 MAX_ERROR_LENGTH = 60_000
 

@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
-from replay.dag.tool_traits import (
+from replay.outcomes.tool_traits import (
     answers_in_prose,
     changes_something,
     queries_a_database,

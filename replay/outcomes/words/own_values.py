@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from replay.dag.tool_traits import name_words, runs_commands
 from replay.dag.value_matching import ArgumentIndex
+from replay.outcomes.tool_traits import name_words, runs_commands
 
 _WEB_CLIENT = re.compile(r"(?:^|[\s;&|(\"'`])(?:curl|wget|https?|xh|Invoke-(?:WebRequest|RestMethod))\s+\S", re.I)
 _MAX_PROGRAM = 20_000

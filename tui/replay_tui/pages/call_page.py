@@ -10,7 +10,7 @@ from replay.records import Answer, Call, DataEdge, Outcome, SchemaViolation, Ver
 from replay.records.finding import Finding
 from replay.runfile.alignment_queries import AlignedTrajectory
 from replay.runfile.trajectory_queries import StoredCall
-from replay.text import one_line
+from replay.safety.text import one_line
 from replay_tui.pages.answer_lines import answer_kind, answer_lines
 from replay_tui.pages.json_lines import json_lines
 from replay_tui.pages.reference_page import write_counterpart

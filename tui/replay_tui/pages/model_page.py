@@ -8,7 +8,7 @@ from rich.segment import Segment
 
 from replay.records.model_comparison import ComparedModel, Figure, Measure, ModelComparison
 from replay.reports.compare_text import difference_text, interval_text, value_text
-from replay.text import one_line
+from replay.safety.text import one_line
 from replay_tui.pages.writer import Row, Writer
 from replay_tui.rendering import fitted
 from replay_tui.theme import Palette

@@ -10,7 +10,7 @@ from rich.cells import cell_len, chop_cells
 from rich.segment import Segment
 from rich.style import Style
 
-from replay.text import printable
+from replay.safety.text import printable
 from replay_tui.theme import Palette
 
 Row: TypeAlias = list[Segment]

@@ -16,7 +16,7 @@ from replay.alignment import sign
 from replay.records.alignment import AlignedModel
 from replay.runfile import alignment_queries, trajectory_queries
 from replay.runfile.run_command import shown_path
-from replay.text import one_line
+from replay.safety.text import one_line
 from replay_tui.messages import ShowTrajectory
 from replay_tui.pages.alignment_page import TaskFacts, metrics_page, pairs_page
 from replay_tui.pages.writer import Row, Writer

@@ -13,7 +13,7 @@ from textual.worker import get_current_worker
 
 from replay.runfile import compare_queries
 from replay.runfile.compare_queries import RunModel, TaskPair
-from replay.text import one_line
+from replay.safety.text import one_line
 from replay_tui.messages import ShowTrajectory
 from replay_tui.pages.compare_page import calls_page
 from replay_tui.rendering import plain

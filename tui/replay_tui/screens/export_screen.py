@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from replay.text import one_line
+from replay.safety.text import one_line
 from replay_tui.diagnoses import FORMATS
 from replay_tui.export_request import ExportRequest, ExportScope
 

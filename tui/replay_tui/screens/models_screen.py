@@ -11,11 +11,12 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.worker import get_current_worker
 
+from replay.analysis.compare import Settings, compare_models, sorted_models
+from replay.analysis.strata import strata_names
 from replay.errors import UsageError
-from replay.models import Settings, compare_models, sorted_models, strata_names
 from replay.records.model_comparison import ModelComparison
 from replay.runfile.filters import quoted
-from replay.text import one_line
+from replay.safety.text import one_line
 from replay_tui.messages import ShowCalls
 from replay_tui.pages.model_page import model_page
 from replay_tui.rendering import plain

@@ -18,7 +18,7 @@ from replay.records.finding import Finding
 from replay.runfile import alignment_queries, call_queries, trajectory_queries
 from replay.runfile.alignment_queries import AlignedTrajectory
 from replay.runfile.trajectory_queries import StoredCall, StoredTrajectory
-from replay.text import cut, one_line
+from replay.safety.text import cut, one_line
 from replay_tui import diagnoses
 from replay_tui.pages.call_page import CallFacts, call_page
 from replay_tui.pages.reference_page import reference_label, reference_page

@@ -8,7 +8,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from replay.runfile.call_queries import CallLine
-from replay.text import one_line
+from replay.safety.text import one_line
 from replay_tui.rendering import strip_of
 from replay_tui.theme import LETTERS, Palette, palette
 

@@ -11,7 +11,7 @@ from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
-from replay.text import one_line
+from replay.safety.text import one_line
 from replay_tui.rendering import strip_of
 from replay_tui.theme import palette
 

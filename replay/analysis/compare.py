@@ -1,0 +1,203 @@
+"""A run's models side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from replay.analysis.differences import differences_of
+from replay.analysis.figures import TaskSums, figures_of, spread_of, sums_by_task
+from replay.analysis.measures import MEASURES, sums_of
+from replay.analysis.ratios import Numbers
+from replay.analysis.strata import strata_of
+from replay.analysis.success import associations, failed_in_tasks, recoveries
+from replay.analysis.task_runs import OUTCOMES, TaskRuns, read_task_runs
+from replay.errors import UsageError
+from replay.records.model_comparison import ComparedModel, FindingOfModel, ModelComparison, Strata
+from replay.runfile import Run
+from replay.runfile.alignment_queries import aligned_models
+from replay.runfile.finding_queries import finding_counts
+from replay.suggestions import nearest_names
+
+if TYPE_CHECKING:
+    from replay.formats import FileNames
+
+MAX_PAIRED = 50
+"""Models up to which every pair is tested."""
+_OF_CALLS = "well_formed"
+_BY_DEFAULT = ("average", "task_success", "score", _OF_CALLS)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What to compare by."""
+
+    files: tuple[int, ...] | None = None
+    """The run's numbers of the results files; by default all."""
+    sort: str | None = None
+    metric: str | None = None
+    """Of strata and differences; by default what is sorted by."""
+    by: str | None = None
+    names: FileNames | None = None
+    """How file names give the label of `by`."""
+
+
+def compare_models(run: Run, settings: Settings = Settings()) -> ModelComparison:
+    """Compare the models of a run.
+
+    Args:
+        run: open for reading or writing; its findings are in the table `findings`.
+        settings: what to compare by.
+
+    Raises:
+        UsageError: a measure or a stratum that there is not.
+    """
+    for option, name in (("--sort", settings.sort), ("--metric", settings.metric)):
+        if name is not None and name not in MEASURES and not (option == "--sort" and name == "model"):
+            nearest = ", ".join(nearest_names(name, MEASURES)) or ", ".join(MEASURES)
+            raise UsageError(f"{option} {name}: there is no such measure; nearest: {nearest}")
+    table = read_task_runs(run, settings.files)
+    if not table.runs:
+        raise UsageError(f"{run.path}: there is no trajectory to compare")
+    sums_of_runs = sums_of(table)
+    sums = {model: _sums(table, sums_of_runs, places) for model, places in table.by_model.items()}
+    models = _models(run, table, sums_of_runs, sums)
+    sort = settings.sort or _default(models)
+    metric = settings.metric or (sort if sort in MEASURES else _default(models))
+    ordered = sorted_models(models, sort)
+    sums = {model.model: sums[model.model] for model in ordered}
+    names = tuple(sums)
+    strata = strata_of(run, table, names, settings.by, settings.names) if settings.by else None
+    if settings.metric is None and strata is not None and not _is_known(metric, strata):
+        metric = _OF_CALLS
+    return ModelComparison(
+        measures=tuple(measure for name, measure in MEASURES.items() if any(name in one.figures for one in models)),
+        sorted_by=sort,
+        metric=metric,
+        models=tuple(ordered),
+        common_tasks=len(set.intersection(*(set(own.tasks) for own in sums.values()))),
+        strata=strata,
+        differences=differences_of(sums, metric) if 1 < len(sums) <= MAX_PAIRED else (),
+        associations=associations(run, table),
+        recoveries=recoveries(run, table, names, settings.files),
+        failed_in_tasks=failed_in_tasks(table, names),
+        findings=tuple(
+            FindingOfModel(**row._asdict())
+            for row in finding_counts(run.connection, settings.files)
+            if row.model in sums
+        ),
+        notes=tuple(_notes(ordered, sums, metric, strata)),
+    )
+
+
+def _models(run: Run, table: TaskRuns, sums_of_runs: Numbers, sums: Mapping[str, TaskSums]) -> list[ComparedModel]:
+    aligned = aligned_models(run.connection)
+    paths = dict(run.connection.execute("SELECT id, path FROM files"))
+    files = {
+        model: tuple(dict.fromkeys(table.runs[place].file for place in places))
+        for model, places in table.by_model.items()
+    }
+    records = {
+        model: [record for file, record in aligned.items() if file in own and record.model == model]
+        for model, own in files.items()
+    }
+    judges = [of_model[0].judge if len(of_model) == 1 else None for of_model in records.values()]
+    found = []
+    for (model, own), figures in zip(sums.items(), figures_of(list(sums.values()), judges=judges), strict=True):
+        places = table.by_model[model]
+        outcomes = dict(zip(OUTCOMES, table.outcome_counts[places].sum(axis=0).tolist(), strict=True))
+        runs = _by_number(table, places)
+        found.append(
+            ComparedModel(
+                model=model,
+                files=tuple(paths[file] for file in files[model]),
+                tasks=len(own.tasks),
+                trajectories=len(places),
+                runs=len(runs),
+                calls=sum(outcomes.values()),
+                outcomes=outcomes,
+                figures=figures,
+                spread=spread_of([_sums(table, sums_of_runs, of_run) for of_run in runs]),
+                missing=max((len(record.missing) for record in records[model]), default=0),
+            )
+        )
+    return found
+
+
+def _by_number(table: TaskRuns, places: Sequence[int]) -> list[list[int]]:
+    """The first runs of all tasks, the second ones, and so on."""
+    found: list[list[int]] = [[] for _ in range(max(table.runs[place].number for place in places) + 1)]
+    for place in places:
+        found[table.runs[place].number].append(place)
+    return found
+
+
+def _sums(table: TaskRuns, sums_of_runs: Numbers, places: Sequence[int]) -> TaskSums:
+    return sums_by_task([table.runs[place].task for place in places], sums_of_runs[places])
+
+
+def _default(models: Sequence[ComparedModel]) -> str:
+    """The first measure that every model has a figure of."""
+    return next((name for name in _BY_DEFAULT if all(name in model.figures for model in models)), _OF_CALLS)
+
+
+def _is_known(metric: str, strata: Strata) -> bool:
+    """Measures of whole tasks are not, where the strata are of calls."""
+    return any(metric in row.figures for row in strata.rows)
+
+
+def sorted_models(models: Sequence[ComparedModel], sort: str) -> list[ComparedModel]:
+    """Best first; those without the figure last, and all by name where that is asked for.
+
+    Args:
+        models: in any order.
+        sort: a measure, or `model`.
+    """
+    if sort == "model":
+        return sorted(models, key=lambda model: model.model)
+    sign = 1 if MEASURES[sort].lower_is_better else -1
+
+    def place(model: ComparedModel) -> tuple[bool, float, str]:
+        figure = model.figures.get(sort)
+        return figure is None, sign * figure.value if figure else 0.0, model.model
+
+    return sorted(models, key=place)
+
+
+def _notes(
+    models: Sequence[ComparedModel], sums: Mapping[str, TaskSums], metric: str, strata: Strata | None
+) -> Iterator[str]:
+    if len(models) == 1:
+        yield f"{models[0].model} is the only model: there is nothing to compare it with"
+    elif len(models) > MAX_PAIRED:
+        yield f"{len(models)} models: pairs of models are tested for up to {MAX_PAIRED}"
+    elif not set.intersection(*(set(own.tasks) for own in sums.values())):
+        some = any(set(a.tasks) & set(b.tasks) for n, a in enumerate(sums.values()) for b in list(sums.values())[:n])
+        yield (
+            "no task is common to all models: pairs are compared over the tasks that both have"
+            if some
+            else "the models have no task in common: their figures are of different tasks, and no difference is tested"
+        )
+    if not any("recall" in model.figures for model in models):
+        yield "no alignment metrics: give the reference with --reference, or run replay align on this run"
+    if not any("task_success" in model.figures or "score" in model.figures for model in models):
+        yield "no task success: the recordings do not say which tasks passed"
+    graded = [model.model for model in models if "grounding" in model.figures]
+    if metric == "average" and 0 < len(graded) < len(models):
+        yield f"averages over different columns: grounding is known of {', '.join(graded)} alone"
+    without = [model.model for model in models if metric not in model.figures]
+    if without:
+        yield f"{MEASURES[metric].label} is not known of {', '.join(without)}"
+    if strata is not None:
+        yield from _notes_on_strata(strata, metric)
+
+
+def _notes_on_strata(strata: Strata, metric: str) -> Iterator[str]:
+    if not _is_known(metric, strata):
+        yield f"{MEASURES[metric].label} is a measure of whole tasks, and no stratum by {strata.by} has it"
+    single = list(dict.fromkeys(row.stratum for row in strata.rows if row.tasks == 1))
+    if single:
+        yield f"strata with one task, whose means have no interval: {', '.join(single[:8])}" + (
+            f" and {len(single) - 8} more" if len(single) > 8 else ""
+        )

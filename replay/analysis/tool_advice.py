@@ -1,0 +1,257 @@
+"""Which line of a tool's description or schema to write otherwise, from what models made of it.
+
+Every piece of advice rests on calls, or on the schema alone; none on what a name or a message is known to mean.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from replay.analysis.tool_tally import last_part
+from replay.dag.pointers import join, resolve
+from replay.diagnosis.phrasing import counted, listed, plain, quoted, types_of
+from replay.diagnosis.schema_place import SchemaPlace, field_place
+from replay.records import Tool
+from replay.records.tool_usage import (
+    Advice,
+    AdviceTarget,
+    FailureCause,
+    FieldProblem,
+    NameInstead,
+    RefusedValue,
+    SchemaDisagreement,
+    Sighting,
+    ToolUsage,
+)
+
+_MAX_CURRENT: Final = 400
+"""Characters of what stands there now."""
+_MIN_ALIKE: Final = 2
+"""Calls that failed alike for what no schema says, from which the description may be at fault and not the one call."""
+_UNSAID: Final = frozenset({"refused", "not-found", "exists-already"})
+"""Kinds of failures that no argument explains: something had to be so before the call."""
+
+
+_KEYWORDS: Final = frozenset(
+    {"type", "enum", "const", "required", "additionalProperties", "minimum", "maximum", "minLength", "maxLength"}
+)
+"""Keywords of JSON Schema that a server's own check may be told by; others are names of its own."""
+
+
+def advice_on(usage: ToolUsage, tool: Tool | None) -> tuple[Advice, ...]:
+    """What to write otherwise; that for which most calls speak first.
+
+    Args:
+        usage: what was gathered of the tool.
+        tool: as its server lists it; None where that is not known, and then places are where they would be.
+    """
+    found = [
+        *_of_schema(tool),
+        *_of_names(usage),
+        *(advice for problem in usage.fields for advice in _of_field(problem, tool)),
+        *(advice for fault in usage.schema_faults for advice in _of_disagreement(fault, usage, tool)),
+        *(advice for value in usage.values for advice in _of_value(value, usage, tool)),
+        *(advice for cause in usage.causes for advice in _of_cause(cause, usage)),
+    ]
+    return tuple(sorted(found, key=lambda advice: -advice.calls))
+
+
+def _make(
+    seen: Sighting | None,
+    target: AdviceTarget,
+    pointer: str,
+    rewrite: str,
+    why: str,
+    *,
+    current: Any = None,
+) -> Advice:
+    return Advice(
+        target=target,
+        pointer=pointer,
+        current=_shortened(current),
+        rewrite=rewrite,
+        why=why,
+        calls=seen.calls if seen else 0,
+        models=seen.models if seen else (),
+        example=seen.example if seen else None,
+    )
+
+
+def _shortened(value: Any) -> Any:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return value if len(text) <= _MAX_CURRENT else plain(text, _MAX_CURRENT)
+
+
+def _who(seen: Sighting) -> str:
+    """`3 calls of 2 models`."""
+    return f"{counted(seen.calls, 'call')} of {counted(len(seen.models), 'model')}"
+
+
+def _of_schema(tool: Tool | None) -> Iterator[Advice]:
+    """What the specification asks of an inputSchema."""
+    if tool is None:
+        return
+    schema = tool.input_schema
+    if not isinstance(schema, dict):
+        rewrite = 'Write a JSON Schema for an object: {"type": "object", "properties": {...}}.'
+        yield _make(None, "inputSchema", "", rewrite, "It is not a JSON object.", current=schema)
+    elif schema.get("type") != "object":
+        why = "The MCP specification asks for it; clients may leave a tool out that lacks it."
+        yield _make(None, "inputSchema", "/type", 'Write "type": "object".', why, current=schema.get("type"))
+
+
+def _of_names(usage: ToolUsage) -> Iterator[Advice]:
+    for name in usage.names_instead:
+        if name.name.endswith(usage.tool):
+            continue
+        rewrite = f"Call the tool so that it is not taken for {quoted(name.name, 60)}, or take that name as well."
+        yield _make(name, "name", "", rewrite, f"{_who(name)} wrote {_shown(name)}.", current=usage.tool)
+
+
+def _shown(name: NameInstead) -> str:
+    meant = "and a later call to this tool succeeded" if name.shown_by == "later-call" else "the nearest to this one"
+    return f"{quoted(name.name, 60)}, {meant}"
+
+
+def _of_field(problem: FieldProblem, tool: Tool | None) -> Iterator[Advice]:
+    """Fields that the server refused to do without, or to take."""
+    if problem.accepted == problem.calls:
+        return
+    schema = tool.input_schema if tool is not None else None
+    place = field_place(schema, problem.pointer)
+    parent = field_place(schema, problem.pointer.rpartition("/")[0])
+    field = quoted(problem.field, 60)
+    if problem.fault == "misnamed":
+        written = quoted(problem.written, 60)
+        rewrite = f"Rename the field to {written} or take that name as well; at least say that {written} is not taken."
+        why = f"{_who(problem)} wrote {written} for {field}."
+        yield _make(problem, "inputSchema", place.pointer, rewrite, why, current=place.schema or None)
+    elif problem.fault == "unexpected":
+        rewrite = f"Say in the description that there is no {field}, or what stands in for it."
+        why = f"{_who(problem)} gave {field}, which the tool does not take."
+        yield _make(problem, "inputSchema", join(parent.pointer, "properties"), rewrite, why)
+    else:
+        yield _of_missing(problem, place, parent)
+
+
+def _of_missing(problem: FieldProblem, place: SchemaPlace, parent: SchemaPlace) -> Advice:
+    field, why = quoted(problem.field, 60), f"{_who(problem)} left it out."
+    required = parent.schema.get("required")
+    if "default" in place.schema:
+        rewrite = f"Take {field} out of the required fields: it has a default."
+        return _make(problem, "inputSchema", join(parent.pointer, "required"), rewrite, why, current=required)
+    if isinstance(required, list) and problem.field not in required:
+        rewrite = f"Add {field} to the required fields: the server demands it."
+        return _make(problem, "inputSchema", join(parent.pointer, "required"), rewrite, why, current=required)
+    described = place.schema.get("description")
+    rewrite = (
+        f"Say in the description that {field} must be given, and where its value comes from; or give it a default."
+        if described
+        else f"Describe {field}: what goes there, with an example; or give it a default."
+    )
+    return _make(problem, "inputSchema", join(place.pointer, "description"), rewrite, why, current=described)
+
+
+def _of_disagreement(fault: SchemaDisagreement, usage: ToolUsage, tool: Tool | None) -> Iterator[Advice]:
+    schema = tool.input_schema if tool is not None else None
+    current = _at(schema, fault.pointer)
+    if fault.fault == "too-strict":
+        rewrite = f"Let the schema allow it, or let the server refuse it: {quoted(fault.keyword)} is not held to."
+        why = f"The server took {_who(fault)} that break it: {_after_colon(fault.sentence)}"
+    else:
+        wanted = next((value for value in usage.values if _about(value, fault, schema)), None)
+        rewrite = _keyword_to_add(fault, wanted)
+        why = f"The server refused {_who(fault)} that keep to the schema: {plain(fault.sentence, 200)}."
+    yield _make(fault, "inputSchema", fault.pointer, rewrite, why, current=current)
+
+
+def _about(value: RefusedValue, fault: SchemaDisagreement, schema: Any) -> bool:
+    return field_place(schema, value.pointer).pointer == fault.pointer
+
+
+def _keyword_to_add(fault: SchemaDisagreement, value: RefusedValue | None) -> str:
+    if value is not None and value.keyword is not None and value.expected is not None:
+        return f"Write what the server demands: {quoted(value.keyword)}: {quoted(value.expected, 160)}."
+    if fault.keyword in _KEYWORDS:
+        return f"Write what the server demands, as {quoted(fault.keyword)}."
+    return "Write what the server demands: a pattern, a format, bounds or choices; else say it in the description."
+
+
+def _of_value(value: RefusedValue, usage: ToolUsage, tool: Tool | None) -> Iterator[Advice]:
+    """Values that the schema, or the thing that they name, does not allow."""
+    schema = tool.input_schema if tool is not None else None
+    told = any(fault.fault == "too-lax" and _about(value, fault, schema) for fault in usage.schema_faults)
+    phrase = _REWRITES.get(value.kind)
+    if told or phrase is None or (value.kind == "missing-thing" and value.calls < _MIN_ALIKE):
+        return
+    place = field_place(schema, value.pointer)
+    gave = f" gave {listed(list(value.values[:3]), 'or')}" if len(value.values) > 1 else ""
+    why = f"{_who(value)}{gave}: {plain(value.message, 240)}."
+    described = place.schema.get("description")
+    rewrite = phrase(quoted(last_part(value.pointer), 60), value)
+    yield _make(value, "inputSchema", join(place.pointer, "description"), rewrite, why, current=described)
+
+
+def _of_cause(cause: FailureCause, usage: ToolUsage) -> Iterator[Advice]:
+    if cause.kind in _UNSAID and cause.calls >= _MIN_ALIKE:
+        rewrite = "Say in the tool's description what must be so before it is called, or what its own error asks for."
+        why = f"{_who(cause)} failed alike. {plain(cause.sentence, 240)}."
+        yield _make(cause, "description", "", rewrite, why, current=usage.description)
+
+
+def _type(field: str, value: RefusedValue) -> str:
+    kinds = f"of type {types_of(value.expected)}" if value.expected else "of one type"
+    return f"Say in the description of {field} that it is {kinds}, with an example."
+
+
+def _choice(field: str, value: RefusedValue) -> str:
+    choices = value.expected if isinstance(value.expected, list) else []
+    names = listed([quoted(choice, 40) for choice in choices], "or", 8)
+    return f"Name the choices of {field} in its description{f': {names}' if names else ''}."
+
+
+def _bound(field: str, value: RefusedValue) -> str:
+    bound = f" ({value.keyword}: {quoted(value.expected, 60)})" if value.expected is not None else ""
+    return f"Name the bounds of {field} in its description{bound}."
+
+
+def _example(field: str, value: RefusedValue) -> str:
+    del value
+    return f"Give an example of a well-formed {field} in its description."
+
+
+def _allowed(field: str, value: RefusedValue) -> str:
+    del value
+    return f"Say in the description of {field} what is allowed, and what is not."
+
+
+def _source(field: str, value: RefusedValue) -> str:
+    del value
+    return (
+        f"Say in the description of {field} where its values come from: which tool lists them, or that none is given."
+    )
+
+
+_REWRITES: Final[dict[str, Callable[[str, RefusedValue], str]]] = {
+    "wrong-type": _type,
+    "not-a-choice": _choice,
+    "out-of-bounds": _bound,
+    "schema-violation": _example,
+    "malformed-value": _example,
+    "refused-value": _allowed,
+    "refused-by-policy": _allowed,
+    "missing-thing": _source,
+}
+
+
+def _after_colon(sentence: str) -> str:
+    return sentence.partition(": ")[2] or sentence
+
+
+def _at(schema: Any, pointer: str) -> Any:
+    try:
+        return resolve(schema, pointer)
+    except LookupError:
+        return None

@@ -1,0 +1,161 @@
+"""Two runs, or two models of one run, compared."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from scipy.stats import chi2_contingency
+
+from replay.analysis.diff import two_proportions
+from replay.records.comparison import SideSummary
+from tests.runs import call, failed, make_run, schema, server, write_trajectory
+from tests.scripts import schema_of
+
+FILES = server("files", read=schema("path"), list=schema("path"))
+GOOD = call("files/list", {"path": "/w"}, "b.txt")
+LOST = failed("files/list", {"path": "/w"}, "ENOENT: no such file or directory, open '/w'")
+BROKEN = failed("files/list", {}, "Input validation error")
+UNKNOWN = call("files/list", {"path": "/w"}, None)
+Replay = Callable[..., "subprocess.CompletedProcess[str]"]
+Make = Callable[..., Path]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    """`make("a", task=[calls])` makes the run `a.db`."""
+
+    def make_(name: str, *, model: str = "gpt", **tasks: list[dict[str, Any]]) -> Path:
+        (tmp_path / name).mkdir()
+        files = [
+            write_trajectory(tmp_path / name / f"{task}.trajectory.json", calls, model=model)
+            for task, calls in tasks.items()
+        ]
+        return make_run(tmp_path / f"{name}.db", files, FILES)
+
+    return make_
+
+
+def test_better_worse_new_and_gone_calls_are_told_apart(replay: Replay, make: Make) -> None:
+    before = make("before", t=[GOOD, LOST, BROKEN, UNKNOWN, GOOD], only_before=[GOOD])
+    after = make("after", t=[LOST, GOOD, LOST, GOOD, GOOD], only_after=[LOST, GOOD])
+    document = json.loads(replay("diff", before, after, "--json").stdout)
+    assert (document["format"], document["version"]) == ("replay.diff", 1)
+    jsonschema.validate(document, schema_of("diff"))
+
+    def moved(kind: str) -> list[tuple[str, Any, Any]]:
+        return [(one["call"], one.get("before"), one.get("after")) for one in document[kind]]
+
+    assert moved("worse") == [("s1c1", "success", "not_found")]
+    assert moved("better") == [("s2c1", "not_found", "success"), ("s3c1", "invalid_arguments", "not_found")]
+    assert moved("unjudged") == [("s4c1", "inconclusive", "success")]
+    assert [(one["trajectory"], one["after"]) for one in document["new"]] == [
+        ("only_after", "not_found"),
+        ("only_after", "success"),
+    ]
+    assert [one["trajectory"] for one in document["gone"]] == ["only_before"]
+    assert document["common"] == 5
+    assert document["tools"][0]["tool"] == "files/list"
+
+
+def test_a_run_beside_itself_has_no_difference(replay: Replay, make: Make) -> None:
+    run = make("run", t=[GOOD, LOST] * 20)
+    told = replay("diff", run, run).stdout
+    assert "There is no difference" in told
+    assert "chance" not in told
+    assert "0 calls new" in told
+    one = make("one", t=[GOOD])
+    assert "1 call in common" in replay("diff", one, one).stdout
+
+
+def test_fail_on_worse_exits_with_1_and_only_then(replay: Replay, make: Make) -> None:
+    before, after = make("before", t=[GOOD, LOST]), make("after", t=[LOST, GOOD])
+    done = replay("diff", before, after, "--fail-on", "worse")
+    assert (done.returncode, done.stderr) == (1, "replay: --fail-on: found 1 worse\n")
+    assert replay("diff", before, after).returncode == 0
+    assert replay("diff", before, before, "--fail-on", "worse,new").returncode == 0
+
+
+def test_a_new_failure_is_found_where_it_is_asked_for(replay: Replay, make: Make) -> None:
+    before, after = make("before", t=[GOOD]), make("after", t=[GOOD, LOST])
+    assert replay("diff", before, after, "--fail-on", "worse").returncode == 0
+    done = replay("diff", before, after, "--fail-on", "new")
+    assert (done.returncode, done.stderr) == (1, "replay: --fail-on: found 1 new failures\n")
+
+
+def test_two_models_of_one_run_are_compared_by_trajectory_and_position(
+    replay: Replay, make: Make, tmp_path: Path
+) -> None:
+    first = write_trajectory(tmp_path / "one.trajectory.json", [GOOD, GOOD], model="a", id="t")
+    second = write_trajectory(tmp_path / "two.trajectory.json", [LOST, GOOD], model="b", id="t")
+    run = make_run(tmp_path / "run.db", [first, second], FILES)
+    done = replay("diff", run, "--models", "a", "b")
+    assert "2 calls in common: 1 worse, 0 better" in done.stdout
+    assert "b:t:s1c1  files/list  success -> not found" in done.stdout
+    missing = replay("diff", run, "--models", "a", "bb")
+    assert (missing.returncode, missing.stderr) == (2, f"replay: there is no model bb in {run}; nearest: b, a\n")
+
+
+def test_runs_of_two_models_are_compared_where_each_has_one(replay: Replay, make: Make) -> None:
+    done = replay("diff", make("before", t=[GOOD]), make("after", model="other", t=[LOST]))
+    assert "1 call in common: 1 worse" in done.stdout
+
+
+def test_runs_with_nothing_in_common_are_one_clear_line(replay: Replay, make: Make) -> None:
+    done = replay("diff", make("before", one=[GOOD]), make("after", two=[GOOD]))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert "have no call in common: the first has one:s1c1, the second two:s1c1" in done.stderr
+
+
+def test_a_run_without_verdicts_and_a_missing_one_are_one_clear_line(
+    replay: Replay, make: Make, tmp_path: Path
+) -> None:
+    from replay.runfile import Run
+
+    Run.open(tmp_path / "empty.db").close()
+    full = make("full", t=[GOOD])
+    for other, words in (("empty.db", "this run has no verdicts yet"), ("none.db", "there is no run yet")):
+        done = replay("diff", full, other)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert words in done.stderr
+
+
+def test_what_to_compare_must_be_said(replay: Replay, make: Make) -> None:
+    run = make("run", t=[GOOD])
+    for words in ([run], [run, run, "--models", "a", "b"], [run, run, "--fail-on", "better"]):
+        done = replay("diff", *words)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
+def standing(failed_calls: int, judged: int) -> SideSummary:
+    return SideSummary(name="x", calls=judged, judged=judged, failed=failed_calls, outcomes={})
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        ((10, 200), (40, 200), "There are more failures than chance explains (two-proportion test, p < 0.001)."),
+        ((40, 200), (10, 200), "There are fewer failures than chance explains"),
+        ((20, 200), (24, 200), "The difference may well be chance (two-proportion test, p = 0.523)."),
+    ],
+)
+def test_the_test_of_the_difference_agrees_with_chi_square_and_is_said_in_words(
+    first: tuple[int, int], second: tuple[int, int], words: str
+) -> None:
+    found, told = two_proportions(standing(*first), standing(*second))
+    table = [[side[0], side[1] - side[0]] for side in (first, second)]
+    assert found == pytest.approx(chi2_contingency(table, correction=False).pvalue)
+    assert words in told
+
+
+@pytest.mark.parametrize(("first", "second"), [((1, 10), (3, 10)), ((0, 0), (0, 0)), ((0, 500), (0, 500))])
+def test_too_few_calls_are_not_tested_and_that_is_said(first: tuple[int, int], second: tuple[int, int]) -> None:
+    found, told = two_proportions(standing(*first), standing(*second))
+    assert found is None
+    assert "There are too few calls for a test of the difference." in told

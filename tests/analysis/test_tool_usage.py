@@ -1,0 +1,198 @@
+"""What the calls of a run say of each tool, and which line of its schema they advise to rewrite."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from replay.analysis.tool_usage import ToolSelection, tool_report
+from replay.diagnosis.schema_place import field_place, keyword_place
+from replay.errors import UsageError
+from replay.records import Outcome, Server
+from replay.records.tool_usage import ToolReport, ToolUsage
+from replay.runfile import Run
+from tests.runs import call, failed, make_run, schema, server, write_trajectory
+
+FILES = server(
+    "files",
+    read=schema("path", lines={"type": "integer", "description": "how many"}),
+    list=schema("path"),
+    mode=schema(kind={"enum": ["fast", "slow"]}),
+)
+REFUSED = "Input validation error: 'path' is a required property"
+
+
+def report_of(
+    directory: Path, models: dict[str, list[dict[str, Any]]], *servers: Server, selection: ToolSelection | None = None
+) -> ToolReport:
+    files = []
+    for model, calls in models.items():
+        (directory / model).mkdir()
+        files.append(write_trajectory(directory / model / "t.trajectory.json", calls, model=model))
+    with Run.read(make_run(directory / "run.db", files, *servers or (FILES,))) as run:
+        return tool_report(run, selection)
+
+
+def tool_of(report: ToolReport, name: str) -> ToolUsage:
+    return next(tool for tool in report.tools if tool.name == name)
+
+
+def test_calls_and_outcomes_are_counted_by_model(tmp_path: Path) -> None:
+    good = call("files/read", {"path": "/a"})
+    lost = failed("files/read", {"path": "/b"}, "ENOENT: no such file or directory, open '/b'")
+    found = report_of(tmp_path, {"a": [good, lost], "b": [good, good, good]})
+    read = tool_of(found, "files/read")
+    assert (read.calls, read.judged, read.succeeded, read.failed) == (5, 5, 4, 1)
+    assert [(one.model, one.calls, one.outcomes[Outcome.NOT_FOUND]) for one in read.models] == [
+        ("b", 3, 0),
+        ("a", 2, 1),
+    ]
+    assert found.models == ("a", "b")
+    assert [(idle.server, idle.tools) for idle in found.uncalled] == [("files", ("list", "mode"))]
+
+
+def test_a_misnamed_field_is_named_with_the_line_of_the_schema(tmp_path: Path) -> None:
+    wrong = failed("files/read", {"file_path": "/a"}, REFUSED)
+    read = tool_of(report_of(tmp_path, {"a": [wrong, wrong], "b": [wrong]}), "files/read")
+    (problem,) = read.fields
+    assert (problem.fault, problem.field, problem.written, problem.calls) == ("misnamed", "path", "file_path", 3)
+    assert problem.models == ("a", "b")
+    advice = read.advice[0]
+    assert (advice.target, advice.pointer, advice.calls) == ("inputSchema", "/properties/path", 3)
+    assert '"file_path"' in advice.rewrite
+    assert advice.why == '3 calls of 2 models wrote "file_path" for "path".'
+
+
+def test_a_missing_field_without_a_description_is_to_be_described(tmp_path: Path) -> None:
+    read = tool_of(report_of(tmp_path, {"a": [failed("files/read", {}, REFUSED)]}), "files/read")
+    assert [(one.fault, one.field) for one in read.fields] == [("missing", "path")]
+    assert read.advice[0].pointer == "/properties/path/description"
+    assert read.advice[0].rewrite.startswith('Describe "path"')
+
+
+def test_a_required_field_with_a_default_is_to_leave_the_required_ones(tmp_path: Path) -> None:
+    tool = server("files", read=schema("path", path={"type": "string", "default": "."}))
+    read = tool_of(report_of(tmp_path, {"a": [failed("files/read", {}, REFUSED)]}, tool), "files/read")
+    assert (read.advice[0].pointer, read.advice[0].current) == ("/required", ["path"])
+
+
+def test_refused_values_are_gathered_with_the_choices_of_the_field(tmp_path: Path) -> None:
+    wrong = failed("files/mode", {"kind": "medium"}, "Input validation error: 'medium' is not one of the choices")
+    mode = tool_of(report_of(tmp_path, {"a": [wrong]}), "files/mode")
+    (value,) = mode.values
+    assert (value.pointer, value.kind, value.values, value.by_server) == ("/kind", "not-a-choice", ('"medium"',), False)
+    assert mode.advice[0].rewrite == 'Name the choices of "kind" in its description: "fast" or "slow".'
+
+
+def test_a_schema_that_the_server_does_not_hold_to_is_too_strict_at_its_keyword(tmp_path: Path) -> None:
+    taken = call("files/read", {"path": "/a", "lines": "5"}, "text")
+    read = tool_of(report_of(tmp_path, {"a": [taken, taken]}), "files/read")
+    (fault,) = read.schema_faults
+    assert (fault.fault, fault.pointer, fault.keyword, fault.calls) == (
+        "too-strict",
+        "/properties/lines/type",
+        "type",
+        2,
+    )
+    assert (read.advice[0].pointer, read.advice[0].current) == ("/properties/lines/type", "integer")
+    assert read.values == ()
+
+
+def test_a_schema_that_allows_what_the_server_refuses_is_too_lax(tmp_path: Path) -> None:
+    loose = server("files", read={"type": "object", "properties": {"lines": {}}})
+    wrong = failed(
+        "files/read",
+        {"lines": "five"},
+        "1 validation error for readArguments\nlines\n  Input should be a valid integer [type=int_type]",
+    )
+    read = tool_of(report_of(tmp_path, {"a": [wrong]}, loose), "files/read")
+    assert [(fault.fault, fault.pointer) for fault in read.schema_faults] == [("too-lax", "/properties/lines")]
+    assert read.advice[0].rewrite == 'Write what the server demands: "type": "integer".'
+
+
+def test_a_name_called_in_its_place_is_told_by_the_nearest_name_or_by_a_later_call(tmp_path: Path) -> None:
+    misspelt, good = call("files/raed", {"path": "/a"}, None), call("files/read", {"path": "/a"})
+    found = report_of(tmp_path, {"near": [misspelt], "later": [misspelt, good]})
+    names = tool_of(found, "files/read").names_instead
+    assert {(one.name, one.shown_by) for one in names} == {("files/raed", "nearest-name"), ("files/raed", "later-call")}
+    assert found.stray_names == ()
+
+
+def test_a_name_that_is_like_no_tool_is_laid_at_no_tool_s_door(tmp_path: Path) -> None:
+    found = report_of(tmp_path, {"a": [call("files/translate_poem", {}, None)]})
+    assert found.tools == ()
+    assert [stray.name for stray in found.stray_names] == ["files/translate_poem"]
+
+
+def test_two_calls_that_name_what_is_not_there_ask_for_a_source_and_one_does_not(tmp_path: Path) -> None:
+    lost = failed("files/read", {"path": "/b"}, "ENOENT: no such file or directory, open '/b'")
+    once = tool_of(report_of(tmp_path, {"a": [lost]}), "files/read")
+    assert once.advice == ()
+    (tmp_path / "twice").mkdir()
+    twice = tool_of(report_of(tmp_path / "twice", {"a": [lost], "b": [lost]}), "files/read")
+    assert [advice.pointer for advice in twice.advice] == ["/properties/path/description"]
+
+
+def test_a_schema_that_breaks_the_specification_is_told_without_any_failed_call(tmp_path: Path) -> None:
+    untyped = server("files", read={"properties": {"path": {"type": "string"}}}, list=[1])
+    found = report_of(tmp_path, {"a": [call("files/read", {"path": "/a"}), call("files/list", {})]}, untyped)
+    assert tool_of(found, "files/read").advice[0].pointer == "/type"
+    assert "not a JSON object" in tool_of(found, "files/list").advice[0].why
+
+
+def test_of_a_tool_that_no_list_has_nothing_is_said_of_its_schema(tmp_path: Path) -> None:
+    files = [write_trajectory(tmp_path / "t.trajectory.json", [failed("files/read", {}, REFUSED)])]
+    with Run.read(make_run(tmp_path / "run.db", files)) as run:
+        (tool,) = tool_report(run).tools
+    assert not tool.listed
+    assert tool.fields[0].field == "path"
+    assert all(advice.current is None for advice in tool.advice)
+
+
+def test_the_selection_narrows_to_servers_tools_and_models(tmp_path: Path) -> None:
+    other = server("web", get=schema("url"))
+    calls = {
+        "a": [call("files/read", {"path": "/a"}), call("web/get", {"url": "x"})],
+        "b": [call("files/list", {"path": "."})],
+    }
+    files = []
+    for model, made in calls.items():
+        (tmp_path / model).mkdir()
+        files.append(write_trajectory(tmp_path / model / "t.trajectory.json", made, model=model))
+    with Run.read(make_run(tmp_path / "run.db", files, FILES, other)) as run:
+
+        def names(**wanted: tuple[str, ...]) -> list[str]:
+            return sorted(tool.name for tool in tool_report(run, ToolSelection(**wanted)).tools)
+
+        assert names(servers=("files",)) == ["files/list", "files/read"]
+        assert names(tools=("re*", "web/get")) == ["files/read", "web/get"]
+        assert names(models=("b",)) == ["files/list"]
+        assert names(tools=("mode",)) == []
+        with pytest.raises(UsageError, match="no server 'fils'; nearest: files"):
+            names(servers=("fils",))
+
+
+def test_a_place_in_a_schema_is_found_through_references_lists_and_variants() -> None:
+    document = {
+        "type": "object",
+        "properties": {
+            "items": {"type": "array", "items": {"$ref": "#/$defs/item"}},
+            "either": {"anyOf": [{"type": "null"}, {"properties": {"x": {"type": "string"}}}]},
+            "loop": {"$ref": "#/properties/loop"},
+            "lost": {"$ref": "#/nowhere"},
+        },
+        "$defs": {"item": {"properties": {"a/b": {"type": "integer"}}}},
+    }
+    assert field_place(document, "/items/3/a~1b").pointer == "/$defs/item/properties/a~1b"
+    assert field_place(document, "/either/x").pointer == "/properties/either/anyOf/1/properties/x"
+    assert field_place(document, "/new") == ("/properties/new", {})
+    assert field_place(document, "/loop/x").pointer.startswith("/properties/loop")
+    assert field_place(document, "/lost").pointer == "/properties/lost"
+    assert field_place([1], "/x/0").pointer == "/properties/x/items"
+    assert field_place({"anyOf": 3, "properties": [1]}, "/x").pointer == "/properties/x"
+    assert (
+        keyword_place(document, "/properties/items/items/$ref/properties/a~1b/type")
+        == "/$defs/item/properties/a~1b/type"
+    )
