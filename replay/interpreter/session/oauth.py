@@ -1,6 +1,6 @@
 """OAuth for remote servers, and the browser that comes back to this machine with a code.
 
-The protocol is the SDK's (`mcp.client.auth`); who may open a browser, and when, is ours. A replay never opens a browser:
+The protocol is the SDK's (`mcp.client.auth`); who may open a browser, and when, is ours. A replay never opens one:
 `replay servers login NAME` does, once; every other verb uses the tokens that it kept.
 """
 
