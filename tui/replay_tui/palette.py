@@ -13,8 +13,7 @@ from replay.records import qualified_name
 from replay.runfile import trajectory_queries
 from replay.runfile.filters import quoted
 from replay.safety.text import one_line
-from replay_tui.browser import Browser, browser_of
-from replay_tui.messages import ShowCalls, ShowTrajectory
+from replay_tui.browser import Browser, ShowCalls, ShowTrajectory, browser_of
 
 _MAX_FOUND = 12
 _MOVES = 4

@@ -14,12 +14,12 @@ from textual.worker import get_current_worker
 from replay.runfile import compare_queries
 from replay.runfile.compare_queries import RunModel, TaskPair
 from replay.safety.text import one_line
-from replay_tui.messages import ShowTrajectory
-from replay_tui.pages.compare_page import calls_page
+from replay_tui.browser import ShowTrajectory
+from replay_tui.pages.comparison_pages import calls_page
 from replay_tui.rendering import plain
 from replay_tui.screens.run_screen import RunScreen
+from replay_tui.widgets.comparison_tables import TaskPairs
 from replay_tui.widgets.row_list import RowList
-from replay_tui.widgets.task_pairs import TaskPairs
 from replay_tui.widgets.text_page import TextPage
 
 

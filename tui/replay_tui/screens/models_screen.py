@@ -17,11 +17,11 @@ from replay.errors import UsageError
 from replay.records.model_comparison import ModelComparison
 from replay.runfile.filters import quoted
 from replay.safety.text import one_line
-from replay_tui.messages import ShowCalls
-from replay_tui.pages.model_page import model_page
+from replay_tui.browser import ShowCalls
+from replay_tui.pages.comparison_pages import model_page
 from replay_tui.rendering import plain
 from replay_tui.screens.run_screen import RunScreen
-from replay_tui.widgets.models_table import ModelsTable
+from replay_tui.widgets.comparison_tables import ModelsTable
 from replay_tui.widgets.row_list import RowList
 from replay_tui.widgets.text_page import TextPage
 
@@ -93,7 +93,7 @@ class ModelsScreen(RunScreen):
         if found is None:
             return
         models = sorted_models(found.models, found.sorted_by)
-        self.table.show(found, list(reversed(models)) if self._reverse else models, reverse=self._reverse)
+        self.table.show_comparison(found, list(reversed(models)) if self._reverse else models, reverse=self._reverse)
         labels = {measure.id: measure.label for measure in found.measures}
         metric = labels.get(found.metric, found.metric)
         self.table.border_title = plain(f"{metric} by {found.strata.by}" if found.strata else "Models")

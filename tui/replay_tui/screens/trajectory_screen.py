@@ -9,30 +9,30 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Horizontal, Vertical
+from textual.widgets import Tabs
 from textual.worker import get_current_worker
 
 from replay.dag import Graph
-from replay.diagnosis import TrajectoryContext
+from replay.diagnosis import TrajectoryContext, findings_of_call
 from replay.records import FAILURES, Call
 from replay.records.finding import Finding
 from replay.runfile import alignment_queries, call_queries, trajectory_queries
 from replay.runfile.alignment_queries import AlignedTrajectory
+from replay.runfile.lookup import TrajectoryPlace
 from replay.runfile.trajectory_queries import StoredCall, StoredTrajectory
 from replay.safety.text import cut, one_line
-from replay_tui import diagnoses
-from replay_tui.pages.call_page import CallFacts, call_page
-from replay_tui.pages.reference_page import reference_label, reference_page
-from replay_tui.pages.task_page import raw_page, task_page, whole_call, whole_task
+from replay_tui.pages.alignment_pages import reference_label, reference_page
+from replay_tui.pages.trajectory_pages import CallFacts, call_page, raw_page, task_page, whole_call, whole_task
 from replay_tui.pages.writer import Row
 from replay_tui.rendering import plain
+from replay_tui.screens.dialogs import WholeTextScreen
 from replay_tui.screens.run_screen import RunScreen
-from replay_tui.screens.whole_text_screen import WholeTextScreen
 from replay_tui.theme import Palette
 from replay_tui.widgets.dag_view import DagView, box_of
-from replay_tui.widgets.panel_tabs import PanelTabs
+from replay_tui.widgets.tabs import LineTabs
 from replay_tui.widgets.text_page import TextPage
 
-_TABS = ("Call", "Task", "Raw")
+_PANELS = {"call": "Call", "task": "Task", "raw": "Raw"}
 
 
 class TrajectoryScreen(RunScreen):
@@ -47,8 +47,8 @@ class TrajectoryScreen(RunScreen):
         Binding("c", "cause", "Cause", tooltip="Go to the call that made this one fail"),
         Binding("u", "parent", "Parent", show=False, tooltip="From a sub-agent to the call that started it"),
         Binding("U", "sub_agent", "Sub-agent", show=False, tooltip="From a call to the sub-agent that it started"),
-        Binding("]", "tab(1)", "Call/task/raw", tooltip="The call, its task, what the model wrote"),
-        Binding("[", "tab(-1)", "Panel", show=False, tooltip="The panel to the left"),
+        Binding("]", "panel(1)", "Call/task/raw", tooltip="The call, its task, what the model wrote"),
+        Binding("[", "panel(-1)", "Panel", show=False, tooltip="The panel to the left"),
         Binding("v", "whole", "Whole text", tooltip="Page through everything, however long"),
         Binding("less_than_sign", "neighbour(-1)", "Trajectory before", show=False, tooltip="The trajectory before"),
         Binding("greater_than_sign", "neighbour(1)", "Next trajectory", show=False, tooltip="The next trajectory"),
@@ -57,7 +57,6 @@ class TrajectoryScreen(RunScreen):
     def __init__(self) -> None:
         super().__init__()
         self.stored: StoredTrajectory | None = None
-        self._tab = 0
         self._graph: Graph | None = None
         self._calls: dict[str, Call] = {}
         self._verdicts: dict[str, StoredCall] = {}
@@ -72,7 +71,7 @@ class TrajectoryScreen(RunScreen):
                 yield DagView()
                 yield TextPage(id="reference")
             with Vertical(id="panel"):
-                yield PanelTabs(_TABS)
+                yield LineTabs(_PANELS, id="panels")
                 with Horizontal(id="pages"):
                     yield TextPage(id="page")
                     yield TextPage(id="beside")
@@ -81,6 +80,10 @@ class TrajectoryScreen(RunScreen):
     def dag(self) -> DagView:
         """The graph."""
         return self.query_one(DagView)
+
+    @property
+    def _panels(self) -> LineTabs:
+        return self.query_one("#panels", LineTabs)
 
     @property
     def page(self) -> TextPage:
@@ -188,11 +191,11 @@ class TrajectoryScreen(RunScreen):
         stored, position = self.stored, self.dag.selected
         if stored is None:
             return
-        self.query_one(PanelTabs).current = self._tab
-        self.query_one("#beside", TextPage).show(partial(raw_page if self._tab == 1 else _task, stored, position))
-        if self._tab == 1:
+        panel = self._panels.current
+        self.query_one("#beside", TextPage).show(partial(raw_page if panel == "task" else _task, stored, position))
+        if panel == "task":
             self.page.show(partial(task_page, stored), stay=stay)
-        elif self._tab == 2:
+        elif panel == "raw":
             self.page.show(partial(raw_page, stored, position), stay=stay)
         elif position is not None:
             self.page.show(partial(call_page, self._facts(position)), stay=stay)
@@ -215,8 +218,10 @@ class TrajectoryScreen(RunScreen):
         with self.open_run.thread_connection() as run:
             if run is None:
                 return
-            context = self._trajectory_context or diagnoses.load_context(run, stored)
-            found = diagnoses.findings(context, position)
+            context = self._trajectory_context or TrajectoryContext.load(
+                run, TrajectoryPlace(stored.row, stored.path, stored.model, stored.record.id)
+            )
+            found = findings_of_call(context, position)
         if not worker.is_cancelled:
             self.app.call_from_thread(self._found, stored, context, position, found)
 
@@ -227,7 +232,7 @@ class TrajectoryScreen(RunScreen):
             return
         self._trajectory_context = context
         self._findings[position] = found
-        if position == self.dag.selected and self._tab == 0:
+        if position == self.dag.selected and self._panels.current == "call":
             self.page.show(partial(call_page, self._facts(position)), stay=True)
 
     # --- keys
@@ -288,15 +293,13 @@ class TrajectoryScreen(RunScreen):
         else:
             self.app.notify("no call of this trajectory started a sub-agent", timeout=2)
 
-    def action_tab(self, by: int) -> None:
+    def action_panel(self, by: int) -> None:
         """The call, the task, the raw text."""
-        self._tab = (self._tab + by) % len(_TABS)
-        self._show_panel(stay=False)
+        self._panels.action_next_tab() if by > 0 else self._panels.action_previous_tab()
 
-    @on(PanelTabs.Picked)
-    def picked(self, message: PanelTabs.Picked) -> None:
-        """A panel was clicked."""
-        self._tab = message.place
+    @on(Tabs.TabActivated, "#panels")
+    def panel_changed(self) -> None:
+        """Another panel."""
         self._show_panel(stay=False)
 
     def action_whole(self) -> None:
@@ -304,7 +307,7 @@ class TrajectoryScreen(RunScreen):
         stored, position = self.stored, self.dag.selected
         if stored is None or position is None:
             return
-        if self._tab == 1:
+        if self._panels.current == "task":
             self.app.push_screen(WholeTextScreen(f"Task {one_line(stored.record.id, 40)}", whole_task(stored)))
             return
         stored_call = self._verdicts.get(position)

@@ -10,18 +10,23 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
 
-from textual import events, work
+from rich.segment import Segment
+from rich.style import Style
+from textual import work
 from textual.binding import Binding, BindingType
 from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
 from textual.worker import get_current_worker
 
 from replay.records import qualified_name
 from replay.runfile import call_queries
 from replay.runfile.call_queries import ORDERS, CallLine, Order
 from replay.runfile.filters import Filter
+from replay.safety.text import one_line
 from replay_tui.browser import Browser, browser_of
-from replay_tui.rendering import Cell, Column
-from replay_tui.theme import LETTERS
+from replay_tui.rendering import Cell, Column, strip_of
+from replay_tui.theme import LETTERS, Palette, palette
 from replay_tui.widgets.row_list import RowList
 
 _MAX_LINES_KEPT = 2000
@@ -134,7 +139,7 @@ class CallsTable(RowList):
             self.set_reactive(RowList.cursor, 0 if self._wanted is None else min(self.cursor, max(0, len(ids) - 1)))
             if self._wanted is None:
                 self.scroll_to(y=0, animate=False)
-                self.post_message(self.Moved(self, 0))
+                self.post_message(self.Moved(self))
         self.refresh_rows()
         if complete:
             self.seconds = time.perf_counter() - began
@@ -233,13 +238,44 @@ class CallsTable(RowList):
             place += by
         self.app.notify("no further failure in this list", timeout=2)
 
-    def on_click(self, event: events.Click) -> None:
-        """A click on a column's title sorts by it."""
-        offset = event.get_content_offset(self)
-        place = self.column_at(event)
-        if offset is not None and offset.y == 0 and place is not None:
-            key = self.columns(self.scrollable_content_region.width)[place].key
-            if key in ORDERS:
-                order = next(order for order in ORDERS if order == key)
-                self.sort_by(order, descending=order == self.order and not self.descending)
-            event.prevent_default()
+    def title_clicked(self, key: str) -> None:
+        """Sort by the column."""
+        order = next(order for order in ORDERS if order == key)
+        self.sort_by(order, descending=order == self.order and not self.descending)
+
+
+class CallPreview(Widget):
+    """The verdict in words, the rule behind it, the start of the arguments."""
+
+    DEFAULT_CSS = """
+    CallPreview { height: 4; border-top: solid $border-blurred; padding: 0 1; background: $surface; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._line: CallLine | None = None
+
+    def show(self, line: CallLine | None) -> None:
+        """Show this call."""
+        self._line = line
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """Draw a line."""
+        width = self.content_region.width
+        styles = palette(dark=self.app.current_theme.dark)
+        parts = self._parts(y, styles) if self._line is not None else []
+        segments = [Segment(one_line(text, width) + "  ", style) for text, style in parts if text]
+        return strip_of(segments, width, self.rich_style)
+
+    def _parts(self, y: int, styles: Palette) -> list[tuple[str, Style]]:
+        line = self._line
+        assert line is not None
+        if y == 0:
+            outcome = f"{LETTERS[line.outcome]} {line.outcome.label}" + (f" ({line.reason})" if line.reason else "")
+            return [(outcome, styles.outcome(line.outcome)), (line.message, styles.text)]
+        if y == 1:
+            cause = f"caused by {line.caused_by}" if line.caused_by else ""
+            facts = [f"rule {line.rule}", line.certainty, f"drift {line.drift}" if line.drift else "", cause]
+            return [(" · ".join(fact for fact in facts if fact), styles.dim)]
+        return [("arguments", styles.dim), (line.arguments or "none", styles.text)]
