@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from replay.cli.options import DEFAULT_FLEET, DEFAULT_RUN, echo_err, names_option
+from replay.cli.options import DEFAULT_FLEET, DEFAULT_RUN, FILE, names_option
+from replay.cli.terminal import echo_err
 from replay.errors import RunFileError, UsageError
 
 if TYPE_CHECKING:
@@ -33,12 +34,12 @@ _SQLITE = b"SQLite format 3\x00"
 @click.option(
     "--run",
     "run_path",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help=f"The run file; with results files, the one that they are added to.  [default: {DEFAULT_RUN}]",
 )
 @click.option(
     "--against",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="RUN",
     help="A second run file, to compare with.",
 )
@@ -46,7 +47,7 @@ _SQLITE = b"SQLite format 3\x00"
 @click.option("--light", is_flag=True, help="Dark letters on a light ground; `t` changes it.")
 @click.option(
     "--clipboard-file",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     envvar="REPLAY_CLIPBOARD_FILE",
     help="Where `y` also writes what it copies, for terminals without a clipboard.",
 )

@@ -16,9 +16,7 @@ from replay.cli.judging import judge_with_progress
 from replay.cli.options import (
     DEFAULT_FLEET,
     DEFAULT_RUN,
-    closed_pipe_is_no_error,
     csv_option,
-    echo_err,
     files_argument,
     fleet_option,
     json_option,
@@ -29,10 +27,11 @@ from replay.cli.options import (
     with_workers_started,
     workers_options,
 )
+from replay.cli.terminal import closed_pipe_ignored, echo_err
 
 if TYPE_CHECKING:
-    from replay.cli.fail_on import FailCondition
     from replay.cli.known import KnownInRun
+    from replay.cli.options import FailCondition
     from replay.formats import ResultsFile
     from replay.interpreter import Fleet
     from replay.records.summary import RunSummary
@@ -136,8 +135,8 @@ def classify(
     """
     import anyio
 
-    from replay.cli.fail_on import NEW, fail_conditions
-    from replay.cli.stop_signals import ended_in_order
+    from replay.cli.options import NEW, fail_conditions
+    from replay.cli.terminal import ended_in_order
     from replay.replayer.options import Options
 
     conditions = fail_conditions(fail_on)
@@ -198,7 +197,7 @@ def _known(run: Run, paths: list[str], known_path: Path | None, *, needed: bool)
 
 
 def _finish(summary: RunSummary, broken: int, conditions: Sequence[FailCondition], known: KnownInRun | None) -> None:
-    from replay.cli.fail_on import found_by
+    from replay.cli.options import found_by
     from replay.errors import FoundFailuresError, InputError
 
     found = found_by(conditions, summary.outcomes, known.new if known else 0)
@@ -281,7 +280,7 @@ def _print(
     if options.only is not None and not any(summary.outcomes.values()):
         raise UsageError(f"--only {options.only!r} matches no call of these files")
     _note_other_files(run, files)
-    with closed_pipe_is_no_error():
+    with closed_pipe_ignored():
         if as_json:
             from replay.reports.json_ import write_json
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from replay.cli.options import DEFAULT_FLEET, echo_err, fleet_option, read_run_option, run_to_read
+from replay.cli.options import DEFAULT_FLEET, fleet_option, read_run_option, run_to_read
+from replay.cli.terminal import echo_err
 
 if TYPE_CHECKING:
     from replay.interpreter import Fleet
@@ -65,7 +66,7 @@ def shrink(
     """
     import anyio
 
-    from replay.cli.stop_signals import ended_in_order
+    from replay.cli.terminal import ended_in_order
     from replay.safety.redaction import Redactor
     from replay.shrinking import confirm, write_repro
     from replay.shrinking import shrink as shrink_call

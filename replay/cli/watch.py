@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from replay.cli.options import DEFAULT_FLEET, echo_err, fleet_option, names_option, run_option
+from replay.cli.options import DEFAULT_FLEET, fleet_option, names_option, run_option
+from replay.cli.terminal import echo_err
 from replay.errors import FormatError, RunFileError, UsageError
 
 if TYPE_CHECKING:
