@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from replay.cli.options import DEFAULT_FLEET, DEFAULT_RUN, FILE, names_option
+from replay.cli.options import DEFAULT_RUN, FILE, fleet_of, names_option
 from replay.cli.terminal import echo_err
 from replay.errors import RunFileError, UsageError
 
 if TYPE_CHECKING:
     from replay.formats import ResultsFile
+    from replay.interpreter import Fleet
 
 EXAMPLES = """\b
 Examples:
@@ -119,21 +120,20 @@ def judge_by_recording(opened: list[ResultsFile], target: Path) -> None:
     """
     import anyio
 
+    anyio.run(judge_recorded, opened, target, fleet_of(None))
+
+
+async def judge_recorded(opened: list[ResultsFile], target: Path, fleet: Fleet | None) -> None:
+    """The same in code that is asynchronous, with the servers of a fleet as far as they are known."""
     from replay.diagnosis.stored_findings import FindingStore
-    from replay.interpreter import Fleet
     from replay.replayer.classify import classify_stored
     from replay.replayer.options import Options, Progress
     from replay.runfile import Run
     from replay.safety.redaction import Redactor
 
-    fleet = Fleet.load(DEFAULT_FLEET) if DEFAULT_FLEET.exists() else None
-
-    async def judge() -> None:
-        with Run.open(target, redactor=Redactor(fleet.secrets() if fleet else ())) as run:
-            options = Options(offline=True, on_done=FindingStore(run).keep)
-            await classify_stored(run, opened, options, progress=Progress(), fleet=fleet)
-
-    anyio.run(judge)
+    with Run.open(target, redactor=Redactor(fleet.secrets() if fleet else ())) as run:
+        options = Options(offline=True, on_done=FindingStore(run).keep)
+        await classify_stored(run, opened, options, progress=Progress(), fleet=fleet)
 
 
 def _open(files: tuple[Path, ...], names: str | None) -> list[ResultsFile]:

@@ -14,10 +14,10 @@ import click
 
 from replay.cli.judging import judge_with_progress
 from replay.cli.options import (
-    DEFAULT_FLEET,
     DEFAULT_RUN,
     csv_option,
     files_argument,
+    fleet_of,
     fleet_option,
     json_option,
     known_option,
@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from replay.replayer.options import Options
     from replay.runfile import Run
 
+_WITHOUT_FLEET = (
+    "Name one with --servers FILE (your MCP client's server JSON will do), or judge by the recorded answers with "
+    "--offline"
+)
 _MANY_MODELS = 50
 """Files that are hardly of as many models."""
 
@@ -141,7 +145,7 @@ def classify(
 
     conditions = fail_conditions(fail_on)
     place = place_of(workers, cluster, 1 if offline or cassette else jobs)
-    fleet = _fleet(fleet_path, needed=not (offline or cassette))
+    fleet = fleet_of(fleet_path, "" if offline or cassette else _WITHOUT_FLEET)
     options = Options(
         jobs=jobs,
         instances=instances,
@@ -205,20 +209,6 @@ def _finish(summary: RunSummary, broken: int, conditions: Sequence[FailCondition
         raise FoundFailuresError(f"--fail-on: found {', '.join(found)}")
     if broken:
         raise InputError("", f"{broken} file{'s' if broken > 1 else ''} could not be read; see above")
-
-
-def _fleet(path: Path | None, *, needed: bool) -> Fleet | None:
-    from replay.errors import UsageError
-    from replay.interpreter import Fleet
-
-    if path is None and not DEFAULT_FLEET.exists():
-        if needed:
-            raise UsageError(
-                f"no fleet file: there is no {DEFAULT_FLEET} here. Name one with --servers FILE "
-                "(your MCP client's server JSON will do), or judge by the recorded answers with --offline"
-            )
-        return None
-    return Fleet.load(path or DEFAULT_FLEET)
 
 
 def _known_servers(names: tuple[str, ...], fleet: Fleet | None) -> frozenset[str]:

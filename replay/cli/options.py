@@ -14,6 +14,7 @@ from replay.errors import RunFileError, UsageError
 
 if TYPE_CHECKING:
     from replay.cluster import Place
+    from replay.interpreter import Fleet
     from replay.records import Outcome
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -77,6 +78,26 @@ def run_to_read(run_path: Path | None, run_argument: Path | None) -> Path:
     if run_path is not None and run_argument is not None and run_path != run_argument:
         raise UsageError(f"two runs are named: --run {run_path}, and {run_argument}")
     return run_path or run_argument or DEFAULT_RUN
+
+
+def fleet_of(path: Path | None, without: str = "") -> Fleet | None:
+    """The fleet that was named, else that of the usual file; None where there is none and one can go on so.
+
+    Args:
+        path: of `--servers`.
+        without: what to do where there is no fleet, for a verb that needs one.
+
+    Raises:
+        UsageError: there is none, and the verb needs one.
+        FleetError: the file cannot be used.
+    """
+    from replay.interpreter import Fleet
+
+    if path is None and not DEFAULT_FLEET.exists():
+        if without:
+            raise UsageError(f"no fleet file: there is no {DEFAULT_FLEET} here. {without}")
+        return None
+    return Fleet.load(path or DEFAULT_FLEET)
 
 
 def workers_options(function: F) -> F:

@@ -66,9 +66,9 @@ def reference_label(index: int) -> str:
 def write_counterpart(writer: Writer, aligned: AlignedTrajectory, call: Call) -> None:
     """The section of a call's page: its counterpart in the reference with what differs, or why it has none."""
     styles = writer.styles
-    found, own = aligned.counterpart(call.position), aligned.aligned(call.position)
-    if found is not None:
-        reference, similarity = found
+    counterpart, own = aligned.counterpart(call.position), aligned.aligned(call.position)
+    if counterpart is not None:
+        reference, similarity = counterpart
         strength = "strong" if similarity >= aligned.model.tau_strong else "weak"
         name = f"{reference_label(reference.index)} {reference.position} {reference.name}"
         writer.heading("In the reference", f"{name} · similarity {similarity:.3f}, {strength}")

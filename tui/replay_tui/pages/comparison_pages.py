@@ -45,34 +45,34 @@ _NAME = 20
 _MAX_DIFFERENCES = 20
 
 
-def model_page(found: ModelComparison, model: ComparedModel, width: int, styles: Palette) -> list[Row]:
+def model_page(comparison: ModelComparison, model: ComparedModel, width: int, styles: Palette) -> list[Row]:
     """The page."""
     writer = Writer(width, styles)
-    metric = next((measure for measure in found.measures if measure.id == found.metric), None)
-    if found.strata is not None and metric is not None:
-        writer.heading(f"{metric.label} by {found.strata.by}", "with 95 % intervals")
-        for name, figure in _of_strata(found, model):
+    metric = next((measure for measure in comparison.measures if measure.id == comparison.metric), None)
+    if comparison.strata is not None and metric is not None:
+        writer.heading(f"{metric.label} by {comparison.strata.by}", "with 95 % intervals")
+        for name, figure in _of_strata(comparison, model):
             _figure(writer, name, metric, figure)
-    _differences(writer, found, model, metric)
+    _differences(writer, comparison, model, metric)
     writer.heading("Figures", "with 95 % intervals; n: calls of shares, tasks of means")
-    for measure in found.measures:
+    for measure in comparison.measures:
         _figure(writer, measure.label, measure, model.figures.get(measure.id))
         spread = (model.spread or {}).get(measure.id)
         if spread is not None:
             runs = ", ".join(value_text(measure, value) for value in spread.values[:8])
             text = f"{len(spread.values)} runs: {runs}; standard deviation {value_text(measure, spread.deviation)}"
             writer.prose(text, styles.dim, indent=_NAME + 1)
-    if found.notes:
+    if comparison.notes:
         writer.heading("Notes")
-        for note in found.notes:
+        for note in comparison.notes:
             writer.prose(note)
     return writer.rows
 
 
-def _of_strata(found: ModelComparison, model: ComparedModel) -> Iterator[tuple[str, Figure | None]]:
-    rows = found.strata.rows if found.strata else ()
-    figures = {row.stratum: row.figures.get(found.metric) for row in rows if row.model == model.model}
-    for name in found.strata.names if found.strata else ():
+def _of_strata(comparison: ModelComparison, model: ComparedModel) -> Iterator[tuple[str, Figure | None]]:
+    rows = comparison.strata.rows if comparison.strata else ()
+    figures = {row.stratum: row.figures.get(comparison.metric) for row in rows if row.model == model.model}
+    for name in comparison.strata.names if comparison.strata else ():
         yield name, figures.get(name)
 
 
@@ -82,8 +82,8 @@ def _figure(writer: Writer, name: str, measure: Measure, figure: Figure | None) 
     writer.rows.append([lead, Segment(interval_text(measure, figure), style)])
 
 
-def _differences(writer: Writer, found: ModelComparison, model: ComparedModel, metric: Measure | None) -> None:
-    pairs = [pair for pair in found.differences if model.model in (pair.first, pair.second)]
+def _differences(writer: Writer, comparison: ModelComparison, model: ComparedModel, metric: Measure | None) -> None:
+    pairs = [pair for pair in comparison.differences if model.model in (pair.first, pair.second)]
     if metric is None or not pairs:
         return
     sure = [pair for pair in pairs if pair.beyond_chance]

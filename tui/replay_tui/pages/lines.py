@@ -54,8 +54,8 @@ def _nested(
     left: str, right: str, members: list[tuple[str, str, Any]], pointer: str, indent: str, lead: str
 ) -> Iterator[JsonLine]:
     yield JsonLine(f"{indent}{lead}{left}", pointer, True)
-    for number, (name, place, item) in enumerate(members):
-        inner = list(_lines(item, place, indent + "  ", name))
+    for number, (name, inside, item) in enumerate(members):
+        inner = list(_lines(item, inside, indent + "  ", name))
         if number < len(members) - 1:
             inner[-1] = inner[-1]._replace(text=inner[-1].text + ",")
         yield from inner

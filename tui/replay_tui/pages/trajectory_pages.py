@@ -152,13 +152,13 @@ def _arguments(writer: Writer, call: Call, verdict: Verdict | None) -> None:
 
 def _by_line(violations: Sequence[SchemaViolation], pointers: set[str]) -> dict[str, list[SchemaViolation]]:
     """Each violation at the nearest place that is written."""
-    found: dict[str, list[SchemaViolation]] = {}
+    by_line: dict[str, list[SchemaViolation]] = {}
     for violation in violations:
         pointer = violation.pointer
         while pointer and pointer not in pointers:
             pointer = pointer.rpartition("/")[0]
-        found.setdefault(pointer, []).append(violation)
-    return found
+        by_line.setdefault(pointer, []).append(violation)
+    return by_line
 
 
 def _answers(writer: Writer, recorded: Answer | None, replayed: Answer | None, verdict: Verdict | None) -> None:

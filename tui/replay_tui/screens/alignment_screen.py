@@ -36,6 +36,7 @@ class AlignmentScreen(RunScreen):
     """How near to the reference?"""
 
     NAME = "alignment"
+    FIRST = "TaskTable"
     PURPOSE = "The calls of a task beside those of the reference: matched, missing and extra ones."
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("m", "model(1)", "Next model", tooltip="The tasks of the next model"),
@@ -60,10 +61,6 @@ class AlignmentScreen(RunScreen):
     def table(self) -> TaskTable:
         """The tasks."""
         return self.query_one(TaskTable)
-
-    def on_mount(self) -> None:
-        """The tasks have the focus."""
-        self.set_focus(self.table)
 
     def reload(self) -> None:
         """Read what alignments there are."""

@@ -20,6 +20,7 @@ class CallsScreen(RunScreen):
     """Which calls?"""
 
     NAME = "calls"
+    FIRST = "CallsTable"
     PURPOSE = "All calls that match the filter. Enter opens the call in its trajectory."
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "Filter", key_display="/", tooltip="Type a filter: words, and key:value"),
@@ -42,10 +43,6 @@ class CallsScreen(RunScreen):
     def table(self) -> CallsTable:
         """The list."""
         return self.query_one(CallsTable)
-
-    def on_mount(self) -> None:
-        """The list has the focus."""
-        self.set_focus(self.table)
 
     def show(self, text: str) -> None:
         """Show the calls that a filter matches."""

@@ -40,6 +40,7 @@ class OverviewScreen(RunScreen):
     """How did it go?"""
 
     NAME = "overview"
+    FIRST = "#models"
     PURPOSE = (
         "How each model did, and what went wrong where. Enter turns what is under the cursor into a list of calls."
     )
@@ -63,10 +64,6 @@ class OverviewScreen(RunScreen):
                 measure: Measure = "followed" if name == "roots" else "calls" if name == "reasons" else "failed"
                 yield CountsTable(title, noun, id=name, measure=measure)
             yield ScoresTable(id=_SCORES)
-
-    def on_mount(self) -> None:
-        """Start with the models."""
-        self.set_focus(self.query_one("#models"))
 
     def on_resize(self) -> None:
         """Few lines or columns: one breakdown at a time."""

@@ -22,7 +22,9 @@ class RunScreen(Screen[None]):
     """A screen over the run."""
 
     NAME: ClassVar[str] = ""
-    AUTO_FOCUS = None  # each screen says which of its parts is first
+    AUTO_FOCUS = None  # it would come later than the keys that are typed ahead
+    FIRST: ClassVar[str] = ""
+    """The part that has the focus at first."""
     PURPOSE: ClassVar[str] = ""
     """One sentence for the help."""
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -47,6 +49,11 @@ class RunScreen(Screen[None]):
     def compose_body(self) -> ComposeResult:
         """What is between the top line and the keys."""
         raise NotImplementedError
+
+    def on_mount(self) -> None:
+        """The first part has the focus; there is none where the browser is left while it comes up."""
+        for first in self.query(self.FIRST):
+            self.set_focus(first)
 
     @property
     def browser(self) -> Browser:

@@ -14,7 +14,7 @@ from textual.worker import get_current_worker
 
 from replay.dag import Graph
 from replay.diagnosis import TrajectoryContext, findings_of_call
-from replay.records import FAILURES, Call
+from replay.records import FAILURES, Answer, Call
 from replay.records.finding import Finding
 from replay.runfile import alignment_queries, call_queries, trajectory_queries
 from replay.runfile.alignment_queries import AlignedTrajectory
@@ -39,6 +39,7 @@ class TrajectoryScreen(RunScreen):
     """What happened here?"""
 
     NAME = "trajectory"
+    FIRST = "DagView"
     PURPOSE = "A trajectory as a graph of calls, and the selected call with all that is known of it."
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n", "failure(1)", "Next failure", tooltip="The next failure that the filter matches, anywhere"),
@@ -89,11 +90,6 @@ class TrajectoryScreen(RunScreen):
     def page(self) -> TextPage:
         """The panel's page."""
         return self.query_one("#page", TextPage)
-
-    def on_mount(self) -> None:
-        """The graph has the focus; there is none where the browser is left while it comes up."""
-        for graph in self.query(DagView):
-            self.set_focus(graph)
 
     # --- what to show
 
@@ -150,8 +146,8 @@ class TrajectoryScreen(RunScreen):
         boxes = {}
         for name, call in self._calls.items():
             stored = self._verdicts.get(name)
-            found = self._aligned.counterpart(name) if self._aligned else None
-            beside = reference_label(found[0].index) if found else ""
+            counterpart = self._aligned.counterpart(name) if self._aligned else None
+            beside = reference_label(counterpart[0].index) if counterpart else ""
             boxes[name] = (
                 box_of(stored.server, stored.tool, stored.verdict.outcome, beside)
                 if stored
@@ -204,13 +200,21 @@ class TrajectoryScreen(RunScreen):
 
     def _facts(self, position: str) -> CallFacts:
         assert self._graph is not None
-        stored_call = self._verdicts.get(position)
-        answer = (
-            self.open_run.run.stored_answer(stored_call.answer_key) if stored_call and stored_call.answer_key else None
-        )
         caused = [stored.position for stored in self._verdicts.values() if stored.verdict.caused_by == position]
-        found = self._findings.get(position)
-        return CallFacts(self._calls[position], self._graph, stored_call, answer, found, caused, self._aligned)
+        return CallFacts(
+            self._calls[position],
+            self._graph,
+            self._verdicts.get(position),
+            self._answer(position),
+            self._findings.get(position),
+            caused,
+            self._aligned,
+        )
+
+    def _answer(self, position: str) -> Answer | None:
+        """What came when the call was re-issued."""
+        stored = self._verdicts.get(position)
+        return self.open_run.run.stored_answer(stored.answer_key) if stored and stored.answer_key else None
 
     @work(thread=True, exclusive=True, group="findings")
     def _look_for_findings(self, stored: StoredTrajectory, position: str) -> None:
@@ -221,17 +225,17 @@ class TrajectoryScreen(RunScreen):
             context = self._trajectory_context or TrajectoryContext.load(
                 run, TrajectoryPlace(stored.row, stored.path, stored.model, stored.record.id)
             )
-            found = findings_of_call(context, position)
+            findings = findings_of_call(context, position)
         if not worker.is_cancelled:
-            self.app.call_from_thread(self._found, stored, context, position, found)
+            self.app.call_from_thread(self._findings_arrived, stored, context, position, findings)
 
-    def _found(
-        self, stored: StoredTrajectory, context: TrajectoryContext, position: str, found: tuple[Finding, ...]
+    def _findings_arrived(
+        self, stored: StoredTrajectory, context: TrajectoryContext, position: str, findings: tuple[Finding, ...]
     ) -> None:
         if stored is not self.stored:
             return
         self._trajectory_context = context
-        self._findings[position] = found
+        self._findings[position] = findings
         if position == self.dag.selected and self._panels.current == "call":
             self.page.show(partial(call_page, self._facts(position)), stay=True)
 
@@ -240,15 +244,15 @@ class TrajectoryScreen(RunScreen):
     def action_failure(self, by: int) -> None:
         """The next failure that the filter matches, in this trajectory or another."""
         stored_call = self._verdicts.get(self.dag.selected or "")
-        place = (self.stored.row if self.stored else 0, stored_call.ordinal if stored_call else -1)
-        found = call_queries.next_failure(self.open_run.connection, self.browser.filter, place, back=by < 0)
-        if found is None:
+        start = (self.stored.row if self.stored else 0, stored_call.ordinal if stored_call else -1)
+        failure = call_queries.next_failure(self.open_run.connection, self.browser.filter, start, back=by < 0)
+        if failure is None:
             self.app.notify("no further failure that the filter matches", timeout=2)
-        elif self.stored is not None and found[0] == self.stored.row:
-            position = next((call.position for call in self.stored.calls if call.ordinal == found[1]), None)
+        elif self.stored is not None and failure[0] == self.stored.row:
+            position = next((call.position for call in self.stored.calls if call.ordinal == failure[1]), None)
             self.dag.select(position)
         else:
-            self.show(found[0], ordinal=found[1])
+            self.show(failure[0], ordinal=failure[1])
 
     def action_neighbour(self, by: int) -> None:
         """Another trajectory."""
@@ -269,7 +273,7 @@ class TrajectoryScreen(RunScreen):
         """From a sub-agent's trajectory to the call that started it."""
         parent = self.stored.record.parent if self.stored else None
         if self.stored is None or parent is None:
-            self.app.notify("this is no sub-agent's trajectory", timeout=2)
+            self.app.notify("this is not a sub-agent's trajectory", timeout=2)
             return
         row = trajectory_queries.row_beside(self.open_run.connection, self.stored, parent.trajectory)
         if row is None:
@@ -284,11 +288,13 @@ class TrajectoryScreen(RunScreen):
             return
         started = trajectory_queries.sub_agents(self.open_run.connection, self.stored)
         selected = self.dag.selected
-        here = [one for one in started if one.call == selected] or [one for one in started if one.call is None]
+        here = [agent for agent in started if agent.call == selected] or [
+            agent for agent in started if agent.call is None
+        ]
         if here:
             self.show(here[0].row)
         elif started:
-            calls = ", ".join(sorted({one.call for one in started if one.call}))
+            calls = ", ".join(sorted({agent.call for agent in started if agent.call}))
             self.app.notify(f"this call started no sub-agent; {cut(calls, 60)} did", timeout=3, markup=False)
         else:
             self.app.notify("no call of this trajectory started a sub-agent", timeout=2)
@@ -310,11 +316,7 @@ class TrajectoryScreen(RunScreen):
         if self._panels.current == "task":
             self.app.push_screen(WholeTextScreen(f"Task {one_line(stored.record.id, 40)}", whole_task(stored)))
             return
-        stored_call = self._verdicts.get(position)
-        answer = (
-            self.open_run.run.stored_answer(stored_call.answer_key) if stored_call and stored_call.answer_key else None
-        )
-        text = whole_call(self._calls[position], answer)
+        text = whole_call(self._calls[position], self._answer(position))
         self.app.push_screen(WholeTextScreen(f"{position} of {one_line(stored.record.id, 40)}", text))
 
     def selected_call(self) -> tuple[int, str] | None:

@@ -51,7 +51,6 @@ class CallsTable(RowList):
 
         number: int
         complete: bool
-        seconds: float
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -63,8 +62,6 @@ class CallsTable(RowList):
         self._wanted: int | None = None
         self.order: Order = "run"
         self.descending = False
-        self.seconds = 0.0
-        """How long the last walk over the marks took."""
 
     @property
     def browser(self) -> Browser:
@@ -108,7 +105,7 @@ class CallsTable(RowList):
 
     @work(thread=True, exclusive=True, group="calls")
     def _read(self, wanted: Filter, order: Order, descending: bool, refresh: bool) -> None:
-        worker, began, due = get_current_worker(), time.perf_counter(), 0.0
+        worker, due = get_current_worker(), 0.0
         ids, kinds = array("I"), array("I")
         with self.browser.open_run.thread_connection() as run:
             if run is None:
@@ -122,7 +119,7 @@ class CallsTable(RowList):
                         return
                     if not refresh and time.perf_counter() >= due:
                         due = time.perf_counter() + _PAUSE_SECONDS
-                        self.app.call_from_thread(self._arrived, ids, kinds, began, complete=False)
+                        self.app.call_from_thread(self._arrived, ids, kinds, complete=False)
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
                     raise
@@ -131,9 +128,9 @@ class CallsTable(RowList):
                 if self._asking is run.connection:
                     self._asking = None
         if not worker.is_cancelled:
-            self.app.call_from_thread(self._arrived, ids, kinds, began, complete=True)
+            self.app.call_from_thread(self._arrived, ids, kinds, complete=True)
 
-    def _arrived(self, ids: array[int], kinds: array[int], began: float, *, complete: bool) -> None:
+    def _arrived(self, ids: array[int], kinds: array[int], *, complete: bool) -> None:
         if ids is not self._ids:
             self._ids, self._kinds = ids, kinds
             self.set_reactive(RowList.cursor, 0 if self._wanted is None else min(self.cursor, max(0, len(ids) - 1)))
@@ -141,11 +138,9 @@ class CallsTable(RowList):
                 self.scroll_to(y=0, animate=False)
                 self.post_message(self.Moved(self))
         self.refresh_rows()
-        if complete:
-            self.seconds = time.perf_counter() - began
-            if self._wanted is not None and self.selected_id != self._wanted:
-                self.select(self._wanted)
-        self.post_message(self.Counted(len(ids), complete, time.perf_counter() - began))
+        if complete and self._wanted is not None and self.selected_id != self._wanted:
+            self.select(self._wanted)
+        self.post_message(self.Counted(len(ids), complete))
 
     # --- drawing
 
@@ -230,13 +225,12 @@ class CallsTable(RowList):
 
     def action_failure(self, by: int) -> None:
         """Go to the next failure in the list, or to the one before."""
-        place = self.cursor + by
-        while 0 <= place < len(self._kinds):
-            if self._kinds[place] in self._failing:
-                self.put_cursor(place)
-                return
-            place += by
-        self.app.notify("no further failure in this list", timeout=2)
+        rows = range(self.cursor + by, len(self._kinds) if by > 0 else -1, by)
+        row = next((row for row in rows if self._kinds[row] in self._failing), None)
+        if row is None:
+            self.app.notify("no further failure in this list", timeout=2)
+        else:
+            self.put_cursor(row)
 
     def title_clicked(self, key: str) -> None:
         """Sort by the column."""

@@ -32,6 +32,7 @@ class ModelsTable(RecordList[ComparedModel]):
         Binding("s", "sort(1)", "Sort", tooltip="Sort by the next measure; the best models come first"),
         Binding("S", "reverse", "Reverse", show=False, tooltip="Sort the other way round"),
     ]
+    BORDER_TITLE = "Models"
     EMPTY = "no models yet; replay classify results/*.json adds them"
 
     class Sorted(Message):
@@ -115,8 +116,8 @@ class ModelsTable(RecordList[ComparedModel]):
     def action_sort(self, by: int) -> None:
         """Sort by another measure."""
         if self._measures:
-            place = self._measures.index(self.order) if self.order in self._measures else 0
-            self._sort(self._measures[(place + by) % len(self._measures)])
+            number = self._measures.index(self.order) if self.order in self._measures else 0
+            self._sort(self._measures[(number + by) % len(self._measures)])
 
     def action_reverse(self) -> None:
         """Sort the other way round."""
