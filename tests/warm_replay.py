@@ -25,7 +25,7 @@ _LOADED = (
     "replay.replayer.classify",
     "replay.cli.align",
     "replay.cli.classify",
-    "replay.cli.import_",
+    "replay.cli.convert",
     "replay.cli.progress",
     "replay.cli.report",
     "replay.cli.show",

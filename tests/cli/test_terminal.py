@@ -71,7 +71,7 @@ def test_no_verb_lets_anything_through(tmp_path: Path) -> None:
         ["classify", EVIL],
         *(["show", file, *more] for more in ([], ["--json"], [EVIL], [EVIL, "--json"], [EVIL, "--dot"], ["none"])),
         ["show", file, EVIL, "--mermaid"],
-        ["import", file, "-o", EVIL],
+        ["convert", file, "-o", EVIL],
         *(["report", "live.db", "--format", form] for form in ("markdown", "html", "json", "csv", "junit", "svg")),
         ["report", "live.db", "--call", f"{EVIL}:s1c1"],
         *(["diff", "run.db", "live.db", *more] for more in ([], ["--json"])),

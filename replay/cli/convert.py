@@ -1,4 +1,4 @@
-"""`replay import`: results files to DAG files."""
+"""`replay convert`: results files to DAG files."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  replay import results/gpt-5_test_mcp_fuzzy.json -o dags
-  replay import runs/*.json --names '{model}_{task}.json' -o dags
-  replay import --list ~/.claude/projects logs.zip
+  replay convert results/gpt-5_test_mcp_fuzzy.json -o dags
+  replay convert runs/*.json --names '{model}_{task}.json' -o dags
+  replay convert --list ~/.claude/projects logs.zip
 """
 
 
-@click.command("import", epilog=EXAMPLES)
+@click.command("convert", epilog=EXAMPLES)
 @files_argument
 @click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), help="Directory.")
 @click.option("--list", "listed", is_flag=True, help="Only say what each file is, and what is in it.")
 @workers_options
 @names_option
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
-def import_command(
+def convert(
     files: tuple[Path, ...],
     output: Path | None,
     listed: bool,

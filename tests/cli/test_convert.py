@@ -9,14 +9,14 @@ from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from replay.cli.import_ import import_command
+from replay.cli.convert import convert
 from replay.errors import ReplayError
 from replay.formats import open_file
 from replay.records import Call, Trajectory
 
 
 def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(import_command, [str(argument) for argument in arguments])
+    return CliRunner().invoke(convert, [str(argument) for argument in arguments])
 
 
 def m3bench(path: Path, *identifiers: str, arguments: Any = None, answer: Any = "ok") -> Path:
