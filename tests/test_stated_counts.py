@@ -11,8 +11,7 @@ from replay.alignment.encoder import _MiniLM
 from replay.alignment.ties import MAX_ASSIGNMENTS
 from replay.analysis.compare import MAX_PAIRED
 from replay.analysis.measures import AVERAGED
-from replay.analysis.paired import MAX_EXACT
-from replay.analysis.ratios import TIMES
+from replay.analysis.statistics import MAX_EXACT, TIMES
 from replay.cluster.aligning import TEXTS_A_JOB
 from replay.formats import READERS
 from replay.formats.decoding import _MAX_DIGITS

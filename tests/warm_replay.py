@@ -32,7 +32,7 @@ _LOADED = (
     "replay.diagnosis.stored_findings",
     "replay.interpreter",
     "replay.reports.summary_table",
-    "replay.runfile.lookup",
+    "replay.runfile.trajectory_queries",
 )
 
 

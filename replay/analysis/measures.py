@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from replay.analysis.ratios import Numbers
+from replay.analysis.statistics import Numbers
 from replay.analysis.task_runs import OUTCOMES, TaskRuns
 from replay.records import FAILURES, Outcome
 from replay.records.alignment import COLUMNS
-from replay.records.model_comparison import Measure
+from replay.records.comparison import Measure
 from replay.records.summary import WELL_FORMED
 from replay.runfile.task_runs import SCORE_COLUMNS
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from replay.records import Outcome
 from replay.runfile import Run
-from replay.runfile.model_queries import (
+from replay.runfile.task_runs import (
     CallGroup,
     TaskScores,
     TrajectoryFacts,

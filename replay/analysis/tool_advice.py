@@ -9,8 +9,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from replay.analysis.tool_tally import last_part
-from replay.dag.pointers import join, resolve
+from replay.dag.pointers import join, parts, resolve
 from replay.diagnosis.phrasing import counted, listed, plain, quoted, types_of
 from replay.diagnosis.schema_place import SchemaPlace, field_place
 from replay.records import Tool
@@ -190,7 +189,7 @@ def _of_value(value: RefusedValue, usage: ToolUsage, tool: Tool | None) -> Itera
     gave = f" gave {listed(list(value.values[:3]), 'or')}" if len(value.values) > 1 else ""
     why = f"{_who(value)}{gave}: {plain(value.message, 240)}."
     described = place.schema.get("description")
-    rewrite = phrase(quoted(last_part(value.pointer), 60), value)
+    rewrite = phrase(quoted(_last_part(value.pointer), 60), value)
     yield _make(value, "inputSchema", join(place.pointer, "description"), rewrite, why, current=described)
 
 
@@ -244,6 +243,12 @@ _REWRITES: Final[dict[str, Callable[[str, RefusedValue], str]]] = {
     "refused-by-policy": _allowed,
     "missing-thing": _source,
 }
+
+
+def _last_part(pointer: str) -> str:
+    """The name of the field that a pointer in arguments leads to; of an element, that of its list."""
+    names = [part for part in parts(pointer) if part != "*"]
+    return names[-1] if names else ""
 
 
 def _after_colon(sentence: str) -> str:

@@ -21,7 +21,7 @@ from replay.cli.options import (
 
 if TYPE_CHECKING:
     from replay.formats import FileNames
-    from replay.records.model_comparison import ModelComparison
+    from replay.records.comparison import ModelComparison
     from replay.runfile import Run
 
 EXAMPLES = """\b

@@ -82,8 +82,8 @@ def _diff_runs(paths: tuple[Path, ...], conditions: set[str], known_path: Path |
     from contextlib import ExitStack
 
     from replay.analysis.diff import compare_runs
-    from replay.analysis.history import GatheredRuns
-    from replay.analysis.known_file import find_known_file, read_known_file
+    from replay.analysis.fingerprint import GatheredRuns
+    from replay.analysis.known_failures import find_known_file, read_known_file
     from replay.reports.comparison_text import difference_text
     from replay.reports.failures_text import failures_section, history_text
     from replay.reports.json_documents import DiffDocument, HistoryDocument

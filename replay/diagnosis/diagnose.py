@@ -11,7 +11,7 @@ from replay.diagnosis.trajectory_findings import findings_of_trajectory
 from replay.records.files import CallRow
 from replay.records.finding import Finding
 from replay.runfile import Run
-from replay.runfile.lookup import TrajectoryPlace, trajectory_places
+from replay.runfile.trajectory_queries import TrajectoryPlace, trajectory_places
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from replay.diagnosis.diagnose import Diagnosis, diagnose
 from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.records import Certainty, Server
 from replay.runfile import Run
-from replay.runfile.finding_queries import FindingRow, keep_findings, undiagnosed
-from replay.runfile.lookup import TrajectoryPlace, place_of_row
+from replay.runfile.task_runs import FindingRow, keep_findings, undiagnosed
+from replay.runfile.trajectory_queries import TrajectoryPlace, place_of_row
 
 _FLUSH_EVERY: Final = 100
 """Trajectories whose findings are committed together."""
@@ -43,7 +43,7 @@ class FindingStore:
 
     def keep_missing(self, progress: Callable[[int, int], None] | None = None) -> int:
         """Do so for every trajectory that is done and has not been looked at; how many those were."""
-        places = undiagnosed(self._run)
+        places = undiagnosed(self._run.connection)
         for number, row in enumerate(places, 1):
             self.keep(row)
             if number % _FLUSH_EVERY == 0:
@@ -57,7 +57,7 @@ class FindingStore:
         if self._servers is None:
             self._servers = self._run.servers()
         context = TrajectoryContext.load(self._run, place, self._servers)
-        keep_findings(self._run, place.row, rows_of(diagnose(context)))
+        keep_findings(self._run.connection, place.row, rows_of(diagnose(context)))
 
 
 def rows_of(diagnosis: Diagnosis) -> list[FindingRow]:

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from replay import __version__
 from replay.diagnosis import RunTally
 from replay.records import Outcome
-from replay.records.model_comparison import FindingOfModel
+from replay.records.comparison import FindingOfModel
 from replay.reports import Selection
 from replay.reports.html_data import (
     alignment_data,
@@ -31,7 +31,7 @@ from replay.reports.report_scope import MAX_LISTED, ReportScope, scope_of
 from replay.reports.svg import STYLE, figure
 from replay.runfile import Run
 from replay.runfile.filters import Vocabulary
-from replay.runfile.finding_queries import finding_counts
+from replay.runfile.task_runs import finding_counts
 from replay.safety.redaction import Redactor
 from replay.safety.text import printable
 

@@ -8,10 +8,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from replay.analysis.compare import Settings, compare_models
-from replay.analysis.figures import TaskSums, figures_of
+from replay.analysis.estimates import TaskSums, figures_of
 from replay.analysis.measures import RATIOS
-from replay.analysis.ratios import Resampling
-from replay.analysis.shares import CONFIDENCE, QUANTILE
+from replay.analysis.statistics import CONFIDENCE, QUANTILE, Resampling
 from replay.runfile import Run
 from tests.runs import failed, make_run, write_trajectory
 

@@ -8,10 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from replay.analysis.odds import odds_ratio
-from replay.analysis.paired import holm, paired_test, task_values
-from replay.analysis.ratios import Resampling, ratio
-from replay.analysis.shares import wilson
+from replay.analysis.statistics import Resampling, holm, odds_ratio, paired_test, ratio, task_values, wilson
 
 
 @pytest.mark.parametrize(("part", "whole"), [(0, 5), (5, 5), (1, 3), (47, 400), (9999, 10000)])

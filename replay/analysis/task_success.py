@@ -8,14 +8,12 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from replay.analysis.odds import OddsRatio, odds_ratio
-from replay.analysis.paired import holm
-from replay.analysis.shares import CONFIDENCE, wilson
+from replay.analysis.statistics import CONFIDENCE, OddsRatio, holm, odds_ratio, wilson
 from replay.analysis.task_runs import OUTCOMES, Places, TaskRuns
 from replay.records import FAILURES, Outcome, qualified_name
-from replay.records.model_comparison import Association, FailedInTasks, Figure, Recovery
+from replay.records.comparison import Association, FailedInTasks, Figure, Recovery
 from replay.runfile import Run
-from replay.runfile.model_queries import findings_by_trajectory, recovery_by_finding
+from replay.runfile.task_runs import findings_by_trajectory, recovery_by_finding
 
 _Subject = Literal["outcome", "tool", "finding"]
 

@@ -11,7 +11,7 @@ import yaml
 from pydantic import ValidationError
 
 from replay.errors import InputError
-from replay.records.failure import KNOWN_FORMAT, KNOWN_VERSION, KnownFailure, KnownFile
+from replay.records.finding import KNOWN_FORMAT, KNOWN_VERSION, KnownFailure, KnownFile
 from replay.safety.filesystem import write_atomically
 
 NAME: Final = "replay-known.yaml"
