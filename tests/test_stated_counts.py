@@ -17,7 +17,7 @@ from replay.formats import READERS
 from replay.formats.decoding import _MAX_DIGITS
 from replay.formats.record_builders import MAX_DEPTH
 from replay.formats.sources import MAX_RATIO, RATIO_COUNTS_FROM
-from replay.recorder.tool_names import MAX_NAME_LENGTH
+from replay.recorder.fleet_server import MAX_NAME_LENGTH
 from replay.records import FAILURES, Outcome
 from tests.scripts import ROOT
 

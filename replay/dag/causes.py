@@ -11,13 +11,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from replay.dag.candidate_values import is_path
-from replay.dag.outputs import is_maker, makes_part, outputs_of, words_of_tool
+from replay.dag.candidate_values import ancestors, is_path
+from replay.dag.history import is_maker, makes_part, outputs_of, words_of_tool
 from replay.dag.pointers import leaf_values, leaves, parts
-from replay.dag.workspace_roots import ancestors
 from replay.records import Call, DataEdge, Outcome, Trajectory, texts_of
-
-__all__ = ["cause_links", "passes_failure_on"]
 
 _CREATION_VERBS: Final = frozenset(
     [

@@ -12,17 +12,12 @@ from typing import Any, Final
 
 from replay.json_values import parse_json, unbounded_json
 
-__all__ = ["Leaf", "LeafPlaces", "as_json", "index_in", "join", "leaf_values", "leaves", "parts", "resolve"]
-
 Leaf = tuple[str, Any]
 """A pointer, and the string or number that stands there."""
-
 _Place = tuple[Any, str | int]
 """The place of the container, or None at the root, and the key in it."""
-
 _OpenContainer = tuple[Iterator[tuple[str | int, Any]], _Place | None, int, int]
 """What is left of its members, its place, how deep it lies, and in how many documents inside texts."""
-
 _CONTAINERS: Final = (dict, list)
 _NUMBERS: Final = frozenset({int, float})
 _EMPTY: Final = frozenset({bool, type(None)})

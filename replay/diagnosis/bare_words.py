@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from replay.dag.volatile import masked
+from replay.dag.drift import masked
 from replay.records import Call
 from replay.safety.text import cut
 

@@ -17,12 +17,11 @@ from mcp.server.stdio import stdio_server
 
 from replay.errors import NoServerReachedError
 from replay.interpreter.config.fleet import Fleet
-from replay.interpreter.events import ServerEvent
 from replay.interpreter.interpreter import Interpreter
+from replay.interpreter.session.supervisor import ServerEvent
 from replay.recorder.fleet_server import FleetServer
 from replay.recorder.http_server import HttpSessionResolver, listen, serve
-from replay.recorder.notices import print_notice
-from replay.recorder.recording import RecordingInfo
+from replay.recorder.recording import RecordingInfo, print_notice
 from replay.recorder.recording_session import RecordingSession, SessionManager
 from replay.recorder.recording_store import RecordingStore
 from replay.safety.redaction import Redactor

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, Protocol
 
 import anyio
@@ -14,10 +16,13 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from replay import __version__
 from replay.interpreter.interpreter import Interpreter
-from replay.recorder.recording_session import RecordingSession, to_result
-from replay.recorder.tool_names import ServerTool, exposed_names
+from replay.recorder.recording_session import RecordingSession, ServerTool, to_result
 from replay.records import RpcError, Tool, ToolResult
 
+MAX_NAME_LENGTH: Final = 64
+_FORBIDDEN: Final = re.compile(r"[^a-zA-Z0-9_-]")
+_HASH_SUFFIX_LENGTH: Final = 7
+"""Length of `_` and six hexadecimal digits."""
 _INVALID_PARAMS: Final = -32602
 _CONNECTION_CLOSED: Final = -32000
 
@@ -145,3 +150,24 @@ def _envelope(ctx: ServerRequestContext[Any, Any], result: dict[str, Any]) -> di
 async def _not_reached(ctx: Any, params: Any) -> Any:
     """Stands for the capability; the middleware answers first."""
     raise MCPError(code=types.INTERNAL_ERROR, message="not reached")
+
+
+def exposed_names(tools: Iterable[ServerTool]) -> Mapping[str, ServerTool]:
+    """`server__tool` for each tool: at most 64 of `a-z A-Z 0-9 _ -`, each different.
+
+    Where two tools would get one name, or a name had to be changed or cut, six digits of a hash of the real names
+    stand at its end; so a tool's name does not depend on what else is exposed, but for such clashes.
+    """
+    exposed: dict[str, ServerTool] = {}
+    for target in sorted(set(tools)):
+        joined = f"{target.server}__{target.tool}"
+        name = _FORBIDDEN.sub("_", joined)
+        if name != joined or len(name) > MAX_NAME_LENGTH or name in exposed:
+            name = _with_hash(name, target)
+        exposed[name] = target
+    return exposed
+
+
+def _with_hash(name: str, target: ServerTool) -> str:
+    digest = hashlib.sha256("\0".join(target).encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{name[: MAX_NAME_LENGTH - _HASH_SUFFIX_LENGTH]}_{digest[: _HASH_SUFFIX_LENGTH - 1]}"

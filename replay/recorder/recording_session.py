@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import anyio
 import anyio.abc
@@ -12,9 +12,15 @@ from replay.errors import ReplayError
 from replay.interpreter.interpreter import Interpreter
 from replay.recorder.recording import Recording
 from replay.recorder.recording_store import RecordingStore
-from replay.recorder.tool_names import ServerTool
 from replay.records import Answer, JsonObject, RpcError, Server, ToolResult, TransportFault
 from replay.safety.text import one_line
+
+
+class ServerTool(NamedTuple):
+    """A server of the fleet, and a tool as the server calls it."""
+
+    server: str
+    tool: str
 
 
 class ToolCaller(Protocol):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import select
+import signal
 import subprocess
 import time
 from collections.abc import Sequence
@@ -11,23 +13,34 @@ from pathlib import Path
 from typing import Final
 
 from replay.errors import ReplayError
-from replay.interpreter.processes import find_command
-from replay.recorder.error_responder import answer_with_errors
-from replay.recorder.line_pump import LinePump, is_writable, pump_ready
+from replay.interpreter.processes import (
+    STARTED_BY,
+    ProcessGuard,
+    end_groups,
+    exit_in_words,
+    find_command,
+    signal_groups,
+)
+from replay.recorder.line_pump import LinePump, StopSignal, is_writable, pump_ready
 from replay.recorder.message_inspector import MessageInspector
-from replay.recorder.notices import print_notice
-from replay.recorder.recording import RecordingInfo
+from replay.recorder.recording import RecordingInfo, print_notice
 from replay.recorder.recording_store import RecordingStore
-from replay.recorder.stop_signal import StopSignal
-from replay.recorder.watchdog import Watchdog, describe_exit, end_server, start_server
 from replay.safety.redaction import Redactor, secrets_around
 
+_FIRST_REQUEST_TIMEOUT: Final = 30.0
+"""Seconds that a client has to send its first request, where the server never started."""
+_NEXT_REQUEST_TIMEOUT: Final = 5.0
+"""Seconds for another request, such as `initialize` after `server/discover` was refused."""
+_AFTER_CRASH_TIMEOUT: Final = 1.0
+"""The same for a server that had started: clients start a new one only when we have exited."""
 _EOF_TIMEOUT: Final = 1.0
 """Seconds from the end of the client's input to SIGTERM. The SDK's client ends its server, us, after two."""
 _ANSWER_TIMEOUT: Final = 30.0
 """The same, where answers are still to come."""
 _TOOLS_LIST_TIMEOUT: Final = 0.5
 _EXIT_TIMEOUT: Final = 1.0
+_SIGTERM_TIMEOUT: Final = 0.5
+"""Seconds from SIGTERM to SIGKILL."""
 
 
 class StdioProxy:
@@ -50,21 +63,26 @@ class StdioProxy:
         Returns:
             The exit code: 0 unless the server could not be started or died.
         """
-        watchdog = Watchdog()
+        guard = ProcessGuard()
         self._stop_signal.listen()
+        program = find_command(self._command[0], path_first=True) or self._command[0]
         try:
-            process = start_server(
-                (find_command(self._command[0], path_first=True) or self._command[0], *self._command[1:]), watchdog.mark
+            process = subprocess.Popen(
+                (program, *self._command[1:]),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, STARTED_BY: guard.new_mark()},
+                process_group=0,
+                bufsize=0,
             )
         except OSError as error:
-            watchdog.dismiss()
             return self._report_missing_server("not-started", f"{self._command[0]}: {error.strerror or error}")
-        watchdog.watch(process.pid)
+        guard.started(process.pid)
         try:
             return self._pump_until_end(process)
         finally:
-            end_server(process, 0, watchdog.mark)
-            watchdog.dismiss()
+            _end(process)
+            guard.close()
 
     def _pump_until_end(self, process: subprocess.Popen[bytes]) -> int:
         assert process.stdin is not None
@@ -99,7 +117,8 @@ class StdioProxy:
         if code == 0 and not self._inspector.has_pending_requests and self._inspector.server_identified:
             self._finish()
             return 0
-        self._report_missing_server("closed", f"{self._command[0]} {describe_exit(process)}")
+        how = "closed its output" if code is None else exit_in_words(code)
+        self._report_missing_server("closed", f"{self._command[0]} {how}")
         return code if code is not None and code > 0 else 1
 
     def _flush(self, to_client: LinePump) -> None:
@@ -155,6 +174,16 @@ class StdioProxy:
             )
 
 
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a server with its whole process group."""
+    if process.poll() is None:
+        signal_groups([process.pid], signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_SIGTERM_TIMEOUT)
+    end_groups([process.pid], grace=0, term_grace=_SIGTERM_TIMEOUT)
+    process.wait()
+
+
 def record_server(
     command: Sequence[str], path: Path, info: RecordingInfo, patterns: Sequence[str] = (), name: str | None = None
 ) -> int:
@@ -169,3 +198,40 @@ def record_server(
     """
     store = RecordingStore(path, info, Redactor(secrets_around(os.environ, command), patterns), print_notice)
     return StdioProxy(command, store, name).run()
+
+
+def answer_with_errors(inspector: MessageInspector, stop_signal: StopSignal, fault: str, reason: str) -> None:
+    """Answer all pending and coming requests with an error, until the client sends no more.
+
+    Args:
+        inspector: knows the pending requests, and records.
+        stop_signal: ends it early.
+        fault: `not-started` or `closed`.
+        reason: the error's message.
+    """
+    answers = LinePump(stop_signal.wakeup_fd, 1, lambda lines: [])
+    requests = LinePump(0, 1, lambda lines: inspector.inspect_client_lines(lines)[:0])
+    timeout = _AFTER_CRASH_TIMEOUT if fault == "closed" else _FIRST_REQUEST_TIMEOUT
+    while not stop_signal.received:
+        for line in inspector.fail_pending(fault, reason):
+            answers.send(line)
+            timeout = min(timeout, _NEXT_REQUEST_TIMEOUT)
+        if requests.ended and not answers.wants_write:
+            return
+        if answers.broken or not _wait_and_pump(requests, answers, stop_signal, timeout):
+            return
+
+
+def _wait_and_pump(requests: LinePump, answers: LinePump, stop_signal: StopSignal, timeout: float) -> bool:
+    poll = select.poll()
+    poll.register(stop_signal.wakeup_fd, select.POLLIN)
+    if requests.wants_read:
+        poll.register(requests.source, select.POLLIN)
+    if answers.wants_write:
+        poll.register(answers.sink, select.POLLOUT)
+    ready = dict(poll.poll(timeout * 1000))
+    if answers.wants_write and answers.sink in ready:
+        answers.write()
+    if requests.wants_read and requests.source in ready:
+        requests.read()
+    return bool(ready)

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from replay.dag import truncation
+from replay.dag import documents as truncation
 
 _PIECES = ["\n", "  ", "...", "…", "[", "(", "abc ", "x" * 130, "Truncated", "output omitted", "more lines", "too long"]
 

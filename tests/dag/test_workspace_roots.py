@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from replay.dag.graph import roots_of
 from replay.dag.history import History
-from replay.dag.workspace_roots import roots_of
 from replay.records import Call, Source, Step, TextAnswer, Trajectory
 
 

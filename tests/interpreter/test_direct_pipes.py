@@ -8,10 +8,8 @@ from typing import Any, cast
 import anyio
 import pytest
 
-from replay.interpreter.session.channel import Unreadable
-from replay.interpreter.session.json_rpc import JsonRpcClient, Returned
-from replay.interpreter.session.server_process import Pipes, ServerProcess
-from replay.interpreter.session.stdio import StdioChannel
+from replay.interpreter.session.json_rpc import JsonRpcClient, Returned, Unreadable
+from replay.interpreter.session.stdio import Pipes, ServerProcess, StdioChannel
 
 pytestmark = pytest.mark.anyio
 

@@ -8,21 +8,24 @@ is not a number or that comes without an id, and takes about twice as long for a
 
 from __future__ import annotations
 
+import json
 import secrets
 import time
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import anyio
 from anyio.abc import TaskGroup
 from anyio.lowlevel import cancel_shielded_checkpoint
 
-from replay.interpreter.session.channel import Channel, ChannelClosedError, Incoming, Unreadable
+from replay.json_values import encode
 from replay.records import JsonObject
 from replay.safety.text import one_line
 
+MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
+"""Bytes of the longest message that is read."""
 _METHOD_NOT_FOUND: Final = -32601
 _MAX_NOTE_LENGTH: Final = 100
 _CANCEL_TIMEOUT: Final = 1.0
@@ -34,9 +37,47 @@ _TURN_SECONDS: Final = 0.002
 """How long a task may go on whose answers are there whenever it looks."""
 _MAX_REFUSALS: Final = 256
 """Answers to the server's own requests that wait to be read by it."""
-
 REFUSAL: Final = "{method} is not available in a replay"
 """What a server hears that asks its client for anything; the rule `answer.needs-a-client` knows the sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Something arrived that is not a message."""
+
+    why: str
+    request_id: int | None = None
+    """The request that it was the answer to, where that can be told."""
+    is_answer: bool = False
+    """Whether it was meant as an answer: too long, or broken JSON-RPC; else it is mere noise."""
+    lost: bool = False
+    """Whether the answer never arrived, because the connection broke."""
+
+
+Incoming = JsonObject | Unreadable
+
+
+def encoded(message: JsonObject) -> bytes:
+    """A message as it goes over the wire, in ASCII: a server may take it for any encoding."""
+    line = encode(message)
+    return line if line.isascii() else json.dumps(message, separators=(",", ":")).encode()
+
+
+class ChannelClosedError(Exception):
+    """The connection ended; the text says how."""
+
+
+class Channel(Protocol):
+    """Both directions of a connection."""
+
+    async def send(self, message: JsonObject, headers: Mapping[str, str]) -> None:
+        """Send a message; headers matter to HTTP only. Raises ChannelClosedError."""
+
+    def received(self) -> Iterable[Incoming]:
+        """What has arrived by now and was not received yet, as far as it can be had without waiting."""
+
+    async def receive(self) -> Incoming:
+        """The next thing that arrived. Raises ChannelClosedError at the end."""
 
 
 @dataclass(frozen=True, slots=True)

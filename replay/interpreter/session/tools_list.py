@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
-from replay.interpreter.session.channel import Unreadable
 from replay.interpreter.session.handshake import ServerIdentity
-from replay.interpreter.session.json_rpc import Closed, Failed, JsonRpcClient, Returned
+from replay.interpreter.session.json_rpc import Closed, Failed, JsonRpcClient, Returned, Unreadable
 from replay.interpreter.session.launch import CannotStartError
 from replay.records import JsonObject, Tool
 from replay.safety.text import one_line

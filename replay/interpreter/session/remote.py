@@ -1,25 +1,50 @@
-"""Logging in to a server in the browser, once; the tokens are kept for all later replays."""
+"""Connecting to a server with a URL, and logging in to it in the browser, once; the tokens are kept."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
 import anyio
 import httpx2
 
-from replay.interpreter.session.browser_callback import browser_callback
-from replay.interpreter.session.handshake import negotiate
-from replay.interpreter.session.json_rpc import JsonRpcClient
+from replay.interpreter.session.handshake import ServerHistory, negotiate
+from replay.interpreter.session.json_rpc import Channel, JsonRpcClient
 from replay.interpreter.session.launch import CannotStartError, Launch
-from replay.interpreter.session.oauth import interactive_login, storage_of
-from replay.interpreter.session.server_history import ServerHistory
-from replay.interpreter.session.transports import remote_channel
+from replay.interpreter.session.legacy_sse import legacy_sse_channel
+from replay.interpreter.session.oauth import OAuthLogin, browser_callback, interactive_login, storage_of, stored_login
+from replay.interpreter.session.streamable_http import http_channel
 from replay.interpreter.tasks import task_group
 
 MAX_SECONDS: Final = 300.0
 """How long the user has in the browser."""
+
+
+@asynccontextmanager
+async def remote_channel(launch: Launch, auth: httpx2.Auth | None) -> AsyncIterator[Channel]:
+    """Connect to a server with a URL.
+
+    Raises:
+        CannotStartError: the URL or a header is not one.
+    """
+    assert launch.url is not None
+    if launch.transport == "sse":
+        async with legacy_sse_channel(launch.url, launch.headers, auth) as events:
+            yield events
+    else:
+        async with http_channel(launch.url, launch.headers, auth) as posts:
+            yield posts
+
+
+def login_of(launch: Launch, history: ServerHistory) -> OAuthLogin | None:
+    """The login of a server that wants one; all its connections share it, so that a token is renewed once."""
+    if launch.auth is None or launch.url is None:
+        return None
+    if not isinstance(history.login, OAuthLogin):
+        history.login = stored_login(launch.name, launch.url, launch.auth)
+    return history.login
 
 
 async def log_in(launch: Launch, show: Callable[[str], None]) -> Path:
