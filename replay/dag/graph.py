@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -30,11 +30,7 @@ from replay.records.base import unchecked
 if TYPE_CHECKING:
     import networkx as nx
 
-_ANNOUNCED: Final = r"(?:allowed director|working director|workspace|cwd)[^/\n]{0,20}\s*(/[^\s'\"\\]+)"
-_ANNOUNCED_IN_LOWER_CASE: Final = re.compile(_ANNOUNCED)
-_ANNOUNCED_IN_ANY_CASE: Final = re.compile(_ANNOUNCED, re.IGNORECASE)
-_TAKEN_FOR_ASCII: Final = "\u0130\u0131\u017f\u212a"
-"""Letters that are some of ours where a pattern ignores case."""
+_ANNOUNCED_ROOT: Final = r"(?i)(?:allowed director|working director|workspace|cwd)[^/\n]{0,20}\s*(/[^\s'\"\\]+)"
 _COMMON_ROOTS: Final = frozenset(
     {"/", "/tmp", "/home", "/root", "/workspace", "/data", "/mnt", "/var", "/usr", ".", "./"}  # noqa: S108
 )
@@ -413,12 +409,13 @@ def _edge_from_answer(
 
 def roots_of(history: History) -> frozenset[str]:
     """The workspace roots, with every directory above them."""
-    roots = set(_COMMON_ROOTS)
+    import re2  # not at the top: the command's help need not load it
+
+    roots, announced = set(_COMMON_ROOTS), re2.compile(_ANNOUNCED_ROOT)
     for entry in history.entries():
         if entry.place == "answer":
-            head = entry.document.text[:4000]
-            if _announcing_word().search(head.encode("utf-8", "replace")):
-                roots.update(root.rstrip("/.,;:)") for root in _announced_roots(head))
+            head = entry.document.text[:4000].encode("utf-8", "replace").decode()
+            roots.update(found[1].rstrip("/.,;:)") for found in announced.finditer(head))
     paths = {
         candidate.text
         for candidates in history.candidates.values()
@@ -427,14 +424,6 @@ def roots_of(history: History) -> frozenset[str]:
     }
     roots.update(_shared_directory(paths))
     return frozenset(above for root in roots for above in (root, *ancestors(root)))
-
-
-def _announced_roots(text: str) -> Iterator[str]:
-    if any(letter in text for letter in _TAKEN_FOR_ASCII):
-        yield from _ANNOUNCED_IN_ANY_CASE.findall(text)
-    else:  # as long in lower case, and read in a third of the time
-        for match in _ANNOUNCED_IN_LOWER_CASE.finditer(text.lower()):
-            yield text[match.start(1) : match.end(1)]
 
 
 def _shared_directory(paths: Collection[str]) -> Iterator[str]:
@@ -451,11 +440,3 @@ def _shared_directory(paths: Collection[str]) -> Iterator[str]:
     ]
     if branching:
         yield min(branching, key=len)
-
-
-@cache
-def _announcing_word() -> Any:
-    """One of the words that an announcement has, in any case; RE2 needs a tenth of the time for it."""
-    import re2  # not at the top: the command's help need not load it
-
-    return re2.compile("(?i)director|workspace|cwd")

@@ -10,11 +10,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import chain, count
+from itertools import count
 from typing import Final, Literal
 
 from replay.dag.candidate_values import CandidateValue, candidate_values_of, is_path, paths_in
-from replay.dag.documents import Document, arguments_document, document_of, some_words_of, words_of
+from replay.dag.documents import Document, arguments_document, document_of, words_of
 from replay.dag.pointers import leaves, parts
 from replay.dag.value_matching import occurrences
 from replay.records import Answer, Call, RpcError, Task, ToolResult, Trajectory, TransportFault, texts_of
@@ -80,20 +80,9 @@ _SIGMA: Final = "\u03a3"
 """The one letter whose lower case depends on what follows."""
 _YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
 _ISO_DATE: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:t[\d:.]+z?)?")
-_MONTHS: Final = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
+_MONTHS: Final = (
+    "january february march april may june july august september october november december".split()  # noqa: SIM905
+)
 
 
 @dataclass(frozen=True)
@@ -140,16 +129,10 @@ class History:
         self._holders: dict[str, _Holders] = {}
         self._entries: list[Entry] = []
         self._last_step = len(trajectory.steps) - 1
-        self._with_word: dict[bytes, list[int]] = defaultdict(list)
+        self._with_word: dict[str, list[int]] = defaultdict(list)
         self._outputs: dict[str, list[Output]] = defaultdict(list)
-        many = sum(1 + (call.answer is not None) for call in trajectory.calls()) > _MAX_ENTRIES
-        self._words_of = words_of if many else some_words_of
-        texts = {  # of a path also the directories are looked up
-            (candidate.text, words_of if candidate.path else self._words_of)
-            for candidates in self.candidates.values()
-            for candidate in candidates
-        }
-        indexed_words = frozenset(chain.from_iterable([words(text) for text, words in texts]))
+        texts = {candidate.text for candidates in self.candidates.values() for candidate in candidates}
+        indexed_words = frozenset().union(*map(words_of, texts))
         for number, step in enumerate(trajectory.steps):
             for call in step.calls:
                 self._add(Entry(number, call, "arguments", arguments_document(call)), indexed_words)
@@ -159,7 +142,7 @@ class History:
                 if call.answer is not None:
                     self._add(Entry(number, call, "answer", document_of(call.answer)), indexed_words)
 
-    def _add(self, entry: Entry, indexed_words: frozenset[bytes]) -> None:
+    def _add(self, entry: Entry, indexed_words: frozenset[str]) -> None:
         if entry.step < self._last_step:  # nobody asks for what came in the last
             for word in indexed_words.intersection(entry.document.words()):
                 self._with_word[word].append(len(self._entries))
@@ -250,12 +233,11 @@ class History:
         steps: dict[str, int] = {}
         for entry in reversed(self._entries):
             if entry.place == "arguments":
-                words = b" ".join(entry.document.words()).decode("utf-8", "surrogatepass")
-                steps.update(dict.fromkeys(words.lower().split(), entry.step))
+                steps.update((word.lower(), entry.step) for word in entry.document.words())
         return steps
 
     def _entries_with_words(self, value: str) -> list[int]:
-        words = self._words_of(value)
+        words = words_of(value)
         postings = [self._with_word.get(word, []) for word in words]
         if not postings:
             return []

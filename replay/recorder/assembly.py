@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from replay.errors import InputError
 from replay.interpreter.session.json_rpc import Failed, Returned
 from replay.interpreter.session.server_connection import answer_of as read_answer
+from replay.interpreter.session.tools_list import tool_of
 from replay.json_values import bounded
 from replay.recorder.journal import read_journal
 from replay.recorder.recording import DEFAULT_SERVER_NAME
@@ -337,19 +338,8 @@ def _apply_tools(draft: _ServerDraft, result: dict[str, Any], first_page: bool) 
     listed = result.get("tools")
     for entry in listed if isinstance(listed, list) else ():
         if isinstance(entry, dict) and isinstance(entry.get("name"), str):
-            draft.tools[entry["name"]] = _tool(entry)
+            draft.tools[entry["name"]] = tool_of(entry["name"], entry)
     draft.listed = True
-
-
-def _tool(entry: dict[str, Any]) -> Tool:
-    description, annotations = entry.get("description"), entry.get("annotations")
-    return Tool(
-        name=entry["name"],
-        description=description if isinstance(description, str) else None,
-        input_schema=entry.get("inputSchema"),
-        output_schema=entry.get("outputSchema"),
-        annotations=annotations if isinstance(annotations, dict) else None,
-    )
 
 
 def _server(name: str | None, draft: _ServerDraft) -> Server:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
 
 import anyio
 import mcp_types as types
@@ -27,11 +27,8 @@ _INVALID_PARAMS: Final = -32602
 _CONNECTION_CLOSED: Final = -32000
 
 
-class SessionResolver(Protocol):
-    """Finds the session of a request."""
-
-    def session_of(self, ctx: ServerRequestContext[Any, Any]) -> RecordingSession | None:
-        """The session that a request belongs to; None for a request that begins none."""
+SessionOf = Callable[[ServerRequestContext[Any, Any]], RecordingSession | None]
+"""Finds the session that a request belongs to; None for a request that begins none."""
 
 
 class FleetServer:
@@ -39,11 +36,11 @@ class FleetServer:
 
     Args:
         interpreter: holds the servers.
-        resolver: finds the session of a request.
+        session_of: finds the session of a request.
     """
 
-    def __init__(self, interpreter: Interpreter, resolver: SessionResolver) -> None:
-        self._interpreter, self._resolver = interpreter, resolver
+    def __init__(self, interpreter: Interpreter, session_of: SessionOf) -> None:
+        self._interpreter, self._session_of = interpreter, session_of
         self._tools_ready = anyio.Event()
         self._tools: list[dict[str, Any]] = []
         self._targets: Mapping[str, ServerTool] = {}
@@ -75,7 +72,7 @@ class FleetServer:
 
     async def _handle(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """Before the SDK validates, and instead of its own answer for tools."""
-        session = self._resolver.session_of(ctx)
+        session = self._session_of(ctx)
         if ctx.request_id is None or ctx.method not in {"tools/list", "tools/call"}:
             return await call_next(ctx)
         await self._tools_ready.wait()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar, cast
@@ -15,21 +16,6 @@ from replay.safety.redaction import Redactor, secrets_around
 _TIMEOUT: Final = -32001
 _CLOSED: Final = -32000
 SessionT = TypeVar("SessionT")
-
-
-class StepContext:
-    """A step that was begun by hand."""
-
-    def __init__(self, mark: Callable[[bool], None]) -> None:
-        self._mark = mark
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._mark(False)
 
 
 class Recorder:
@@ -107,13 +93,15 @@ class Recorder:
         """Record a call that could not be read, and so is never sent."""
         self._recording.unparsed(text)
 
-    def step(self) -> StepContext:
+    def step(self) -> AbstractContextManager[object]:
         """Begin a step by hand: all calls up to the next mark are in it, whatever their timing.
 
         As a context manager the step ends with it, and from there on the timing decides again.
         """
         self._recording.step()
-        return StepContext(self._recording.step)
+        ends = ExitStack()
+        ends.callback(self._recording.step, begins=False)
+        return ends
 
     def close(self) -> Path | None:
         """Write the trajectory file.

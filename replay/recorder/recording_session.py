@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import anyio
 import anyio.abc
 
 from replay.errors import ReplayError
-from replay.interpreter.interpreter import Interpreter
+from replay.interpreter.interpreter import Interpreter, Sandbox
 from replay.recorder.recording import Recording
 from replay.recorder.recording_store import RecordingStore
 from replay.records import Answer, JsonObject, RpcError, Server, ToolResult, TransportFault
@@ -23,19 +23,12 @@ class ServerTool(NamedTuple):
     tool: str
 
 
-class ToolCaller(Protocol):
-    """What calls a tool: a sandbox of the interpreter."""
-
-    async def call(self, server: str, tool: str, arguments: JsonObject) -> Answer:
-        """Call a tool; whatever happens is an answer."""
-
-
 class RecordingSession:
     """Records the calls of one client, and sends them on."""
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
-        self._caller: ToolCaller | None = None
+        self._caller: Sandbox | None = None
         self._failure = "the session has ended"
         self._servers_ready, self._ended = anyio.Event(), anyio.Event()
 

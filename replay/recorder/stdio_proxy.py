@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
 import signal
 import subprocess
 import time
@@ -161,7 +160,7 @@ class StdioProxy:
         """There is no server (any more): tell the user, and answer each request with an error."""
         what = "the MCP server could not be started" if fault == "not-started" else "the MCP server ended"
         print_notice(f"{what}: {reason}")
-        answer_with_errors(self._inspector, self._stop_signal, fault, f"{what}: {reason}")
+        _answer_with_errors(self._inspector, self._stop_signal, fault, f"{what}: {reason}")
         self._finish()
         return 1
 
@@ -200,8 +199,10 @@ def record_server(
     return StdioProxy(command, store, name).run()
 
 
-def answer_with_errors(inspector: MessageInspector, stop_signal: StopSignal, fault: str, reason: str) -> None:
+def _answer_with_errors(inspector: MessageInspector, stop_signal: StopSignal, fault: str, reason: str) -> None:
     """Answer all pending and coming requests with an error, until the client sends no more.
+
+    A client whose server is not running gets a JSON-RPC error, not a closed pipe.
 
     Args:
         inspector: knows the pending requests, and records.
@@ -209,29 +210,18 @@ def answer_with_errors(inspector: MessageInspector, stop_signal: StopSignal, fau
         fault: `not-started` or `closed`.
         reason: the error's message.
     """
-    answers = LinePump(stop_signal.wakeup_fd, 1, lambda lines: [])
-    requests = LinePump(0, 1, lambda lines: inspector.inspect_client_lines(lines)[:0])
     timeout = _AFTER_CRASH_TIMEOUT if fault == "closed" else _FIRST_REQUEST_TIMEOUT
-    while not stop_signal.received:
-        for line in inspector.fail_pending(fault, reason):
-            answers.send(line)
-            timeout = min(timeout, _NEXT_REQUEST_TIMEOUT)
-        if requests.ended and not answers.wants_write:
-            return
-        if answers.broken or not _wait_and_pump(requests, answers, stop_signal, timeout):
-            return
 
+    def refuse(lines: list[bytes]) -> list[bytes]:
+        nonlocal timeout
+        inspector.inspect_client_lines(lines)
+        errors = inspector.fail_pending(fault, reason)
+        timeout = min(timeout, _NEXT_REQUEST_TIMEOUT) if errors else timeout
+        return errors
 
-def _wait_and_pump(requests: LinePump, answers: LinePump, stop_signal: StopSignal, timeout: float) -> bool:
-    poll = select.poll()
-    poll.register(stop_signal.wakeup_fd, select.POLLIN)
-    if requests.wants_read:
-        poll.register(requests.source, select.POLLIN)
-    if answers.wants_write:
-        poll.register(answers.sink, select.POLLOUT)
-    ready = dict(poll.poll(timeout * 1000))
-    if answers.wants_write and answers.sink in ready:
-        answers.write()
-    if requests.wants_read and requests.source in ready:
-        requests.read()
-    return bool(ready)
+    pump = LinePump(0, 1, refuse)
+    for error in refuse([]):
+        pump.send(error)
+    while not (stop_signal.received or pump.broken or (pump.ended and not pump.wants_write)):
+        if not pump_ready((pump,), stop_signal.wakeup_fd, timeout):
+            return

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib import metadata
 from typing import Any, Final
 
 import anyio
 
+from replay import __version__
 from replay.interpreter.session.json_rpc import Closed, Failed, JsonRpcClient, Returned, RpcReply, Unreadable
 from replay.interpreter.session.launch import CannotStartError
 from replay.records import JsonObject
@@ -62,15 +61,7 @@ class ServerHistory:
 
 
 def _client_info() -> JsonObject:
-    return {"name": "replay", "version": _own_version()}
-
-
-@cache
-def _own_version() -> str:
-    try:
-        return metadata.version("mcp-replay")
-    except metadata.PackageNotFoundError:
-        return "0"
+    return {"name": "replay", "version": __version__}
 
 
 @dataclass(frozen=True, slots=True)

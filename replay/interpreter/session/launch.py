@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from replay.interpreter.config.fleet import ResolvedServer
 from replay.interpreter.config.specs import AuthSpec, TransportType
-from replay.interpreter.config.variables import ResolvedServer
 from replay.interpreter.processes import ProcessGuard, find_command
 
 _INHERITED: Final = frozenset(

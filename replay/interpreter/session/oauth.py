@@ -1,6 +1,7 @@
-"""OAuth for remote servers. The protocol is the SDK's (`mcp.client.auth`); who may open a browser, and when, is ours.
+"""OAuth for remote servers, and the browser that comes back to this machine with a code.
 
-A replay never opens a browser: `replay servers login NAME` does, once; every other verb uses the tokens that it kept.
+The protocol is the SDK's (`mcp.client.auth`); who may open a browser, and when, is ours. A replay never opens one:
+`replay servers login NAME` does, once; every other verb uses the tokens that it kept.
 """
 
 from __future__ import annotations
@@ -26,9 +27,6 @@ from replay.interpreter.config.specs import AuthSpec
 from replay.interpreter.session.token_store import FileTokenStorage
 from replay.interpreter.tasks import task_group
 from replay.safety.text import one_line
-
-_LONG_AGO: Final = 1.0
-_NO_REDIRECT: Final = "http://127.0.0.1/callback"
 
 # a failed login is said once, as the reason why the server cannot be had
 logging.getLogger("mcp.client.auth").addHandler(logging.NullHandler())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -60,17 +60,6 @@ class StdioChannel:
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
             raise ChannelClosedError(await self._how_it_ended()) from None
 
-    def received(self) -> Iterator[Incoming]:
-        """What has arrived by now, of one chunk at most; its end is for `receive` to see."""
-        chunk = self._process.read_now()
-        if chunk:
-            self._lines.take(chunk)
-            for line in self._lines.complete():
-                if isinstance(line, Unreadable):
-                    yield line
-                elif line.strip():
-                    yield _message_of(line)
-
     async def receive(self) -> Incoming:
         """Read lines up to the next that is not blank."""
         while True:
@@ -101,15 +90,10 @@ class _LineReader:
             chunk = await self._process.read()
             if not chunk:
                 return None
-            self.take(chunk)
+            self._take(chunk)
         return self._complete.pop()
 
-    def complete(self) -> Iterator[bytes | Unreadable]:
-        """The lines that are there whole."""
-        while self._complete:
-            yield self._complete.pop()
-
-    def take(self, chunk: bytes) -> None:
+    def _take(self, chunk: bytes) -> None:
         """Split one more chunk."""
         head, *lines = chunk.split(b"\n")
         self._parts.append(head)
@@ -189,17 +173,17 @@ class ServerProcess:
         """The next chunk of its stdout; empty at the end."""
         if self._took_without_waiting:  # of a server that never stops to write others must hear too
             await checkpoint()
-        chunk = self.read_now()
+        chunk = self._read_now()
         self._took_without_waiting = chunk is not None
         while chunk is None:
             try:
                 await anyio.wait_readable(self._pipes.stdout)
             except (anyio.ClosedResourceError, OSError):
                 return b""
-            chunk = self.read_now()
+            chunk = self._read_now()
         return chunk
 
-    def read_now(self) -> bytes | None:
+    def _read_now(self) -> bytes | None:
         """What it wrote to stdout so far; empty at the end, None where nothing is there yet."""
         try:
             return os.read(self._pipes.stdout, _CHUNK)
