@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from replay.analysis.diff import compare_runs, side_summary
+from replay.analysis.diff import diff_runs, run_summary
 from replay.diagnosis import TrajectoryContext, findings_of_call
 from replay.diagnosis.bare_words import bare_words
 from replay.diagnosis.run_findings import SECONDARY
 from replay.errors import UsageError
 from replay.records import FAILURES, Outcome, digest
-from replay.records.comparison import Comparison
+from replay.records.comparison import RunDiff
 from replay.records.files import CallRow
 from replay.records.finding import (
     FINGERPRINT_LENGTH,
@@ -160,12 +160,12 @@ class GatheredRuns:
         """How the runs did, what changed from each to the next, and the failures."""
         sides = list(zip(self.runs, self.names, strict=True))
         return History(
-            runs=tuple(side_summary(run, name) for run, name in sides),
+            runs=tuple(run_summary(run, name) for run, name in sides),
             changes=tuple(_change(*before, *after) for before, after in pairwise(sides)),
             failures=self.failures(known),
         )
 
-    def new_failed_calls(self, known: Mapping[str, KnownFailure], comparison: Comparison | None) -> int:
+    def new_failed_calls(self, known: Mapping[str, KnownFailure], comparison: RunDiff | None) -> int:
         """How many calls of the last run fail in a way that is new, and that nobody noted.
 
         New is a failure that no earlier run has, and a failed call that only the second of two compared runs has.
@@ -226,7 +226,7 @@ def _recurring(mark: str, tally: _Tally, names: Sequence[str], known: Mapping[st
 
 def _change(first: Run, first_name: str, second: Run, second_name: str) -> RunChange:
     try:
-        comparison = compare_runs(first, second)
+        comparison = diff_runs(first, second)
     except UsageError as why:
         return RunChange(before=first_name, after=second_name, common=0, worse=0, better=0, note=str(why))
     return RunChange(

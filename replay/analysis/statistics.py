@@ -1,10 +1,11 @@
-"""A share of independent trials, with its interval."""
+"""Intervals and tests: of shares, of sums over tasks, of pairs, and of two-by-two tables."""
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -48,12 +49,6 @@ _MAX_AT_ONCE: Final = 2_000_000
 """Numbers of draws that are held as floats: 16 MB."""
 
 
-def ratio(parts: Numbers, wholes: Numbers) -> float | None:
-    """The sum of the parts over the sum of the wholes; None where that is nothing."""
-    whole = float(wholes.sum())
-    return float(parts.sum()) / whole if whole else None
-
-
 class Resampling:
     """The same tasks drawn again and again, with replacement; for one number of tasks always the same draws.
 
@@ -79,11 +74,6 @@ class Resampling:
         """Draws of which so many numbers are held at once."""
         size = max(1, _MAX_AT_ONCE // self.tasks)
         yield from (slice(start, start + size) for start in range(0, self.times, size))
-
-    @property
-    def bytes_held(self) -> int:
-        """What the draws take in memory."""
-        return self.times * self.tasks * (1 if self.tasks < 256 else 2)
 
     def sums(self, values: Numbers) -> Numbers:
         """The sum over the tasks of each draw: a row a draw.
@@ -160,16 +150,6 @@ def task_values(parts: Numbers, wholes: Numbers) -> Numbers:
     return values
 
 
-def paired_test(first: Numbers, second: Numbers) -> PairedTest:
-    """Test one difference over tasks: see `paired_tests`.
-
-    Args:
-        first: values of one model, one a task.
-        second: those of the other, task by task.
-    """
-    return paired_tests((first - second)[:, None])[0]
-
-
 def paired_tests(differences: Numbers) -> list[PairedTest]:
     """Test differences over the same tasks.
 
@@ -200,19 +180,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-_RESAMPLINGS: Final[dict[int, Resampling]] = {}
-_MAX_HELD: Final = 64_000_000
-"""Bytes of draws that are kept; those that were used last stay."""
-
-
+@lru_cache(maxsize=16)
 def resampling_of(tasks: int) -> Resampling:
-    """The draws for a number of tasks, made once, but for those that take much memory together."""
-    found = _RESAMPLINGS.pop(tasks, None) or Resampling(tasks)
-    held = sum(other.bytes_held for other in _RESAMPLINGS.values())
-    while _RESAMPLINGS and held + found.bytes_held > _MAX_HELD:
-        held -= _RESAMPLINGS.pop(next(iter(_RESAMPLINGS))).bytes_held
-    _RESAMPLINGS[tasks] = found
-    return found
+    """The draws for a number of tasks; the last few are kept."""
+    return Resampling(tasks)
 
 
 def _exact(differences: Numbers) -> Numbers:
@@ -224,13 +195,24 @@ def _exact(differences: Numbers) -> Numbers:
 
 
 def _t_test(differences: Numbers) -> Numbers:
-    from scipy.special import stdtr
+    from scipy.stats import ttest_1samp
 
-    count, means = len(differences), np.abs(differences.mean(axis=0))
-    errors = differences.std(axis=0, ddof=1) / count**0.5
-    with np.errstate(invalid="ignore", divide="ignore"):
-        tested: Numbers = 2 * stdtr(count - 1, -means / errors)
-    return np.where(errors == 0, np.where(means == 0, 1.0, 0.0), tested)
+    with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):  # of pairs that do not differ at all
+        p_values: Numbers = np.nan_to_num(ttest_1samp(differences, 0.0).pvalue, nan=1.0)
+    return p_values
+
+
+def mcnemar(first_only: int, second_only: int) -> float:
+    """The p-value of McNemar's exact test: whether pairs that changed changed one way more often than the other.
+
+    Args:
+        first_only: pairs of which the first alone has the property.
+        second_only: pairs of which the second alone has it.
+    """
+    from scipy.stats import binomtest
+
+    changed = first_only + second_only
+    return float(binomtest(first_only, changed).pvalue) if changed else 1.0
 
 
 class OddsRatio(NamedTuple):
@@ -256,23 +238,13 @@ def odds_ratio(both: int, first_only: int, second_only: int, neither: int) -> Od
     Returns:
         None where a property is everywhere or nowhere: there is nothing to compare.
     """
+    from scipy.stats import fisher_exact
+
     cells = [both, first_only, second_only, neither]
     if not (both + first_only and second_only + neither and both + second_only and first_only + neither):
         return None
     a, b, c, d = (cell + 0.5 for cell in cells) if 0 in cells else map(float, cells)
     logarithm, error = math.log(a * d / (b * c)), math.sqrt(1 / a + 1 / b + 1 / c + 1 / d)
     low, high = math.exp(logarithm - QUANTILE * error), math.exp(logarithm + QUANTILE * error)
-    return OddsRatio(math.exp(logarithm), Interval(low, high), _fisher(both, first_only, second_only, neither))
-
-
-def _fisher(both: int, first_only: int, second_only: int, neither: int) -> float:
-    """The probability of all tables with these margins that are no likelier than this one."""
-    from scipy.special import gammaln
-
-    first, second, total = both + first_only, both + second_only, both + first_only + second_only + neither
-    counts = np.arange(max(0, first + second - total), min(first, second) + 1)
-    cells = (counts, first - counts, second - counts, total - first - second + counts)
-    logarithms = -sum(gammaln(cell + 1) for cell in cells)
-    likelihoods = np.exp(logarithms - logarithms.max())
-    here = likelihoods[both - counts[0]]
-    return min(1.0, float(likelihoods[likelihoods <= here * (1 + 1e-9)].sum() / likelihoods.sum()))
+    p_value = fisher_exact([[both, first_only], [second_only, neither]]).pvalue
+    return OddsRatio(math.exp(logarithm), Interval(low, high), float(p_value))

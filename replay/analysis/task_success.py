@@ -111,7 +111,7 @@ def _associated(
 
 def failed_in_tasks(table: TaskRuns, models: Sequence[str]) -> tuple[FailedInTasks, ...]:
     """Failed calls in tasks that passed, and in those that were lost, a row a model of which that is known."""
-    failed, calls = _failed_counts(table), table.outcome_counts.sum(axis=1)
+    failed, calls = table.calls_with(FAILURES), table.calls_with(Outcome)
     rows = []
     for model in models:
         places = table.by_model[model]
@@ -134,7 +134,7 @@ def failed_in_tasks(table: TaskRuns, models: Sequence[str]) -> tuple[FailedInTas
 
 def recoveries(run: Run, table: TaskRuns, models: Sequence[str], files: Sequence[int] | None) -> tuple[Recovery, ...]:
     """How many failed calls were recovered, by model, by tool and by finding; the most failures first."""
-    failed = _failed_counts(table)
+    failed = table.calls_with(FAILURES)
     places = table.by_model
     rows = [
         _recovery("model", model, int(failed[places[model]].sum()), int(table.recovered_counts[places[model]].sum()))
@@ -149,13 +149,6 @@ def recoveries(run: Run, table: TaskRuns, models: Sequence[str], files: Sequence
     rows += [_recovery("tool", *row) for row in sorted(by_tool, key=lambda row: (-row[1], row[0]))]
     rows += [_recovery("finding", *row) for row in recovery_by_finding(run.connection, files)]
     return tuple(row for row in rows if row.failed)
-
-
-def _failed_counts(table: TaskRuns) -> Places:
-    """How many calls of each run failed."""
-    columns = [place for place, outcome in enumerate(OUTCOMES) if outcome in FAILURES]
-    counts: Places = table.outcome_counts[:, columns].sum(axis=1)
-    return counts
 
 
 def _recovery(subject: Literal["model", "tool", "finding"], name: str, failed: int, recovered: int) -> Recovery:

@@ -71,13 +71,11 @@ def _one(run: Run, place: TrajectoryPlace, form: str | None, document: Document 
 def _list(run: Run, places: list[TrajectoryPlace], *, as_json: bool) -> None:
     from replay.records import Outcome
     from replay.reports.json_documents import SHOW_FORMAT, SHOW_VERSION
+    from replay.runfile.summary import outcomes_by_trajectory
     from replay.runfile.trajectory_queries import qualified
     from replay.safety.text import one_line
 
-    counts: dict[int, dict[str, int]] = {}
-    query = "SELECT trajectory, outcome, count(*) FROM calls GROUP BY 1, 2"
-    for row, outcome, number in run.connection.execute(query):
-        counts.setdefault(row, {})[outcome] = number
+    counts = outcomes_by_trajectory(run.connection)
     names = [one_line(qualified(place, places), 60) for place in places]
     width = max(map(len, names), default=0)
     rows: list[dict[str, Any]] = []

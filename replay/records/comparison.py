@@ -54,8 +54,8 @@ class MetricChange(Record):
     after: float
 
 
-class Comparison(Record):
-    """What is different."""
+class RunDiff(Record):
+    """What is different between two runs, or two models of one run."""
 
     first: SideSummary
     second: SideSummary
@@ -70,7 +70,8 @@ class Comparison(Record):
     tools: tuple[ToolChange, ...]
     metrics: tuple[MetricChange, ...]
     p_value: float | None
-    """Of the two-proportion test over the shares of failed calls; None where there are too few calls for it."""
+    """Of no difference in the shares of failed calls: of two runs by McNemar's exact test over the calls that both
+    judged, of two models by task; None where there is nothing to test."""
     test_summary: str = Field(serialization_alias="words")
     """What the test says."""
 

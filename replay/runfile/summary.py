@@ -273,6 +273,14 @@ def breakdown(connection: sqlite3.Connection, by: Breakdown, files: Sequence[int
     return sorted(found, key=lambda group: (-failed(group.outcomes), -sum(group.outcomes.values()), group.names))
 
 
+def outcomes_by_trajectory(connection: sqlite3.Connection) -> dict[int, dict[Outcome, int]]:
+    """How many calls of each outcome every trajectory has, by its row."""
+    counts: dict[int, dict[Outcome, int]] = {}
+    for row, outcome, number in connection.execute("SELECT trajectory, outcome, count(*) FROM calls GROUP BY 1, 2"):
+        counts.setdefault(row, {})[Outcome(outcome)] = number
+    return counts
+
+
 def failed(outcomes: dict[Outcome, int]) -> int:
     """How many of the calls are failures of the model."""
     return sum(outcomes.get(outcome, 0) for outcome in FAILURES)

@@ -9,20 +9,12 @@ from sys import intern
 from typing import Any, Final, NamedTuple
 
 from replay.records import AlignedModel, AlignedTask, Certainty, Outcome, Trajectory
+from replay.records.alignment import METRICS
+from replay.records.comparison import FindingOfModel
 from replay.runfile.conditions import in_files, is_failure, placeholders
 from replay.runfile.effects_journal import absolute_path
 from replay.runfile.json_blob import unpack
 from replay.safety.redaction import Redactor
-
-SCORE_COLUMNS: Final = (
-    "recall",
-    "precision",
-    "argument_similarity",
-    "argument_similarity_strong",
-    "step_coherence",
-    "order_consistency",
-    "merge_purity",
-)
 
 
 def save_task_run(db: sqlite3.Connection, row: int, name: str, trajectory: Trajectory, redactor: Redactor) -> None:
@@ -80,7 +72,7 @@ def save_task_score(db: sqlite3.Connection, file: int, task: AlignedTask, trajec
         "predicted_calls": task.total_pred_calls,
         "matched": task.matched,
         "steps": task.steps,
-        **{name: getattr(task, name) for name in SCORE_COLUMNS},
+        **{name: getattr(task, name) for name in METRICS},
         "completion_rate": judge.completion_rate if judge else None,
         "information_grounding_rate": judge.information_grounding_rate if judge else None,
     }
@@ -160,11 +152,11 @@ class TaskScores(NamedTuple):
 
     trajectory: int
     type: str | None
-    reference_calls: int
-    predicted_calls: int
+    total_gt_calls: int
+    total_pred_calls: int
     matched: int
     scores: tuple[float, ...]
-    """In the order of `SCORE_COLUMNS`."""
+    """In the order of `METRICS`."""
     completion: float | None
     grounding: float | None
 
@@ -227,7 +219,7 @@ def task_scores(connection: sqlite3.Connection, files: Sequence[int] | None = No
     """The figures of the aligned tasks whose trajectory the run holds."""
     rows = connection.execute(
         "SELECT s.trajectory, s.task_type, s.reference_calls, s.predicted_calls, s.matched, s.completion_rate, "  # noqa: S608
-        f"s.information_grounding_rate, {', '.join(f's.{name}' for name in SCORE_COLUMNS)} "
+        f"s.information_grounding_rate, {', '.join(f's.{name}' for name in METRICS)} "
         f"FROM task_scores s JOIN trajectories t ON t.id = s.trajectory WHERE {in_files('t.file', files)}"
     )
     for trajectory, type_, reference, predicted, matched, completion, grounding, *scores in rows:
@@ -265,15 +257,6 @@ class FindingRow(NamedTuple):
     n: int
 
 
-class FindingCount(NamedTuple):
-    """How often a kind of finding stands in what one model did."""
-
-    model: str
-    kind: str
-    n: int
-    trajectories: int
-
-
 def keep_findings(db: sqlite3.Connection, row: int, found: Iterable[FindingRow]) -> None:
     """Keep the findings of a trajectory in the place of all that were known of it; committed with the next `flush`."""
     if not db.in_transaction:
@@ -292,7 +275,7 @@ def undiagnosed(connection: sqlite3.Connection) -> list[int]:
     return [row for (row,) in rows]
 
 
-def finding_counts(connection: sqlite3.Connection, files: Sequence[int] | None = None) -> list[FindingCount]:
+def finding_counts(connection: sqlite3.Connection, files: Sequence[int] | None = None) -> list[FindingOfModel]:
     """How many findings of each kind each model has, and in how many trajectories; the most frequent first.
 
     Args:
@@ -304,7 +287,7 @@ def finding_counts(connection: sqlite3.Connection, files: Sequence[int] | None =
         "JOIN task_runs k ON k.trajectory = f.trajectory JOIN trajectories t ON t.id = f.trajectory "
         f"WHERE {in_files('t.file', files)} GROUP BY 1, 2 ORDER BY 3 DESC, 2, 1"
     )
-    return [FindingCount(*row) for row in rows]
+    return [FindingOfModel(model=model, kind=kind, n=n, trajectories=count) for model, kind, n, count in rows]
 
 
 def kinds_found(connection: sqlite3.Connection) -> tuple[str, ...]:
