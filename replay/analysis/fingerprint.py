@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from replay.diagnosis import TrajectoryContext
-from replay.diagnosis.bare_words import bare_words
+from replay.diagnosis.error_answers import normalized_error
 from replay.diagnosis.run_findings import SECONDARY
 from replay.records import FAILURES, Outcome, digest
 from replay.records.failure import FINGERPRINT_LENGTH
@@ -61,5 +61,5 @@ def _words(context: TrajectoryContext, row: CallRow, finding: Finding | None) ->
         return ""
     program = finding is not None and finding.kind == "program-failed"  # all that it printed stands in the answer
     text = finding.sentence if finding is not None and program else context.answer_text(row.call)
-    words = bare_words(text, context.calls[row.call])
+    words = normalized_error(text, context.calls[row.call])
     return words if len(words) <= 2 * _MAX_END else f"{words[:_MAX_END]} … {words[-_MAX_END:]}"

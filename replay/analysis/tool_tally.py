@@ -10,7 +10,7 @@ from typing import Any, Final
 from replay.dag.pointers import join, parts, resolve
 from replay.diagnosis.phrasing import quoted
 from replay.diagnosis.run_findings import SECONDARY
-from replay.diagnosis.schema_place import field_place, keyword_place
+from replay.diagnosis.schema_violations import field_location, keyword_location
 from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.records import FAILURES, Outcome, SchemaViolation, Tool
 from replay.records.files import CallRow
@@ -190,7 +190,7 @@ class ToolTally:
 
     def _add_too_strict(self, row: CallRow, ref: CallRef) -> None:
         for violation in row.violations:
-            pointer = keyword_place(self.schema, violation.schema_pointer)
+            pointer = keyword_location(self.schema, violation.schema_pointer)
             self._see(
                 "schema",
                 ("too-strict", pointer),
@@ -206,7 +206,7 @@ class ToolTally:
         telling = [finding for finding in findings if finding.kind in _VALUE_KINDS or finding.kind in _FIELD_FAULTS]
         told: list[Finding | None] = [*telling] or [None]
         for finding in told:
-            place = field_place(self.schema, (finding.pointer or "") if finding else "")
+            place = field_location(self.schema, (finding.pointer or "") if finding else "")
             keyword = finding.details.get("keyword") or _KEYWORDS.get(finding.kind) if finding else None
             self._see(
                 "schema",
