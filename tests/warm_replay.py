@@ -29,7 +29,7 @@ _LOADED = (
     "replay.cli.progress",
     "replay.cli.report",
     "replay.cli.show",
-    "replay.diagnosis.stored_findings",
+    "replay.diagnosis.diagnose",
     "replay.interpreter",
     "replay.reports.summary_table",
     "replay.runfile.trajectory_queries",

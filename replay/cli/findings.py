@@ -22,7 +22,7 @@ def find_missing_findings(run_path: Path, *, say: bool = False) -> None:
         count = len(undiagnosed(run.connection))
     if not count:
         return
-    from replay.diagnosis.stored_findings import FindingStore
+    from replay.diagnosis.diagnose import FindingStore
 
     if say:
         echo_err(f"looking for the findings of {count} trajectories, once ...")

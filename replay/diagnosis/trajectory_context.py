@@ -159,3 +159,8 @@ class TrajectoryContext:
             if row.replayed is None and row.outcome not in (Outcome.ILLEGAL_FORMAT, Outcome.UNKNOWN_TOOL)
         )
         return min(steps, default=len(self.trajectory.steps))
+
+
+def explains(context: TrajectoryContext, cause: str) -> bool:
+    """Whether a failure can be what others follow from: not where it failed because the thing was there already."""
+    return cause in context.rows and context.rows[cause].rule != "answer.exists-already"

@@ -31,6 +31,8 @@ from replay.safety.text import one_line
 # a failed login is said once, as the reason why the server cannot be had
 logging.getLogger("mcp.client.auth").addHandler(logging.NullHandler())
 
+_LONG_AGO: Final = 1.0
+_NO_REDIRECT: Final = "http://127.0.0.1/callback"
 PATH: Final = "/callback"
 _MAX_REQUEST_BYTES: Final = 65_536
 _PAGE: Final = "<!doctype html><title>replay</title><p>{text} You can close this page and go back to the terminal.</p>"

@@ -10,9 +10,9 @@ import pytest
 from replay.alignment import Reference, Results, Settings, sign, texts_of
 from replay.alignment import align as align_one
 from replay.alignment.judges import Judges
-from replay.alignment.run_store import RunStore
+from replay.alignment.output import RunStore
 from replay.diagnosis import findings_of_call, findings_of_trajectory
-from replay.diagnosis.stored_findings import FindingStore
+from replay.diagnosis.diagnose import FindingStore
 from replay.formats import open_file
 from replay.records.finding import Finding
 from replay.runfile import Run

@@ -1,14 +1,55 @@
-"""Tools that do not exist: which one was meant."""
+"""Calls that could not be made: their syntax is wrong, or there is no such tool; and what was meant."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
 from typing import Final
 
 from replay.diagnosis.phrasing import listed, plain, quoted
 from replay.diagnosis.trajectory_context import TrajectoryContext
-from replay.records import Outcome
+from replay.records import Call
 from replay.records.finding import Finding
+
+_OBJECT: Final = 'Write the arguments as a JSON object, e.g. {"name": "value"}; for no arguments, {}'
+_SUGGESTIONS: Final = {
+    "delimiters": (
+        "wrapped-call",
+        "Write the bare JSON, without the delimiters around it; or let the host strip them before it parses",
+    ),
+    "cut-off": ("cut-off-call", "Give the model more output tokens, or shorter values to write: the JSON never ended"),
+    "escape": ("broken-escape", r"Write a backslash in a JSON string twice (\\), and no escapes that JSON lacks"),
+    "trailing": ("text-after-call", "End the message with the JSON; what follows it belongs into another message"),
+    "no-json": ("no-json", _OBJECT),
+    "no-name": ("no-tool-name", 'Name the tool in "name", as tools/list gives it'),
+    "name-not-text": ("no-tool-name", 'Give "name" as a JSON string, as tools/list gives it'),
+    "no-arguments": ("no-arguments", 'Add "arguments": a JSON object, {} where the tool takes none'),
+    "arguments-not-object": ("arguments-not-an-object", _OBJECT),
+}
+_ASSIGNMENTS: Final = re.compile(r"\s*\"?(?:[A-Za-z_]\w*=[^=,&]+)(?:[,&]\s*[A-Za-z_]\w*=[^=,&]+)*\"?\s*")
+
+
+def format_finding(context: TrajectoryContext, position: str) -> Finding:
+    """What is wrong with the syntax of a call, and how it should be."""
+    row, call = context.rows[position], context.calls[position]
+    kind, suggestion = _SUGGESTIONS.get(row.rule.rpartition(".")[2], ("no-json", _OBJECT))
+    return Finding(
+        kind=kind,
+        scope="call",
+        sentence=f"{plain(row.message, 240)}.",
+        suggestion=f"{_meant(call) or suggestion}.",
+        calls=context.refs(position),
+        certainty=row.certainty,
+    )
+
+
+def _meant(call: Call) -> str | None:
+    """The object that a text such as `"message=hi"` stands for."""
+    if call.unreadable != "arguments" or not call.raw or not _ASSIGNMENTS.fullmatch(call.raw):
+        return None
+    pairs = (part.partition("=") for part in re.split(r"[,&]", call.raw.strip().strip('"')))
+    members = ", ".join(f'"{plain(key.strip())}": "{plain(value.strip())}"' for key, _, value in pairs)
+    return f"Write the arguments as a JSON object: {{{members}}}"
+
 
 _KINDS: Final = {
     "registry.placeholder": "placeholder-tool",
@@ -18,14 +59,12 @@ _KINDS: Final = {
 }
 
 
-def unknown_tool_findings(context: TrajectoryContext, position: str) -> Iterator[Finding]:
-    """What is wrong with the tool's name."""
+def unknown_tool_finding(context: TrajectoryContext, position: str) -> Finding:
+    """What is wrong with the tool's name, and which tool was meant."""
     row = context.rows[position]
-    if row.outcome is not Outcome.UNKNOWN_TOOL:
-        return
     name = context.calls[position].name or ""
     kind = _KINDS.get(row.rule, "no-such-tool")
-    yield Finding(
+    return Finding(
         kind=kind,
         scope="call",
         sentence=_sentence(context, position, kind, name),

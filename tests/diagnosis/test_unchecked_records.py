@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.diagnosis.test_left_undone import unchecked
+from tests.diagnosis.test_unchecked_writes import unchecked
 from tests.runs import Step, call, failed
 
 FIND = call("desk/search_issues", {"query": "printer"}, "[]")
