@@ -7,9 +7,8 @@ from typing import Any
 
 from replay.formats.api_envelopes import opened
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document
+from replay.formats.document import Document, Head
 from replay.formats.file_names import FileNames
-from replay.formats.head import Head
 from replay.formats.loose_json import identifier_of
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import MISSING, build_call, result_with_flag

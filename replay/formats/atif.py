@@ -10,11 +10,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from replay.formats.document import Document
+from replay.formats.document import Document, Head
 from replay.formats.exported_details import details_in, with_details
 from replay.formats.file_names import FileNames
 from replay.formats.harness_tools import is_own_tool
-from replay.formats.head import Head
 from replay.formats.loose_json import (
     answer_of,
     first_of,

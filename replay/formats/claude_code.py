@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document, Element
+from replay.formats.document import Document, Element, Head
 from replay.formats.file_names import FileNames
-from replay.formats.head import Head
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import MISSING, build_call, nested_lines, result_with_flag, seconds_between
 from replay.records import Call, JsonObject, ParentCall, Source, Task, Trajectory, Usage

@@ -11,9 +11,8 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.codex_exec import EXEC_EVENT, ExecEvents, is_exec_event
-from replay.formats.document import Document
+from replay.formats.document import Document, Head
 from replay.formats.file_names import FileNames
-from replay.formats.head import Head
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
     as_number,

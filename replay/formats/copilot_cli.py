@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document, Element
+from replay.formats.document import Document, Element, Head
 from replay.formats.file_names import FileNames
-from replay.formats.head import Head
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
     MISSING,

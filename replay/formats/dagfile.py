@@ -10,9 +10,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from replay.errors import FormatError
-from replay.formats.document import Document
+from replay.formats.document import Document, Head
 from replay.formats.file_names import FileNames
-from replay.formats.head import Head
 from replay.formats.reader import NO_MATCH, Match
 from replay.records import Trajectory
 from replay.records.files import TRAJECTORY_FORMAT, TRAJECTORY_VERSION, TrajectoryFile, migrate

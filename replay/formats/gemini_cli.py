@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document
+from replay.formats.document import Document, Head
 from replay.formats.file_names import FileNames
 from replay.formats.gemini_lines import (
     ChatLines,
@@ -21,7 +21,6 @@ from replay.formats.gemini_lines import (
     is_stream_event,
     messages_of,
 )
-from replay.formats.head import Head
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import MISSING, build_call, objects, result_with_flag, seconds_between
 from replay.records import Call, JsonObject, Source, Task, Trajectory, Usage

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from replay.formats.document import Document
+from replay.formats.document import Document, Head
 from replay.formats.eval_archive import looks_like_eval_archive, read_eval_archive
 from replay.formats.file_names import FileNames
-from replay.formats.head import Head
 from replay.formats.inspect_messages import SampleMessages
 from replay.formats.loose_json import (
     identifier_of,

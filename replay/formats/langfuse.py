@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from replay.formats.document import Document
+from replay.formats.document import Document, Head
 from replay.formats.file_names import FileNames
 from replay.formats.genai_attributes import call_arguments, call_id, call_result, is_tool_span, tool_name, undecorated
 from replay.formats.harness_tools import ADK
-from replay.formats.head import Head
 from replay.formats.loose_json import (
     first_of,
     identifier_of,

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from replay.formats.decoding import decoded
 from replay.formats.record_builders import as_number, as_object, json_text_call, result_with_flag, to_json
+from replay.json_values import json_value
 from replay.records import Answer, Call, JsonObject, Tool, ToolResult, Usage
 
 _MCP_PREFIX = "mcp__"
@@ -43,7 +43,7 @@ def opened(value: Any) -> Any:
     """The object or list that a text holds as JSON; any other value as it is."""
     if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
         try:
-            return decoded(value)
+            return json_value(value)
         except ValueError:
             return value
     return value

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.errors import FormatError
-from replay.formats.document import Document, Element
+from replay.formats.document import Document, Element, Head
 from replay.formats.file_names import FileNames
-from replay.formats.head import Head
 from replay.formats.openai_chat import is_unparsed_call, usage_in
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import MISSING, build_call, number_calls, recorded_answer, to_json

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from replay.formats.document import Document
+from replay.formats.document import Document, Head
 from replay.formats.file_names import FileNames
 from replay.formats.harness_tools import ADK
-from replay.formats.head import Head
 from replay.formats.loose_json import (
     answer_of,
     error_answer,

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from replay.formats.document import Document
+from replay.formats.document import Document, Head
 from replay.formats.file_names import FileNames
-from replay.formats.head import Head
 from replay.formats.loose_json import identifier_of, objects, text_of, written_call
 from replay.formats.openai_chat import conversation_steps
 from replay.formats.reader import NO_MATCH, Match

@@ -12,13 +12,12 @@ from typing import Any
 
 from replay.errors import FormatError
 from replay.formats.api_envelopes import opened as opened_envelope
-from replay.formats.decoding import decoded
-from replay.formats.document import Document, Element
+from replay.formats.document import Document, Element, Head
 from replay.formats.file_names import FileNames
-from replay.formats.head import Head
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import MISSING, build_call, number_calls, recorded_answer, to_json
 from replay.formats.task_facts import labels_of, reported_of
+from replay.json_values import json_value
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory, Usage
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
@@ -163,7 +162,7 @@ def _call(written: JsonObject, answer: Any) -> Call:
 
 def _call_from_text(name: Any, text: str, identifier: str | None, answer: Any) -> Call:
     try:
-        arguments = decoded(text) if text.strip() else {}
+        arguments = json_value(text) if text.strip() else {}
     except ValueError:
         arguments = None
     if isinstance(arguments, dict):

@@ -7,12 +7,11 @@ from typing import Any
 
 from replay.formats.api_envelopes import opened
 from replay.formats.call_log import CallLog
-from replay.formats.decoding import decoded
-from replay.formats.document import Document
+from replay.formats.document import Document, Head
 from replay.formats.file_names import FileNames
-from replay.formats.head import Head
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import json_text_call, recorded_answer, result_with_flag, text_call
+from replay.json_values import json_value
 from replay.records import Answer, JsonObject, Source, Task, Tool, ToolResult, Trajectory, Usage
 
 CALL_TYPES = frozenset({"function_call", "function_call_output", "mcp_call", "custom_tool_call", "mcp_list_tools"})
@@ -174,7 +173,7 @@ def _object(value: Any) -> JsonObject | None:
     if not isinstance(value, str) or not value.lstrip().startswith("{"):
         return None
     try:
-        found = decoded(value)
+        found = json_value(value)
     except ValueError:
         return None
     return found if isinstance(found, dict) else None

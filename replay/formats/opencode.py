@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document
+from replay.formats.document import Document, Head
 from replay.formats.file_names import FileNames
-from replay.formats.head import Head
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import MISSING, as_number, as_object, build_call, objects, result_with_flag
 from replay.records import Call, JsonObject, ParentCall, Source, Task, Trajectory, Usage

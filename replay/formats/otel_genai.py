@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from replay.errors import FormatError
-from replay.formats.document import Document
+from replay.formats.document import Document, Head
 from replay.formats.exported_details import details_in_attributes, with_details
 from replay.formats.file_names import FileNames
 from replay.formats.genai_attributes import (
@@ -25,7 +25,6 @@ from replay.formats.genai_attributes import (
 )
 from replay.formats.genai_messages import answers_in_request, calls_in_reply, question_in, text_in_reply
 from replay.formats.harness_tools import ADK
-from replay.formats.head import Head
 from replay.formats.loose_json import (
     answer_of,
     identifier_of,

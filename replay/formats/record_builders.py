@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from replay.formats.decoding import decoded
+from replay.json_values import json_value
 from replay.records import Answer, Call, JsonObject, Step, TextAnswer, ToolResult
 
 MAX_DEPTH = 200
@@ -56,7 +56,7 @@ def json_text_call(name: Any, text: Any, **fields: Any) -> Call:
     if not text.strip():
         return build_call(name, {}, **fields)
     try:
-        value = decoded(text)
+        value = json_value(text)
     except ValueError:
         value = None
     if isinstance(value, dict):

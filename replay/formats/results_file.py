@@ -10,9 +10,8 @@ from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from replay.errors import FormatError
-from replay.formats.document import TOO_DEEP, Document
+from replay.formats.document import MAX_HEAD_RECORDS, TOO_DEEP, Document, Head
 from replay.formats.file_names import FileNames
-from replay.formats.head import HEAD_BYTES, MAX_HEAD_RECORDS, Head
 from replay.formats.input_file import InputFile
 from replay.formats.limits import within_limits
 from replay.formats.reader import READER_FAULTS, Reader
@@ -266,17 +265,16 @@ def _reader_of(document: Document, *, first: bool) -> tuple[Reader | None, str, 
     head = document.head
     if first and not (head.members or head.data.startswith(b"PK")):
         document.check_is_json()
-        if not head.elements:
+        if head.whole is not None and not head.elements:
             raise FormatError(document.path, "an empty list; expected at least one trajectory")
     try:
         reader, match, doubt = surest_reader(head if first else _whole_head(document))
     except FormatError:
         if not first:
             return None, "", None
-        next(document.elements(), None)  # where it is broken, that is what to say
-        if len(head.data) < HEAD_BYTES or head.members:
+        if head.members:
             raise
-        reader, match, doubt = surest_reader(_whole_head(document))
+        reader, match, doubt = surest_reader(_whole_head(document))  # where it is broken, that is what to say
     return reader, match.why, doubt
 
 
