@@ -15,9 +15,8 @@ from replay.analysis.paired import MAX_EXACT
 from replay.analysis.ratios import TIMES
 from replay.cluster.aligning import TEXTS_A_JOB
 from replay.formats import READERS
-from replay.formats.record_builders import MAX_DEPTH
 from replay.formats.sources import MAX_RATIO, RATIO_COUNTS_FROM
-from replay.json_values import MAX_DIGITS
+from replay.json_values import MAX_DEPTH, MAX_DIGITS
 from replay.recorder.tool_names import MAX_NAME_LENGTH
 from replay.records import FAILURES, Outcome
 from tests.scripts import ROOT

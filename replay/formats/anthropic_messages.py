@@ -8,10 +8,8 @@ from typing import Any
 from replay.formats.api_envelopes import opened
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
-from replay.formats.file_names import FileNames
-from replay.formats.loose_json import identifier_of
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import MISSING, build_call, result_with_flag
+from replay.formats.record_builders import MISSING, build_call, identifier_of, result_with_flag
 from replay.records import JsonObject, Source, Task, Tool, Trajectory, Usage
 
 CALL_BLOCKS = frozenset({"tool_use", "mcp_tool_use", "server_tool_use"})
@@ -42,25 +40,25 @@ class AnthropicMessagesReader:
             return Match(0.55, "a request with content blocks")
         return NO_MATCH
 
-    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One for a list of messages, else one a request or response."""
         bare: list[JsonObject] = []
         for element in document.records():
             value, lines = opened(element.value), element.place.startswith("line ")
             if _is_response(value) and not bare:
                 identifier = value.get("id")
-                name = identifier if isinstance(identifier, str) else names.task(document.path)
-                yield _trajectory(value, [value], name, element.place, document, names)
+                name = identifier if isinstance(identifier, str) else document.task_name
+                yield _trajectory(value, [value], name, element.place, document)
             elif _messages(value):
                 own = identifier_of(value.get("id")) if value is not element.value else None
-                name = own or names.task(document.path) + (f"_{element.place.removeprefix('line ')}" if lines else "")
-                yield _trajectory(value, value["messages"], name, element.place, document, names)
+                name = own or document.task_name + (f"_{element.place.removeprefix('line ')}" if lines else "")
+                yield _trajectory(value, value["messages"], name, element.place, document)
             elif _is_message(value):
                 bare.append(value)
             else:
                 document.leave(element)
         if bare:
-            yield _trajectory({}, bare, names.task(document.path), "$", document, names)
+            yield _trajectory({}, bare, document.task_name, "$", document)
 
 
 def _is_response(value: Any) -> bool:
@@ -83,9 +81,7 @@ def _blocks(message: JsonObject) -> list[JsonObject]:
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
-def _trajectory(
-    body: JsonObject, messages: list[Any], identifier: str, place: str, document: Document, names: FileNames
-) -> Trajectory:
+def _trajectory(body: JsonObject, messages: list[Any], identifier: str, place: str, document: Document) -> Trajectory:
     log, prompts = CallLog(), []
     for message in messages:
         if not isinstance(message, dict):
@@ -100,7 +96,7 @@ def _trajectory(
     model = body.get("model") or next((m["model"] for m in messages if isinstance(m, dict) and m.get("model")), None)
     return Trajectory(
         id=identifier,
-        model=model if isinstance(model, str) and model else names.model(document.path),
+        model=model if isinstance(model, str) and model else document.model_name,
         task=Task(question="\n\n".join(prompts) or None),
         source=Source(file=document.path, format=AnthropicMessagesReader.name, position=place),
         steps=log.steps(),

@@ -10,7 +10,6 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Element, Head
-from replay.formats.file_names import FileNames
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import MISSING, build_call, nested_lines, result_with_flag, seconds_between
 from replay.records import Call, JsonObject, ParentCall, Source, Task, Trajectory, Usage
@@ -51,7 +50,7 @@ class ClaudeCodeReader:
         own = kinds & {"file-history-snapshot", "queue-operation"} or any("leafUuid" in line for line in lines)
         return Match(0.6, "lines that Claude Code writes before a conversation") if own else NO_MATCH
 
-    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """The session, then the sub-agents whose lines stand between its own."""
         threads = _Threads()
         for element in document.records():
@@ -60,7 +59,7 @@ class ClaudeCodeReader:
                     threads.thread_of(line, element).read(line)
                 elif not _is_other_line(line):
                     document.leave(element)
-        yield from threads.trajectories(document, names)
+        yield from threads.trajectories(document)
 
 
 @dataclass
@@ -157,16 +156,16 @@ class _Threads:
         self._root_of[own] = root
         return root
 
-    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """Sessions first, then sub-agents; each thread is dropped once it was given out."""
         order = sorted(self._threads, key=lambda identifier: self._threads[identifier].parent_session is not None)
         parents = {identifier: self._parent(self._threads[identifier]) for identifier in order}
         for identifier in order:
             thread = self._threads.pop(identifier)
-            model = thread.model or names.model(document.path)
+            model = thread.model or document.model_name
             tokens = thread.tokens.values()
             yield Trajectory(
-                id=names.task(document.path) if identifier == "None" else identifier,
+                id=document.task_name if identifier == "None" else identifier,
                 model=model,
                 task=Task(question="\n\n".join(thread.prompts) or None),
                 source=Source(file=document.path, format=ClaudeCodeReader.name, position=thread.place),

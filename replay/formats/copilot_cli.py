@@ -7,7 +7,6 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Element, Head
-from replay.formats.file_names import FileNames
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
     MISSING,
@@ -47,7 +46,7 @@ class CopilotCliReader:
             return Match(0.95, 'an event "session.start", events with "data" and "parentId"')
         return Match(0.75, 'events with "data" and "parentId"')
 
-    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """The session; where several stand one after the other, each."""
         session: _Session | None = None
         for element in document.records():
@@ -56,11 +55,11 @@ class CopilotCliReader:
                 continue
             if session is None or (element.value["type"] == "session.start" and session.id is not None):
                 if session:
-                    yield session.trajectory(document, names)
+                    yield session.trajectory(document)
                 session = _Session(element)
             session.read(element.value)
         if session:
-            yield session.trajectory(document, names)
+            yield session.trajectory(document)
 
 
 class _Session:
@@ -117,11 +116,11 @@ class _Session:
         interrupted = isinstance(code, str) and code.lower() in _REFUSALS
         self._log.answer(identifier if isinstance(identifier, str) else None, answer, interrupted=interrupted)
 
-    def trajectory(self, document: Document, names: FileNames) -> Trajectory:
+    def trajectory(self, document: Document) -> Trajectory:
         """What was read."""
-        model = self._model or names.model(document.path)
+        model = self._model or document.model_name
         return Trajectory(
-            id=self.id or names.task(document.path),
+            id=self.id or document.task_name,
             model=model,
             task=Task(question="\n\n".join(self._prompts) or None),
             source=Source(file=document.path, format=CopilotCliReader.name, position=self._place),

@@ -10,7 +10,8 @@ from functools import cached_property
 from typing import Any, BinaryIO, Literal
 
 from replay.errors import FormatError, UnknownFormatError
-from replay.formats.input_file import InputFile
+from replay.formats.file_names import FileNames
+from replay.formats.sources import InputFile
 from replay.json_values import TooDeepError, begun_json, first_json, json_value, with_whole_pairs
 
 CONTAINER_KEYS = ("data", "items", "results", "predictions")
@@ -135,17 +136,34 @@ class Document:
 
     Args:
         file: the file.
+        names: how its name is read.
         only: places to read, where the other records belong to another reader; None for all.
     """
 
-    def __init__(self, file: InputFile, only: frozenset[str] | None = None) -> None:
+    def __init__(self, file: InputFile, names: FileNames, only: frozenset[str] | None = None) -> None:
         self.path = file.path
         self.notes: list[str] = []
         """What was not read, and why, one sentence each, with the place."""
         self.left: list[str] = []
         """Places of the records that the reader left for other readers."""
         self._file = file
+        self._names = names
         self._only = only
+
+    @property
+    def model_name(self) -> str:
+        """The model that the file's name tells, for trajectories that name none."""
+        return self._names.model(self.path)
+
+    @property
+    def task_name(self) -> str:
+        """The task that the file's name tells: the id of a trajectory that has none of its own."""
+        return self._names.task(self.path)
+
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        """Labels of the task that the file's name tells."""
+        return self._names.labels(self.path) if self._names.label_names else {}
 
     def open(self) -> BinaryIO:
         """The bytes from the beginning, for formats that are not JSON."""

@@ -1,7 +1,8 @@
 """Sessions of Google's Agent Development Kit: events with google-genai contents.
 
 `{id, app_name, user_id, state, events, last_update_time}`; older files have `context` and `past_events`. The names of
-the fields are snake_case, or camelCase where ADK's web server wrote them.
+the fields are snake_case, or camelCase where ADK's web server wrote them. Eval sets are read too: the conversations
+that an agent is held against, made into the events of sessions.
 """
 
 from __future__ import annotations
@@ -10,25 +11,25 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.document import Document, Head
-from replay.formats.file_names import FileNames
-from replay.formats.google_adk_eval import is_eval_set, sessions_of
 from replay.formats.harness_tools import ADK
-from replay.formats.loose_json import (
+from replay.formats.reader import NO_MATCH, Match
+from replay.formats.record_builders import (
     answer_of,
+    as_object,
     error_answer,
     first_of,
     identifier_of,
     iso_time,
+    number_calls,
     objects,
     seconds_of,
     summed_usage,
     text_of,
     written_call,
 )
-from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import as_object, number_calls
 from replay.records import Answer, Call, JsonObject, Source, Step, Task, Trajectory
 
+_OLD_TURN = frozenset({"query", "expected_tool_use"})
 _MARKS = ("app_name", "appName", "user_id", "userId", "past_events", "pastEvents", "last_update_time", "lastUpdateTime")
 
 
@@ -52,7 +53,7 @@ class GoogleAdkReader:
             return Match(0.9, 'events with "author" and "invocation_id"')
         return NO_MATCH
 
-    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a session; a bare list of events is one session."""
         bare: list[JsonObject] = []
         turns: list[JsonObject] = []
@@ -63,29 +64,27 @@ class GoogleAdkReader:
                     if name is None:
                         turns += case["events"]
                     else:
-                        yield self._trajectory(case, name, element.place, document, names)
+                        yield self._trajectory(case, name, element.place, document)
             elif isinstance(record, dict) and isinstance(record.get("events"), list):
                 identifier = identifier_of(record.get("id"))
-                identifier = identifier or (names.task(document.path) if element.place == "$" else element.place)
-                yield self._trajectory(record, identifier, element.place, document, names)
+                identifier = identifier or (document.task_name if element.place == "$" else element.place)
+                yield self._trajectory(record, identifier, element.place, document)
             elif isinstance(record, dict) and _is_event(record):
                 bare.append(record)
             else:
                 document.leave(element)
         if turns:
-            yield self._trajectory({"events": turns}, names.task(document.path), "$", document, names)
+            yield self._trajectory({"events": turns}, document.task_name, "$", document)
         if bare:
-            yield self._trajectory({"events": bare}, names.task(document.path), "$", document, names)
+            yield self._trajectory({"events": bare}, document.task_name, "$", document)
 
-    def _trajectory(
-        self, record: JsonObject, identifier: str, place: str, document: Document, names: FileNames
-    ) -> Trajectory:
+    def _trajectory(self, record: JsonObject, identifier: str, place: str, document: Document) -> Trajectory:
         past = objects(first_of(record, "past_events", "pastEvents"))
         events = [*past, *objects(record.get("events"))]
         session = _Session(events)
         return Trajectory(
             id=identifier,
-            model=session.model or names.model(document.path),
+            model=session.model or document.model_name,
             task=Task(question="\n\n".join(session.questions) or None),
             source=Source(file=document.path, format=self.name, position=place),
             steps=number_calls(session.steps),
@@ -188,3 +187,58 @@ def _answer(response: Any) -> Answer | None:
     if isinstance(response, dict) and set(response) == {"error"} and isinstance(response["error"], str):
         return error_answer(response["error"])
     return answer_of("null" if response is None else response)
+
+
+def is_eval_set(value: Any) -> bool:
+    """Whether a record is an eval set, or an entry of one of the older forms: a turn, or a case with turns."""
+    if not isinstance(value, dict):
+        return False
+    cases = objects(first_of(value, "eval_cases", "evalCases"))
+    if any("conversation" in case for case in cases):
+        return True
+    return _is_old_turn(value) or any(map(_is_old_turn, objects(value.get("data"))))
+
+
+def _is_old_turn(value: JsonObject) -> bool:
+    return value.keys() >= _OLD_TURN
+
+
+def sessions_of(value: JsonObject) -> Iterator[tuple[str | None, JsonObject]]:
+    """(name, session) of each case."""
+    if _is_old_turn(value):
+        yield None, {"events": list(_old_events([value]))}
+        return
+    turns = objects(value.get("data"))
+    if turns:
+        yield identifier_of(value.get("name")), {"events": list(_old_events(turns))}
+        return
+    for case in objects(first_of(value, "eval_cases", "evalCases")):
+        events = [event for turn in objects(case.get("conversation")) for event in _events(turn)]
+        yield identifier_of(first_of(case, "eval_id", "evalId")), {"events": events}
+
+
+def _events(turn: JsonObject) -> Iterator[JsonObject]:
+    """The events of one turn; the tools of `tool_uses` are in order, and nothing says which were asked together."""
+    moment = first_of(turn, "creation_timestamp", "creationTimestamp")
+    yield {"author": "user", "content": first_of(turn, "user_content", "userContent"), "timestamp": moment}
+    between = as_object(first_of(turn, "intermediate_data", "intermediateData")) or {}
+    events = objects(first_of(between, "invocation_events", "invocationEvents"))
+    yield from events
+    if not events:
+        for use in objects(first_of(between, "tool_uses", "toolUses")):
+            yield _event({"function_call": use})
+        for response in objects(first_of(between, "tool_responses", "toolResponses")):
+            yield _event({"function_response": response})
+    yield {"author": "agent", "content": first_of(turn, "final_response", "finalResponse")}
+
+
+def _old_events(turns: list[JsonObject]) -> Iterator[JsonObject]:
+    for turn in turns:
+        yield {"author": "user", "content": {"parts": [{"text": turn.get("query")}]}}
+        for use in objects(turn.get("expected_tool_use")):
+            yield _event({"function_call": {"name": use.get("tool_name"), "args": use.get("tool_input")}})
+        yield _event({"text": turn.get("reference")})
+
+
+def _event(part: JsonObject) -> JsonObject:
+    return {"author": "agent", "content": {"parts": [part]}}

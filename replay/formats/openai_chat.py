@@ -13,7 +13,6 @@ from typing import Any
 from replay.errors import FormatError
 from replay.formats.api_envelopes import opened as opened_envelope
 from replay.formats.document import Document, Element, Head
-from replay.formats.file_names import FileNames
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import MISSING, build_call, number_calls, recorded_answer, to_json
 from replay.formats.task_facts import labels_of, reported_of
@@ -49,14 +48,14 @@ class OpenAIChatReader:
             return Match(0.85, 'messages with "role" and "tool_calls"')
         return Match(0.5, 'messages with "role"')
 
-    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One for a file of bare messages, else one a conversation."""
         bare: list[Any] = []
         for element in document.elements():
             value = element.value if _is_message(element.value) else opened_envelope(element.value)
             if _holds_messages(value):
-                identifier = _id(replace(element, value=value), document, names)
-                yield self._trajectory(value, identifier, element.place, document, names)
+                identifier = _id(replace(element, value=value), document)
+                yield self._trajectory(value, identifier, element.place, document)
             elif bare or _is_message(value):
                 bare.append(value)
             elif document.shape == "lines":
@@ -64,17 +63,15 @@ class OpenAIChatReader:
             else:
                 raise FormatError(document.path, 'expected an object with a list "messages"', element.place)
         if bare:
-            yield self._trajectory({"messages": bare}, names.task(document.path), "$", document, names)
+            yield self._trajectory({"messages": bare}, document.task_name, "$", document)
 
-    def _trajectory(
-        self, record: JsonObject, identifier: str, place: str, document: Document, names: FileNames
-    ) -> Trajectory:
+    def _trajectory(self, record: JsonObject, identifier: str, place: str, document: Document) -> Trajectory:
         messages = record["messages"]
         steps, reply = conversation_steps(messages, document.path, place)
         model = record.get("model")
         return Trajectory(
             id=identifier,
-            model=model if isinstance(model, str) and model else names.model(document.path),
+            model=model if isinstance(model, str) and model else document.model_name,
             task=Task(
                 question=user_text(messages),
                 type=_string(record.get("type")),
@@ -99,12 +96,12 @@ def _holds_messages(value: Any) -> bool:
     return isinstance(messages, list) and (not messages or _is_message(messages[0]))
 
 
-def _id(element: Element, document: Document, names: FileNames) -> str:
+def _id(element: Element, document: Document) -> str:
     for field in ("id", "task_id"):
         value = element.value.get(field)
         if isinstance(value, str | int) and not isinstance(value, bool):
             return str(value)
-    return element.key or (names.task(document.path) if element.place == "$" else element.place)
+    return element.key or (document.task_name if element.place == "$" else element.place)
 
 
 def conversation_steps(messages: list[Any], path: str, place: str) -> tuple[list[Step], str | None]:

@@ -8,7 +8,6 @@ from typing import Any
 from replay.formats.api_envelopes import opened
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
-from replay.formats.file_names import FileNames
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import json_text_call, recorded_answer, result_with_flag, text_call
 from replay.json_values import json_value
@@ -48,24 +47,24 @@ class OpenAIResponsesReader:
         texts = {str(part.get("type")) for record in head.records for part in _parts(record)}
         return Match(0.6, "messages of output_text parts") if texts & {"output_text", "input_text"} else NO_MATCH
 
-    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One for a list of items, else one a body."""
         items: list[JsonObject] = []
         for element in document.records():
             value = _final(opened(element.value))
             if _is_body(value):
                 identifier = value.get("id")
-                name = identifier if isinstance(identifier, str) else names.task(document.path)
+                name = identifier if isinstance(identifier, str) else document.task_name
                 if element.place.startswith("line ") and not isinstance(identifier, str):
                     name = f"{name}_{element.place.removeprefix('line ')}"
-                yield _trajectory(value, name, element.place, document, names)
+                yield _trajectory(value, name, element.place, document)
             elif isinstance(value, dict) and (isinstance(value.get("type"), str) or isinstance(value.get("role"), str)):
                 if not str(value.get("type")).startswith("response."):
                     items.append(value)
             else:
                 document.leave(element)
         if items:
-            yield _trajectory({"input": items}, names.task(document.path), "$", document, names)
+            yield _trajectory({"input": items}, document.task_name, "$", document)
 
 
 def _final(value: Any) -> Any:
@@ -84,7 +83,7 @@ def _is_body(value: Any) -> bool:
     return isinstance(items, list) and any(isinstance(i, dict) and ("type" in i or "role" in i) for i in items)
 
 
-def _trajectory(body: JsonObject, identifier: str, place: str, document: Document, names: FileNames) -> Trajectory:
+def _trajectory(body: JsonObject, identifier: str, place: str, document: Document) -> Trajectory:
     log, prompts, tools = CallLog(), [], _tools(body.get("tools"))
     items = [*_list(body.get("input")), *_list(body.get("output"))]
     approved = [item.get("approval_request_id") for item in items if isinstance(item, dict)]
@@ -104,7 +103,7 @@ def _trajectory(body: JsonObject, identifier: str, place: str, document: Documen
     model = body.get("model")
     return Trajectory(
         id=identifier,
-        model=model if isinstance(model, str) and model else names.model(document.path),
+        model=model if isinstance(model, str) and model else document.model_name,
         task=Task(question="\n\n".join(filter(None, prompts)) or None),
         source=Source(file=document.path, format=OpenAIResponsesReader.name, position=place),
         steps=log.steps(),

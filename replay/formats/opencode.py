@@ -8,7 +8,6 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
-from replay.formats.file_names import FileNames
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import MISSING, as_number, as_object, build_call, objects, result_with_flag
 from replay.records import Call, JsonObject, ParentCall, Source, Task, Trajectory, Usage
@@ -36,7 +35,7 @@ class OpenCodeReader:
             return Match(0.95, 'events with "sessionID" and "part"')
         return Match(0.95, '"info" and "messages" with "parts"') if _is_export(head.first) else NO_MATCH
 
-    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a session."""
         sessions: dict[str, _Session] = {}
         for element in document.records():
@@ -44,13 +43,13 @@ class OpenCodeReader:
             if _is_export(value):
                 session = _Session(element.place)
                 session.read_export(value)
-                yield session.trajectory(str(value["info"].get("id") or names.task(document.path)), document, names)
+                yield session.trajectory(str(value["info"].get("id") or document.task_name), document)
             elif _is_event(value):
                 sessions.setdefault(str(value.get("sessionID")), _Session(element.place)).read_event(value)
             else:
                 document.leave(element)
         for identifier, session in sessions.items():
-            yield session.trajectory(identifier, document, names)
+            yield session.trajectory(identifier, document)
 
 
 class _Session:
@@ -100,9 +99,9 @@ class _Session:
                 count = part["tokens"].get(key)
                 self._tokens[place] += count if isinstance(count, int) else 0
 
-    def trajectory(self, identifier: str, document: Document, names: FileNames) -> Trajectory:
+    def trajectory(self, identifier: str, document: Document) -> Trajectory:
         """What was read."""
-        model = self._model or names.model(document.path)
+        model = self._model or document.model_name
         return Trajectory(
             id=identifier,
             model=model,

@@ -7,8 +7,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from replay.formats.loose_json import first_of, identifier_of, objects, seconds_of, text_of, whole_number
-from replay.formats.record_builders import as_object
+from replay.formats.record_builders import (
+    as_object,
+    first_of,
+    identifier_of,
+    objects,
+    seconds_of,
+    text_of,
+    whole_number,
+)
 from replay.records import JsonObject
 
 RESOURCE_KEYS = ("resourceSpans", "resource_spans", "batches")
