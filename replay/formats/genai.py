@@ -1,8 +1,8 @@
 """What the attributes and events of a span say of a tool call, and of what went into a model and what it replied.
 
 The GenAI semantic conventions of OpenTelemetry first; then what instrumentations wrote before there were any, or
-beside them (Google ADK, Pydantic AI, Vercel's AI SDK, OpenInference, Traceloop, Strands). Messages stand all together in
-one attribute or event (newer), or in an event each (older).
+beside them (Google ADK, Pydantic AI, Vercel's AI SDK, OpenInference, Traceloop, Strands). Messages stand all in one
+attribute or event (newer), or in an event each (older).
 """
 
 from __future__ import annotations
