@@ -84,7 +84,11 @@ def first_json(text: str, start: int) -> tuple[Any, int]:
 def begun_json(text: str) -> Any:
     """The JSON value that begins a text which may end in the middle of it: whatever is complete; None without any."""
     try:
-        return pydantic_core.from_json(with_whole_pairs(text), allow_partial=True)
+        return pydantic_core.from_json(text, allow_partial=True)
+    except ValueError:
+        repaired = with_whole_pairs(text)
+    try:
+        return None if repaired == text else pydantic_core.from_json(repaired, allow_partial=True)
     except ValueError:
         return None
 
@@ -181,6 +185,8 @@ def without_lone_surrogates(text: str) -> str:
 
 def with_whole_pairs(text: str) -> str:
     """JSON text with each half of a surrogate pair that is escaped in it as U+FFFD; as long as it was."""
+    if "\\ud" not in text and "\\uD" not in text:
+        return text
     return _ESCAPED_SURROGATES.sub(lambda match: match[0] if match[2] else f"{match[1]}\\ufffd", text)
 
 
