@@ -9,8 +9,17 @@ from replay.formats.api_envelopes import opened
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import MISSING, build_call, identifier_of, result_with_flag
-from replay.records import JsonObject, Source, Task, Tool, Trajectory, Usage
+from replay.formats.record_builders import (
+    MISSING,
+    build_call,
+    identifier_of,
+    objects,
+    result_with_flag,
+    text_of,
+    tool_definitions,
+    usage_in,
+)
+from replay.records import JsonObject, Trajectory
 
 CALL_BLOCKS = frozenset({"tool_use", "mcp_tool_use", "server_tool_use"})
 RESULT_BLOCKS = frozenset({"tool_result", "mcp_tool_result"})
@@ -78,32 +87,24 @@ def _blocks(message: JsonObject) -> list[JsonObject]:
     content = message.get("content")
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    return objects(content)
 
 
 def _trajectory(body: JsonObject, messages: list[Any], identifier: str, place: str, document: Document) -> Trajectory:
-    log, prompts = CallLog(), []
-    for message in messages:
-        if not isinstance(message, dict):
-            continue
+    log = CallLog()
+    for message in objects(messages):
         for block in _blocks(message):
             if block.get("type") != "text":
                 _read_block(block, log)
             elif message.get("role") == "assistant":
-                log.say(block.get("text") if isinstance(block.get("text"), str) else None)
-            elif isinstance(block.get("text"), str):
-                prompts.append(block["text"])
-    model = body.get("model") or next((m["model"] for m in messages if isinstance(m, dict) and m.get("model")), None)
-    return Trajectory(
-        id=identifier,
-        model=model if isinstance(model, str) and model else document.model_name,
-        task=Task(question="\n\n".join(prompts) or None),
-        source=Source(file=document.path, format=AnthropicMessagesReader.name, position=place),
-        steps=log.steps(),
-        final_reply=log.final_reply,
-        usage=_usage(body.get("usage")),
-        tools=tuple(_tools(body.get("tools"))),
+                log.say(text_of(block.get("text")))
+            else:
+                log.prompts.append(text_of(block.get("text")))
+    log.model = text_of(
+        body.get("model") or next((item["model"] for item in objects(messages) if item.get("model")), None)
     )
+    usage, tools = usage_in(body.get("usage")), tool_definitions(body.get("tools"))
+    return log.trajectory(document, AnthropicMessagesReader.name, place, identifier, usage=usage, tools=tools)
 
 
 def _read_block(block: JsonObject, log: CallLog) -> None:
@@ -111,30 +112,10 @@ def _read_block(block: JsonObject, log: CallLog) -> None:
     if not isinstance(kind, str):
         return
     if kind in CALL_BLOCKS:
-        name, server, identifier = block.get("name", MISSING), block.get("server_name"), block.get("id")
+        name, server = block.get("name", MISSING), block.get("server_name")
         fields = {"server": server, "tool": name} if isinstance(server, str) and isinstance(name, str) else {}
-        identifier = identifier if isinstance(identifier, str) else None
-        local = kind == "server_tool_use"
+        identifier, local = text_of(block.get("id")), kind == "server_tool_use"
         log.add(build_call(name, block.get("input", MISSING), id=identifier, local=local, **fields))
     elif kind in RESULT_BLOCKS or kind.endswith("_tool_result"):
-        identifier = block.get("tool_use_id")
         answer = result_with_flag(block.get("content"), block.get("is_error") is True)
-        log.answer(identifier if isinstance(identifier, str) else None, answer)
-
-
-def _tools(listed: Any) -> Iterator[Tool]:
-    for tool in listed if isinstance(listed, list) else ():
-        if isinstance(tool, dict) and isinstance(tool.get("name"), str):
-            description = tool.get("description")
-            yield Tool(
-                name=tool["name"],
-                description=description if isinstance(description, str) else None,
-                input_schema=tool.get("input_schema"),
-            )
-
-
-def _usage(value: Any) -> Usage | None:
-    if not isinstance(value, dict):
-        return None
-    read, written = (n if isinstance(n, int) else None for n in (value.get("input_tokens"), value.get("output_tokens")))
-    return Usage(input_tokens=read, output_tokens=written) if read is not None or written is not None else None
+        log.answer(text_of(block.get("tool_use_id")), answer)

@@ -15,13 +15,18 @@ from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
     as_number,
     build_call,
+    joined_text,
     json_text_call,
     nested_lines,
+    objects,
     result_with_flag,
     seconds_between,
     text_call,
+    text_of,
+    tool_definitions,
+    usage_of,
 )
-from replay.records import Answer, Call, JsonObject, ParentCall, Source, Task, Tool, ToolResult, Trajectory, Usage
+from replay.records import Answer, Call, JsonObject, ParentCall, Tool, ToolResult, Trajectory, Usage
 
 EXEC_EVENT = "exec_event"
 """The type under which the reader passes these events on."""
@@ -132,8 +137,6 @@ class _Session:
         self._place = place
         self._log = CallLog()
         self._id: str | None = None
-        self._models: list[str] = []
-        self._prompts: list[str] = []
         self._tools: dict[str, Tool] = {}
         self._flags: dict[str, ToolResult] = {}
         self._from_events: set[str] = set()
@@ -141,7 +144,6 @@ class _Session:
         self._called: set[str] = set()
         self._exec = ExecEvents(self._log)
         self._usage: Usage | None = None
-        self._started_at: str | None = None
         self._parent: str | None = None
 
     def starts_another(self, meta: JsonObject) -> bool:
@@ -154,7 +156,7 @@ class _Session:
         if kind == "session_meta":
             self._read_meta(payload)
         elif kind == "turn_context" and isinstance(payload.get("model"), str):
-            self._models.append(payload["model"])
+            self._log.model = payload["model"]
         elif kind == "response_item":
             self._read_item(payload, line.get("timestamp"))
         elif kind == "event_msg":
@@ -165,33 +167,33 @@ class _Session:
     def _read_meta(self, payload: JsonObject) -> None:
         if self._id is None and isinstance(payload.get("id"), str):
             self._id = payload["id"]
-            self._started_at = _string(payload.get("timestamp"))
+            self._log.started_at = text_of(payload.get("timestamp"))
             source = payload.get("source")
             spawned = (source.get("subagent") or {}) if isinstance(source, dict) else {}
             spawn = spawned.get("thread_spawn") if isinstance(spawned, dict) else None
             origin = spawn.get("parent_thread_id") if isinstance(spawn, dict) else payload.get("forked_from_id")
-            self._parent = _string(origin)
+            self._parent = text_of(origin)
 
     def _read_item(self, payload: JsonObject, moment: Any) -> None:
-        kind, started = str(payload.get("type")), seconds_between(self._started_at, moment)
+        kind, started = str(payload.get("type")), seconds_between(self._log.started_at, moment)
         if kind in {"function_call", "custom_tool_call", "tool_search_call", "web_search_call", "local_shell_call"}:
-            identifier = _string(payload.get("call_id"))
+            identifier = text_of(payload.get("call_id"))
             if identifier in self._from_events:
                 self._from_events.discard(identifier)
                 self._log.change(identifier, name=payload.get("name"))
                 return
             self._called.add(identifier or "")
-            self._log.add(_call(payload, started), model=self._models[-1] if self._models else None)
+            self._log.add(_call(payload, started), model=self._log.model)
         elif kind in {"function_call_output", "custom_tool_call_output", "tool_search_output"}:
-            identifier = _string(payload.get("call_id"))
+            identifier = text_of(payload.get("call_id"))
             if kind == "tool_search_output":
                 self._keep_tools(payload.get("tools"))
             else:
                 self._log.answer(identifier, self._answer(identifier, payload.get("output")))
         elif kind == "message" and payload.get("role") == "assistant":
-            self._log.say(_text(payload.get("content")))
+            self._log.say(joined_text(payload.get("content")))
         elif kind == "message" and payload.get("role") == "user":
-            self._prompts.append(_text(payload.get("content")) or "")
+            self._log.prompts.append(joined_text(payload.get("content")))
 
     def _answer(self, identifier: str | None, output: Any) -> Answer | None:
         if isinstance(output, dict) and isinstance(output.get("success"), bool):
@@ -207,14 +209,12 @@ class _Session:
             info = payload.get("info")
             total = info.get("total_token_usage") if isinstance(info, dict) else None
             if isinstance(total, dict):
-                counts = (total.get("input_tokens"), total.get("output_tokens"))
-                read, written = (count if isinstance(count, int) else None for count in counts)
-                self._usage = Usage(input_tokens=read, output_tokens=written)
+                self._usage = usage_of(total.get("input_tokens"), total.get("output_tokens"))
         elif payload.get("type") == "mcp_tool_call_end":
             self._read_mcp_end(payload)
 
     def _read_mcp_end(self, payload: JsonObject) -> None:
-        identifier = _string(payload.get("call_id")) or ""
+        identifier = text_of(payload.get("call_id")) or ""
         if identifier not in self._called:
             self._add_from_event(payload, identifier)
         result, changes = payload.get("result"), {}
@@ -233,12 +233,12 @@ class _Session:
         """A call of which no response item told yet: code that the model wrote made it, or its item comes later."""
         invocation = payload.get("invocation")
         invocation = invocation if isinstance(invocation, dict) else {}
-        server, tool = _string(invocation.get("server")), _string(invocation.get("tool"))
+        server, tool = text_of(invocation.get("server")), text_of(invocation.get("tool"))
         if server is None or tool is None:
             return
         name, arguments = f"{_MCP}{server}__{tool}", invocation.get("arguments")
         call = json_text_call(name, arguments or {}, id=identifier, server=server, tool=tool)
-        self._log.add(call, model=self._models[-1] if self._models else None)
+        self._log.add(call, model=self._log.model)
         result = payload.get("result")
         done = result.get("Ok", result.get("Err")) if isinstance(result, dict) else result
         content = done.get("content") if isinstance(done, dict) else done
@@ -248,38 +248,27 @@ class _Session:
         self._from_events.add(identifier)
 
     def _keep_tools(self, listed: Any) -> None:
-        for entry in listed if isinstance(listed, list) else ():
-            if not isinstance(entry, dict):
-                continue
-            if isinstance(entry.get("tools"), list):
-                self._keep_tools(entry["tools"])
-            elif isinstance(entry.get("name"), str):
-                description = _string(entry.get("description"))
-                self._tools[entry["name"]] = Tool(
-                    name=entry["name"], description=description, input_schema=entry.get("parameters")
-                )
+        for entry in objects(listed):
+            self._keep_tools(entry.get("tools"))
+            self._tools |= {tool.name: tool for tool in tool_definitions([entry])}
 
     def trajectory(self, document: Document) -> Trajectory:
         """What was read."""
-        model = self._models[-1] if self._models else document.model_name
-        return Trajectory(
-            id=self._id or self._exec.thread or document.task_name,
-            model=model,
-            task=Task(question="\n\n".join(filter(None, self._prompts)) or None),
-            source=Source(file=document.path, format=CodexReader.name, position=self._place),
-            steps=self._log.steps(model),
-            final_reply=self._log.final_reply,
+        return self._log.trajectory(
+            document,
+            CodexReader.name,
+            self._place,
+            self._id or self._exec.thread,
             usage=self._usage or self._exec.usage,
             parent=ParentCall(trajectory=self._parent) if self._parent else None,
             tools=tuple(self._tools.values()),
-            started_at=self._started_at,
         )
 
 
 def _call(payload: JsonObject, started: float | None) -> Call:
     """A call of any kind; the server stands in `namespace`, and free text is the argument of a custom tool."""
     kind = payload["type"]
-    identifier = _string(payload.get("call_id"))
+    identifier = text_of(payload.get("call_id"))
     if kind == "custom_tool_call" and isinstance(payload.get("input"), str):
         return text_call(str(payload.get("name")), payload["input"], id=identifier, started=started)
     if kind in {"web_search_call", "tool_search_call", "local_shell_call"}:
@@ -289,24 +278,12 @@ def _call(payload: JsonObject, started: float | None) -> Call:
     name, namespace = payload.get("name"), payload.get("namespace")
     fields: dict[str, Any] = {}
     if isinstance(namespace, str) and namespace.startswith(_MCP):
-        fields = {"server": namespace.removeprefix(_MCP).rstrip("_"), "tool": _string(name)}
+        fields = {"server": namespace.removeprefix(_MCP).rstrip("_"), "tool": text_of(name)}
     elif isinstance(name, str) and name.startswith(_MCP) and "__" in name.removeprefix(_MCP):
         server, _, tool = name.removeprefix(_MCP).partition("__")
         fields = {"server": server, "tool": tool}
     local = not fields and isinstance(name, str) and "__" not in name
     return json_text_call(name, payload.get("arguments"), id=identifier, started=started, local=local, **fields)
-
-
-def _text(content: Any) -> str | None:
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else ()
-    texts = [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
-    return "\n".join(texts) or None
-
-
-def _string(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
 
 
 class ExecEvents:
@@ -328,16 +305,14 @@ class ExecEvents:
         elif isinstance(event.get("thread_id"), str):
             self.thread = event["thread_id"]
         elif isinstance(event.get("usage"), dict):
-            counts = (event["usage"].get("input_tokens"), event["usage"].get("output_tokens"))
-            read, written = (count if isinstance(count, int) else None for count in counts)
-            self.usage = Usage(input_tokens=read, output_tokens=written)
+            self.usage = usage_of(event["usage"].get("input_tokens"), event["usage"].get("output_tokens"))
 
     def _read_item(self, item: JsonObject, *, done: bool) -> None:
         """An item; one that was announced when it began is the same call when it is done."""
         kind = str(item.get("type", item.get("item_type")))
         identifier = str(item.get("id"))
         if kind in {"agent_message", "assistant_message"}:
-            self._log.say(item.get("text") if isinstance(item.get("text"), str) else None)
+            self._log.say(text_of(item.get("text")))
             return
         call = _call_of_item(kind, item, identifier)
         if call is None:
@@ -354,7 +329,7 @@ class ExecEvents:
         """An event of the older form: a call begins, and ends under the same `call_id`."""
         kind, identifier = str(message["type"]), str(message.get("call_id"))
         if kind == "agent_message":
-            self._log.say(message.get("message") if isinstance(message.get("message"), str) else None)
+            self._log.say(text_of(message.get("message")))
         elif kind == "mcp_tool_call_begin":
             invocation = message.get("invocation")
             self._log.add(_mcp_call(invocation if isinstance(invocation, dict) else message, identifier))

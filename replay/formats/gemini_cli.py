@@ -16,11 +16,13 @@ from replay.formats.record_builders import (
     as_object,
     build_call,
     first_of,
+    joined_text,
     objects,
     result_with_flag,
     seconds_between,
+    text_of,
 )
-from replay.records import Call, JsonObject, Source, Task, Trajectory, Usage
+from replay.records import Call, JsonObject, Trajectory
 
 _MESSAGE_TYPES = frozenset({"user", "gemini", "info", "error", "warning"})
 _STREAM_TYPES = frozenset({"init", "message", "tool_use", "tool_result", "error", "result"})
@@ -123,39 +125,27 @@ def has_parts(value: JsonObject) -> bool:
 
 
 def _trajectory(chat: JsonObject, place: str, document: Document) -> Trajectory:
-    log, prompts, models, usage = CallLog(), [], [], [0, 0]
-    started_at = chat.get("startTime") if isinstance(chat.get("startTime"), str) else None
-    messages = chat["messages"] if isinstance(chat["messages"], list) else []
-    for number, message in enumerate(messages):
+    log = CallLog()
+    log.started_at = text_of(chat.get("startTime"))
+    for number, message in enumerate(chat["messages"] if isinstance(chat["messages"], list) else []):
         if not isinstance(message, dict):
             continue
-        text = _text(message.get("content"))
-        if message.get("type") == "user" and text:
-            prompts.append(text)
+        text = joined_text(message.get("content"))
+        if message.get("type") == "user":
+            log.prompts.append(text)
         if message.get("type") != "gemini":
             continue
-        if isinstance(message.get("model"), str):
-            models.append(message["model"])
+        log.model = text_of(message.get("model")) or log.model
         log.say(text)
-        _count(message.get("tokens"), usage)
+        tokens = as_object(message.get("tokens")) or {}
+        log.count_tokens(tokens.get("input"), tokens.get("output"))
         for written in objects(message.get("toolCalls")):
-            log.add(_call(written, started_at), number, model=models[-1] if models else None)
-    model = models[-1] if models else document.model_name
-    return Trajectory(
-        id=str(chat["sessionId"]),
-        model=model,
-        task=Task(question="\n\n".join(prompts) or None),
-        source=Source(file=document.path, format=GeminiCliReader.name, position=place),
-        steps=log.steps(model),
-        final_reply=log.final_reply,
-        usage=Usage(input_tokens=usage[0], output_tokens=usage[1]) if any(usage) else None,
-        started_at=started_at,
-    )
+            log.add(_call(written, log.started_at), number, model=log.model)
+    return log.trajectory(document, GeminiCliReader.name, place, str(chat["sessionId"]))
 
 
 def _call(written: JsonObject, started_at: str | None) -> Call:
     name, status = written.get("name", MISSING), written.get("status")
-    identifier = written.get("id")
     shown = _SHOWN_SERVER.match(str(written.get("displayName")))
     fields = {"server": shown["server"], "tool": shown["tool"]} if shown else {}
     answer = None
@@ -169,26 +159,13 @@ def _call(written: JsonObject, started_at: str | None) -> Call:
     return build_call(
         name,
         written.get("args", MISSING),
-        id=identifier if isinstance(identifier, str) else None,
+        id=text_of(written.get("id")),
         answer=answer,
         started=seconds_between(started_at, written.get("timestamp")),
         local=isinstance(name, str) and name in BUILT_IN,
         interrupted=status == "cancelled",
         **fields,
     )
-
-
-def _text(content: Any) -> str | None:
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else ()
-    return "\n".join(p["text"] for p in parts if isinstance(p, dict) and isinstance(p.get("text"), str)) or None
-
-
-def _count(tokens: Any, usage: list[int]) -> None:
-    for place, key in enumerate(("input", "output")):
-        count = tokens.get(key) if isinstance(tokens, dict) else None
-        usage[place] += count if isinstance(count, int) else 0
 
 
 class ChatLines:

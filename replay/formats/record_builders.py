@@ -153,6 +153,13 @@ def text_of(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
+def joined_text(content: Any) -> str | None:
+    """The text of a message: a string, or the texts of its parts; None where there is none."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] for part in objects(content) if isinstance(part.get("text"), str)) or None
+
+
 def identifier_of(value: Any) -> str | None:
     """An id: a string that is not empty, or a number, else None."""
     return str(value) if isinstance(value, str | int) and not isinstance(value, bool) and value != "" else None
@@ -268,6 +275,14 @@ def usage_of(input_tokens: Any, output_tokens: Any) -> Usage | None:
     """Token counts; None where there are none."""
     read, written = whole_number(input_tokens), whole_number(output_tokens)
     return None if read is None and written is None else Usage(input_tokens=read, output_tokens=written)
+
+
+def usage_in(value: Any) -> Usage | None:
+    """The token counts of a `usage` object, by OpenAI's names or by Anthropic's."""
+    counts = as_object(value) or {}
+    read = counts.get("prompt_tokens", counts.get("input_tokens"))
+    written = counts.get("completion_tokens", counts.get("output_tokens"))
+    return usage_of(*(count if isinstance(count, int) else None for count in (read, written)))
 
 
 def summed_usage(counts: Iterable[tuple[Any, Any]]) -> Usage | None:

@@ -21,6 +21,7 @@ from replay.formats.record_builders import (
     objects,
     result_with_flag,
     seconds_between,
+    text_of,
 )
 from replay.formats.task_facts import labels_of
 from replay.records import JsonObject, ReportedResult, Source, Task, Trajectory
@@ -49,12 +50,12 @@ class TauBenchReader:
         for element in document.elements():
             record = element.value
             if _is_results(record):
-                model = _model_of(record) or document.model_name
+                model = _model_of(record)
                 for number, simulation in enumerate(objects(record["simulations"])):
                     place = f"{element.place}.simulations[{number}]"
-                    yield _simulation(simulation, model, document.path, place)
+                    yield _simulation(simulation, model, place, document)
             elif _is_simulation(record):
-                yield _simulation(record, document.model_name, document.path, element.place)
+                yield _simulation(record, None, element.place, document)
             elif isinstance(record, dict) and isinstance(record.get("traj"), list):
                 yield _trajectory(record, element.place, document)
             elif isinstance(record, dict) and "task_id" in record:
@@ -106,37 +107,30 @@ def _model_of(results: JsonObject) -> str | None:
     return model if isinstance(model, str) and model else None
 
 
-def _simulation(record: JsonObject, model: str, path: str, place: str) -> Trajectory:
+def _simulation(record: JsonObject, model: str | None, place: str, document: Document) -> Trajectory:
     """One simulation of tau2-bench."""
-    log, prompts, started_at = CallLog(), [], record.get("start_time")
-    started_at = started_at if isinstance(started_at, str) else None
+    log = CallLog()
+    log.model, log.started_at = model, text_of(record.get("start_time"))
     for number, message in enumerate(_messages(record)):
-        role, content = message.get("role"), message.get("content")
-        text = content if isinstance(content, str) else None
+        role, text = message.get("role"), text_of(message.get("content"))
         if role == "assistant":
             log.say(text)
             for written in objects(message.get("tool_calls")):
-                identifier = written.get("id") if isinstance(written.get("id"), str) else None
-                started = seconds_between(started_at, message.get("timestamp"))
-                arguments = written.get("arguments", MISSING)
-                log.add(json_text_call(written.get("name"), arguments, id=identifier, started=started), number)
+                started = seconds_between(log.started_at, message.get("timestamp"))
+                fields = {"id": text_of(written.get("id")), "started": started}
+                log.add(json_text_call(written.get("name"), written.get("arguments", MISSING), **fields), number)
         elif role == "tool" and message.get("requestor") != "user":
-            failed = message.get("error")
-            identifier = message.get("id") if isinstance(message.get("id"), str) else None
-            log.answer(identifier, result_with_flag(text, failed if isinstance(failed, bool) else None))
-        elif role == "user" and text:
-            prompts.append(text)
+            content, failed = message.get("content"), message.get("error")
+            answer = result_with_flag(
+                content if isinstance(content, str) else None, failed if isinstance(failed, bool) else None
+            )
+            log.answer(text_of(message.get("id")), answer)
+        elif role == "user" and not log.prompts:
+            log.prompts += [text] if text else []
     identifier, trial = str(record.get("task_id", place)), record.get("trial")
-    return Trajectory(
-        id=identifier if trial is None else f"{identifier}_trial_{trial}",
-        model=model,
-        task=Task(question=prompts[0] if prompts else None),
-        source=Source(file=path, format=TauBenchReader.name, position=place),
-        steps=log.steps(model),
-        final_reply=log.final_reply,
-        reported=_reported((as_object(record.get("reward_info")) or {}).get("reward")),
-        started_at=started_at,
-    )
+    reported = _reported((as_object(record.get("reward_info")) or {}).get("reward"))
+    name = identifier if trial is None else f"{identifier}_trial_{trial}"
+    return log.trajectory(document, TauBenchReader.name, place, name, reported=reported)
 
 
 def _messages(record: JsonObject) -> list[JsonObject]:
