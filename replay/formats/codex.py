@@ -249,8 +249,10 @@ class _Session:
 
     def _keep_tools(self, listed: Any) -> None:
         for entry in objects(listed):
-            self._keep_tools(entry.get("tools"))
-            self._tools |= {tool.name: tool for tool in tool_definitions([entry])}
+            if isinstance(entry.get("tools"), list):
+                self._keep_tools(entry["tools"])
+            else:
+                self._tools |= {tool.name: tool for tool in tool_definitions([entry])}
 
     def trajectory(self, document: Document) -> Trajectory:
         """What was read."""
