@@ -67,7 +67,7 @@ class CallLog:
 
     def add(self, call: Call, step: Hashable = None, *, model: str | None = None) -> None:
         """A call. It joins the last step where that has the same key; with None for the key, where no answer came
-        between. A call without an id waits under its name.
+        between. A call that has no answer yet waits for it under its id, or its name.
         """
         key = ("round", self._rounds) if step is None else step
         if not self._steps or self._steps[-1].key != key:
@@ -78,21 +78,30 @@ class CallLog:
         self._text, self.final_reply = [], None
 
     def answer(self, key: str | None, answer: Answer | None, *, name: str | None = None, **changes: Any) -> bool:
-        """Give the earliest waiting call of an id (or, without one, of a name) its answer and other fields.
+        """Give the earliest waiting call of an id its answer and other fields; by its name where one has no id.
 
         Returns:
             Whether such a call was waiting.
         """
         self._rounds += 1
-        waiting = self._waiting.get(key or ("name", name))
-        if not waiting:
+        known = self._waiting_under(key, name)
+        if known is None:
             return False
         if answer is not None:
             slim(answer)
+        waiting = self._waiting[known]
         waiting.pop(0).change(changes if answer is None else {"answer": answer, **changes})
         if not waiting:
-            del self._waiting[key or ("name", name)]
+            del self._waiting[known]
         return True
+
+    def _waiting_under(self, key: str | None, name: str | None) -> Hashable:
+        for candidate in (key, ("name", name)):
+            if candidate in self._waiting:
+                return candidate
+        if key is not None:
+            return None
+        return next((known for known, waiting in self._waiting.items() if waiting[0].call.name == name), None)
 
     def change(self, key: str, **changes: Any) -> None:
         """Add fields to the last call of an id that waits for its answer."""

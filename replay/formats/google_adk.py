@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
 from replay.formats.harness_tools import ADK
 from replay.formats.reader import NO_MATCH, Match
@@ -20,14 +21,13 @@ from replay.formats.record_builders import (
     first_of,
     identifier_of,
     iso_time,
-    number_calls,
     objects,
     seconds_of,
     summed_usage,
     text_of,
     written_call,
 )
-from replay.records import Answer, Call, JsonObject, Source, Step, Task, Trajectory
+from replay.records import Answer, JsonObject, Trajectory
 
 _OLD_TURN = frozenset({"query", "expected_tool_use"})
 _MARKS = ("app_name", "appName", "user_id", "userId", "past_events", "pastEvents", "last_update_time", "lastUpdateTime")
@@ -79,19 +79,15 @@ class GoogleAdkReader:
             yield self._trajectory({"events": bare}, document.task_name, "$", document)
 
     def _trajectory(self, record: JsonObject, identifier: str, place: str, document: Document) -> Trajectory:
-        past = objects(first_of(record, "past_events", "pastEvents"))
-        events = [*past, *objects(record.get("events"))]
-        session = _Session(events)
-        return Trajectory(
-            id=identifier,
-            model=session.model or document.model_name,
-            task=Task(question="\n\n".join(session.questions) or None),
-            source=Source(file=document.path, format=self.name, position=place),
-            steps=number_calls(session.steps),
-            final_reply=session.reply,
-            usage=summed_usage(map(_tokens, events)),
-            started_at=iso_time(session.start),
-        )
+        events = [*objects(first_of(record, "past_events", "pastEvents")), *objects(record.get("events"))]
+        times = [moment for event in events if (moment := seconds_of(event.get("timestamp"))) is not None]
+        start = min(times, default=None)
+        log = CallLog()
+        log.model, log.started_at = next(filter(None, map(_model_of, events)), None), iso_time(start)
+        for number, event in enumerate(events):
+            _read(event, number, start, log)
+        usage = summed_usage(map(_tokens, events))
+        return log.trajectory(document, self.name, place, identifier, usage=usage)
 
 
 def _is_event(value: JsonObject) -> bool:
@@ -106,80 +102,34 @@ def _tokens(event: JsonObject) -> tuple[Any, Any]:
     )
 
 
-class _Session:
-    """The events of a session, put together into steps: the calls of one event are one step."""
-
-    def __init__(self, events: list[JsonObject]) -> None:
-        times = [moment for event in events if (moment := seconds_of(event.get("timestamp"))) is not None]
-        self.start = min(times, default=None)
-        self.model = next((name for event in events if (name := _model_of(event))), None)
-        self.steps: list[Step] = []
-        self.questions: list[str] = []
-        self.reply: str | None = None
-        self._responses = _Responses(events)
-        for index, event in enumerate(events):
-            self._add(event, index)
-
-    def _add(self, event: JsonObject, index: int) -> None:
-        if event.get("partial") is True:  # a piece of a streamed reply, which comes again whole
-            return
-        parts = _parts(event)
-        text = (
-            "\n".join(part["text"] for part in parts if text_of(part.get("text")) and not part.get("thought")) or None
-        )
-        written = [call for part in parts if (call := as_object(first_of(part, "function_call", "functionCall")))]
-        if written:
-            moment = seconds_of(event.get("timestamp"))
-            started = None if moment is None or self.start is None else max(0.0, moment - self.start)
-            calls = tuple(_call(call, self._responses.take(call, index), started) for call in written)
-            self.steps.append(Step(calls=calls, text=text, model=_other(_model_of(event), self.model)))
-            self.reply = None
-        elif event.get("author") == "user" and text:
-            self.questions.append(text)
-        elif text:
-            self.reply = text
-
-
-def _other(model: str | None, usual: str | None) -> str | None:
-    return model if model != usual else None
-
-
-def _parts(event: JsonObject) -> list[JsonObject]:
-    return objects((as_object(event.get("content")) or {}).get("parts"))
+def _read(event: JsonObject, number: int, start: float | None, log: CallLog) -> None:
+    """Take in one event: its calls are one step."""
+    parts = objects((as_object(event.get("content")) or {}).get("parts"))
+    for response in filter(
+        None, (as_object(first_of(part, "function_response", "functionResponse")) for part in parts)
+    ):
+        log.answer(identifier_of(response.get("id")), _answer(response.get("response")), name=response.get("name"))
+    if event.get("partial") is True:  # a piece of a streamed reply, which comes again whole
+        return
+    texts = (part["text"] for part in parts if text_of(part.get("text")) and not part.get("thought"))
+    text = "\n".join(texts) or None
+    written = [item for part in parts if (item := as_object(first_of(part, "function_call", "functionCall")))]
+    if not written:
+        if event.get("author") == "user":
+            log.prompts.append(text)
+        else:
+            log.final_reply = text or log.final_reply
+        return
+    log.say(text)
+    moment = seconds_of(event.get("timestamp"))
+    started = None if moment is None or start is None else max(0.0, moment - start)
+    for item in written:
+        call = written_call(item.get("name"), item.get("args"), id=identifier_of(item.get("id")), started=started)
+        log.add(call.model_copy(update={"local": call.name in ADK}), number, model=_model_of(event))
 
 
 def _model_of(event: JsonObject) -> str | None:
     return text_of(first_of(event, "model_version", "modelVersion"))
-
-
-def _call(written: JsonObject, answer: Answer | None, started: float | None) -> Call:
-    call = written_call(
-        written.get("name"), written.get("args"), id=identifier_of(written.get("id")), answer=answer, started=started
-    )
-    return call.model_copy(update={"local": call.name in ADK})
-
-
-class _Responses:
-    """The function responses of a session, given out to the calls: by id, and by name and order where there is none."""
-
-    def __init__(self, events: list[JsonObject]) -> None:
-        self._waiting = [
-            (index, response)
-            for index, event in enumerate(events)
-            for part in _parts(event)
-            if (response := as_object(first_of(part, "function_response", "functionResponse")))
-        ]
-
-    def take(self, call: JsonObject, index: int) -> Answer | None:
-        """The answer of a call made in the event at `index`."""
-        identifier = identifier_of(call.get("id"))
-        for place, (at, response) in enumerate(self._waiting):
-            answered = identifier_of(response.get("id"))
-            same = answered == identifier if identifier and answered else response.get("name") == call.get("name")
-            if at > index and same:
-                del self._waiting[place]
-                return _answer(response.get("response"))
-        return None
 
 
 def _answer(response: Any) -> Answer | None:

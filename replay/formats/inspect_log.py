@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
 from replay.formats.eval_archive import looks_like_eval_archive, read_eval_archive
 from replay.formats.harness_tools import INSPECT
@@ -20,7 +21,6 @@ from replay.formats.record_builders import (
     as_object,
     build_call,
     identifier_of,
-    number_calls,
     objects,
     seconds_of,
     summed_usage,
@@ -36,8 +36,6 @@ from replay.records import (
     Call,
     JsonObject,
     ReportedResult,
-    Source,
-    Step,
     Task,
     TextAnswer,
     Tool,
@@ -104,29 +102,30 @@ def _note_version(document: Document, header: JsonObject) -> None:
 
 def _trajectory(sample: JsonObject, header: JsonObject, place: str, document: Document) -> Trajectory:
     specification = as_object(header.get("eval")) or {}
-    model = text_of(specification.get("model")) or document.model_name
     attachments = as_object(sample.get("attachments")) or {}
     events = objects(sample.get("events"))
     messages = objects(resolved(sample.get("messages"), attachments))
     start = next((moment for event in events if (moment := seconds_of(event.get("timestamp"))) is not None), None)
-    read = SampleMessages(messages, _tool_times(events), start)
+    began = text_of(sample.get("started_at")) or next((text_of(item.get("timestamp")) for item in events), None)
+    log, times = CallLog(), _tool_times(events)
+    for number, message in enumerate(messages):
+        _read(message, number, log, times, start)
     identifier = identifier_of(sample.get("id")) or place
-    return Trajectory(
-        id=f"{identifier}_epoch_{sample.get('epoch', 1)}",
-        model=model,
+    log.model, log.started_at = text_of(specification.get("model")), began
+    return log.trajectory(
+        document,
+        InspectReader.name,
+        place,
+        f"{identifier}_epoch_{sample.get('epoch', 1)}",
         task=Task(
-            question=read.question or _input(sample, attachments),
+            question=_question(messages) or _input(sample, attachments),
             type=text_of(specification.get("task")),
             id=identifier,
             labels=labels_of(as_object(sample.get("metadata")) or {}),
         ),
-        source=Source(file=document.path, format=InspectReader.name, position=place),
-        steps=number_calls(read.steps),
-        final_reply=read.reply,
         usage=_usage(sample),
         tools=_tools(events, attachments),
         reported=_reported(sample),
-        started_at=text_of(sample.get("started_at")) or next((text_of(item.get("timestamp")) for item in events), None),
     )
 
 
@@ -147,7 +146,12 @@ def _input(sample: JsonObject, attachments: JsonObject) -> str | None:
     value = resolved(sample.get("input"), attachments)
     if isinstance(value, str):
         return value or None
-    return SampleMessages(objects(value), {}, None).question
+    return _question(objects(value))
+
+
+def _question(messages: list[JsonObject]) -> str | None:
+    texts = (_text(message.get("content")) for message in messages if message.get("role") == "user")
+    return "\n\n".join(filter(None, texts)) or None
 
 
 def _tool_times(events: list[JsonObject]) -> dict[str, tuple[float | None, float | None]]:
@@ -186,62 +190,36 @@ def _reported(sample: JsonObject) -> ReportedResult | None:
     return ReportedResult(passed=_GRADES.get(first) if isinstance(first, str) else None, score=number, details=details)
 
 
-class SampleMessages:
-    """What the messages of a sample say.
+def _read(message: JsonObject, number: int, log: CallLog, times: Times, start: float | None) -> None:
+    """Take in one message of a sample: its calls are one step."""
+    if message.get("role") == "tool":
+        answer, kind = _answer(message)
+        log.answer(identifier_of(message.get("tool_call_id")), answer, interrupted=kind in _INTERRUPTIONS)
+    elif message.get("role") == "assistant":
+        content = message.get("content")
+        text = _text(content) or None
+        provided = [_provider_call(part) for part in objects(content) if part.get("type") == "tool_use"]
+        calls = [*provided, *(_call(written, times, start) for written in objects(message.get("tool_calls")))]
+        if not calls:
+            log.final_reply = text or log.final_reply
+            return
+        log.say(text)
+        for call in calls:
+            log.add(call, number)
 
-    Args:
-        messages: chat messages, attachments resolved.
-        times: when each call began and ended, in seconds since 1970, by its id.
-        start: when the sample began.
-    """
 
-    def __init__(self, messages: list[JsonObject], times: Times, start: float | None) -> None:
-        self._times, self._start = times, start
-        self._waiting = [(index, item) for index, item in enumerate(messages) if item.get("role") == "tool"]
-        self.steps: list[Step] = []
-        self.reply: str | None = None
-        questions = [_text(message.get("content")) for message in messages if message.get("role") == "user"]
-        self.question = "\n\n".join(text for text in questions if text) or None
-        for index, message in enumerate(messages):
-            if message.get("role") == "assistant":
-                self._add(message, index)
-
-    def _add(self, message: JsonObject, index: int) -> None:
-        text = _text(message.get("content")) or None
-        calls = [self._call(written, index) for written in objects(message.get("tool_calls"))]
-        calls = [*map(_provider_call, _tool_uses(message.get("content"))), *calls]
-        if calls:
-            self.steps.append(Step(calls=tuple(calls), text=text))
-            self.reply = None
-        else:
-            self.reply = text or self.reply
-
-    def _call(self, written: JsonObject, index: int) -> Call:
-        answer, kind = self._take(identifier_of(written.get("id")), index)
-        began, ended = self._times.get(str(written.get("id")), (None, None))
-        name = written.get("function")
-        fields: JsonObject = {
-            "id": identifier_of(written.get("id")),
-            "answer": answer,
-            "interrupted": kind in _INTERRUPTIONS,
-            "started": max(0.0, began - self._start) if began is not None and self._start is not None else None,
-            "seconds": max(0.0, ended - began) if ended is not None and began is not None else None,
-        }
-        if text_of(written.get("parse_error")):
-            return _unparsed(written, fields)
-        return with_mcp_server(
-            written_call(name, written.get("arguments"), **fields).model_copy(
-                update={"local": isinstance(name, str) and (name in INSPECT or name.startswith("transfer_to_"))}
-            )
-        )
-
-    def _take(self, identifier: str | None, index: int) -> tuple[Answer | None, str | None]:
-        """The answer to a call of the message at `index`, and the kind of its error."""
-        for place, (at, message) in enumerate(self._waiting):
-            if at > index and identifier is not None and message.get("tool_call_id") == identifier:
-                del self._waiting[place]
-                return _answer(message)
-        return None, None
+def _call(written: JsonObject, times: Times, start: float | None) -> Call:
+    began, ended = times.get(str(written.get("id")), (None, None))
+    name = written.get("function")
+    fields: JsonObject = {
+        "id": identifier_of(written.get("id")),
+        "started": max(0.0, began - start) if began is not None and start is not None else None,
+        "seconds": max(0.0, ended - began) if ended is not None and began is not None else None,
+    }
+    if text_of(written.get("parse_error")):
+        return _unparsed(written, fields)
+    local = isinstance(name, str) and (name in INSPECT or name.startswith("transfer_to_"))
+    return with_mcp_server(written_call(name, written.get("arguments"), local=local, **fields))
 
 
 def _unparsed(written: JsonObject, fields: JsonObject) -> Call:
@@ -282,10 +260,6 @@ def _text(content: Any) -> str | None:
     return "\n".join(
         part["text"] for part in objects(content) if part.get("type") == "text" and text_of(part.get("text"))
     )
-
-
-def _tool_uses(content: Any) -> list[JsonObject]:
-    return [part for part in objects(content) if part.get("type") == "tool_use"]
 
 
 def _provider_call(part: JsonObject) -> Call:
