@@ -6,19 +6,103 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TYPE_CHECKING, Final
 
 from rich.segment import Segment
 
-from replay.alignment import SignedTask
-from replay.records.alignment import COLUMNS, AlignedCall, AlignedModel, AlignedTask, MissedCall
-from replay.runfile.alignment_queries import ReferenceCall
-from replay_tui.pages.json_lines import json_lines
-from replay_tui.pages.reference_page import REASONS
+from replay.records import Call
+from replay.records.alignment import AlignedCall, AlignedModel, AlignedTask, MissedCall, Why
+from replay.runfile.alignment_queries import AlignedTrajectory, ReferenceCall
+from replay_tui.pages.lines import json_lines
 from replay_tui.pages.writer import Row, Writer
 from replay_tui.rendering import fitted
 from replay_tui.theme import LETTERS, Palette
 
-_MAX_INVERSIONS = 50
+if TYPE_CHECKING:
+    from replay.alignment import SignedTask  # brings numpy and scipy
+
+METRICS: Final = (
+    ("recall", "recall", "recall"),
+    ("precision", "precision", "prec."),
+    ("argument_similarity", "argument similarity", "arg.sim"),
+    ("step_coherence", "step coherence", "coher."),
+    ("order_consistency", "order consistency", "order"),
+    ("merge_purity", "merge purity", "purity"),
+)
+"""Each metric's field, its name, and its name where there is little room."""
+_REASONS: Final[dict[Why, str]] = {
+    "no-such-tool": "its tool is not on the other side",
+    "below-threshold": "the best candidate is not similar enough",
+    "taken": "every candidate that is similar enough went to another call",
+    "illegal": "it is not a call at all",
+}
+"""Why a call has no partner, in words."""
+_MARK: Final = 14
+
+
+def reference_page(aligned: AlignedTrajectory, selected: str | None, width: int, styles: Palette) -> list[Row]:
+    """A line a reference call: the predicted call that it was matched with, or that it is missing."""
+    rows: list[Row] = []
+    here = aligned.counterpart(selected) if selected is not None else None
+    for call in aligned.reference:
+        matched = aligned.matched_with(call.index)
+        mark, style = ("── missing", styles.removed)
+        if matched is not None:
+            strong = matched[1] >= aligned.model.tau_strong
+            mark = f"{'══' if strong else '──'} {matched[0].position} {matched[1]:.3f}"
+            style = styles.added if strong else styles.cursor_away
+        is_here = here is not None and here[0].index == call.index
+        name = fitted(f"{reference_label(call.index)} {call.position} {call.name}", width - _MARK - 1)
+        row = [Segment(name, styles.cursor if is_here else None), Segment(" "), Segment(fitted(mark, _MARK), style)]
+        rows.append(row)
+    return rows
+
+
+def reference_label(index: int) -> str:
+    """How a reference call is called where there is little room: by its number, as on the screen of the alignment."""
+    return f"R{index}"
+
+
+def write_counterpart(writer: Writer, aligned: AlignedTrajectory, call: Call) -> None:
+    """The section of a call's page: its counterpart in the reference with what differs, or why it has none."""
+    styles = writer.styles
+    counterpart, own = aligned.counterpart(call.position), aligned.aligned(call.position)
+    if counterpart is not None:
+        reference, similarity = counterpart
+        strength = "strong" if similarity >= aligned.model.tau_strong else "weak"
+        name = f"{reference_label(reference.index)} {reference.position} {reference.name}"
+        writer.heading("In the reference", f"{name} · similarity {similarity:.3f}, {strength}")
+        theirs, ours = _lines(reference.signature), _argument_lines(call)
+        if theirs != ours:
+            writer.difference(theirs, ours, ("reference", "this call"))
+        else:
+            writer.prose("the same arguments", styles.dim)
+    elif own is not None and own.why is not None:
+        writer.heading("In the reference", f"no counterpart: {own.kind.replace('_', ' ')}")
+        writer.prose(_without_partner(own, "R"), styles.dim)
+
+
+def _without_partner(call: AlignedCall | MissedCall, other: str) -> str:
+    """Why a call has no partner; `other` is the letter of the side on which it would be."""
+    assert call.why is not None
+    if (best := call.best) is None:
+        return _REASONS[call.why]
+    own = "R" if other == "P" else "P"
+    taken = f", which went to {own}{best.taken_by}" if best.taken_by is not None else ""
+    return f"{_REASONS[call.why]}; best candidate {other}{best.call} at {best.similarity:.3f}{taken}"
+
+
+def _argument_lines(call: Call) -> list[str]:
+    if call.arguments is None:
+        return (call.raw or "").split("\n")
+    return _lines(json.dumps(call.arguments, sort_keys=True))
+
+
+def _lines(text: str) -> list[str]:
+    return [line.text for line in json_lines(json.loads(text))]
+
+
+_MAX_INVERSIONS: Final = 50
 
 
 @dataclass(frozen=True)
@@ -50,7 +134,8 @@ def pairs_page(facts: TaskFacts, width: int, styles: Palette) -> list[Row]:
         else:
             row = [Segment(fitted(left, half)), Segment(" "), Segment(fitted("── missing", 15), styles.removed)]
             writer.rows.append(row)
-            _reason(writer, missed.get(call.index), "P")
+            if (miss := missed.get(call.index)) is not None and miss.why is not None:
+                writer.spans((_without_partner(miss, "P"), writer.styles.dim), indent=4)
     extra = [call for call in facts.task.calls if call.why is not None]
     for aligned in extra:
         _extra(writer, aligned, half)
@@ -67,9 +152,9 @@ def _metrics(writer: Writer, facts: TaskFacts) -> None:
         ),
     )
     spans = []
-    for name in COLUMNS:
+    for name, words, _ in METRICS:
         spans += [
-            (name.replace("_", "\u00a0") + "\u00a0", styles.dim),
+            (words.replace(" ", "\u00a0") + "\u00a0", styles.dim),
             (f"{getattr(task, name):.3f}   ", styles.strong),
         ]
     writer.spans(*spans)
@@ -95,7 +180,7 @@ def _pair(writer: Writer, facts: TaskFacts, call: ReferenceCall, index: int, sim
     )
     predicted = _signature(facts.predicted, index)
     if predicted is not None and predicted != call.signature:
-        writer.difference(_pretty(call.signature), _pretty(predicted), ("reference", "prediction"))
+        writer.difference(_lines(call.signature), _lines(predicted), ("reference", "prediction"))
 
 
 def _extra(writer: Writer, call: AlignedCall, half: int) -> None:
@@ -105,19 +190,7 @@ def _extra(writer: Writer, call: AlignedCall, half: int) -> None:
     words = f"{index}{call.position} {letter}{call.name or '(no name)'}"
     mark = Segment(fitted(f"── {call.kind.value}", 15), styles.violation)
     writer.rows.append([Segment(" " * (half + 1)), mark, Segment(f" {fitted(words, half)}")])
-    _reason(writer, call, "R")
-
-
-def _reason(writer: Writer, call: AlignedCall | MissedCall | None, candidate_side: str) -> None:
-    if call is None or call.why is None:
-        return
-    best = call.best
-    candidate = ""
-    if best is not None:
-        candidate = f"; best candidate {candidate_side}{best.call} at {best.similarity:.3f}"
-        own_side = "R" if candidate_side == "P" else "P"
-        candidate += f", which went to {own_side}{best.taken_by}" if best.taken_by is not None else ""
-    writer.spans((REASONS[call.why] + candidate, writer.styles.dim), indent=4)
+    writer.spans((_without_partner(call, "R"), writer.styles.dim), indent=4)
 
 
 def metrics_page(facts: TaskFacts, width: int, styles: Palette) -> list[Row]:
@@ -164,7 +237,3 @@ def _step_pairs(facts: TaskFacts) -> Iterator[tuple[int, int, str]]:
 
 def _signature(task: SignedTask | None, index: int) -> str | None:
     return None if task is None else next((call.signature for call in task.calls if call.index == index), None)
-
-
-def _pretty(signature: str) -> list[str]:
-    return [line.text for line in json_lines(json.loads(signature))]

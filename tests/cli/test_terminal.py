@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.color import Color
 
-from replay.cli.terminal_door import TerminalDoor
+from replay.cli.terminal import SafeStream
 from replay.safety.text import json_text, one_line, printable
-from replay_tui.plain_text import PLAIN_TEXT
+from replay_tui.terminal import PLAIN_TEXT
 from tests.conftest import SERVERS
 from tests.pseudo_terminal import PseudoTerminal, terminal_of
 
@@ -137,9 +137,9 @@ hostile_text = st.text(
 
 
 @given(text=hostile_text)
-def test_what_passes_the_door_holds_nothing_that_a_terminal_acts_on(text: str) -> None:
+def test_what_is_written_holds_nothing_that_a_terminal_acts_on(text: str) -> None:
     behind = io.StringIO()
-    TerminalDoor(behind).write(text)
+    SafeStream(behind).write(text)
     (segment,) = PLAIN_TEXT.apply([linked_segment(text)], Color(0, 0, 0))
     for shown in (behind.getvalue(), printable(text, 20), one_line(text, 20), segment.text):
         assert printable(shown) == shown
@@ -166,9 +166,9 @@ def test_a_link_in_a_style_is_not_handed_on() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
-def test_the_door_writes_what_the_stream_cannot_encode_as_an_escape(encoding: str) -> None:
+def test_a_stream_writes_what_the_stream_cannot_encode_as_an_escape(encoding: str) -> None:
     raw = io.BytesIO()
-    door = TerminalDoor(io.TextIOWrapper(raw, encoding=encoding))
+    door = SafeStream(io.TextIOWrapper(raw, encoding=encoding))
     door.write("漢\ud800\x1b")
     door.flush()
     assert b"\\x1b" in raw.getvalue()
