@@ -28,7 +28,7 @@ from replay.errors import InputError, RunFileError, UsageError
 if TYPE_CHECKING:
     from replay.alignment import Alignment, Reference, Results, Settings
     from replay.alignment.judges import Judges
-    from replay.alignment.run_store import RunStore
+    from replay.alignment.output import RunStore
     from replay.cluster import Place
     from replay.cluster.aligning import DoAll
     from replay.records.alignment import Definitions
@@ -142,7 +142,7 @@ def keep_alignment(
         InputError: no file has a task in common with the reference.
     """
     from replay.alignment import Settings
-    from replay.alignment.run_store import RunStore
+    from replay.alignment.output import RunStore
 
     _align(files, reference, RunStore(run_path), names=names, settings=Settings(), judge_paths=judge_paths)
 
@@ -173,9 +173,8 @@ def _align(
     """Align files with a reference, in this process or on the workers of `do_all`, and keep that in the run."""
     from replay.alignment import align as align_one
     from replay.alignment import texts_of
-    from replay.alignment.cache import default_path
-    from replay.alignment.embeddings import Embedder
-    from replay.alignment.group_by_model import group_by_model
+    from replay.alignment.aligner import group_by_model
+    from replay.alignment.embeddings import Embedder, default_path
 
     encoder = None
     if do_all is not None:
@@ -219,7 +218,7 @@ def _run(path: Path) -> RunStore | None:
     """The run: the one that was named, or the usual one where it stands here."""
     if path == DEFAULT_RUN and not path.exists():
         return None
-    from replay.alignment.run_store import open_store
+    from replay.alignment.output import open_store
 
     return open_store(path, asked=path != DEFAULT_RUN)
 
@@ -229,7 +228,7 @@ def _results(
 ) -> tuple[list[Results], bool]:
     """The files that can be aligned; what is wrong with the others is told, and that there were some."""
     from replay.alignment import Results, pair_ids, sign
-    from replay.alignment.reference import no_common_id
+    from replay.alignment.tasks import no_common_id
     from replay.formats import FileNames, open_files
 
     results: list[Results] = []
@@ -290,17 +289,17 @@ def _keep(run: RunStore | None, alignments: Sequence[Alignment], reference: Refe
 
 
 def _print(done: _Aligned, *, explained: str | None, types: bool, swept: bool, as_json: bool, as_csv: bool) -> None:
-    from replay.alignment.sweep import sweep
+    from replay.alignment.aligner import sweep
 
     if explained is not None:
         parts = list(map(without_secrets, _explained(done, explained)))
     elif as_json:
-        from replay.alignment.export import to_json
+        from replay.alignment.output import to_json
 
         sweeps = {each.model.file: sweep(each) for each in done.alignments} if swept else {}
         parts = [to_json(done.alignments, done.reference.faults, sweeps)]
     elif as_csv:
-        from replay.alignment.export import to_csv
+        from replay.alignment.output import to_csv
 
         lines = to_csv(done.alignments).rstrip("\n").split("\n")
         parts = ["\n".join(map(without_secrets, lines))]
@@ -311,7 +310,7 @@ def _print(done: _Aligned, *, explained: str | None, types: bool, swept: bool, a
 
 def _tables(done: _Aligned, *, types: bool, swept: bool) -> Iterator[str]:
     from replay.alignment import tables
-    from replay.alignment.sweep import sweep
+    from replay.alignment.aligner import sweep
 
     models = [alignment.model for alignment in done.alignments]
     if done.reference.faults:
@@ -328,7 +327,7 @@ def _tables(done: _Aligned, *, types: bool, swept: bool) -> Iterator[str]:
 
 def _explained(done: _Aligned, task: str) -> list[str]:
     from replay.alignment import pair_ids
-    from replay.alignment.explain import explain
+    from replay.alignment.tables import explain
 
     if task not in done.reference.tasks:
         raise UsageError(f"--explain {task}: the reference {done.reference.path} has no such task")

@@ -125,7 +125,7 @@ def judge_by_recording(opened: list[ResultsFile], target: Path) -> None:
 
 async def judge_recorded(opened: list[ResultsFile], target: Path, fleet: Fleet | None) -> None:
     """The same in code that is asynchronous, with the servers of a fleet as far as they are known."""
-    from replay.diagnosis.stored_findings import FindingStore
+    from replay.diagnosis.diagnose import FindingStore
     from replay.replayer.classify import classify_stored
     from replay.replayer.options import Options, Progress
     from replay.runfile import Run

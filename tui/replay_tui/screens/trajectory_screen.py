@@ -18,8 +18,7 @@ from replay.records import FAILURES, Answer, Call
 from replay.records.finding import Finding
 from replay.runfile import alignment_queries, call_queries, trajectory_queries
 from replay.runfile.alignment_queries import AlignedTrajectory
-from replay.runfile.lookup import TrajectoryPlace
-from replay.runfile.trajectory_queries import StoredCall, StoredTrajectory
+from replay.runfile.trajectory_queries import StoredCall, StoredTrajectory, TrajectoryPlace
 from replay.safety.text import cut, one_line
 from replay_tui.pages.alignment_pages import reference_label, reference_page
 from replay_tui.pages.trajectory_pages import CallFacts, call_page, raw_page, task_page, whole_call, whole_task

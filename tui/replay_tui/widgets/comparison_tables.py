@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from replay.records import Outcome
-from replay.records.model_comparison import ComparedModel, Figure, Measure, ModelComparison
+from replay.records.comparison import ComparedModel, Figure, Measure, ModelComparison
 from replay.reports.compare_text import shown
 from replay.runfile.compare_queries import TaskPair
 from replay.safety.text import one_line
