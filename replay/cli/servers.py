@@ -15,8 +15,8 @@ from typing import Any, Final
 import anyio
 import click
 
-from replay.cli.options import DEFAULT_FLEET, echo_err, fleet_option, is_interactive, json_option
-from replay.cli.stop_signals import ended_in_order
+from replay.cli.options import DEFAULT_FLEET, fleet_option, json_option
+from replay.cli.terminal import echo_err, ended_in_order, is_interactive
 from replay.errors import FleetError, FoundFailuresError, NoServerReachedError, UsageError
 from replay.interpreter import Fleet, Interpreter, ServerEvent
 from replay.interpreter.config.fleet import VariableScope
