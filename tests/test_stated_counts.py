@@ -11,13 +11,12 @@ from replay.alignment.encoder import _MiniLM
 from replay.alignment.ties import MAX_ASSIGNMENTS
 from replay.analysis.compare import MAX_PAIRED
 from replay.analysis.measures import AVERAGED
-from replay.analysis.paired import MAX_EXACT
-from replay.analysis.ratios import TIMES
+from replay.analysis.statistics import MAX_EXACT, TIMES
 from replay.cluster.aligning import TEXTS_A_JOB
 from replay.formats import READERS
 from replay.formats.sources import MAX_RATIO, RATIO_COUNTS_FROM
 from replay.json_values import MAX_DEPTH, MAX_DIGITS
-from replay.recorder.tool_names import MAX_NAME_LENGTH
+from replay.recorder.fleet_server import MAX_NAME_LENGTH
 from replay.records import FAILURES, Outcome
 from tests.scripts import ROOT
 

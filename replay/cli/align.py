@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from replay.alignment import Alignment, Reference, Results
     from replay.alignment.encoder import Encoder
     from replay.alignment.judges import Judges
-    from replay.alignment.run_store import RunStore
+    from replay.alignment.output import RunStore
     from replay.cluster import Place
     from replay.cluster.aligning import DoAll
     from replay.records.alignment import Definitions
@@ -116,9 +116,8 @@ def align(
     """
     from replay.alignment import Settings, texts_of
     from replay.alignment import align as align_one
-    from replay.alignment.cache import default_path
-    from replay.alignment.embeddings import Embedder
-    from replay.alignment.group_by_model import group_by_model
+    from replay.alignment.aligner import group_by_model
+    from replay.alignment.embeddings import Embedder, default_path
 
     _check_options(tau_strong, tau_weak, as_json=as_json, as_csv=as_csv)
     place = place_of(workers, cluster)
@@ -154,10 +153,9 @@ def keep_alignment(
     """
     from replay.alignment import Settings, texts_of
     from replay.alignment import align as align_one
-    from replay.alignment.cache import default_path
-    from replay.alignment.embeddings import Embedder
-    from replay.alignment.group_by_model import group_by_model
-    from replay.alignment.run_store import RunStore
+    from replay.alignment.aligner import group_by_model
+    from replay.alignment.embeddings import Embedder, default_path
+    from replay.alignment.output import RunStore
 
     run = RunStore(run_path)
     embedder = Embedder(None, default_path(), echo_err)
@@ -208,7 +206,7 @@ def _run(path: Path) -> RunStore | None:
     """The run: the one that was named, or the usual one where it stands here."""
     if path == DEFAULT_RUN and not path.exists():
         return None
-    from replay.alignment.run_store import open_store
+    from replay.alignment.output import open_store
 
     return open_store(path, asked=path != DEFAULT_RUN)
 
@@ -218,7 +216,7 @@ def _results(
 ) -> tuple[list[Results], bool]:
     """The files that can be aligned; what is wrong with the others is told, and that there were some."""
     from replay.alignment import Results, pair_ids, sign
-    from replay.alignment.reference import no_common_id
+    from replay.alignment.tasks import no_common_id
     from replay.formats import FileNames, open_files
 
     results: list[Results] = []
@@ -291,17 +289,17 @@ def _print(
     as_json: bool,
     as_csv: bool,
 ) -> None:
-    from replay.alignment.sweep import sweep
+    from replay.alignment.aligner import sweep
 
     if explained is not None:
         parts = list(map(without_secrets, _explained(reference, alignments, results, explained)))
     elif as_json:
-        from replay.alignment.export import to_json
+        from replay.alignment.output import to_json
 
         sweeps = {one.model.file: sweep(one) for one in alignments} if swept else {}
         parts = [to_json(alignments, reference.faults, sweeps)]
     elif as_csv:
-        from replay.alignment.export import to_csv
+        from replay.alignment.output import to_csv
 
         lines = to_csv(alignments).rstrip("\n").split("\n")
         parts = ["\n".join(map(without_secrets, lines))]
@@ -312,7 +310,7 @@ def _print(
 
 def _tables(reference: Reference, alignments: Sequence[Alignment], *, types: bool, swept: bool) -> Iterator[str]:
     from replay.alignment import tables
-    from replay.alignment.sweep import sweep
+    from replay.alignment.aligner import sweep
 
     models = [one.model for one in alignments]
     if reference.faults:
@@ -332,7 +330,7 @@ def _explained(
     reference: Reference, alignments: Sequence[Alignment], results: Sequence[Results], task: str
 ) -> list[str]:
     from replay.alignment import pair_ids
-    from replay.alignment.explain import explain
+    from replay.alignment.tables import explain
 
     if task not in reference.tasks:
         raise UsageError(f"--explain {task}: the reference {reference.path} has no such task")

@@ -118,7 +118,7 @@ def judge_by_recording(opened: list[ResultsFile], target: Path) -> None:
     """
     import anyio
 
-    from replay.diagnosis.stored_findings import FindingStore
+    from replay.diagnosis.diagnose import FindingStore
     from replay.interpreter import Fleet
     from replay.replayer.classify import classify_stored
     from replay.replayer.options import Options, Progress

@@ -182,12 +182,12 @@ def _remember(run: Run, fleet: Fleet | None, options: Options, names: str | None
 
 def _known(run: Run, paths: list[str], known_path: Path | None, *, needed: bool) -> KnownInRun | None:
     """The failures by their fingerprints, which takes reading the trajectories again; None where nobody asks."""
-    from replay.analysis.known_file import find_known_file, read_known_file
+    from replay.analysis.known_failures import find_known_file, read_known_file
 
     book = read_known_file(known_path or find_known_file(run.path))
     if book.path is None and not needed:
         return None
-    from replay.analysis.history import failures_of
+    from replay.analysis.fingerprint import failures_of
     from replay.cli.known import KnownInRun, note_unseen
 
     if book.path is None:
@@ -319,7 +319,7 @@ def _terminal() -> tuple[int, Callable[[str], str]]:
 
 def _next_commands(run: Run, summary: RunSummary) -> Iterator[str]:
     """What to do with the run, as it is typed."""
-    from replay.runfile.lookup import call_id
+    from replay.runfile.trajectory_queries import call_id
     from replay.safety.text import one_line
 
     where = [] if run.path == DEFAULT_RUN else ["--run", str(run.path)]

@@ -21,7 +21,7 @@ from replay.cli.options import (
 
 if TYPE_CHECKING:
     from replay.formats import FileNames
-    from replay.records.model_comparison import ModelComparison
+    from replay.records.comparison import ModelComparison
     from replay.runfile import Run
 
 EXAMPLES = """\b
@@ -149,13 +149,14 @@ def _run_of(
     """The run to compare, open for reading, and its numbers of the files; None for all of them."""
     from replay.cli.findings import find_missing_findings
     from replay.runfile import Run
+    from replay.runfile.compare_queries import file_paths
 
     with ExitStack() as stack:
         if files:
             run_path, paths = _run_with(files, run_path, names, stack)
         else:
             with Run.read(run_path) as run:
-                paths = [path for (path,) in run.connection.execute("SELECT path FROM files ORDER BY id")]
+                paths = list(file_paths(run.connection).values())
         if reference is not None:
             from replay.cli.align import keep_alignment
 

@@ -16,13 +16,13 @@ def find_missing_findings(run_path: Path, *, say: bool = False) -> None:
     """
     from replay.errors import RunFileError
     from replay.runfile import Run
-    from replay.runfile.finding_queries import undiagnosed
+    from replay.runfile.task_runs import undiagnosed
 
     with Run.read(run_path) as run:
-        count = len(undiagnosed(run))
+        count = len(undiagnosed(run.connection))
     if not count:
         return
-    from replay.diagnosis.stored_findings import FindingStore
+    from replay.diagnosis.diagnose import FindingStore
 
     if say:
         echo_err(f"looking for the findings of {count} trajectories, once ...")

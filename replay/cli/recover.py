@@ -39,7 +39,7 @@ def recover(file: Path, output: Path | None) -> None:
     if not file.is_file():
         raise InputError(str(file), "not a regular file")
     if _is_recording(file):
-        from replay.recorder.recovery import recover as finish_interrupted
+        from replay.recorder.recording_store import recover as finish_interrupted
 
         echo_err(f"recovered {finish_interrupted(file, output)}")
         return

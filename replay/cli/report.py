@@ -71,7 +71,7 @@ def report(
     trackers, html is one file that needs no network, junit is for CI servers, json and csv for programs, svg is the
     figure alone. Secrets are taken out of all of them.
     """
-    from replay.analysis.known_file import find_known_file, read_known_file
+    from replay.analysis.known_failures import find_known_file, read_known_file
     from replay.errors import UsageError
     from replay.reports import Selection, pieces
     from replay.runfile import Run

@@ -111,8 +111,8 @@ def _look_up(run_path: Path, call: str) -> tuple[Trajectory, str, Path | None]:
     """The trajectory of a call, its position there, and the fleet file that the run was made with, if it is there."""
     from replay.diagnosis import TrajectoryContext
     from replay.runfile import Run
-    from replay.runfile.lookup import TrajectoryPlace, find_call
     from replay.runfile.run_command import load_command
+    from replay.runfile.trajectory_queries import TrajectoryPlace, find_call
 
     with Run.read(run_path) as run:
         place = find_call(run, call)

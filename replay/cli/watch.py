@@ -137,7 +137,7 @@ class _Judge:
 
     async def files(self, paths: list[Path]) -> None:
         """Judge these files; one that cannot be read, or is written at this moment, waits for its next change."""
-        from replay.diagnosis.stored_findings import FindingStore
+        from replay.diagnosis.diagnose import FindingStore
         from replay.replayer.classify import classify_stored
         from replay.replayer.options import Options, Progress
         from replay.runfile import Run

@@ -17,7 +17,7 @@ from replay.formats.reader import READER_FAULTS, Reader
 from replay.formats.readers import surest_reader
 from replay.formats.sources import InputFile
 from replay.records import Trajectory
-from replay.records.dispatch import with_calls, without_dispatcher
+from replay.records.tool_name import with_calls, without_dispatcher
 
 MAX_READY = 8
 """Trajectories of a file that are kept from looking it through to reading it."""

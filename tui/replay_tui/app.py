@@ -18,8 +18,7 @@ from textual.worker import WorkerFailed
 
 from replay.errors import ReplayError, RunFileError
 from replay.runfile import trajectory_queries
-from replay.runfile.filter_sql import read_vocabulary
-from replay.runfile.filters import Filter
+from replay.runfile.filters import Filter, read_vocabulary
 from replay.runfile.salvage import damage_behind
 from replay.runfile.trajectory_queries import StoredTrajectory
 from replay.safety.text import printable

@@ -6,8 +6,7 @@ from replay.diagnosis import TrajectoryContext, findings_of_call
 from replay.records.finding import Finding
 from replay.reports import FORMATS, call_markdown, render
 from replay.runfile import Run
-from replay.runfile.lookup import TrajectoryPlace
-from replay.runfile.trajectory_queries import StoredTrajectory
+from replay.runfile.trajectory_queries import StoredTrajectory, TrajectoryPlace
 
 __all__ = ["FORMATS", "findings", "load_context", "markdown", "reference", "render_report"]
 

@@ -10,7 +10,7 @@ from itertools import combinations
 from rich.segment import Segment
 
 from replay.alignment import SignedTask
-from replay.records.alignment import AlignedCall, AlignedModel, AlignedTask, MissedCall
+from replay.records.alignment import COLUMNS, AlignedCall, AlignedModel, AlignedTask, MissedCall
 from replay.runfile.alignment_queries import ReferenceCall
 from replay_tui.pages.json_lines import json_lines
 from replay_tui.pages.reference_page import REASONS
@@ -19,14 +19,6 @@ from replay_tui.rendering import fitted
 from replay_tui.theme import LETTERS, Palette
 
 _MAX_INVERSIONS = 50
-_METRICS = (
-    ("recall", "recall"),
-    ("precision", "precision"),
-    ("argument_similarity", "argument similarity"),
-    ("step_coherence", "step coherence"),
-    ("order_consistency", "order consistency"),
-    ("merge_purity", "merge purity"),
-)
 
 
 @dataclass(frozen=True)
@@ -75,9 +67,9 @@ def _metrics(writer: Writer, facts: TaskFacts) -> None:
         ),
     )
     spans = []
-    for name, words in _METRICS:
+    for name in COLUMNS:
         spans += [
-            (words.replace(" ", "\u00a0") + "\u00a0", styles.dim),
+            (name.replace("_", "\u00a0") + "\u00a0", styles.dim),
             (f"{getattr(task, name):.3f}   ", styles.strong),
         ]
     writer.spans(*spans)

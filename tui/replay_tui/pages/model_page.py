@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rich.segment import Segment
 
-from replay.records.model_comparison import ComparedModel, Figure, Measure, ModelComparison
+from replay.records.comparison import ComparedModel, Figure, Measure, ModelComparison
 from replay.reports.compare_text import difference_text, interval_text, value_text
 from replay.safety.text import one_line
 from replay_tui.pages.writer import Row, Writer

@@ -11,10 +11,9 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.worker import get_current_worker
 
-from replay.analysis.compare import Settings, compare_models, sorted_models
-from replay.analysis.strata import strata_names
+from replay.analysis.compare import Settings, compare_models, sorted_models, strata_names
 from replay.errors import UsageError
-from replay.records.model_comparison import ModelComparison
+from replay.records.comparison import ModelComparison
 from replay.runfile.filters import quoted
 from replay.safety.text import one_line
 from replay_tui.messages import ShowCalls

@@ -11,9 +11,10 @@ from textual.containers import Grid
 from textual.worker import get_current_worker
 
 from replay.records import qualified_name
-from replay.runfile import Run, alignment_queries, count_queries
-from replay.runfile.count_queries import Breakdown, Group, RootGroup
+from replay.runfile import Run, alignment_queries
+from replay.runfile import summary as count_queries
 from replay.runfile.filters import quoted
+from replay.runfile.summary import Breakdown, Group, RootGroup
 from replay_tui.messages import ShowCalls, ShowScreen
 from replay_tui.rendering import plain
 from replay_tui.screens.run_screen import RunScreen

@@ -10,7 +10,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from replay.records.model_comparison import ComparedModel, Figure, Measure, ModelComparison
+from replay.records.comparison import ComparedModel, Figure, Measure, ModelComparison
 from replay.reports.compare_text import shown
 from replay.safety.text import one_line
 from replay_tui.rendering import Cell, Column

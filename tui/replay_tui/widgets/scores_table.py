@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from replay.records.alignment import AlignedModel
+from replay.records.alignment import COLUMNS, AlignedModel
 from replay_tui.rendering import Cell, Column, titled
 from replay_tui.widgets.row_list import RowList
 
-METRICS_IN_WORDS: Final = (
-    "recall",
-    "precision",
-    "argument similarity",
-    "step coherence",
-    "order consistency",
-    "merge purity",
-)
+METRICS_IN_WORDS: Final = tuple(name.replace("_", " ") for name in COLUMNS)
 METRICS_SHORT: Final = ("recall", "prec.", "arg.sim", "coher.", "order", "purity")
 """The metrics as titles of columns where there is little room."""
 
@@ -52,12 +45,7 @@ class ScoresTable(RowList):
         whole = model.aggregate
         scores = (
             model.average_score,
-            whole.recall,
-            whole.precision,
-            whole.argument_similarity,
-            whole.step_coherence,
-            whole.order_consistency,
-            whole.merge_purity,
+            *(getattr(whole, name) for name in COLUMNS),
         )
         shown = [Cell(f"{score:.3f}", styles.dim if number else styles.strong) for number, score in enumerate(scores)]
         return (Cell(model.model), *shown[: len(widths) - 1])

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import suppress
 
-from replay.records.alignment import AlignedTask
+from replay.records.alignment import COLUMNS, AlignedTask
 from replay.runfile.alignment_queries import aligned_task
 from replay_tui.browser import browser_of
 from replay_tui.rendering import Cell, Column, titled
@@ -59,14 +59,7 @@ class TaskTable(RowList):
         task = self._known(row)
         if task is None:
             return [Cell(self._names[row]), *(Cell("") for _ in widths[1:])]
-        scores = (
-            task.recall,
-            task.precision,
-            task.argument_similarity,
-            task.step_coherence,
-            task.order_consistency,
-            task.merge_purity,
-        )
+        scores = [getattr(task, name) for name in COLUMNS]
         styles = self.styles_of_theme
         cells = [
             Cell(f"{score:.3f}", styles.dim if score == 1 else styles.strong) for score in scores[: len(widths) - 2]
