@@ -278,7 +278,7 @@ def _server_counts(run: Run, table: TaskRuns) -> dict[str, str]:
     }
     runs_of_task = Counter(one.task for one in table.runs)
     calling: dict[str, Counter[str]] = defaultdict(Counter)
-    for place, server in table.servers_called:
+    for place, server in table.runs_calling([group.server for group in table.groups]):
         calling[table.runs[place].task][server] += 1
     for task, n in runs_of_task.items():
         if task not in needed:

@@ -6,8 +6,8 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass
 
-from replay.records import AlignedModel, AlignedTask, Outcome
-from replay.records.alignment import AlignedCall
+from replay.records import Outcome
+from replay.records.alignment import AlignedCall, AlignedModel, AlignedTask
 from replay.runfile.conditions import placeholders
 from replay.runfile.effects_journal import absolute_path
 from replay.runfile.json_blob import pack, unpack

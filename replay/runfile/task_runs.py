@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from sys import intern
 from typing import Any, Final, NamedTuple
 
-from replay.records import AlignedModel, AlignedTask, Certainty, Outcome, Trajectory
-from replay.records.alignment import METRICS
+from replay.records import Certainty, Outcome, Trajectory
+from replay.records.alignment import METRICS, AlignedModel, AlignedTask
 from replay.records.comparison import FindingOfModel
 from replay.runfile.conditions import in_files, is_failure, placeholders
 from replay.runfile.effects_journal import absolute_path
