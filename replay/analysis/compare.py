@@ -32,7 +32,7 @@ _BY_DEFAULT = ("average", "task_success", "score", _OF_CALLS)
 
 
 @dataclass(frozen=True)
-class Settings:
+class CompareSettings:
     """What to compare by."""
 
     files: tuple[int, ...] | None = None
@@ -45,7 +45,7 @@ class Settings:
     """How file names give the label of `by`."""
 
 
-def compare_models(run: Run, settings: Settings = Settings()) -> ModelComparison:
+def compare_models(run: Run, settings: CompareSettings = CompareSettings()) -> ModelComparison:
     """Compare the models of a run.
 
     Args:

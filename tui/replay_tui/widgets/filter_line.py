@@ -17,7 +17,7 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from replay.errors import UsageError
-from replay.runfile.filters import KEYS, Candidate, Filter, complete
+from replay.runfile.filters import KEYS, Completion, Filter, complete
 from replay_tui.browser import browser_of
 from replay_tui.rendering import Cell, Column
 from replay_tui.widgets.row_list import RowList
@@ -33,11 +33,11 @@ class Completions(RowList, can_focus=False):
 
     def __init__(self) -> None:
         super().__init__()
-        self._candidates: tuple[Candidate, ...] = ()
+        self._candidates: tuple[Completion, ...] = ()
         self.moved = False
         """Whether one was picked with the arrow keys."""
 
-    def show(self, candidates: Sequence[Candidate]) -> None:
+    def show(self, candidates: Sequence[Completion]) -> None:
         """Offer these."""
         self._candidates, self.moved = tuple(candidates), False
         self.display = bool(candidates)
@@ -46,7 +46,7 @@ class Completions(RowList, can_focus=False):
         self.refresh_rows()
 
     @property
-    def picked(self) -> Candidate | None:
+    def picked(self) -> Completion | None:
         """The one under the cursor."""
         return self._candidates[self.cursor] if self._candidates else None
 
@@ -213,7 +213,7 @@ class FilterLine(Vertical):
         completions.moved = True
         completions.action_move(by)
 
-    def candidates(self, text: str) -> list[Candidate]:
+    def candidates(self, text: str) -> list[Completion]:
         """How a text could go on."""
         return complete(text, browser_of(self.app).open_run.vocabulary, limit=8)
 
