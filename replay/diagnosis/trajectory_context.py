@@ -13,7 +13,8 @@ from replay.dag.history import History
 from replay.dag.value_matching import Argument, arguments_of
 from replay.outcomes.envelopes.json_errors import error_in_json, parse_json
 from replay.outcomes.error_report import strip_wrappers
-from replay.records import AlignedTask, Answer, Call, Outcome, Server, Tool, Trajectory, texts_of
+from replay.records import Answer, Call, Outcome, Server, Tool, Trajectory, texts_of
+from replay.records.alignment import AlignedTask
 from replay.records.files import CallRow
 from replay.records.finding import CallRef
 from replay.runfile import Run, call_rows
