@@ -99,13 +99,12 @@ def environment_finding(context: TrajectoryContext, position: str, reason: Reaso
     """Why a call is inconclusive."""
     row = context.rows[position]
     kind, sentence, suggestion = _message(context, position, reason)
-    return Finding(
-        kind=kind,
-        scope="call",
-        sentence=sentence,
-        suggestion=suggestion,
+    return context.finding(
+        position,
+        kind,
+        sentence,
+        suggestion,
         calls=context.refs(position, *([row.gap] if row.gap and row.gap in context.calls else [])),
-        certainty=row.certainty,
     )
 
 
