@@ -13,11 +13,11 @@ from pydantic import TypeAdapter
 
 from replay.interpreter import Fleet
 from replay.records.alignment import AlignmentDocument
+from replay.records.chart import ChartDocument as FigureDocument
 from replay.records.failure import KnownFile
-from replay.records.figure import FigureDocument
 from replay.records.files import CassetteAnswer, CassetteHeader, RunDocument, TrajectoryFile
 from replay.records.model_comparison import ModelComparison
-from replay.reports.json_documents import (
+from replay.reports.json_ import (
     DiffDocument,
     HistoryDocument,
     ReportDocument,

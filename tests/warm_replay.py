@@ -31,7 +31,7 @@ _LOADED = (
     "replay.cli.show",
     "replay.diagnosis.stored_findings",
     "replay.interpreter",
-    "replay.reports.summary_table",
+    "replay.reports.summary",
     "replay.runfile.lookup",
 )
 

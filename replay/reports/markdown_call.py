@@ -16,7 +16,7 @@ from replay.records.files import CallRow
 from replay.records.finding import Finding
 from replay.reports.call_text import EVIDENCE, answer_text, call_text, outcome_label
 from replay.reports.markdown_syntax import block, code, details, prose, table
-from replay.reports.report_scope import ReportScope
+from replay.reports.scope import ReportScope
 from replay.runfile.run_command import load_command
 
 _MAX_UNFOLDED: Final = 900

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from replay.records.model_comparison import ComparedModel, Figure, Measure, ModelComparison
-from replay.reports.compare_text import shown
+from replay.reports.compare import shown
 from replay.safety.text import one_line
 from replay_tui.rendering import Cell, Column
 from replay_tui.widgets.row_list import RowList
