@@ -1,278 +1,35 @@
-"""A whole run, as the summary page of a CI job shows it."""
+"""Markdown for issue trackers and the page of a CI job: a call, a trajectory, or the summary of a run."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from replay.diagnosis import Diagnosis, RunTally, TrajectoryContext
 from replay.diagnosis.phrasing import counted
 from replay.records import FAILURES, Outcome, qualified_name
 from replay.records.failure import KnownFailure
 from replay.records.files import CallRow
-from replay.records.summary import RootCause
 from replay.reports import Selection
 from replay.reports.call_text import call_text, outcome_label
 from replay.reports.markdown_call import call_report, finding_lines, versions
-from replay.reports.markdown_syntax import block, code, details, prose, table
+from replay.reports.markdown_syntax import block, code, details, prose
 from replay.reports.scope import ReportScope, scope_of
+from replay.reports.tables import Column, Table
 from replay.runfile import Run
 from replay.runfile.run_command import load_command
 from replay.runfile.trajectory_queries import stored_trajectory, sub_agents
 
-_MAX_CALLS = 400
+_MAX_CALLS: Final = 400
+_MAX_FAILURES: Final = 20
+_MAX_SUB_AGENTS: Final = 40
 
-
-def run_report(scope: ReportScope) -> str:
-    """The table of the models, what was found, what went wrong most, root causes, servers."""
-    title = "# Tool calls, replayed" if scope.filter is None else f"# The calls that match {code(scope.filter, 200)}"
-    sections = [
-        title,
-        _headline(scope),
-        _models(scope),
-        _paper_names(),
-        *_findings(scope),
-        *_failures(scope),
-        *_known(scope),
-        *_causes(scope),
-        *_matching(scope),
-        *_servers(scope),
-    ]
-    return "\n\n".join(sections) + "\n"
-
-
-def _headline(scope: ReportScope) -> str:
-    outcomes = scope.outcomes
-    calls, unjudged = sum(outcomes.values()), outcomes[Outcome.INCONCLUSIVE]
-    failed = calls - unjudged - outcomes[Outcome.SUCCESS]
-    whose = counted(scope.model_count, "model")
-    return f"{counted(calls, 'call')} of {whose}: **{failed} failed**, {unjudged} inconclusive."
-
-
-def _models(scope: ReportScope) -> str:
-    judged = [outcome for outcome in Outcome if outcome is not Outcome.INCONCLUSIVE]
-    lines = [
-        [
-            code(model.model, 60),
-            str(model.trajectories),
-            str(model.calls),
-            *(_share(model.outcomes[outcome], model.conclusive) for outcome in judged),
-            _share(model.well_formed, model.conclusive),
-            str(model.outcomes[Outcome.INCONCLUSIVE]),
-        ]
-        for model in scope.models
-    ]
-    header = ["model", "trajectories", "calls", *(outcome.label for outcome in judged), "well formed", "inconclusive"]
-    more = f"\n\n*And {scope.model_count - len(lines)} more models.*" if scope.model_count > len(lines) else ""
-    return table(header, lines, frozenset(range(1, len(header)))) + more
-
-
-def _paper_names() -> str:
-    names = ", ".join(f"{outcome.label} is *{outcome.paper_name}*" for outcome in Outcome if outcome.paper_name)
-    return f"In the terms of the M3-Bench paper: {names}. Well formed counts the last two."
-
-
-def _share(count: int, of: int) -> str:
-    return f"{count} ({100 * count / of:.1f} %)" if of else str(count)
-
-
-def _findings(scope: ReportScope) -> Iterator[str]:
-    tally = RunTally()
-    for diagnosis in scope.diagnoses():
-        scope.count(diagnosis, tally)
-    findings = scope.findings(tally)
-    if findings:
-        yield f"## What it shows\n\n{finding_lines(findings)}"
-
-
-def _matching(scope: ReportScope) -> Iterator[str]:
-    """Each call that the filter matches."""
-    if scope.filter is None:
-        return
-    found = 0
-    lines: list[list[str]] = []
-    for diagnosis in scope.diagnoses():
-        rows = scope.rows(diagnosis)
-        found += len(rows)
-        lines += [
-            [
-                code(scope.call_id(diagnosis.context, row.call), 120),
-                code(row.tool or "?", 80),
-                prose(outcome_label(row)),
-                prose(row.message, 160),
-            ]
-            for row in rows[: _MAX_CALLS - len(lines)]
-        ]
-    more = f"\n\n*And {found - _MAX_CALLS} more.*" if found > _MAX_CALLS else ""
-    yield f"## The calls\n\n{table(['call', 'tool', 'outcome', 'what it says'], lines)}{more}"
-
-
-def _failures(scope: ReportScope) -> Iterator[str]:
-    if not scope.whole:
-        return
-    groups = scope.summary.failures
-    if groups:
-        lines = [
-            [
-                str(group.calls),
-                prose(group.outcome.label),
-                code(qualified_name(group.server, group.tool) or "?", 80),
-                code(f"{group.example_trajectory}:{group.example_call}", 120),
-                prose(group.example_message, 160),
-            ]
-            for group in groups
-        ]
-        header = ["calls", "outcome", "tool", "example", "what it says"]
-        yield f"## What went wrong most\n\n{table(header, lines, frozenset({0}))}"
-
-
-def _known(scope: ReportScope) -> Iterator[str]:
-    """The failures that somebody noted, with how many calls have each."""
-    seen: dict[str, tuple[KnownFailure, CallRow]] = {}
-    counts: Counter[str] = Counter()
-    for diagnosis in scope.diagnoses() if scope.known else ():
-        for row in scope.rows(diagnosis):
-            mark, noted = scope.mark(diagnosis, row)
-            if mark is not None and noted is not None:
-                seen.setdefault(mark, (noted, row))
-                counts[mark] += 1
-    if seen:
-        lines = [
-            [
-                str(counts[mark]),
-                code(mark),
-                code(first.tool or "?", 80),
-                prose(first.outcome.label),
-                code(f"{first.trajectory}:{first.call}", 120),
-                prose(noted.words, 400),
-            ]
-            for mark, (noted, first) in seen.items()
-        ]
-        header = ["calls", "fingerprint", "tool", "outcome", "example", "what is known"]
-        yield f"## Known failures\n\n{table(header, lines, frozenset({0}))}"
-
-
-def _causes(scope: ReportScope) -> Iterator[str]:
-    causes: tuple[RootCause, ...] = scope.summary.root_causes if scope.whole else ()
-    if causes:
-        lines = [
-            [
-                code(f"{cause.trajectory}:{cause.call}", 120),
-                code(cause.tool, 80),
-                prose(cause.outcome.label),
-                prose(", ".join(f"{count} {outcome.label}" for outcome, count in cause.followed.items())),
-            ]
-            for cause in causes
-        ]
-        yield f"## Root causes\n\n{table(['call', 'tool', 'outcome', 'what followed'], lines)}"
-
-
-def _servers(scope: ReportScope) -> Iterator[str]:
-    servers = scope.run.servers().values()
-    if servers:
-        lines = [
-            [
-                code(server.name, 60),
-                code(server.title or "?", 60),
-                code(server.version or "?", 40),
-                code(server.protocol or "?", 20),
-                prose(f"did not start: {server.error}", 160) if server.error else str(len(server.tools)),
-            ]
-            for server in servers
-        ]
-        yield f"## Servers\n\n{table(['server', 'name of itself', 'version', 'protocol', 'tools'], lines)}"
-
-
-_MAX_TRAJECTORY_CALLS = 400
-_MAX_FAILURES = 20
-_MAX_SUB_AGENTS = 40
-
-
-def trajectory_report(scope: ReportScope) -> str:
-    """Title, what happened, the findings, every call in a table, the failures, versions, how to reproduce it."""
-    diagnosis = next(scope.diagnoses())
-    context, rows = diagnosis.context, scope.rows(diagnosis)
-    failed = [row for row in rows if row.outcome in FAILURES]
-    sections = [
-        f"# Trajectory {code(context.trajectory.id, 100)} of {code(context.trajectory.model, 60)}: {_counts(rows)}",
-        *_parent(context),
-        *_sub_agents(scope),
-        *_question(context),
-        *([f"## What it shows\n\n{finding_lines(diagnosis.together)}"] if diagnosis.together else []),
-        f"## The calls\n\n{_call_table(rows)}",
-        *([f"## The failures\n\n{_failed_calls(diagnosis, failed)}"] if failed else []),
-        f"## Versions\n\n{versions(context, rows)}",
-        f"## How to reproduce it\n\n{_reproduce(scope, context, failed)}",
-    ]
-    return "\n\n".join(sections) + "\n"
-
-
-def _counts(rows: list[CallRow]) -> str:
-    counts = {outcome: sum(row.outcome is outcome for row in rows) for outcome in Outcome}
-    return ", ".join(f"{count} {outcome.label}" for outcome, count in counts.items() if count)
-
-
-def _parent(context: TrajectoryContext) -> Iterator[str]:
-    parent = context.trajectory.parent
-    if parent is not None:
-        call = f", call {code(parent.call)}" if parent.call else ""
-        yield f"A sub-agent, started by trajectory {code(parent.trajectory, 100)}{call}."
-
-
-def _sub_agents(scope: ReportScope) -> Iterator[str]:
-    stored = stored_trajectory(scope.run.connection, scope.places[0].row)
-    started = sub_agents(scope.run.connection, stored) if stored is not None else []
-    if started:
-        named = [f"{code(one.name, 100)}{f' by call {code(one.call)}' if one.call else ''}" for one in started]
-        yield f"It started {counted(len(named), 'sub-agent')}: {', '.join(named[:_MAX_SUB_AGENTS])}."
-
-
-def _question(context: TrajectoryContext) -> Iterator[str]:
-    parts = []
-    if context.trajectory.task.question:
-        parts.append(details("The question", block(context.trajectory.task.question, "text")))
-    if context.trajectory.final_reply:
-        parts.append(details("The final reply", block(context.trajectory.final_reply, "text")))
-    if parts:
-        yield "\n\n".join(parts)
-
-
-def _call_table(rows: list[CallRow]) -> str:
-    lines = [
-        [
-            code(row.call),
-            code(row.tool or "?", 80),
-            prose(outcome_label(row)) if row.outcome is Outcome.SUCCESS else f"**{prose(outcome_label(row))}**",
-            prose(row.drift or ""),
-            "" if row.outcome is Outcome.SUCCESS else prose(row.message, 160),
-        ]
-        for row in rows[:_MAX_TRAJECTORY_CALLS]
-    ]
-    more = f"\n\n*And {len(rows) - _MAX_TRAJECTORY_CALLS} more.*" if len(rows) > _MAX_TRAJECTORY_CALLS else ""
-    return table(["call", "tool", "outcome", "drift", "why"], lines) + more
-
-
-def _failed_calls(diagnosis: Diagnosis, failed: list[CallRow]) -> str:
-    parts = []
-    for row in failed[:_MAX_FAILURES]:
-        findings = diagnosis.calls.get(row.call, ())
-        call = details("The call", block(call_text(diagnosis.context, row.call), "text", 2000))
-        explanation = finding_lines(findings) if findings else f"- {prose(row.message, 400)}"
-        parts.append(
-            f"### {code(row.call)} {code(row.tool or '?', 80)}: {prose(outcome_label(row))}\n\n{explanation}\n\n{call}"
-        )
-    if len(failed) > _MAX_FAILURES:
-        parts.append(f"*And {len(failed) - _MAX_FAILURES} more.*")
-    return "\n\n".join(parts)
-
-
-def _reproduce(scope: ReportScope, context: TrajectoryContext, failed: list[CallRow]) -> str:
-    command = load_command(scope.run.connection)
-    again = command.classify(context.file, "again.db")
-    if not failed:
-        return block(again, "sh")
-    call = scope.call_id(context, failed[0].call)
-    return block(f"{again}\n{command.shrink(str(scope.run.path), call)}", "sh")
+_CALLS: Final = Column("calls", "number")
+_TOOL: Final = Column("tool", "name", 80)
+_OUTCOME: Final = Column("outcome")
+_EXAMPLE: Final = Column("example", "name", 120)
+_SAYS: Final = Column("what it says", limit=160)
 
 
 def render(run: Run, selection: Selection) -> str:
@@ -280,4 +37,211 @@ def render(run: Run, selection: Selection) -> str:
     scope = scope_of(run, selection)
     if selection.call is not None:
         return call_report(scope)
-    return trajectory_report(scope) if selection.trajectory is not None else run_report(scope)
+    sections = _trajectory(scope) if selection.trajectory is not None else _run(scope)
+    return "\n\n".join(sections) + "\n"
+
+
+def _run(scope: ReportScope) -> Iterator[str]:
+    """The table of the models, what was found, what went wrong most, root causes, servers."""
+    yield "# Tool calls, replayed" if scope.filter is None else f"# The calls that match {code(scope.filter, 200)}"
+    outcomes = scope.outcomes
+    calls, unjudged = sum(outcomes.values()), outcomes[Outcome.INCONCLUSIVE]
+    failed = calls - unjudged - outcomes[Outcome.SUCCESS]
+    whose = counted(scope.model_count, "model")
+    yield f"{counted(calls, 'call')} of {whose}: **{failed} failed**, {unjudged} inconclusive."
+    yield _models(scope)
+    names = ", ".join(f"{outcome.label} is *{outcome.paper_name}*" for outcome in Outcome if outcome.paper_name)
+    yield f"In the terms of the M3-Bench paper: {names}. Well formed counts the last two."
+    findings, known, matching = _from_calls(scope)
+    if findings:
+        yield f"## What it shows\n\n{findings}"
+    if scope.whole:
+        yield from _failures(scope)
+    yield from known
+    if scope.whole:
+        yield from _causes(scope)
+    yield from matching
+    yield from _servers(scope)
+
+
+def _models(scope: ReportScope) -> str:
+    judged = [outcome for outcome in Outcome if outcome is not Outcome.INCONCLUSIVE]
+    rows = [
+        [
+            model.model,
+            model.trajectories,
+            model.calls,
+            *(_share(model.outcomes[outcome], model.conclusive) for outcome in judged),
+            _share(model.well_formed, model.conclusive),
+            model.outcomes[Outcome.INCONCLUSIVE],
+        ]
+        for model in scope.models
+    ]
+    numbers = ["trajectories", "calls", *(outcome.label for outcome in judged), "well formed", "inconclusive"]
+    columns = [Column("model", "name", 60), *(Column(head, "number") for head in numbers)]
+    more = f"\n\n*And {scope.model_count - len(rows)} more models.*" if scope.model_count > len(rows) else ""
+    return Table(columns, rows).markdown() + more
+
+
+def _share(count: int, of: int) -> str:
+    return f"{count} ({100 * count / of:.1f} %)" if of else str(count)
+
+
+def _from_calls(scope: ReportScope) -> tuple[str, list[str], list[str]]:
+    """What is said of the calls one by one: the findings, the known failures, and the calls that a filter matches."""
+    tally = RunTally()
+    known: dict[str, tuple[KnownFailure, CallRow]] = {}
+    counts: Counter[str] = Counter()
+    found = 0
+    listed: list[list[str]] = []
+    for diagnosis in scope.diagnoses():
+        scope.count(diagnosis, tally)
+        rows = scope.rows(diagnosis) if scope.known or scope.filter is not None else []
+        for row in rows if scope.known else ():
+            mark, noted = scope.mark(diagnosis, row)
+            if mark is not None and noted is not None:
+                known.setdefault(mark, (noted, row))
+                counts[mark] += 1
+        if scope.filter is not None:
+            found += len(rows)
+            listed += [
+                [scope.call_id(diagnosis.context, row.call), row.tool or "?", outcome_label(row), row.message]
+                for row in rows[: _MAX_CALLS - len(listed)]
+            ]
+    table = Table([Column("call", "name", 120), _TOOL, _OUTCOME, _SAYS], listed).markdown()
+    matching = f"## The calls\n\n{table}{_more(found)}"
+    return (
+        finding_lines(scope.findings(tally)),
+        list(_known(known, counts)),
+        [matching] if scope.filter is not None else [],
+    )
+
+
+def _known(known: dict[str, tuple[KnownFailure, CallRow]], counts: Counter[str]) -> Iterator[str]:
+    """The failures that somebody noted, with how many calls have each."""
+    rows = [
+        [counts[mark], mark, first.tool or "?", first.outcome.label, f"{first.trajectory}:{first.call}", noted.words]
+        for mark, (noted, first) in known.items()
+    ]
+    columns = [_CALLS, Column("fingerprint", "name"), _TOOL, _OUTCOME, _EXAMPLE, Column("what is known", limit=400)]
+    yield from _section("Known failures", columns, rows)
+
+
+def _failures(scope: ReportScope) -> Iterator[str]:
+    rows = [
+        [
+            group.calls,
+            group.outcome.label,
+            qualified_name(group.server, group.tool) or "?",
+            f"{group.example_trajectory}:{group.example_call}",
+            group.example_message,
+        ]
+        for group in scope.summary.failures
+    ]
+    yield from _section("What went wrong most", [_CALLS, _OUTCOME, _TOOL, _EXAMPLE, _SAYS], rows)
+
+
+def _causes(scope: ReportScope) -> Iterator[str]:
+    rows = [
+        [
+            f"{cause.trajectory}:{cause.call}",
+            cause.tool,
+            cause.outcome.label,
+            ", ".join(f"{count} {outcome.label}" for outcome, count in cause.followed.items()),
+        ]
+        for cause in scope.summary.root_causes
+    ]
+    yield from _section("Root causes", [Column("call", "name", 120), _TOOL, _OUTCOME, Column("what followed")], rows)
+
+
+def _servers(scope: ReportScope) -> Iterator[str]:
+    rows = [
+        [
+            server.name,
+            server.title or "?",
+            server.version or "?",
+            server.protocol or "?",
+            f"did not start: {server.error}" if server.error else len(server.tools),
+        ]
+        for server in scope.run.servers().values()
+    ]
+    columns = [
+        Column("server", "name", 60),
+        Column("name of itself", "name", 60),
+        Column("version", "name", 40),
+        Column("protocol", "name", 20),
+        Column("tools", limit=160),
+    ]
+    yield from _section("Servers", columns, rows)
+
+
+def _section(title: str, columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> Iterator[str]:
+    if rows:
+        yield f"## {title}\n\n{Table(columns, rows).markdown()}"
+
+
+def _more(calls: int) -> str:
+    return f"\n\n*And {calls - _MAX_CALLS} more.*" if calls > _MAX_CALLS else ""
+
+
+def _trajectory(scope: ReportScope) -> Iterator[str]:
+    """Title, what happened, the findings, every call in a table, the failures, versions, how to reproduce it."""
+    diagnosis = next(scope.diagnoses())
+    context, rows = diagnosis.context, scope.rows(diagnosis)
+    trajectory = context.trajectory
+    failed = [row for row in rows if row.outcome in FAILURES]
+    counts = Counter(row.outcome for row in rows)
+    shown = ", ".join(f"{counts[outcome]} {outcome.label}" for outcome in Outcome if counts[outcome])
+    yield f"# Trajectory {code(trajectory.id, 100)} of {code(trajectory.model, 60)}: {shown}"
+    if (parent := trajectory.parent) is not None:
+        call = f", call {code(parent.call)}" if parent.call else ""
+        yield f"A sub-agent, started by trajectory {code(parent.trajectory, 100)}{call}."
+    yield from _sub_agents(scope)
+    texts = [("The question", trajectory.task.question), ("The final reply", trajectory.final_reply)]
+    yield from (details(title, block(text, "text")) for title, text in texts if text)
+    if diagnosis.together:
+        yield f"## What it shows\n\n{finding_lines(diagnosis.together)}"
+    yield f"## The calls\n\n{_calls(rows)}"
+    if failed:
+        yield "## The failures"
+        yield from _failed_calls(diagnosis, failed)
+    yield f"## Versions\n\n{versions(context, rows)}"
+    yield f"## How to reproduce it\n\n{_reproduce(scope, context, failed)}"
+
+
+def _sub_agents(scope: ReportScope) -> Iterator[str]:
+    stored = stored_trajectory(scope.run.connection, scope.places[0].row)
+    started = sub_agents(scope.run.connection, stored) if stored is not None else []
+    if started:
+        named = [f"{code(agent.name, 100)}{f' by call {code(agent.call)}' if agent.call else ''}" for agent in started]
+        yield f"It started {counted(len(named), 'sub-agent')}: {', '.join(named[:_MAX_SUB_AGENTS])}."
+
+
+def _calls(rows: Sequence[CallRow]) -> str:
+    lines = [
+        [row.call, row.tool or "?", prose(outcome_label(row)), row.drift or "", None]
+        if row.outcome is Outcome.SUCCESS
+        else [row.call, row.tool or "?", f"**{prose(outcome_label(row))}**", row.drift or "", row.message]
+        for row in rows[:_MAX_CALLS]
+    ]
+    outcome = Column("outcome", "markdown")
+    columns = [Column("call", "name"), _TOOL, outcome, Column("drift"), Column("why", limit=160)]
+    return Table(columns, lines).markdown() + _more(len(rows))
+
+
+def _failed_calls(diagnosis: Diagnosis, failed: Sequence[CallRow]) -> Iterator[str]:
+    for row in failed[:_MAX_FAILURES]:
+        yield f"### {code(row.call)} {code(row.tool or '?', 80)}: {prose(outcome_label(row))}"
+        yield finding_lines(diagnosis.calls.get(row.call, ())) or f"- {prose(row.message, 400)}"
+        yield details("The call", block(call_text(diagnosis.context, row.call), "text", 2000))
+    if len(failed) > _MAX_FAILURES:
+        yield f"*And {len(failed) - _MAX_FAILURES} more.*"
+
+
+def _reproduce(scope: ReportScope, context: TrajectoryContext, failed: Sequence[CallRow]) -> str:
+    command = load_command(scope.run.connection)
+    again = command.classify(context.file, "again.db")
+    if not failed:
+        return block(again, "sh")
+    call = scope.call_id(context, failed[0].call)
+    return block(f"{again}\n{command.shrink(str(scope.run.path), call)}", "sh")

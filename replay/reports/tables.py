@@ -18,7 +18,7 @@ class Column(NamedTuple):
     """What stands in a column."""
 
     head: str
-    kind: Literal["words", "name", "number"] = "words"
+    kind: Literal["words", "name", "number", "markdown"] = "words"
     """A `name` of somebody else's stands as code in Markdown; a `number` is ours, and stands to the right."""
     limit: int | None = None
     """Characters of a cell in Markdown."""
@@ -106,6 +106,6 @@ def padded(cell: str, width: int, *, right: bool = False) -> str:
 def _markdown_cell(column: Column, cell: object) -> str:
     if cell is None:
         return ""
-    if column.kind == "number":
+    if column.kind in ("number", "markdown"):
         return str(cell)
     return (markdown_syntax.code if column.kind == "name" else markdown_syntax.prose)(str(cell), column.limit)
