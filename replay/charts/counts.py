@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final, Protocol
+from typing import Final
 
 from replay.analysis.history import failed_calls
 from replay.charts.options import ChartOptions, best_first, chosen_models, cut_off, judged_calls, one_model_note, shares
 from replay.records import FAILURES, Outcome, qualified_name
 from replay.records.chart import Chart
+from replay.records.model_comparison import ComparedModel
+from replay.records.summary import ModelSummary
 from replay.runfile import Run
 from replay.runfile.count_queries import breakdown, failed, model_counts
 from replay.runfile.finding_queries import finding_counts
@@ -18,28 +20,12 @@ ORDER: Final = tuple(outcome for outcome in reversed(Outcome) if outcome is not 
 """The outcomes that count, as a bar shows them from left to right."""
 
 
-class CountedModel(Protocol):
-    """A model with the outcomes of its calls, in a run or in a comparison."""
-
-    @property
-    def model(self) -> str:
-        """Its name."""
-
-    @property
-    def calls(self) -> int:
-        """How many it made."""
-
-    @property
-    def outcomes(self) -> Mapping[Outcome, int]:
-        """How they were judged."""
-
-
 def outcomes(run: Run, options: ChartOptions) -> Chart:
     """All calls by model, the inconclusive ones too."""
     return outcomes_of(chosen_models(run, options))
 
 
-def outcomes_of(models: Sequence[CountedModel]) -> Chart:
+def outcomes_of(models: Sequence[ModelSummary | ComparedModel]) -> Chart:
     """The chart `outcomes` of models that are counted already."""
     counts = tuple(tuple(model.outcomes[outcome] for outcome in (*ORDER, Outcome.INCONCLUSIVE)) for model in models)
     totals = tuple(model.calls for model in models)

@@ -26,7 +26,7 @@ from replay.runfile.alignment_queries import aligned_models
 from replay.runfile.call_queries import calls_of_trajectories, matching_positions
 from replay.runfile.filter_sql import read_vocabulary
 from replay.runfile.filters import parse
-from replay.runfile.lookup import TrajectoryPlace, find_call, find_trajectory, trajectory_places
+from replay.runfile.lookup import TrajectoryPlace, find_call, find_trajectory, qualified, trajectory_places
 from replay.safety.text import one_line
 from replay.suggestions import nearest_names
 
@@ -92,10 +92,8 @@ class ReportScope:
     def call_id(self, context: TrajectoryContext, position: str) -> str:
         """The shortest id that finds a call again."""
         same = self._places_by_name[context.trajectory.id]
-        if len(same) == 1:
-            return f"{context.trajectory.id}:{position}"
-        owner = context.trajectory.model if len({place.model for place in same}) == len(same) else context.file
-        return f"{owner}:{context.trajectory.id}:{position}"
+        place = next(place for place in same if place.file == context.file)
+        return f"{qualified(place, same)}:{position}"
 
     @cached_property
     def _places_by_name(self) -> Mapping[str, list[TrajectoryPlace]]:
@@ -195,16 +193,8 @@ def _filtered(run: Run, places: list[TrajectoryPlace], selection: Selection) -> 
     matching = matching_positions(run.connection, parse(text, read_vocabulary(run.connection)))
     if not matching:
         raise UsageError(f"no call of this run matches the filter {one_line(text, 120)}")
-    wanted = [place for place in places if place.row in matching]
-    return ReportScope(
-        run,
-        wanted,
-        whole=False,
-        reference=selection.reference,
-        matching=matching,
-        filter=text,
-        known=selection.known,
-    )
+    scope = ReportScope(run, [place for place in places if place.row in matching], whole=False, known=selection.known)
+    return replace(scope, reference=selection.reference, matching=matching, filter=text)
 
 
 def _of_model(places: list[TrajectoryPlace], wanted: str) -> list[TrajectoryPlace]:

@@ -10,6 +10,7 @@ from rich.cells import cell_len
 
 from replay.records import Outcome, Reason, qualified_name
 from replay.records.summary import Disagreements, FailureGroup, RootCause, RunSummary, well_formed
+from replay.reports.tables import column_widths, laid_out
 from replay.safety.text import one_line
 
 FEW_JUDGED: Final = 0.3
@@ -20,7 +21,35 @@ _MAX_EXPLAINED: Final = 5
 _JUDGED: Final = tuple(outcome for outcome in Outcome if outcome is not Outcome.INCONCLUSIVE)
 _SHORT: Final = {Outcome.INVALID_ARGUMENTS: ("invalid", "args")}
 _MIN_NAME, _MAX_NAME = 8, 40
-_GAP: Final = "  "
+_MESSAGE_WIDTH: Final = 88
+_MIN_MESSAGE: Final = 44
+"""Columns under which a message stands on a line of its own."""
+
+
+def summary_text(summary: RunSummary, width: int = 160, dim: Callable[[str], str] = str) -> str:
+    """The summary of a run as text for a terminal or a log.
+
+    Args:
+        summary: of the run.
+        width: columns that there are; only a call's id or a name may be longer.
+        dim: makes a text less bright, where that can be shown.
+    """
+    parts = ["\n".join(_model_lines(summary, width, dim))]
+    if summary.disagreements is not None and summary.disagreements.calls:
+        parts.append("\n".join(_wrapped(_disagreement_lines(summary.disagreements), width)))
+    if uncertain := certainty_line(summary):
+        parts.append("\n".join(_wrapped([uncertain], width)))
+    if summary.failures:
+        parts.append(_listed("What went wrong most", summary.failures, width))
+    if summary.root_causes:
+        lines = (f"  {_root_cause_line(cause)}" for cause in summary.root_causes)
+        parts.append("\n".join(["Root causes", *_wrapped(lines, width)]))
+    if summary.trials > 1:
+        title = f"Flaky over {summary.trials} trials"
+        parts.append(_listed(title, summary.flaky, width) if summary.flaky else f"{title}: none")
+    if summary.inconclusive:
+        parts.append(_listed("Inconclusive: these count in no category", summary.inconclusive, width))
+    return "\n\n".join(parts)
 
 
 class _Row(NamedTuple):
@@ -38,7 +67,7 @@ class _Row(NamedTuple):
         return self.judged < FEW_JUDGED * self.calls
 
 
-def model_lines(summary: RunSummary, width: int, dim: Callable[[str], str]) -> Iterator[str]:
+def _model_lines(summary: RunSummary, width: int, dim: Callable[[str], str]) -> Iterator[str]:
     """A line a model, and one for all; then why shares are dimmed, where they are.
 
     Args:
@@ -57,8 +86,9 @@ def model_lines(summary: RunSummary, width: int, dim: Callable[[str], str]) -> I
     few = [row for row in rows if row.few and (row.name != "all" or len(rows) == 1)]
     for row in few[:_MAX_EXPLAINED]:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in list(row.reasons.items())[:3])
-        words = f"{_cut(row.name, _MAX_NAME)}: few calls were judged, so its shares say little ({reasons})"
-        yield from wrap(words, width, subsequent_indent="      ", break_long_words=False, break_on_hyphens=False)
+        yield from _wrapped(
+            [f"{_cut(row.name, _MAX_NAME)}: few calls were judged, so its shares say little ({reasons})"], width
+        )
     if len(few) > _MAX_EXPLAINED:
         yield f"few calls were judged of {len(few) - _MAX_EXPLAINED} more models as well"
 
@@ -68,12 +98,11 @@ def _fitting(rows: Sequence[_Row], width: int) -> list[str]:
     layouts: tuple[tuple[Callable[[int, int], str], bool], ...] = ((_tenths, True), (_whole, False), (_count, False))
     for cell, inconclusive in layouts:
         table = _model_cells(rows, cell, inconclusive=inconclusive)
-        rest = max(sum(cell_len(part) + len(_GAP) for part in line[1:]) for line in _padded(table))
+        rest = sum(column + 2 for column in column_widths(table)[1:])
         longest = min(max(cell_len(row.name) for row in rows), _MAX_NAME)
         if longest + rest <= width or cell is _count:
             name = min(longest, max(_MIN_NAME, width - rest)) if cell is _count else longest
-            named = [[_cut(line[0], max(name, 5)), *line[1:]] for line in table]
-            return [_GAP.join(line).rstrip() for line in _padded(named)]
+            return laid_out([[_cut(line[0], max(name, 5)), *line[1:]] for line in table])
     return []
 
 
@@ -84,17 +113,13 @@ def _model_cells(rows: Sequence[_Row], cell: Callable[[int, int], str], *, incon
         heads.insert(-1, ("well", "formed"))
     lines = [["", "", *(head[0] for head in heads)], ["model", "judged", *(head[1] for head in heads)]]
     for row in rows:
+        share = f" ({100 * row.judged / row.calls:.0f} %)" if row.calls else ""
         cells = [cell(row.outcomes[outcome], row.judged) for outcome in _JUDGED]
         if inconclusive:
             cells.append(cell(well_formed(row.outcomes), row.judged))
             cells.append(f"{row.outcomes[Outcome.INCONCLUSIVE]:,}")
-        lines.append([row.name, _of_calls(row), *cells])
+        lines.append([row.name, f"{row.judged:,} of {row.calls:,}{share}", *cells])
     return lines
-
-
-def _of_calls(row: _Row) -> str:
-    share = f" ({100 * row.judged / row.calls:.0f} %)" if row.calls else ""
-    return f"{row.judged:,} of {row.calls:,}{share}"
 
 
 def _head(outcome: Outcome, *, short: bool) -> tuple[str, str]:
@@ -119,56 +144,12 @@ def _count(count: int, judged: int) -> str:
     return f"{count:,}" if judged else "-"
 
 
-def _padded(table: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Each column as wide as its widest cell: the first to the left, the others to the right."""
-    widths = [max(cell_len(line[column]) for line in table) for column in range(len(table[0]))]
-    return [
-        [
-            cell + " " * (width - cell_len(cell)) if column == 0 else " " * (width - cell_len(cell)) + cell
-            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ]
-        for line in table
-    ]
-
-
 def _cut(text: str, width: int) -> str:
     if cell_len(text) <= width:
         return text
     while text and cell_len(text) > width - 1:
         text = text[:-1]
     return f"{text}…"
-
-
-_MESSAGE_WIDTH = 88
-_MIN_MESSAGE = 44
-"""Columns under which a message stands on a line of its own."""
-
-
-def summary_text(summary: RunSummary, width: int = 160, dim: Callable[[str], str] = str) -> str:
-    """The summary of a run as text for a terminal or a log.
-
-    Args:
-        summary: of the run.
-        width: columns that there are; only a call's id or a name may be longer.
-        dim: makes a text less bright, where that can be shown.
-    """
-    parts = ["\n".join(model_lines(summary, width, dim))]
-    if summary.disagreements is not None and summary.disagreements.calls:
-        parts.append(_wrapped(disagreement_lines(summary.disagreements), width))
-    if uncertain := certainty_line(summary):
-        parts.append(_wrapped([uncertain], width))
-    if summary.failures:
-        parts.append(_listed("What went wrong most", summary.failures, width))
-    if summary.root_causes:
-        parts.append(
-            "Root causes\n" + _wrapped((f"  {root_cause_line(cause)}" for cause in summary.root_causes), width)
-        )
-    if summary.trials > 1:
-        title = f"Flaky over {summary.trials} trials"
-        parts.append(_listed(title, summary.flaky, width) if summary.flaky else f"{title}: none")
-    if summary.inconclusive:
-        parts.append(_listed("Inconclusive: these count in no category", summary.inconclusive, width))
-    return "\n\n".join(parts)
 
 
 def certainty_line(summary: RunSummary) -> str:
@@ -182,32 +163,35 @@ def certainty_line(summary: RunSummary) -> str:
 
 def _listed(title: str, groups: Sequence[FailureGroup], width: int) -> str:
     """A line a group; its message stands beside it, or below it where there is little room."""
-    rows = [_failure_row(group) for group in groups]
-    lines = list(_aligned(rows, indent=2))
-    room = width - max(map(cell_len, lines)) - 2
+    rows = [
+        [
+            str(group.calls),
+            str(group.reason or group.outcome.label),
+            one_line(qualified_name(group.server, group.tool) or "(no name)", 32),
+            f"{one_line(group.example_trajectory, 30)}:{group.example_call}",
+        ]
+        for group in groups
+    ]
+    lines = [f"  {line}" for line in laid_out(rows, left=(1, 2, 3))]
+    longest = max(map(cell_len, lines))
+    room = width - longest - 2
     below = room < _MIN_MESSAGE
     room = min(width - 6, _MESSAGE_WIDTH) if below else min(room, _MESSAGE_WIDTH)
-    messages = [shorten(one_line(group.example_message), max(room, 20), placeholder=" …") for group in groups]
-    if below:
-        shown = (f"{line.rstrip()}\n      {message}" for line, message in zip(lines, messages, strict=True))
-    else:
-        longest = max(map(cell_len, lines))
-        shown = (
-            f"{line}{' ' * (longest - cell_len(line))}  {message}".rstrip()
-            for line, message in zip(lines, messages, strict=True)
-        )
-    return "\n".join([title, *shown])
+    shown = [title]
+    for line, group in zip(lines, groups, strict=True):
+        message = shorten(one_line(group.example_message), max(room, 20), placeholder=" …")
+        beside = f"{line}{' ' * (longest - cell_len(line))}  {message}".rstrip()
+        shown.append(f"{line}\n      {message}" if below else beside)
+    return "\n".join(shown)
 
 
-def _wrapped(lines: Iterable[str], width: int) -> str:
+def _wrapped(lines: Iterable[str], width: int) -> Iterator[str]:
     """Lines broken between words, the rest of each further in."""
-    broken = (
-        wrap(line, width, subsequent_indent="      ", break_long_words=False, break_on_hyphens=False) for line in lines
-    )
-    return "\n".join(part for parts in broken for part in parts)
+    for line in lines:
+        yield from wrap(line, width, subsequent_indent="      ", break_long_words=False, break_on_hyphens=False)
 
 
-def disagreement_lines(found: Disagreements) -> Iterator[str]:
+def _disagreement_lines(found: Disagreements) -> Iterator[str]:
     """How many calls came out otherwise than recorded; and what is missing here, with the setting that mends it."""
     by_recording = f", {found.by_recording:,} of them judged by the recording" if found.by_recording else ""
     yield f"Disagree with their recording: {found.calls:,} of {found.compared:,} re-issued calls{by_recording}"
@@ -218,45 +202,10 @@ def disagreement_lines(found: Disagreements) -> Iterator[str]:
         yield f"  workspace.recorded_as: {below}"
 
 
-def root_cause_line(cause: RootCause) -> str:
+def _root_cause_line(cause: RootCause) -> str:
     """Such as `9 not_found, 1 root cause: s1c2 excel/create_workbook`."""
     followed = ", ".join(f"{count} {outcome}" for outcome, count in cause.followed.items())
     return one_line(
         f"{followed}, 1 root cause: {cause.call} {cause.tool} ({cause.outcome}) in {cause.trajectory}",
         2 * _MESSAGE_WIDTH,
     )
-
-
-def _failure_row(group: FailureGroup) -> Sequence[str]:
-    tool = qualified_name(group.server, group.tool) or "(no name)"
-    example = f"{one_line(group.example_trajectory, 30)}:{group.example_call}"
-    return [
-        str(group.calls),
-        str(group.reason or group.outcome.label),
-        one_line(tool, 32),
-        example,
-    ]
-
-
-def _aligned(rows: Iterable[Sequence[str]], indent: int = 0) -> Iterator[str]:
-    """Rows as lines, each column as wide as its widest cell; columns of counts stand to the right."""
-    table = [list(row) for row in rows]
-    widths = [max(cell_len(row[column]) for row in table) for column in range(len(table[0]))]
-    for row in table:
-        cells = (
-            _pad(cell, width, right=_is_count(table, column))
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        yield (" " * indent + "  ".join(cells)).rstrip()
-
-
-def _is_count(table: Sequence[Sequence[str]], column: int) -> bool:
-    """Whether a column holds counts, below a heading or without one."""
-    cells = [row[column] for row in table]
-    counts = [cell[:1].isdigit() and cell[-1:] in "0123456789%-" for cell in cells]
-    return counts[-1] and all(counts[min(2, len(counts) - 1) :])
-
-
-def _pad(cell: str, width: int, *, right: bool) -> str:
-    space = " " * (width - cell_len(cell))
-    return space + cell if right else cell + space

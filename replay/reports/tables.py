@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
@@ -63,7 +63,7 @@ class Table:
             [one_line(str(cell), None if number else longest_name) for number, cell in enumerate(row)]
             for row in self.rows
         ]
-        widths = [max(cell_len(line[number]) for line in lines) for number in range(len(self.columns))]
+        widths = column_widths(lines)
         parts: list[str] = []
         start = 1
         while start < len(self.columns):
@@ -80,27 +80,26 @@ class Table:
         return parts
 
 
-def laid_out(lines: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+def laid_out(lines: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:
     """Cells as lines, two spaces between the columns, each as wide as its widest cell.
 
     Args:
         lines: a list of cells each.
-        left: so many columns stand to the left, the others to the right.
+        left: the columns that stand to the left; the others stand to the right.
     """
-    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    widths = column_widths(lines)
     return [
         _GAP.join(
-            padded(cell, width, right=number >= left)
+            cell + " " * (width - cell_len(cell)) if number in left else " " * (width - cell_len(cell)) + cell
             for number, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in lines
     ]
 
 
-def padded(cell: str, width: int, *, right: bool = False) -> str:
-    """A cell as wide as its column."""
-    space = " " * (width - cell_len(cell))
-    return space + cell if right else cell + space
+def column_widths(lines: Sequence[Sequence[str]]) -> list[int]:
+    """How wide the widest cell of each column is."""
+    return [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
 
 
 def _markdown_cell(column: Column, cell: object) -> str:

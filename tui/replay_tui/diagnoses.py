@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from replay.diagnosis import TrajectoryContext, findings_of_call
 from replay.records.finding import Finding
-from replay.reports import FORMATS, call_markdown, render
+from replay.reports import FORMATS, Selection, render
 from replay.runfile import Run
 from replay.runfile.lookup import TrajectoryPlace
 from replay.runfile.trajectory_queries import StoredTrajectory
@@ -29,9 +29,9 @@ def reference(stored: StoredTrajectory, position: str) -> str:
 
 def markdown(run: Run, stored: StoredTrajectory, position: str) -> str:
     """The diagnosis of a call, for an issue tracker."""
-    return call_markdown(run, reference(stored, position))
+    return render(run, "markdown", Selection(call=reference(stored, position)))
 
 
 def render_report(run: Run, format_: str, *, call: str | None = None, filter_text: str | None = None) -> str:
     """A report: of one call, of the calls that a filter matches, or of the whole run."""
-    return render(run, format_, call=call, filter=filter_text)
+    return render(run, format_, Selection(call=call, filter=filter_text))
