@@ -29,10 +29,10 @@ _LOADED = (
     "replay.cli.progress",
     "replay.cli.report",
     "replay.cli.show",
-    "replay.diagnosis.stored_findings",
+    "replay.diagnosis.diagnose",
     "replay.interpreter",
     "replay.reports.summary",
-    "replay.runfile.lookup",
+    "replay.runfile.trajectory_queries",
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, NamedTuple, TypeAlias
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from replay.records import Outcome
 from replay.runfile import Run
-from replay.runfile.model_queries import (
+from replay.runfile.task_runs import (
     CallGroup,
     TaskScores,
     TrajectoryFacts,
@@ -77,6 +77,11 @@ class TaskRuns:
         columns = np.array([column[group.outcome] for group in self.groups], dtype=np.int64)
         cells = self.calls.run * len(OUTCOMES) + columns[self.calls.group]
         return np.bincount(cells, minlength=len(self.runs) * len(OUTCOMES)).reshape(-1, len(OUTCOMES))
+
+    def calls_with(self, outcomes: Iterable[Outcome]) -> Places:
+        """How many calls of each run were judged so."""
+        counts: Places = self.outcome_counts[:, [OUTCOMES.index(outcome) for outcome in outcomes]].sum(axis=1)
+        return counts
 
     @cached_property
     def recovered_counts(self) -> NDArray[np.int64]:

@@ -9,10 +9,9 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from replay.analysis.tool_tally import last_part
-from replay.dag.pointers import join, resolve
+from replay.dag.pointers import join, parts, resolve
 from replay.diagnosis.phrasing import counted, listed, plain, quoted, types_of
-from replay.diagnosis.schema_place import SchemaPlace, field_place
+from replay.diagnosis.schema_violations import SchemaLocation, field_location
 from replay.records import Tool
 from replay.records.tool_usage import (
     Advice,
@@ -120,8 +119,8 @@ def _of_field(problem: FieldProblem, tool: Tool | None) -> Iterator[Advice]:
     if problem.accepted == problem.calls:
         return
     schema = tool.input_schema if tool is not None else None
-    place = field_place(schema, problem.pointer)
-    parent = field_place(schema, problem.pointer.rpartition("/")[0])
+    place = field_location(schema, problem.pointer)
+    parent = field_location(schema, problem.pointer.rpartition("/")[0])
     field = quoted(problem.field, 60)
     if problem.fault == "misnamed":
         written = quoted(problem.written, 60)
@@ -136,7 +135,7 @@ def _of_field(problem: FieldProblem, tool: Tool | None) -> Iterator[Advice]:
         yield _of_missing(problem, place, parent)
 
 
-def _of_missing(problem: FieldProblem, place: SchemaPlace, parent: SchemaPlace) -> Advice:
+def _of_missing(problem: FieldProblem, place: SchemaLocation, parent: SchemaLocation) -> Advice:
     field, why = quoted(problem.field, 60), f"{_who(problem)} left it out."
     required = parent.schema.get("required")
     if "default" in place.schema:
@@ -168,7 +167,7 @@ def _of_disagreement(fault: SchemaDisagreement, usage: ToolUsage, tool: Tool | N
 
 
 def _about(value: RefusedValue, fault: SchemaDisagreement, schema: Any) -> bool:
-    return field_place(schema, value.pointer).pointer == fault.pointer
+    return field_location(schema, value.pointer).pointer == fault.pointer
 
 
 def _keyword_to_add(fault: SchemaDisagreement, value: RefusedValue | None) -> str:
@@ -186,11 +185,11 @@ def _of_value(value: RefusedValue, usage: ToolUsage, tool: Tool | None) -> Itera
     phrase = _REWRITES.get(value.kind)
     if told or phrase is None or (value.kind == "missing-thing" and value.calls < _MIN_ALIKE):
         return
-    place = field_place(schema, value.pointer)
+    place = field_location(schema, value.pointer)
     gave = f" gave {listed(list(value.values[:3]), 'or')}" if len(value.values) > 1 else ""
     why = f"{_who(value)}{gave}: {plain(value.message, 240)}."
     described = place.schema.get("description")
-    rewrite = phrase(quoted(last_part(value.pointer), 60), value)
+    rewrite = phrase(quoted(_last_part(value.pointer), 60), value)
     yield _make(value, "inputSchema", join(place.pointer, "description"), rewrite, why, current=described)
 
 
@@ -244,6 +243,12 @@ _REWRITES: Final[dict[str, Callable[[str, RefusedValue], str]]] = {
     "refused-by-policy": _allowed,
     "missing-thing": _source,
 }
+
+
+def _last_part(pointer: str) -> str:
+    """The name of the field that a pointer in arguments leads to; of an element, that of its list."""
+    names = [part for part in parts(pointer) if part != "*"]
+    return names[-1] if names else ""
 
 
 def _after_colon(sentence: str) -> str:

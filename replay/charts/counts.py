@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from replay.analysis.history import failed_calls
+from replay.analysis.fingerprint import failed_calls
 from replay.charts.options import ChartOptions, best_first, chosen_models, cut_off, judged_calls, one_model_note, shares
 from replay.records import FAILURES, Outcome, qualified_name
 from replay.records.chart import Chart
-from replay.records.model_comparison import ComparedModel
+from replay.records.comparison import ComparedModel
 from replay.records.summary import ModelSummary
 from replay.runfile import Run
-from replay.runfile.count_queries import breakdown, failed, model_counts
-from replay.runfile.finding_queries import finding_counts
+from replay.runfile.summary import breakdown, failed, model_counts
+from replay.runfile.task_runs import finding_counts
 
 ORDER: Final = tuple(outcome for outcome in reversed(Outcome) if outcome is not Outcome.INCONCLUSIVE)
 """The outcomes that count, as a bar shows them from left to right."""

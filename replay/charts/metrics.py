@@ -8,19 +8,18 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from replay.analysis.ratios import Resampling
-from replay.analysis.shares import wilson
+from replay.analysis.statistics import Resampling, wilson
 from replay.charts.options import ChartOptions, best_first, chosen_models, cut_off, judged_calls, one_model_note
 from replay.charts.style import SERIES
 from replay.errors import UsageError
 from replay.records import Outcome
 from replay.records.alignment import COLUMNS, AlignedTask, Scores
 from replay.records.chart import Chart
-from replay.records.model_comparison import ModelComparison
+from replay.records.comparison import ModelComparison
 from replay.records.summary import ModelSummary
 from replay.runfile import Run
 from replay.runfile.alignment_queries import aligned_models, aligned_tasks
-from replay.runfile.count_queries import breakdown, model_counts
+from replay.runfile.summary import breakdown, model_counts
 from replay.suggestions import nearest_name
 
 AVERAGE: Final = "average"

@@ -6,7 +6,7 @@ from typing import Final
 
 from replay.records import Outcome
 from replay.records.chart import Chart
-from replay.records.model_comparison import MeasureKind
+from replay.records.comparison import MeasureKind
 
 OUTCOME_COLOURS: Final = {
     Outcome.SUCCESS: "#cfe8d5",

@@ -12,7 +12,7 @@ from typing import NoReturn
 import click
 
 from replay import __version__
-from replay.cli.terminal_door import install
+from replay.cli.terminal import discard_stdout, make_streams_safe
 from replay.errors import ReplayError
 
 VERBS = {
@@ -86,7 +86,7 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """Run the command line; every error is one line on stderr and an exit code."""
-    install()
+    make_streams_safe()
     gc.set_threshold(_OBJECTS_A_COLLECTION)
     arguments, debug = _without_debug(sys.argv[1:])
     try:
@@ -132,8 +132,6 @@ def _report_error(error: BaseException) -> int:
         case SystemExit() as system_exit:
             return system_exit.code if isinstance(system_exit.code, int) else 1
         case BrokenPipeError():
-            from replay.cli.options import discard_stdout
-
             discard_stdout()
             return 0
         case OSError() as os_error:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from replay.cli.options import echo_err, files_argument, names_option, place_of, without_secrets, workers_options
+from replay.cli.options import files_argument, names_option, place_of, workers_options
+from replay.cli.terminal import echo_err, without_secrets
 from replay.errors import InputError, UsageError
 
 if TYPE_CHECKING:

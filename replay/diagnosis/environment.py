@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final
 
 from replay.diagnosis.phrasing import plain, quoted
@@ -19,13 +19,11 @@ _Message = Callable[[TrajectoryContext, str], tuple[str, str, str | None]]
 """Gives the kind, the sentence and the suggestion."""
 
 
-def environment_findings(context: TrajectoryContext, position: str) -> Iterator[Finding]:
+def environment_finding(context: TrajectoryContext, position: str, reason: Reason) -> Finding:
     """Why a call is inconclusive."""
     row = context.rows[position]
-    if row.outcome is not Outcome.INCONCLUSIVE or row.reason is None:
-        return
-    kind, sentence, suggestion = _MESSAGES[row.reason](context, position)
-    yield Finding(
+    kind, sentence, suggestion = _MESSAGES[reason](context, position)
+    return Finding(
         kind=kind,
         scope="call",
         sentence=sentence,

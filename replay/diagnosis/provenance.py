@@ -93,7 +93,7 @@ def _placeholder(context: TrajectoryContext, position: str, scalar: Argument) ->
 
 
 def _invented(context: TrajectoryContext, position: str) -> Iterator[Finding]:
-    from replay.diagnosis.failures import missing_name, names_program
+    from replay.diagnosis.error_answers import missing_name, names_program
 
     name = missing_name(context, position)
     last = (name or "").rstrip("/").rpartition("/")[2]

@@ -18,10 +18,9 @@ from replay.records.files import CallRow
 from replay.records.finding import CallRef
 from replay.runfile import Run, call_rows
 from replay.runfile.alignment_queries import aligned_task_of
-from replay.runfile.lookup import TrajectoryPlace
 from replay.runfile.run_command import NOT_KNOWN, RunCommand, load_command
 from replay.runfile.stored_answers import answers_of
-from replay.runfile.trajectory_queries import trajectory_record
+from replay.runfile.trajectory_queries import TrajectoryPlace, trajectory_record
 
 _READS: Final = re.compile(
     r"(?:^|[/_.-])(?:get|list|read|search|find|query|describe|show|fetch|lookup|count|view)(?:[_-]|[A-Z]|$)"
@@ -160,3 +159,8 @@ class TrajectoryContext:
             if row.replayed is None and row.outcome not in (Outcome.ILLEGAL_FORMAT, Outcome.UNKNOWN_TOOL)
         )
         return min(steps, default=len(self.trajectory.steps))
+
+
+def explains(context: TrajectoryContext, cause: str) -> bool:
+    """Whether a failure can be what others follow from: not where it failed because the thing was there already."""
+    return cause in context.rows and context.rows[cause].rule != "answer.exists-already"

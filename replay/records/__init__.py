@@ -20,13 +20,11 @@ from replay.records.alignment import (
 )
 from replay.records.answer import Answer, RpcError, TextAnswer, ToolResult, TransportFault, blocks_of, texts_of
 from replay.records.base import JsonObject, Record
-from replay.records.call_result import CallResult
 from replay.records.digests import canonical, digest
-from replay.records.fleet import FleetFacts, ServerFacts
-from replay.records.rule import RuleSpec
-from replay.records.server import Server, Tool, digest_of
+from replay.records.server import FleetFacts, Server, ServerFacts, Tool, digest_of
 from replay.records.trajectory import (
     Call,
+    CallResult,
     DataEdge,
     Dispatch,
     ParentCall,
@@ -51,6 +49,7 @@ from replay.records.verdict import (
     Outcome,
     Reason,
     Rebinding,
+    RuleSpec,
     SchemaViolation,
     Verdict,
 )

@@ -14,7 +14,6 @@ from replay.errors import FormatError, UsageError
 from replay.interpreter import Fleet
 from replay.json_values import parse_json
 from replay.records import Answer, FleetFacts, Server
-from replay.records.call_result import is_stderr_key
 from replay.records.files import (
     CASSETTE_FORMAT,
     CASSETTE_VERSION,
@@ -23,6 +22,7 @@ from replay.records.files import (
     dump,
     migrate,
 )
+from replay.records.trajectory import is_stderr_key
 from replay.runfile import Run
 from replay.safety.filesystem import atomic_writer
 from replay.safety.redaction import Redactor

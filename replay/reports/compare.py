@@ -10,8 +10,8 @@ from replay.charts.counts import outcomes_of, trajectory_finding_of
 from replay.charts.metrics import leaderboard_of
 from replay.charts.style import value_text
 from replay.records.chart import Chart
+from replay.records.comparison import Association, Figure, Measure, ModelComparison, ModelDifference
 from replay.records.files import dump
-from replay.records.model_comparison import Association, Figure, Measure, ModelComparison, ModelDifference
 from replay.reports.markdown_syntax import prose
 from replay.reports.tables import Column, Table
 from replay.safety.redaction import Redactor

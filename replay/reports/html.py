@@ -28,7 +28,7 @@ from replay.reports.page import page, part
 from replay.reports.scope import MAX_MODELS, ReportScope, scope_of, shown_share
 from replay.runfile import Run
 from replay.runfile.filters import Vocabulary
-from replay.runfile.finding_queries import finding_counts
+from replay.runfile.task_runs import finding_counts
 from replay.safety.redaction import Redactor
 from replay.safety.text import printable
 

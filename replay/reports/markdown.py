@@ -9,8 +9,8 @@ from typing import Final
 from replay.diagnosis import Diagnosis, RunTally, TrajectoryContext
 from replay.diagnosis.phrasing import counted
 from replay.records import FAILURES, Outcome, qualified_name
-from replay.records.failure import KnownFailure
 from replay.records.files import CallRow
+from replay.records.finding import KnownFailure
 from replay.reports import Selection
 from replay.reports.call_text import call_text, outcome_label
 from replay.reports.markdown_call import call_report, finding_lines, versions

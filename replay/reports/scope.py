@@ -9,24 +9,22 @@ from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Final
 
-from replay.alignment.reference import Reference, read_reference
+from replay.alignment.tasks import Reference, read_reference
 from replay.analysis.fingerprint import fingerprint
 from replay.diagnosis import Diagnosis, RunTally, TrajectoryContext, diagnoses
 from replay.errors import UsageError
 from replay.formats import open_file
 from replay.records import Outcome
 from replay.records.alignment import AlignedModel
-from replay.records.failure import KnownFailure
 from replay.records.files import CallRow
-from replay.records.finding import Finding
+from replay.records.finding import Finding, KnownFailure
 from replay.records.summary import ModelSummary, RunSummary
 from replay.reports import Selection
 from replay.runfile import Run, call_rows, summarize
 from replay.runfile.alignment_queries import aligned_models
 from replay.runfile.call_queries import calls_of_trajectories, matching_positions
-from replay.runfile.filter_sql import read_vocabulary
-from replay.runfile.filters import parse
-from replay.runfile.lookup import TrajectoryPlace, find_call, find_trajectory, qualified, trajectory_places
+from replay.runfile.filters import parse, read_vocabulary
+from replay.runfile.trajectory_queries import TrajectoryPlace, find_call, find_trajectory, qualified, trajectory_places
 from replay.safety.text import one_line
 from replay.suggestions import nearest_names
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from replay.alignment.embedding_model import DEFAULT_NAME, EmbeddingModel, find_model, fingerprint
 from replay.alignment.embeddings import Embedder
+from replay.alignment.encoder import DEFAULT_NAME, EmbeddingModel, find_model, fingerprint
 from replay.errors import InputError, UsageError
 
 pytest.importorskip("tokenizers", reason="the extra encoder is not installed")

@@ -8,10 +8,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from replay.analysis.compare import Settings, compare_models
-from replay.analysis.figures import TaskSums, figures_of
-from replay.analysis.measures import RATIOS
-from replay.analysis.ratios import Resampling
-from replay.analysis.shares import CONFIDENCE, QUANTILE
+from replay.analysis.statistics import CONFIDENCE, QUANTILE, Resampling
 from replay.runfile import Run
 from tests.runs import failed, make_run, write_trajectory
 
@@ -28,15 +25,6 @@ def test_intervals_made_together_are_those_made_alone_also_where_draws_are_unkno
     assert together == [resampling.interval(column) for column in values.T]
     assert [interval is None for interval in together] == [False, False, True, False]
     assert Resampling(1).intervals(values) == [None] * 4
-
-
-def test_figures_of_many_models_are_those_of_each_alone() -> None:
-    generator = np.random.default_rng(6)
-    each = []
-    for tasks in (1, 5, 5, 0, 9):
-        wholes = generator.integers(0, 3, (tasks, len(RATIOS))).astype(float)
-        each.append(TaskSums(tuple(map(str, range(tasks))), wholes * generator.random(wholes.shape), wholes))
-    assert figures_of(each) == [figures_of([one])[0] for one in each]
 
 
 def test_tools_with_equally_many_failures_stand_in_the_order_of_their_names(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from xml.etree import ElementTree as ET
 import jsonschema
 import pytest
 
-from replay.analysis.shares import wilson
+from replay.analysis.statistics import wilson
 from replay.charts.catalogue import CHARTS, chart_csv, chart_data, chart_json
 from replay.charts.counts import ORDER
 from replay.charts.matplotlib_ import drawn
