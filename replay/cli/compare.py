@@ -15,7 +15,6 @@ from replay.cli.terminal import closed_pipe_ignored, echo_err
 
 if TYPE_CHECKING:
     from replay.formats import FileNames
-    from replay.records.comparison import ModelComparison
     from replay.runfile import Run
 
 EXAMPLES = """\b
@@ -82,6 +81,7 @@ def compare(
     """
     from replay.analysis.compare import CompareSettings, compare_models
     from replay.cli.report import check_free, write
+    from replay.reports.compare import render
 
     if output is not None:
         check_free(output, force)
@@ -93,7 +93,7 @@ def compare(
     with _run_of(files, run_path, reference, judge_paths, names) as (run, numbers):
         settings = CompareSettings(numbers, sort, metric, by, _labelling(names))
         found = compare_models(run, settings)
-    text = _rendered(found, "json" if as_json else form)
+    text = render(found, "json" if as_json else form, shutil.get_terminal_size((160, 24)).columns)
     with closed_pipe_ignored():
         if output is None:
             click.echo(text.rstrip("\n"))
@@ -119,17 +119,6 @@ def _run_among(files: tuple[Path, ...], run_path: Path) -> tuple[tuple[Path, ...
             if opened.read(len(_SQLITE)) == _SQLITE:
                 return (), files[0]
     return files, run_path
-
-
-def _rendered(found: ModelComparison, form: str) -> str:
-    if form == "text":
-        from replay.reports.compare_text import comparison_text
-        from replay.safety.redaction import Redactor
-
-        return Redactor().text(comparison_text(found, shutil.get_terminal_size((160, 24)).columns))
-    from replay.reports import compare_documents
-
-    return compare_documents.render(found, form)
 
 
 @contextmanager

@@ -21,8 +21,7 @@ from replay.errors import UsageError
 from replay.formats import FileNames, open_file
 from replay.records.alignment import AlignedModel, JudgeScores
 from replay.records.comparison import ComparedModel, ModelComparison
-from replay.reports.compare_documents import render
-from replay.reports.compare_text import comparison_text
+from replay.reports.compare import comparison_text, render
 from replay.runfile import Run
 from tests.alignment.builders import vectors
 from tests.runs import call, failed, make_run, write_trajectory

@@ -1,4 +1,8 @@
-"""Inspect's evaluation logs (JSON), for `inspect view`. A sample's score `replay` has the verdicts in its metadata."""
+"""Formats of chat messages: OpenAI's, and Inspect's evaluation logs (JSON), for `inspect view`.
+
+OpenAI's `{"messages": [...]}` has the verdicts in `replay.calls`, by the call's id; a sample of Inspect has them in the
+metadata of its score `replay`.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +17,70 @@ from replay.formats.record_builders import to_json
 from replay.records import JsonObject, Outcome
 from replay.runfile.trajectory_queries import StoredTrajectory
 
-_VERSION = 2
-_TASK = "mcp-replay"
+_INSPECT_VERSION = 2
 
 
-def documents(trajectories: Iterable[StoredTrajectory]) -> Iterator[tuple[str, JsonObject]]:
+def openai_documents(trajectories: Iterable[StoredTrajectory]) -> Iterator[tuple[str, JsonObject]]:
+    """One a trajectory."""
+    for stored in trajectories:
+        yield stored.record.id, _openai_document(stored)
+
+
+def _openai_document(stored: StoredTrajectory) -> JsonObject:
+    record = stored.record
+    messages: list[JsonObject] = []
+    judged: JsonObject = {}
+    if record.task.question:
+        messages.append({"role": "user", "content": record.task.question})
+    for text, calls in judged_steps(stored):
+        messages += _openai_messages(text, calls)
+        judged |= {item.id: item.details() for item in calls}
+    if record.final_reply:
+        messages.append({"role": "assistant", "content": record.final_reply})
+    return {
+        "id": record.id,
+        "model": record.model,
+        "messages": messages,
+        "tools": [
+            {
+                "type": "function",
+                "function": {"name": tool.name, "description": tool.description, "parameters": tool.input_schema},
+            }
+            for tool in record.tools
+        ],
+        "replay": {"outcomes": outcome_counts(stored), "calls": judged},
+    }
+
+
+def _openai_messages(text: str | None, calls: list[JudgedCall]) -> list[JsonObject]:
+    """A reply with its calls, and their answers; a call that nobody could read stays the text that it was."""
+    readable = [item for item in calls if item.call.unreadable != "call"]
+    unreadable = [item.call.raw for item in calls if item.call.unreadable == "call" and item.call.raw]
+    messages: list[JsonObject] = [{"role": "assistant", "content": raw} for raw in unreadable]
+    if readable:
+        messages.append({"role": "assistant", "content": text, "tool_calls": [_openai_call(item) for item in readable]})
+    answers = [(item.id, item.answer_text) for item in readable]
+    return messages + [
+        {"role": "tool", "tool_call_id": identifier, "content": answer}
+        for identifier, answer in answers
+        if answer is not None
+    ]
+
+
+def _openai_call(item: JudgedCall) -> JsonObject:
+    call = item.call
+    arguments = call.raw if call.arguments is None and call.raw is not None else to_json(item.arguments)
+    return {"id": item.id, "type": "function", "function": {"name": call.name or "", "arguments": arguments}}
+
+
+def inspect_documents(trajectories: Iterable[StoredTrajectory]) -> Iterator[tuple[str, JsonObject]]:
     """One a results file, as its trajectories stand together in the run."""
     for (_, model), group in groupby(trajectories, key=lambda stored: (stored.file, stored.model)):
-        yield model, _log(model, list(group))
+        yield model, _inspect_log(model, list(group))
 
 
-def _log(model: str, group: list[StoredTrajectory]) -> JsonObject:
-    samples = [_sample(stored, model) for stored in group]
+def _inspect_log(model: str, group: list[StoredTrajectory]) -> JsonObject:
+    samples = [_inspect_sample(stored, model) for stored in group]
     identifier = hashlib.sha256(to_json([model, group[0].path]).encode("utf-8", "surrogatepass")).hexdigest()[:22]
     now = datetime.now(UTC).isoformat(timespec="seconds")
     dataset = {
@@ -34,12 +90,12 @@ def _log(model: str, group: list[StoredTrajectory]) -> JsonObject:
         "shuffled": False,
     }
     return {
-        "version": _VERSION,
+        "version": _INSPECT_VERSION,
         "status": "success",
         "eval": {
             "run_id": identifier,
             "created": now,
-            "task": _TASK,
+            "task": "mcp-replay",
             "task_id": identifier,
             "task_version": 0,
             "task_attribs": {},
@@ -57,13 +113,13 @@ def _log(model: str, group: list[StoredTrajectory]) -> JsonObject:
     }
 
 
-def _sample(stored: StoredTrajectory, model: str) -> JsonObject:
+def _inspect_sample(stored: StoredTrajectory, model: str) -> JsonObject:
     record = stored.record
     question = record.task.question or ""
     messages: list[JsonObject] = [{"role": "user", "content": question}]
     judged = []
     for text, calls in judged_steps(stored):
-        messages += _messages(text, calls, model)
+        messages += _inspect_messages(text, calls, model)
         judged += [{"id": item.id, **item.details()} for item in calls]
     if record.final_reply:
         messages.append({"role": "assistant", "content": record.final_reply, "model": model})
@@ -98,17 +154,17 @@ def _explanation(counts: dict[str, int]) -> str:
     return ", ".join(f"{count} {Outcome(outcome).label}" for outcome, count in counts.items()) or "no calls"
 
 
-def _messages(text: str | None, calls: list[JudgedCall], model: str) -> list[JsonObject]:
+def _inspect_messages(text: str | None, calls: list[JudgedCall], model: str) -> list[JsonObject]:
     reply: JsonObject = {
         "role": "assistant",
         "content": text or "",
         "model": model,
-        "tool_calls": [_tool_call(item) for item in calls],
+        "tool_calls": [_inspect_call(item) for item in calls],
     }
-    return [reply, *(message for item in calls if (message := _answer(item)))]
+    return [reply, *(message for item in calls if (message := _inspect_answer(item)))]
 
 
-def _tool_call(item: JudgedCall) -> JsonObject:
+def _inspect_call(item: JudgedCall) -> JsonObject:
     call = item.call
     written: JsonObject = {
         "id": item.id,
@@ -123,7 +179,7 @@ def _tool_call(item: JudgedCall) -> JsonObject:
     return written
 
 
-def _answer(item: JudgedCall) -> JsonObject | None:
+def _inspect_answer(item: JudgedCall) -> JsonObject | None:
     text = item.answer_text
     if text is None:
         return None

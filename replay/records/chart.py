@@ -1,4 +1,4 @@
-"""What a figure shows, as plain rows and columns: the same numbers that are drawn are written as data."""
+"""What a chart shows, as plain rows and columns: the same numbers that are drawn are written as data."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pydantic import model_validator
 
 from replay.records.base import Record
 
-FIGURE_FORMAT: Final = "replay.figure"
-FIGURE_VERSION: Final = 1
+CHART_FORMAT: Final = "replay.figure"
+CHART_VERSION: Final = 1
 
 Cells: TypeAlias = tuple[tuple[float | None, ...], ...]
 """A value for each row and column; None where there is none."""
 
 
-class FigureData(Record):
-    """The numbers of a figure."""
+class Chart(Record):
+    """The numbers of a chart."""
 
     figure: str
     """Its name, as `replay figure` takes it."""
@@ -41,8 +41,13 @@ class FigureData(Record):
     notes: tuple[str, ...] = ()
     """What a reader must know, a sentence each."""
 
+    def ends(self, row: int, column: int = 0) -> tuple[float | None, float | None]:
+        """The interval of a value; None where there is none."""
+        low, high = ((None if cells is None else cells[row][column]) for cells in (self.low, self.high))
+        return low, high
+
     @model_validator(mode="after")
-    def _is_rectangular(self) -> FigureData:
+    def _is_rectangular(self) -> Chart:
         for cells in (self.values, self.low, self.high, self.counts):
             if cells is not None and (
                 len(cells) != len(self.rows) or any(len(row) != len(self.columns) for row in cells)
@@ -51,8 +56,8 @@ class FigureData(Record):
         return self
 
 
-class FigureDocument(FigureData):
+class ChartDocument(Chart):
     """What `replay figure --data json` prints."""
 
-    format: Literal["replay.figure"] = FIGURE_FORMAT
-    version: Literal[1] = FIGURE_VERSION
+    format: Literal["replay.figure"] = CHART_FORMAT
+    version: Literal[1] = CHART_VERSION

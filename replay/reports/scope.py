@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Final
@@ -22,14 +22,16 @@ from replay.records.summary import ModelSummary, RunSummary
 from replay.reports import Selection
 from replay.runfile import Run, call_rows, summarize
 from replay.runfile.alignment_queries import aligned_models
-from replay.runfile.call_queries import matching_positions
+from replay.runfile.call_queries import calls_of_trajectories, matching_positions
 from replay.runfile.filters import parse, read_vocabulary
-from replay.runfile.trajectory_queries import TrajectoryPlace, find_call, find_trajectory, trajectory_places
+from replay.runfile.trajectory_queries import TrajectoryPlace, find_call, find_trajectory, qualified, trajectory_places
 from replay.safety.text import one_line
 from replay.suggestions import nearest_names
 
-MAX_LISTED: Final = 500
+MAX_MODELS: Final = 500
 """Models of a whole run that a report lists."""
+MAX_CALLS: Final = 10_000
+"""Calls on one page of HTML, which a browser must hold: some 20 MB."""
 
 
 @dataclass(frozen=True)
@@ -88,10 +90,8 @@ class ReportScope:
     def call_id(self, context: TrajectoryContext, position: str) -> str:
         """The shortest id that finds a call again."""
         same = self._places_by_name[context.trajectory.id]
-        if len(same) == 1:
-            return f"{context.trajectory.id}:{position}"
-        owner = context.trajectory.model if len({place.model for place in same}) == len(same) else context.file
-        return f"{owner}:{context.trajectory.id}:{position}"
+        place = next(place for place in same if place.file == context.file)
+        return f"{qualified(place, same)}:{position}"
 
     @cached_property
     def _places_by_name(self) -> Mapping[str, list[TrajectoryPlace]]:
@@ -117,7 +117,7 @@ class ReportScope:
     @cached_property
     def summary(self) -> RunSummary:
         """Of the whole run, with its first models."""
-        return summarize(self.run, most_models=MAX_LISTED)
+        return summarize(self.run, most_models=MAX_MODELS)
 
     @cached_property
     def models(self) -> tuple[ModelSummary, ...]:
@@ -191,16 +191,8 @@ def _filtered(run: Run, places: list[TrajectoryPlace], selection: Selection) -> 
     matching = matching_positions(run.connection, parse(text, read_vocabulary(run.connection)))
     if not matching:
         raise UsageError(f"no call of this run matches the filter {one_line(text, 120)}")
-    wanted = [place for place in places if place.row in matching]
-    return ReportScope(
-        run,
-        wanted,
-        whole=False,
-        reference=selection.reference,
-        matching=matching,
-        filter=text,
-        known=selection.known,
-    )
+    scope = ReportScope(run, [place for place in places if place.row in matching], whole=False, known=selection.known)
+    return replace(scope, reference=selection.reference, matching=matching, filter=text)
 
 
 def _of_model(places: list[TrajectoryPlace], wanted: str) -> list[TrajectoryPlace]:
@@ -210,3 +202,42 @@ def _of_model(places: list[TrajectoryPlace], wanted: str) -> list[TrajectoryPlac
     names = list(dict.fromkeys(place.model for place in places))
     nearest = ", ".join(one_line(name, 80) for name in nearest_names(wanted, names))
     raise UsageError(f"there is no model {one_line(wanted, 80)} in this run; nearest: {nearest}")
+
+
+def shown_share(scope: ReportScope, most: int | None = None) -> tuple[ReportScope, str]:
+    """The scope with no more calls than a page holds, and a sentence on what is left out; "" where all is shown.
+
+    Whole trajectories are left out. Those with failed calls come first, and all stand in the order of the run.
+
+    Args:
+        scope: of the report.
+        most: calls, by default `MAX_CALLS`; the first trajectory is shown whatever it holds.
+    """
+    counts = _counts(scope)
+    places = [place for place in scope.places if place.row in counts]
+    total = sum(calls for calls, _ in counts.values())
+    room = MAX_CALLS if most is None else most
+    if total <= room or len(places) < 2:
+        return scope, ""
+    chosen: set[int] = set()
+    for place in sorted(places, key=lambda place: counts[place.row][1] == 0):
+        calls = counts[place.row][0]
+        if calls <= room or not chosen:
+            chosen.add(place.row)
+            room -= calls
+    shown = replace(scope, places=[place for place in scope.places if place.row in chosen], left_out=True)
+    says = (
+        f"This page shows {sum(counts[row][0] for row in chosen):,} of {total:,} calls, in {len(chosen):,} of "
+        f"{len(places):,} trajectories: those with failed calls first. Tables and bars of models count all; "
+        "findings are of what is shown. For the others: replay report --model, --trajectory "
+        "or --filter, or replay browse."
+    )
+    return shown, says
+
+
+def _counts(scope: ReportScope) -> Mapping[int, tuple[int, int]]:
+    """Calls that the report is about, and how many of them failed, by the rows of their trajectories."""
+    counts = calls_of_trajectories(scope.run.connection)
+    if scope.matching is None:
+        return {place.row: counts[place.row] for place in scope.places if place.row in counts}
+    return {row: (len(positions), counts.get(row, (0, 0))[1]) for row, positions in scope.matching.items()}
