@@ -114,8 +114,6 @@ def judge(run_path: Path, files: list[Path], *, profile: bool) -> dict:
     from replay.formats import open_file
     from replay.runfile import Run
 
-    if find_spec("replay.outcomes.words") is not None and find_spec("replay.outcomes.words.error_model") is not None:
-        import_module("replay.outcomes.words.error_model").model_in_use()  # the first file need not ask it
     profiler = cProfile.Profile(time.process_time)
     with Run.open(run_path, fresh=True) as run:  # what is loaded once is loaded before the clock starts
         anyio.run(

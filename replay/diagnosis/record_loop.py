@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from replay.diagnosis.trajectory_context import TrajectoryContext
-from replay.outcomes.envelopes.json_errors import parse_json
+from replay.outcomes.residue import parse_json
 from replay.records import Outcome
 
 _IDENTITY: Final = re.compile(r"(?:^|_)(?:id|iid|uuid|gid|key|number)$|(?:Id|ID|Key|Number)$")
