@@ -11,8 +11,8 @@ from typing import Any, Final, Self
 from replay.dag import Graph
 from replay.dag.history import History
 from replay.dag.value_matching import Argument, arguments_of
-from replay.outcomes.envelopes.json_errors import error_in_json, parse_json
-from replay.outcomes.error_report import strip_wrappers
+from replay.outcomes.evidence import strip_wrappers
+from replay.outcomes.residue import error_in_json, parse_json
 from replay.records import Answer, Call, Outcome, Server, Tool, Trajectory, texts_of
 from replay.records.alignment import AlignedTask
 from replay.records.files import CallRow

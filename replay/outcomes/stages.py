@@ -5,7 +5,7 @@
 | 1. format | Is the call well formed? | `call_format.py` |
 | 2. registry | Does the tool exist in the fleet? | `registry.py` |
 | 3. arguments | Do they fit the tool's inputSchema? | `judge_arguments` below |
-| 4. answer | What does the answer say? | `judge_answer` below, with `answer.py` and `rules.py` |
+| 4. answer | What does the answer say? | `judge_answer` below, with `evidence.py` and `rules.py` |
 
 Every call passes the first two, in `before_sending`. A call that is re-issued, or whose answer is stored, goes on to
 the fourth, in `answered`: servers coerce and ignore, so the answer decides and not the schema. A call that is not
@@ -18,18 +18,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from replay.json_values import bounded
-from replay.outcomes.answer import ParsedAnswer
 from replay.outcomes.call_format import judge_format
-from replay.outcomes.envelopes.opening import open_answer
-from replay.outcomes.error_report import strip_wrappers
-from replay.outcomes.fault_rules import Rule
+from replay.outcomes.envelopes import open_answer
+from replay.outcomes.evidence import ParsedAnswer, strip_wrappers
 from replay.outcomes.input_schema import SchemaCheck, check_schema
 from replay.outcomes.registry import Registry, judge_registry
-from replay.outcomes.rules import deciding_rule
+from replay.outcomes.rules import Rule, certainty_of, deciding_rule
 from replay.records import (
     Answer,
     Call,
-    Certainty,
     Evidence,
     Judgement,
     Outcome,
@@ -58,7 +55,6 @@ SCHEMA_NOT_CHECKED = "schema-not-checked"
 """Flag of a call whose arguments were not held against all of the tool's inputSchema."""
 
 _MAX_EXCERPT_LENGTH = 240
-_CERTAINTIES: tuple[Certainty, ...] = ("certain", "likely", "fallback")
 
 
 class CallTarget(NamedTuple):
@@ -219,7 +215,7 @@ def judge_answer(
         reason=rule.reason,
         rule=rule.id,
         evidence=evidence,
-        certainty="certain" if explained else _certainty(rule, parsed),
+        certainty="certain" if explained else certainty_of(rule, parsed),
         message=_message(rule, parsed, explained=explained),
         violations=tuple(violations),
         findings=_findings(rule, parsed),
@@ -265,17 +261,9 @@ def _judge_by_user_rules(answer: Answer, evidence: Evidence, rules: Sequence[Rul
     return None
 
 
-def _certainty(rule: Rule, parsed: ParsedAnswer) -> Certainty:
-    if parsed.error is None:
-        return rule.certainty
-    return max(rule.certainty, parsed.error.certainty, key=_CERTAINTIES.index)
-
-
 def _message(rule: Rule, parsed: ParsedAnswer, *, explained: bool) -> str:
     report = parsed.fault.message if parsed.fault else strip_wrappers(parsed.error.text) if parsed.error else ""
     message = f"{rule.sentence.rstrip('.')}: {_excerpt(report)}" if report.strip() else rule.sentence
-    if rule.id.startswith("model.") and parsed.verdict is not None:
-        message = f"{message} ({parsed.verdict.describe()})"
     return f"{message} [{_describe(parsed.violations[0])}]" if explained else message
 
 
@@ -285,6 +273,7 @@ def _findings(rule: Rule, parsed: ParsedAnswer) -> tuple[str, ...]:
     refused = rule.id in ("answer.arguments-invalid", "answer.explained-by-schema")
     found = {
         "empty": rule.id == "success.empty" or (rule.id == "success.program" and not printed),
+        "partial": bool(parsed.partial),
         "accepted-though-invalid": rule.outcome is Outcome.SUCCESS and bool(parsed.violations),
         "refused-though-valid": refused and parsed.tool is not None and not parsed.violations,
     }
