@@ -80,7 +80,7 @@ def compare(
     One row a model, whatever files it stands in: outcomes, task success, alignment metrics, tokens, calls, recovery.
     Without RESULTS all of the run is compared. Several runs of a task by a model are runs of it, with their spread.
     """
-    from replay.analysis.compare import Settings, compare_models
+    from replay.analysis.compare import CompareSettings, compare_models
     from replay.cli.report import check_free, write
 
     if output is not None:
@@ -91,7 +91,7 @@ def compare(
         raise UsageError("--judge goes with --reference: the scores count in its average")
     files, run_path = _run_among(files, run_path)
     with _run_of(files, run_path, reference, judge_paths, names) as (run, numbers):
-        settings = Settings(numbers, sort, metric, by, _labelling(names))
+        settings = CompareSettings(numbers, sort, metric, by, _labelling(names))
         found = compare_models(run, settings)
     text = _rendered(found, "json" if as_json else form)
     with closed_pipe_ignored():

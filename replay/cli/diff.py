@@ -82,8 +82,7 @@ def _diff_runs(paths: tuple[Path, ...], conditions: set[str], known_path: Path |
     """Two runs in full, or more of them as a history."""
     from contextlib import ExitStack
 
-    from replay.analysis.diff import diff_runs
-    from replay.analysis.fingerprint import GatheredRuns
+    from replay.analysis.diff import GatheredRuns, diff_runs
     from replay.analysis.known_failures import find_known_file, read_known_file
     from replay.reports.comparison_text import difference_text
     from replay.reports.failures_text import failures_section, history_text

@@ -15,8 +15,7 @@ from replay.alignment import align as align_one
 from replay.alignment.aligner import group_by_model
 from replay.alignment.judges import Judges
 from replay.alignment.output import RunStore
-from replay.analysis.compare import Settings as CompareSettings
-from replay.analysis.compare import compare_models
+from replay.analysis.compare import CompareSettings, compare_models
 from replay.analysis.statistics import wilson
 from replay.errors import UsageError
 from replay.formats import FileNames, open_file
