@@ -31,7 +31,7 @@ _LOADED = (
     "replay.cli.show",
     "replay.diagnosis.diagnose",
     "replay.interpreter",
-    "replay.reports.summary_table",
+    "replay.reports.summary",
     "replay.runfile.trajectory_queries",
 )
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 UNITS = 1_000_000
-"""Similarities are compared in millionths; the encoder's own noise is up to 2e-7."""
+"""Similarities are compared in millionths; the encoder's own noise is up to 2.5e-7."""
 
 
 @dataclass(frozen=True)

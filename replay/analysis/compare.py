@@ -32,7 +32,7 @@ _BY_DEFAULT = ("average", "task_success", "score", _OF_CALLS)
 
 
 @dataclass(frozen=True)
-class Settings:
+class CompareSettings:
     """What to compare by."""
 
     files: tuple[int, ...] | None = None
@@ -45,7 +45,7 @@ class Settings:
     """How file names give the label of `by`."""
 
 
-def compare_models(run: Run, settings: Settings = Settings()) -> ModelComparison:
+def compare_models(run: Run, settings: CompareSettings = CompareSettings()) -> ModelComparison:
     """Compare the models of a run.
 
     Args:
@@ -278,7 +278,7 @@ def _server_counts(run: Run, table: TaskRuns) -> dict[str, str]:
     }
     runs_of_task = Counter(one.task for one in table.runs)
     calling: dict[str, Counter[str]] = defaultdict(Counter)
-    for place, server in table.servers_called:
+    for place, server in table.runs_calling([group.server for group in table.groups]):
         calling[table.runs[place].task][server] += 1
     for task, n in runs_of_task.items():
         if task not in needed:

@@ -1,13 +1,16 @@
-"""Two runs, or two models of one run, compared call by call."""
+"""Runs over time, or two models of one run, compared call by call."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 from replay.analysis.estimates import differences_of, sums_by_model
+from replay.analysis.fingerprint import FailedCall, failed_calls, recurring_failures
 from replay.analysis.measures import sums_of
 from replay.analysis.statistics import CONFIDENCE, mcnemar
 from replay.analysis.task_runs import read_task_runs
@@ -15,6 +18,7 @@ from replay.errors import UsageError
 from replay.records import FAILURES, Outcome
 from replay.records.alignment import AlignedModel, Scores
 from replay.records.comparison import Change, MetricChange, RunDiff, SideSummary, ToolChange
+from replay.records.finding import History, KnownFailure, RecurringFailure, RunChange
 from replay.runfile import Run
 from replay.runfile.alignment_queries import aligned_models
 from replay.runfile.compare_queries import CallOutcome, call_outcomes, model_names
@@ -252,3 +256,74 @@ def _example(side: _Side) -> str:
 
 def _percent(side: SideSummary) -> str:
     return f"{100 * side.failed / side.judged:.1f} %" if side.judged else "none judged"
+
+
+@dataclass(frozen=True)
+class GatheredRuns:
+    """Several runs, the oldest first, and their failed calls: gathered once, since that reads every trajectory."""
+
+    runs: Sequence[Run]
+    names: Sequence[str]
+    calls: Sequence[Sequence[FailedCall]]
+
+    @classmethod
+    def of(cls, runs: Sequence[Run]) -> GatheredRuns:
+        """Read the runs.
+
+        Raises:
+            UsageError: a run without verdicts.
+        """
+        names = _names(runs)
+        for run, name in zip(runs, names, strict=True):
+            if not run.has_verdicts():
+                raise UsageError(f"{name}: this run has no verdicts yet; make some with: replay classify")
+        return cls(runs, names, [list(failed_calls(run)) for run in runs])
+
+    def failures(self, known: Mapping[str, KnownFailure]) -> tuple[RecurringFailure, ...]:
+        """The failures: those that are new, still there, and gone."""
+        return recurring_failures(list(zip(self.names, self.calls, strict=True)), known)
+
+    def history(self, known: Mapping[str, KnownFailure]) -> History:
+        """How the runs did, what changed from each to the next, and the failures."""
+        sides = list(zip(self.runs, self.names, strict=True))
+        return History(
+            runs=tuple(run_summary(run, name) for run, name in sides),
+            changes=tuple(_run_change(*before, *after) for before, after in pairwise(sides)),
+            failures=self.failures(known),
+        )
+
+    def new_failed_calls(self, known: Mapping[str, KnownFailure], comparison: RunDiff | None) -> int:
+        """How many calls of the last run fail in a way that is new, and that nobody noted.
+
+        New is a failure that no earlier run has, and a failed call that only the second of two compared runs has.
+        """
+        *earlier, last = self.calls
+        seen = {call.fingerprint for calls in earlier for call in calls}
+        changes = comparison.new_failures if comparison else ()
+        added = {(change.model, change.trajectory, change.call) for change in changes}
+        return sum(
+            call.fingerprint not in known
+            and (call.fingerprint not in seen or (call.ref.model, call.ref.trajectory, call.ref.call) in added)
+            for call in last
+        )
+
+
+def _names(runs: Sequence[Run]) -> list[str]:
+    """The names of the runs; one that is given twice is told apart by its place."""
+    names = [str(run.path) for run in runs]
+    times = Counter(names)
+    return [name if times[name] == 1 else f"{name} ({number})" for number, name in enumerate(names, 1)]
+
+
+def _run_change(first: Run, first_name: str, second: Run, second_name: str) -> RunChange:
+    try:
+        comparison = diff_runs(first, second)
+    except UsageError as why:
+        return RunChange(before=first_name, after=second_name, common=0, worse=0, better=0, note=str(why))
+    return RunChange(
+        before=first_name,
+        after=second_name,
+        common=comparison.common,
+        worse=len(comparison.worse),
+        better=len(comparison.better),
+    )

@@ -1,30 +1,23 @@
-"""A failure's fingerprint: the same for the same mistake in another run, another task or another model."""
+"""Fingerprints of failures, the same for the same mistake in another run, task or model; and failures by them."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Final, NamedTuple
 
-from replay.analysis.diff import diff_runs, run_summary
 from replay.diagnosis import TrajectoryContext, findings_of_call
 from replay.diagnosis.error_answers import normalized_error
 from replay.diagnosis.run_findings import SECONDARY
-from replay.errors import UsageError
 from replay.records import FAILURES, Outcome, digest
-from replay.records.comparison import RunDiff
 from replay.records.files import CallRow
 from replay.records.finding import (
     FINGERPRINT_LENGTH,
     CallRef,
     Finding,
-    History,
     KnownFailure,
     RecurringFailure,
-    RunChange,
 )
 from replay.runfile import Run
 from replay.runfile.trajectory_queries import failing_trajectories
@@ -128,69 +121,18 @@ def failures_of(
     run: Run, known: Mapping[str, KnownFailure] | None = None, files: Sequence[int] | None = None
 ) -> tuple[RecurringFailure, ...]:
     """The failures of one run, the most frequent first."""
-    return _gathered([(str(run.path), failed_calls(run, files))], known or {})
+    return recurring_failures([(str(run.path), failed_calls(run, files))], known or {})
 
 
-@dataclass(frozen=True)
-class GatheredRuns:
-    """Several runs, the oldest first, and their failed calls: gathered once, since that reads every trajectory."""
-
-    runs: Sequence[Run]
-    names: Sequence[str]
-    calls: Sequence[Sequence[FailedCall]]
-
-    @classmethod
-    def of(cls, runs: Sequence[Run]) -> GatheredRuns:
-        """Read the runs.
-
-        Raises:
-            UsageError: a run without verdicts.
-        """
-        names = _names(runs)
-        for run, name in zip(runs, names, strict=True):
-            if not run.has_verdicts():
-                raise UsageError(f"{name}: this run has no verdicts yet; make some with: replay classify")
-        return cls(runs, names, [list(failed_calls(run)) for run in runs])
-
-    def failures(self, known: Mapping[str, KnownFailure]) -> tuple[RecurringFailure, ...]:
-        """The failures: those that are new, still there, and gone."""
-        return _gathered(list(zip(self.names, self.calls, strict=True)), known)
-
-    def history(self, known: Mapping[str, KnownFailure]) -> History:
-        """How the runs did, what changed from each to the next, and the failures."""
-        sides = list(zip(self.runs, self.names, strict=True))
-        return History(
-            runs=tuple(run_summary(run, name) for run, name in sides),
-            changes=tuple(_change(*before, *after) for before, after in pairwise(sides)),
-            failures=self.failures(known),
-        )
-
-    def new_failed_calls(self, known: Mapping[str, KnownFailure], comparison: RunDiff | None) -> int:
-        """How many calls of the last run fail in a way that is new, and that nobody noted.
-
-        New is a failure that no earlier run has, and a failed call that only the second of two compared runs has.
-        """
-        *earlier, last = self.calls
-        seen = {call.fingerprint for calls in earlier for call in calls}
-        changes = comparison.new_failures if comparison else ()
-        added = {(change.model, change.trajectory, change.call) for change in changes}
-        return sum(
-            call.fingerprint not in known
-            and (call.fingerprint not in seen or (call.ref.model, call.ref.trajectory, call.ref.call) in added)
-            for call in last
-        )
-
-
-def _names(runs: Sequence[Run]) -> list[str]:
-    """The names of the runs; one that is given twice is told apart by its place."""
-    names = [str(run.path) for run in runs]
-    times = Counter(names)
-    return [name if times[name] == 1 else f"{name} ({number})" for number, name in enumerate(names, 1)]
-
-
-def _gathered(
+def recurring_failures(
     runs: Sequence[tuple[str, Iterable[FailedCall]]], known: Mapping[str, KnownFailure]
 ) -> tuple[RecurringFailure, ...]:
+    """The failures of several runs by their fingerprints: new ones, then those still there, then those that are gone.
+
+    Args:
+        runs: each run's name and failed calls, the oldest first.
+        known: what is noted of failures.
+    """
     tallies: dict[str, _Tally] = {}
     for number, (_, calls) in enumerate(runs):
         for call in calls:
@@ -221,18 +163,4 @@ def _recurring(mark: str, tally: _Tally, names: Sequence[str], known: Mapping[st
         last_seen=names[tally.runs[-1]],
         example=tally.last.ref,
         known=known.get(mark),
-    )
-
-
-def _change(first: Run, first_name: str, second: Run, second_name: str) -> RunChange:
-    try:
-        comparison = diff_runs(first, second)
-    except UsageError as why:
-        return RunChange(before=first_name, after=second_name, common=0, worse=0, better=0, note=str(why))
-    return RunChange(
-        before=first_name,
-        after=second_name,
-        common=comparison.common,
-        worse=len(comparison.worse),
-        better=len(comparison.better),
     )

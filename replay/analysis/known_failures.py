@@ -74,7 +74,9 @@ def read_known_file(path: Path | None) -> KnownFailures:
     except (OSError, UnicodeDecodeError) as problem:
         raise InputError(str(path), f"cannot be read: {problem}") from None
     except yaml.YAMLError as problem:
-        raise InputError(str(path), _yaml_problem(problem), _mark_of(problem)) from None
+        mark = getattr(problem, "problem_mark", None)
+        line = f"line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
+        raise InputError(str(path), f"is not YAML: {getattr(problem, 'problem', None) or problem}", line) from None
     except (RecursionError, ValueError) as problem:
         raise InputError(str(path), f"holds what cannot be read: {problem}") from None
     return KnownFailures(path, _checked(path, data).failures)
@@ -89,7 +91,7 @@ def add_known(path: Path, mark: str, known: KnownFailure) -> None:
     before = read_known_file(path).failures if path.exists() else {}
     after = {**before, mark: known}
     if path.exists() and mark not in before:
-        longer = _appended(path.read_text("utf-8-sig"), mark, known)
+        longer = f"{path.read_text('utf-8-sig').rstrip()}\n{_entry(mark, known)}"
         if _says(longer, after):
             write_atomically(path, longer)
             return
@@ -150,15 +152,6 @@ def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[str, Any]:
 _Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
 
 
-def _yaml_problem(problem: yaml.YAMLError) -> str:
-    return f"is not YAML: {getattr(problem, 'problem', None) or problem}"
-
-
-def _mark_of(problem: yaml.YAMLError) -> str:
-    mark = getattr(problem, "problem_mark", None)
-    return f"line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
-
-
 def _text(failures: Mapping[str, KnownFailure]) -> str:
     return _HEAD + (
         "failures:\n" + "".join(_entry(*item) for item in failures.items()) if failures else "failures: {}\n"
@@ -169,10 +162,6 @@ def _entry(mark: str, known: KnownFailure) -> str:
     fields = known.model_dump(exclude_none=True)
     body = yaml.safe_dump({mark: fields}, sort_keys=False, allow_unicode=True, width=100, default_style=None)
     return "".join(f"  {line}\n" for line in body.splitlines())
-
-
-def _appended(text: str, mark: str, known: KnownFailure) -> str:
-    return f"{text.rstrip()}\n{_entry(mark, known)}"
 
 
 def _says(text: str, failures: Mapping[str, KnownFailure]) -> bool:

@@ -88,15 +88,18 @@ class TaskRuns:
         """How many failed calls of each run were recovered."""
         return np.bincount(self.recovered.run, minlength=len(self.runs))
 
-    @cached_property
-    def servers_called(self) -> set[tuple[int, str]]:
-        """Which run called which server, where that is known."""
-        servers = list(dict.fromkeys(group.server for group in self.groups))
-        place_of = {server: place for place, server in enumerate(servers)}
-        of_group = np.array([place_of[group.server] for group in self.groups], dtype=np.int64)
-        pairs = np.unique(self.calls.run * len(servers) + of_group[self.calls.group]).tolist()
-        found = ((pair // len(servers), servers[pair % len(servers)]) for pair in pairs)
-        return {(run, server) for run, server in found if server}
+    def runs_calling(self, names: Sequence[str | None]) -> set[tuple[int, str]]:
+        """Which run has calls of which name.
+
+        Args:
+            names: of each group of calls; those without one are left out.
+        """
+        distinct = [name for name in dict.fromkeys(names) if name]
+        number_of = {name: number for number, name in enumerate(distinct)}
+        of_group = np.array([number_of.get(name or "", -1) for name in names], dtype=np.int64)
+        numbers = of_group[self.calls.group]
+        pairs = np.unique(self.calls.run[numbers >= 0] * len(distinct) + numbers[numbers >= 0]).tolist()
+        return {(pair // len(distinct), distinct[pair % len(distinct)]) for pair in pairs}
 
     def of_server(self, server: str) -> TaskRuns:
         """The same runs with their calls to one server alone."""

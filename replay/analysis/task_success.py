@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
 from replay.analysis.statistics import CONFIDENCE, OddsRatio, holm, odds_ratio, wilson
-from replay.analysis.task_runs import OUTCOMES, Places, TaskRuns
+from replay.analysis.task_runs import OUTCOMES, TaskRuns
 from replay.records import FAILURES, Outcome, qualified_name
 from replay.records.comparison import Association, FailedInTasks, Figure, Recovery
 from replay.runfile import Run
@@ -24,12 +24,12 @@ def associations(run: Run, table: TaskRuns) -> tuple[Association, ...]:
     The unit is a run of a task of which the recording says whether it passed; it has an outcome, a failing tool or a
     finding once or not at all.
     """
-    passed = [one.passed for one in table.runs]
-    if all(one is None for one in passed):
+    passed = [task_run.passed for task_run in table.runs]
+    if all(known is None for known in passed):
         return ()
     shown: dict[_Subject, Iterable[tuple[int, str]]] = {
         "outcome": _outcomes(table),
-        "tool": _failing_tools(table),
+        "tool": table.runs_calling(_tools_of_failures(table)),
         "finding": _kinds(run, table),
     }
     return tuple(found for subject, pairs in shown.items() for found in _associated(subject, pairs, passed))
@@ -43,36 +43,15 @@ def _outcomes(table: TaskRuns) -> Iterator[tuple[int, str]]:
                 yield run, str(outcome)
 
 
-def _failing_tools(table: TaskRuns) -> Iterator[tuple[int, str]]:
-    """In which run which tool failed."""
-    tools = _failed_tools(table)
-    pairs = np.unique(table.calls.run * (len(tools.names) + 1) + tools.of_group[table.calls.group] + 1).tolist()
-    for pair in pairs:
-        run, tool = divmod(pair, len(tools.names) + 1)
-        if tool and tools.names[tool - 1]:
-            yield run, tools.names[tool - 1]
-
-
 def _kinds(run: Run, table: TaskRuns) -> set[tuple[int, str]]:
     places = table.run_of_trajectory
     rows = findings_by_trajectory(run.connection)
     return {(places[trajectory], kind) for trajectory, kind in rows if trajectory in places}
 
 
-class _FailedTools(NamedTuple):
-    """The tools of failed calls."""
-
-    names: list[str]
-    of_group: Places
-    """The place of each group's tool in `names`; -1 where the group's calls did not fail."""
-
-
-def _failed_tools(table: TaskRuns) -> _FailedTools:
-    """The tools that calls failed of."""
-    names = [qualified_name(group.server, group.tool) if group.outcome in FAILURES else None for group in table.groups]
-    places = {name: place for place, name in enumerate(dict.fromkeys(name for name in names if name is not None))}
-    of_group = [-1 if name is None else places[name] for name in names]
-    return _FailedTools(list(places), np.array(of_group, dtype=np.int64))
+def _tools_of_failures(table: TaskRuns) -> list[str | None]:
+    """The tool of each group of calls; None where they did not fail."""
+    return [qualified_name(group.server, group.tool) if group.outcome in FAILURES else None for group in table.groups]
 
 
 def _associated(
@@ -140,13 +119,14 @@ def recoveries(run: Run, table: TaskRuns, models: Sequence[str], files: Sequence
         _recovery("model", model, int(failed[places[model]].sum()), int(table.recovered_counts[places[model]].sum()))
         for model in models
     ]
-    tools = _failed_tools(table)
-    of_tool, recovered = (
-        np.bincount(of_call[of_call >= 0], minlength=len(tools.names)).tolist()
-        for of_call in (tools.of_group[calls.group] for calls in (table.calls, table.recovered))
-    )
-    by_tool = zip(tools.names, of_tool, recovered, strict=True)
-    rows += [_recovery("tool", *row) for row in sorted(by_tool, key=lambda row: (-row[1], row[0]))]
+    by_tool: dict[str, list[int]] = {}
+    for column, calls in enumerate((table.calls, table.recovered)):
+        counts = np.bincount(calls.group, minlength=len(table.groups)).tolist()
+        for tool, count in zip(_tools_of_failures(table), counts, strict=True):
+            if tool is not None:
+                by_tool.setdefault(tool, [0, 0])[column] += count
+    for tool, counts in sorted(by_tool.items(), key=lambda item: (-item[1][0], item[0])):
+        rows.append(_recovery("tool", tool, *counts))
     rows += [_recovery("finding", *row) for row in recovery_by_finding(run.connection, files)]
     return tuple(row for row in rows if row.failed)
 

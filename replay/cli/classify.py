@@ -262,7 +262,7 @@ def _print(
     run: Run, paths: list[str], options: Options, known: KnownInRun | None, *, as_json: bool, as_csv: bool
 ) -> RunSummary:
     from replay.errors import UsageError
-    from replay.reports.model_table import MAX_LISTED
+    from replay.reports.summary import MAX_LISTED
     from replay.runfile import summarize
 
     files = run.file_ids(paths)
@@ -280,7 +280,7 @@ def _print(
 
             write_csv(run, sys.stdout, files)
         else:
-            from replay.reports.summary_table import summary_text
+            from replay.reports.summary import summary_text
 
             click.echo(summary_text(summary, *_terminal()))
             if known is not None:

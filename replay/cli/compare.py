@@ -15,7 +15,6 @@ from replay.cli.terminal import closed_pipe_ignored, echo_err
 
 if TYPE_CHECKING:
     from replay.formats import FileNames
-    from replay.records.comparison import ModelComparison
     from replay.runfile import Run
 
 EXAMPLES = """\b
@@ -80,8 +79,9 @@ def compare(
     One row a model, whatever files it stands in: outcomes, task success, alignment metrics, tokens, calls, recovery.
     Without RESULTS all of the run is compared. Several runs of a task by a model are runs of it, with their spread.
     """
-    from replay.analysis.compare import Settings, compare_models
+    from replay.analysis.compare import CompareSettings, compare_models
     from replay.cli.report import check_free, write
+    from replay.reports.compare import render
 
     if output is not None:
         check_free(output, force)
@@ -91,9 +91,9 @@ def compare(
         raise UsageError("--judge goes with --reference: the scores count in its average")
     files, run_path = _run_among(files, run_path)
     with _run_of(files, run_path, reference, judge_paths, names) as (run, numbers):
-        settings = Settings(numbers, sort, metric, by, _labelling(names))
+        settings = CompareSettings(numbers, sort, metric, by, _labelling(names))
         found = compare_models(run, settings)
-    text = _rendered(found, "json" if as_json else form)
+    text = render(found, "json" if as_json else form, shutil.get_terminal_size((160, 24)).columns)
     with closed_pipe_ignored():
         if output is None:
             click.echo(text.rstrip("\n"))
@@ -119,17 +119,6 @@ def _run_among(files: tuple[Path, ...], run_path: Path) -> tuple[tuple[Path, ...
             if opened.read(len(_SQLITE)) == _SQLITE:
                 return (), files[0]
     return files, run_path
-
-
-def _rendered(found: ModelComparison, form: str) -> str:
-    if form == "text":
-        from replay.reports.compare_text import comparison_text
-        from replay.safety.redaction import Redactor
-
-        return Redactor().text(comparison_text(found, shutil.get_terminal_size((160, 24)).columns))
-    from replay.reports import compare_documents
-
-    return compare_documents.render(found, form)
 
 
 @contextmanager

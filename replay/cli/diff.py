@@ -68,8 +68,8 @@ def diff(
 
 def _diff_models(path: Path, models: tuple[str, str], conditions: set[str], as_json: bool) -> None:
     from replay.analysis.diff import diff_models
-    from replay.reports.comparison_text import difference_text
-    from replay.reports.json_documents import DiffDocument
+    from replay.reports.diff import difference_text
+    from replay.reports.json_ import DiffDocument
     from replay.runfile import Run
 
     with Run.read(path) as run:
@@ -82,12 +82,10 @@ def _diff_runs(paths: tuple[Path, ...], conditions: set[str], known_path: Path |
     """Two runs in full, or more of them as a history."""
     from contextlib import ExitStack
 
-    from replay.analysis.diff import diff_runs
-    from replay.analysis.fingerprint import GatheredRuns
+    from replay.analysis.diff import GatheredRuns, diff_runs
     from replay.analysis.known_failures import find_known_file, read_known_file
-    from replay.reports.comparison_text import difference_text
-    from replay.reports.failures_text import failures_section, history_text
-    from replay.reports.json_documents import DiffDocument, HistoryDocument
+    from replay.reports.diff import difference_text, failures_section, history_text
+    from replay.reports.json_ import DiffDocument, HistoryDocument
     from replay.runfile import Run
 
     known = read_known_file(known_path or find_known_file(paths[-1])).failures

@@ -44,7 +44,7 @@ def known() -> None:
 @json_option
 def list_failures(run_path: Path, known_path: Path | None, as_json: bool) -> None:
     """List the failures of a run by their fingerprints, and what is known of each."""
-    from replay.reports.failures_text import failures_section
+    from replay.reports.diff import failures_section
     from replay.safety.redaction import Redactor
 
     book, failures = _failures(run_path, known_path)
@@ -131,7 +131,7 @@ class KnownInRun(NamedTuple):
     def lines(self) -> Iterator[str]:
         """How many failed calls are known and how many are new; then those that are known."""
         from replay.diagnosis.phrasing import counted
-        from replay.reports.failures_text import failure_lines
+        from replay.reports.diff import failure_lines
 
         noted = [failure for failure in self.failures if failure.known is not None]
         calls = sum(failure.calls for failure in noted)

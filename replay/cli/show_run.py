@@ -70,7 +70,7 @@ def _one(run: Run, place: TrajectoryPlace, form: str | None, document: Document 
 
 def _list(run: Run, places: list[TrajectoryPlace], *, as_json: bool) -> None:
     from replay.records import Outcome
-    from replay.reports.json_documents import SHOW_FORMAT, SHOW_VERSION
+    from replay.reports.json_ import SHOW_FORMAT, SHOW_VERSION
     from replay.runfile.summary import outcomes_by_trajectory
     from replay.runfile.trajectory_queries import qualified
     from replay.safety.text import one_line

@@ -112,21 +112,21 @@ def _format(asked: str | None, output: Path | None) -> str:
 
 def _render(report: ToolReport, form: str, *, to_file: bool) -> str:
     if form == "json":
-        from replay.reports.json_documents import ToolsDocument
+        from replay.reports.json_ import ToolsDocument
         from replay.safety.redaction import Redactor
 
         document = ToolsDocument(**dict(report)).model_dump(mode="json")
         stamp = {key: document.pop(key) for key in ("format", "version")}
         return json.dumps(Redactor().json({**stamp, **document}), ensure_ascii=True, indent=1)
     if form == "html":
-        from replay.reports.tools_html import tools_html
+        from replay.reports.tools import tools_html
 
         return tools_html(report)
     if form == "markdown":
-        from replay.reports.tools_markdown import tools_markdown
+        from replay.reports.tools import tools_markdown
 
         return tools_markdown(report)
-    from replay.reports.tools_text import tools_text
+    from replay.reports.tools import tools_text
 
     return tools_text(report, 160 if to_file else _width())
 

@@ -63,7 +63,7 @@ def _finding(
     context: TrajectoryContext, position: str, kind: str, sentence: str, suggestion: str | None = None
 ) -> Finding:
     refs = context.refs(position)
-    return Finding(kind=kind, scope="call", sentence=sentence, suggestion=suggestion, calls=refs)
+    return context.finding(position, kind, sentence, suggestion, calls=refs, certainty="certain")
 
 
 def _caused(context: TrajectoryContext, position: str) -> Iterator[Finding]:
@@ -71,12 +71,11 @@ def _caused(context: TrajectoryContext, position: str) -> Iterator[Finding]:
     if cause is None or not explains(context, cause):
         return
     root = context.rows[cause]
-    yield Finding(
-        kind="follows-from",
-        scope="call",
-        sentence=f"The failure follows from {cause} ({plain(root.tool or '?', 80)}), "
-        f"which came out {_words(root.outcome)}.",
-        suggestion=f"Look at {cause} first.",
+    yield context.finding(
+        position,
+        "follows-from",
+        f"The failure follows from {cause} ({plain(root.tool or '?', 80)}), which came out {_words(root.outcome)}.",
+        f"Look at {cause} first.",
         calls=context.refs(position, cause),
         certainty="likely",
     )

@@ -77,25 +77,19 @@ def program_findings(context: TrajectoryContext, position: str) -> Iterator[Find
         return
     line = _NO_COMMAND.search(text) or _LAST_ERROR.search(text)
     if line is not None:
-        yield Finding(
-            kind="program-failed",
-            scope="call",
-            sentence=f"The program that the call ran failed: {plain(line[0].strip(), 240)}.",
-            calls=context.refs(position),
-            certainty=row.certainty,
+        yield context.finding(
+            position, "program-failed", f"The program that the call ran failed: {plain(line[0].strip(), 240)}."
         )
 
 
 def _raised(context: TrajectoryContext, position: str, text: str, exception: re.Match[str]) -> Finding:
     lines = [match["line"] for match in _PLACE.finditer(text, 0, exception.start())]
     where = f" in line {lines[-1]}" if len(lines) == 1 else ""
-    return Finding(
-        kind="program-failed",
-        scope="call",
-        sentence=f"The program that the call ran raised {exception['name']}{where}: {plain(exception['words'], 200)}.",
-        suggestion=_advice(context, position, exception["words"]),
-        calls=context.refs(position),
-        certainty=context.rows[position].certainty,
+    return context.finding(
+        position,
+        "program-failed",
+        f"The program that the call ran raised {exception['name']}{where}: {plain(exception['words'], 200)}.",
+        _advice(context, position, exception["words"]),
         details={"exception": exception["name"]},
     )
 
@@ -184,17 +178,15 @@ def _not_found(context: TrajectoryContext, position: str) -> Finding:
     what = missing.what if missing else ""
     if names_program(context, position, name):
         return _no_program(context, position, name)
-    return Finding(
-        kind="missing-thing",
-        scope="call",
-        sentence=_missing_sentence(what, name, holder, text)
+    return context.finding(
+        position,
+        "missing-thing",
+        _missing_sentence(what, name, holder, text)
         if missing
         else f"The server did not find what {place(holder.pointer)} asks for, {quoted(name)}: {plain(text, 240)}."
         if holder
         else f"The server did not find {quoted(name)}: {plain(text, 240)}.",
-        suggestion=_missing_suggestion(context, position, name, text),
-        calls=context.refs(position),
-        certainty=context.rows[position].certainty,
+        _missing_suggestion(context, position, name, text),
         pointer=holder.pointer if holder else None,
         details={"missing": name},
     )
@@ -221,13 +213,11 @@ def _missing_in(text: str) -> _Missing | None:
 
 def _no_address(context: TrajectoryContext, position: str, address: str) -> Finding:
     """Of an address nobody can say which part of it is wrong: its owner, its project or its path."""
-    return Finding(
-        kind="missing-address",
-        scope="call",
-        sentence=f"Nothing is at {quoted(address.rstrip('.,:;)'), 200)}, or nothing that these credentials may see.",
-        suggestion="Look up what there is first, from the outside in: the owner, what it has, then the path.",
-        calls=context.refs(position),
-        certainty=context.rows[position].certainty,
+    return context.finding(
+        position,
+        "missing-address",
+        f"Nothing is at {quoted(address.rstrip('.,:;)'), 200)}, or nothing that these credentials may see.",
+        "Look up what there is first, from the outside in: the owner, what it has, then the path.",
     )
 
 
@@ -243,13 +233,11 @@ def names_program(context: TrajectoryContext, position: str, name: str) -> bool:
 
 
 def _no_program(context: TrajectoryContext, position: str, name: str) -> Finding:
-    return Finding(
-        kind="missing-program",
-        scope="call",
-        sentence=f"The command starts the program {quoted(name)}, which is not there where the server runs.",
-        suggestion=f"Do without {quoted(name)}, or install it where the server runs.",
-        calls=context.refs(position),
-        certainty=context.rows[position].certainty,
+    return context.finding(
+        position,
+        "missing-program",
+        f"The command starts the program {quoted(name)}, which is not there where the server runs.",
+        f"Do without {quoted(name)}, or install it where the server runs.",
         details={"missing": name},
     )
 
@@ -300,13 +288,11 @@ def _refused(context: TrajectoryContext, position: str) -> Finding:
         "exists-already": "What the call would make is there already:",
         "malformed-value": "",
     }.get(kind or "", "The server refuses the call, and its error speaks of")
-    return Finding(
-        kind=kind or "refused-value",
-        scope="call",
-        sentence=f"{verb} {about}: {plain(text, 240)}.".lstrip(),
-        suggestion=f"The server says: {hint}." if hint else None,
-        calls=context.refs(position),
-        certainty=row.certainty,
+    return context.finding(
+        position,
+        kind or "refused-value",
+        f"{verb} {about}: {plain(text, 240)}.".lstrip(),
+        f"The server says: {hint}." if hint else None,
         pointer=named.pointer if named else None,
     )
 
@@ -335,14 +321,7 @@ def _generic(context: TrajectoryContext, position: str, kind: str) -> Finding:
     row = context.rows[position]
     answer = context.answer_text(position)
     words = f"The server's words: {plain(answer, 240)}" if answer.strip() else plain(row.message, 240)
-    return Finding(
-        kind=kind,
-        scope="call",
-        sentence=f"{words}.",
-        calls=context.refs(position),
-        certainty=row.certainty,
-        specific=False,
-    )
+    return context.finding(position, kind, f"{words}.", specific=False)
 
 
 _INPUT_ECHO: Final = re.compile(r"input_value=.*?, input_type=\w+")

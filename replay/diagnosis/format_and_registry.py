@@ -32,14 +32,7 @@ def format_finding(context: TrajectoryContext, position: str) -> Finding:
     """What is wrong with the syntax of a call, and how it should be."""
     row, call = context.rows[position], context.calls[position]
     kind, suggestion = _SUGGESTIONS.get(row.rule.rpartition(".")[2], ("no-json", _OBJECT))
-    return Finding(
-        kind=kind,
-        scope="call",
-        sentence=f"{plain(row.message, 240)}.",
-        suggestion=f"{_meant(call) or suggestion}.",
-        calls=context.refs(position),
-        certainty=row.certainty,
-    )
+    return context.finding(position, kind, f"{plain(row.message, 240)}.", f"{_meant(call) or suggestion}.")
 
 
 def _meant(call: Call) -> str | None:
@@ -64,13 +57,11 @@ def unknown_tool_finding(context: TrajectoryContext, position: str) -> Finding:
     row = context.rows[position]
     name = context.calls[position].name or ""
     kind = _KINDS.get(row.rule, "no-such-tool")
-    return Finding(
-        kind=kind,
-        scope="call",
-        sentence=_sentence(context, position, kind, name),
-        suggestion=_suggestion(context, position, row.nearest),
-        calls=context.refs(position),
-        certainty=row.certainty,
+    return context.finding(
+        position,
+        kind,
+        _sentence(context, position, kind, name),
+        _suggestion(context, position, row.nearest),
         details={"name": name, "nearest": list(row.nearest)},
     )
 

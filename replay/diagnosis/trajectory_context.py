@@ -11,11 +11,12 @@ from typing import Any, Final, Self
 from replay.dag import Graph
 from replay.dag.history import History
 from replay.dag.value_matching import Argument, arguments_of
-from replay.outcomes.envelopes.json_errors import error_in_json, parse_json
-from replay.outcomes.error_report import strip_wrappers
-from replay.records import AlignedTask, Answer, Call, Outcome, Server, Tool, Trajectory, texts_of
+from replay.outcomes.evidence import strip_wrappers
+from replay.outcomes.residue import error_in_json, parse_json
+from replay.records import Answer, Call, Outcome, Server, Tool, Trajectory, texts_of
+from replay.records.alignment import AlignedTask
 from replay.records.files import CallRow
-from replay.records.finding import CallRef
+from replay.records.finding import CallRef, Finding
 from replay.runfile import Run, call_rows
 from replay.runfile.alignment_queries import aligned_task_of
 from replay.runfile.run_command import NOT_KNOWN, RunCommand, load_command
@@ -102,6 +103,11 @@ class TrajectoryContext:
     def refs(self, *positions: str) -> tuple[CallRef, ...]:
         """The places of several calls."""
         return tuple(map(self.ref, positions))
+
+    def finding(self, position: str, kind: str, sentence: str, suggestion: str | None = None, **more: Any) -> Finding:
+        """A finding about one call, as sure as the call's verdict where nothing else is said."""
+        fields: dict[str, Any] = {"certainty": self.rows[position].certainty, "calls": self.refs(position)} | more
+        return Finding(kind=kind, scope="call", sentence=sentence, suggestion=suggestion, **fields)
 
     def outcome(self, position: str) -> Outcome | None:
         """How a call came out; None without a verdict."""

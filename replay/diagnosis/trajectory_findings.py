@@ -11,7 +11,8 @@ from rapidfuzz import fuzz
 from replay.diagnosis.phrasing import counted, listed, quoted, times, unique
 from replay.diagnosis.trajectory_context import TrajectoryContext, explains
 from replay.diagnosis.unchecked_writes import unchecked_writes
-from replay.records import FAILURES, AlignedTask, JsonObject, Outcome, canonical, texts_of
+from replay.records import FAILURES, JsonObject, Outcome, canonical, texts_of
+from replay.records.alignment import AlignedTask
 from replay.records.finding import Finding
 from replay.records.tool_name import read_name
 
@@ -49,12 +50,11 @@ def later_findings(context: TrajectoryContext, position: str) -> Iterator[Findin
     """What went right after a failed call: the same call made again, or else one that took a value from it."""
     repair = repair_of(context, position)
     if repair is not None:
-        yield Finding(
-            kind="later-succeeded",
-            scope="call",
-            sentence=f"{counted(repair.calls_later, 'call')} later, {repair.succeeded} {_again(context, repair)} "
-            "and succeeded.",
-            suggestion=f"As in {repair.succeeded}: {repair.difference}." if repair.difference else None,
+        yield context.finding(
+            position,
+            "later-succeeded",
+            f"{counted(repair.calls_later, 'call')} later, {repair.succeeded} {_again(context, repair)} and succeeded.",
+            f"As in {repair.succeeded}: {repair.difference}." if repair.difference else None,
             calls=context.refs(position, repair.succeeded),
             certainty="likely",
         )
@@ -62,10 +62,10 @@ def later_findings(context: TrajectoryContext, position: str) -> Iterator[Findin
     consumers = (edge.consumer for edge in context.graph.edges if edge.producer == position)
     later = next((consumer for consumer in consumers if context.outcome(consumer) is Outcome.SUCCESS), None)
     if later is not None:
-        yield Finding(
-            kind="dependent-succeeded",
-            scope="call",
-            sentence=f"The call failed, and {later}, which took a value from it, succeeded nevertheless.",
+        yield context.finding(
+            position,
+            "dependent-succeeded",
+            f"The call failed, and {later}, which took a value from it, succeeded nevertheless.",
             calls=context.refs(position, later),
             certainty="likely",
         )
@@ -139,14 +139,13 @@ def wrong_tools(context: TrajectoryContext, position: str, aligned: AlignedTask)
         return
     instead = [name for name in _never_called(context) if _server_of(context, name) == row.server]
     if instead:
-        yield Finding(
-            kind="wrong-tool-of-server",
-            scope="call",
-            sentence=f"The reference does not call {quoted(own.name or '?', 60)} for this task, but "
+        yield context.finding(
+            position,
+            "wrong-tool-of-server",
+            f"The reference does not call {quoted(own.name or '?', 60)} for this task, but "
             f"{listed([quoted(name, 60) for name in instead], 'and', most=4)} of the same server, which "
             f"{'was' if len(instead) == 1 else 'were'} never called.",
-            suggestion=f"Call {listed([quoted(name, 60) for name in instead], 'or', most=4)}.",
-            calls=context.refs(position),
+            f"Call {listed([quoted(name, 60) for name in instead], 'or', most=4)}.",
             certainty="likely",
             details={"instead": instead},
         )

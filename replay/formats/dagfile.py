@@ -13,7 +13,7 @@ from replay.errors import FormatError
 from replay.formats.document import Document, Head
 from replay.formats.reader import NO_MATCH, Match
 from replay.records import Trajectory
-from replay.records.files import TRAJECTORY_FORMAT, TRAJECTORY_VERSION, TrajectoryFile, migrate
+from replay.records.files import TRAJECTORY_FORMAT, TRAJECTORY_VERSION, TrajectoryFile, migrate_document
 
 
 class DagFileReader:
@@ -42,7 +42,7 @@ def _read(value: Any, path: str, place: str) -> Trajectory:
     if not isinstance(value, dict) or value.get("format") != TRAJECTORY_FORMAT:
         raise FormatError(path, f'expected an object with "format": "{TRAJECTORY_FORMAT}"', place)
     try:
-        document = migrate(value, TRAJECTORY_VERSION)
+        document = migrate_document(value, TRAJECTORY_VERSION)
         trajectory = TrajectoryFile.model_validate(document)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]

@@ -92,7 +92,7 @@ Migration: TypeAlias = Callable[[JsonObject], JsonObject]
 MIGRATIONS: Mapping[str, Mapping[int, Migration]] = {TRAJECTORY_FORMAT: {}, RUN_FORMAT: {}, CASSETTE_FORMAT: {}}
 
 
-def migrate(document: JsonObject, newest: int) -> JsonObject:
+def migrate_document(document: JsonObject, newest: int) -> JsonObject:
     """Bring a document of ours to version `newest`, one step at a time.
 
     Raises:

@@ -1,7 +1,7 @@
 """The grammar of filters: `outcome:not_found server:excel model:gpt tool:create* drift:different words`.
 
 One grammar for the browser and the reports. A filter is parsed against the names that the run knows, so that a slip
-is an error with the nearest names, and a condition over the calls (`filter_sql`) never needs a pattern.
+is an error with the nearest names, and a condition over the calls never needs a pattern.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from replay.runfile.conditions import placeholders
 from replay.runfile.task_runs import kinds_found
 from replay.suggestions import nearest_names
 
-__all__ = ["CALL_KEYS", "KEYS", "Candidate", "Filter", "Term", "Vocabulary", "complete", "parse", "quoted"]
+__all__ = ["CALL_KEYS", "KEYS", "Completion", "Filter", "Term", "Vocabulary", "complete", "parse", "quoted"]
 
 NONE: Final = "none"
 """Stands for the absence of a value: `drift:none`."""
@@ -126,7 +126,7 @@ def parse(text: str, vocabulary: Vocabulary) -> Filter:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class Completion:
     """One way to go on typing."""
 
     text: str
@@ -135,7 +135,7 @@ class Candidate:
     hint: str = ""
 
 
-def complete(text: str, vocabulary: Vocabulary, limit: int = 12) -> list[Candidate]:
+def complete(text: str, vocabulary: Vocabulary, limit: int = 12) -> list[Completion]:
     """How the last part of a filter could go on: keys, then the values of a key."""
     head, tail = _last_part(text)
     negation = "-" if tail.startswith("-") else ""
@@ -143,11 +143,11 @@ def complete(text: str, vocabulary: Vocabulary, limit: int = 12) -> list[Candida
     if not colon:
         wanted = key.lower()
         keys = [name for name in KEYS if name.startswith(wanted)]
-        return [Candidate(f"{head}{negation}{name}:", f"{name}:", KEYS[name]) for name in keys[:limit]]
+        return [Completion(f"{head}{negation}{name}:", f"{name}:", KEYS[name]) for name in keys[:limit]]
     earlier, comma, last = value.rpartition(",")
     wanted = last.strip('"').lower()
     names = sorted((name for name in vocabulary.values(key.lower()) if wanted in name.lower()), key=_starts(wanted))
-    return [Candidate(f"{head}{negation}{key}:{earlier}{comma}{quoted(name)} ", name) for name in names[:limit]]
+    return [Completion(f"{head}{negation}{key}:{earlier}{comma}{quoted(name)} ", name) for name in names[:limit]]
 
 
 def quoted(value: str) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import posixpath
 import sqlite3
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from replay.records import FAILURES, Certainty, Outcome, Reason, qualified_name
 from replay.records.summary import Disagreements, FailureGroup, ModelSummary, RootCause, RunSummary
+from replay.runfile.compare_queries import file_paths
 from replay.runfile.conditions import in_files, is_failure, placeholders
 from replay.runfile.run import Run
 
@@ -27,12 +28,18 @@ def summarize(
         most_models: how many models are listed, the first ones; by default all. The other counts are of all models.
     """
     where = in_files("f.id", files)
-    outcomes, reasons = _totals(run, where)
+    models = model_counts(run.connection, files)
+    paths = file_paths(run.connection)
+    outcomes: Counter[Outcome] = Counter()
+    reasons: Counter[Reason] = Counter()
+    for counted in models:
+        outcomes.update(counted.outcomes)
+        reasons.update(counted.reasons)
     return RunSummary(
-        models=tuple(_models(run, where, most_models)),
-        model_count=run.connection.execute(f"SELECT count(DISTINCT model) FROM files f WHERE {where}").fetchone()[0],  # noqa: S608
+        models=tuple(_model_summary(counted, paths) for counted in models[:most_models]),
+        model_count=len(models),
         outcomes={outcome: outcomes[outcome] for outcome in Outcome},
-        reasons=dict(reasons.most_common()),
+        reasons=_most_first(reasons),
         certainties=_certainties(run, where),
         failures=tuple(_groups(run, f"{is_failure('c.outcome')} AND {where}", most)),
         inconclusive=tuple(_groups(run, f"c.outcome = 'inconclusive' AND {where}", most)),
@@ -82,56 +89,19 @@ def withheld_servers(run: Run) -> dict[str, int]:
     return dict(rows.fetchall())
 
 
-def _totals(run: Run, where: str) -> tuple[Counter[Outcome], Counter[Reason]]:
-    """The outcomes of all calls, and why some have none."""
-    outcomes: Counter[Outcome] = Counter()
-    reasons: Counter[Reason] = Counter()
-    counts = f"""
-        SELECT outcome, reason, sum(n) FROM outcome_counts o JOIN files f ON f.id = o.file
-        WHERE n > 0 AND {where} GROUP BY outcome, reason
-    """  # noqa: S608
-    for outcome, reason, count in run.connection.execute(counts):
-        outcomes[Outcome(outcome)] += count
-        if reason and outcome == Outcome.INCONCLUSIVE:
-            reasons[Reason(reason)] += count
-    return outcomes, reasons
+def _model_summary(counted: ModelCount, paths: Mapping[int, str]) -> ModelSummary:
+    return ModelSummary(
+        model=counted.model,
+        files=tuple(paths[file] for file in counted.files),
+        trajectories=counted.trajectories,
+        calls=sum(counted.outcomes.values()),
+        outcomes={outcome: counted.outcomes.get(outcome, 0) for outcome in Outcome},
+        reasons=_most_first(counted.reasons),
+    )
 
 
-def _models(run: Run, where: str, most: int | None) -> Iterator[ModelSummary]:
-    models = run.connection.execute(
-        f"""
-        SELECT model, count(DISTINCT t.id) FROM files f LEFT JOIN trajectories t ON t.file = f.id
-        WHERE {where} GROUP BY model ORDER BY min(f.id) LIMIT ?
-        """,  # noqa: S608
-        (-1 if most is None else most,),
-    ).fetchall()
-    listed: list[str] = []
-    if most is not None:
-        listed = [model for model, _ in models]
-        where = f"{where} AND model IN ({placeholders(listed)})"
-    outcomes: dict[str, Counter[Outcome]] = {model: Counter() for model, _ in models}
-    reasons: dict[str, Counter[Reason]] = {model: Counter() for model, _ in models}
-    counts = f"""
-        SELECT model, outcome, reason, sum(n) FROM outcome_counts o JOIN files f ON f.id = o.file
-        WHERE n > 0 AND {where} GROUP BY model, outcome, reason
-    """  # noqa: S608
-    for model, outcome, reason, count in run.connection.execute(counts, listed):
-        outcomes[model][Outcome(outcome)] += count
-        if reason and outcome == Outcome.INCONCLUSIVE:
-            reasons[model][Reason(reason)] += count
-    files: dict[str, list[str]] = {model: [] for model, _ in models}
-    paths = f"SELECT model, path FROM files f WHERE {where} ORDER BY id"  # noqa: S608
-    for model, path in run.connection.execute(paths, listed):
-        files[model].append(path)
-    for model, trajectories in models:
-        yield ModelSummary(
-            model=model,
-            files=tuple(files[model]),
-            trajectories=trajectories,
-            calls=outcomes[model].total(),
-            outcomes={outcome: outcomes[model][outcome] for outcome in Outcome},
-            reasons=dict(reasons[model].most_common()),
-        )
+def _most_first(reasons: Mapping[Reason, int]) -> dict[Reason, int]:
+    return dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _groups(run: Run, where: str, most: int) -> Iterator[FailureGroup]:
@@ -206,6 +176,8 @@ class ModelCount:
     files: tuple[int, ...]
     trajectories: int
     outcomes: dict[Outcome, int]
+    reasons: dict[Reason, int]
+    """Why calls are inconclusive."""
 
 
 @dataclass(frozen=True)
@@ -233,21 +205,38 @@ def data_version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA data_version").fetchone()[0])
 
 
-def model_counts(connection: sqlite3.Connection) -> list[ModelCount]:
-    """The models, with how many calls of each outcome."""
-    counts: dict[int, dict[Outcome, int]] = {}
-    for file, outcome, number in connection.execute(
-        "SELECT file, outcome, sum(n) FROM outcome_counts WHERE n > 0 GROUP BY file, outcome"
+def model_counts(connection: sqlite3.Connection, files: Sequence[int] | None = None) -> list[ModelCount]:
+    """The models in the order of their files, with how many calls of each outcome.
+
+    Args:
+        connection: to the run file.
+        files: the run's numbers of the files to count; by default all.
+    """
+    where = in_files("file", files)
+    trajectories = dict(
+        connection.execute(f"SELECT file, count(*) FROM trajectories WHERE {where} GROUP BY file")  # noqa: S608
+    )
+    outcomes: dict[str, Counter[Outcome]] = defaultdict(Counter)
+    reasons: dict[str, Counter[Reason]] = defaultdict(Counter)
+    for model, outcome, reason, number in connection.execute(
+        "SELECT model, outcome, reason, sum(n) FROM outcome_counts JOIN files ON files.id = file "  # noqa: S608
+        f"WHERE n > 0 AND {where} GROUP BY model, outcome, reason"
     ):
-        counts.setdefault(file, {})[Outcome(outcome)] = number
-    files = connection.execute(
-        "SELECT id, model, (SELECT count(*) FROM trajectories t WHERE t.file = f.id) FROM files f ORDER BY id"
-    ).fetchall()
+        outcomes[model][Outcome(outcome)] += number
+        if reason and outcome == Outcome.INCONCLUSIVE:
+            reasons[model][Reason(reason)] += number
+    of_model: dict[str, list[int]] = defaultdict(list)
+    for file, model in connection.execute(f"SELECT id, model FROM files WHERE {in_files('id', files)} ORDER BY id"):  # noqa: S608
+        of_model[model].append(file)
     return [
-        ModelCount(model, ids, sum(counted), dict(sum((Counter(counts.get(file, {})) for file in ids), Counter())))
-        for model in dict.fromkeys(model for _, model, _ in files)
-        if (ids := tuple(file for file, name, _ in files if name == model))
-        if (counted := [number for _, name, number in files if name == model])
+        ModelCount(
+            model,
+            tuple(own),
+            sum(trajectories.get(file, 0) for file in own),
+            dict(outcomes[model]),
+            dict(reasons[model]),
+        )
+        for model, own in of_model.items()
     ]
 
 

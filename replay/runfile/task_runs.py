@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from sys import intern
 from typing import Any, Final, NamedTuple
 
-from replay.records import AlignedModel, AlignedTask, Certainty, Outcome, Trajectory
-from replay.records.alignment import METRICS
+from replay.records import Certainty, Outcome, Trajectory
+from replay.records.alignment import METRICS, AlignedModel, AlignedTask
 from replay.records.comparison import FindingOfModel
 from replay.runfile.conditions import in_files, is_failure, placeholders
 from replay.runfile.effects_journal import absolute_path
@@ -87,13 +87,13 @@ def rebuild_task_scores(db: sqlite3.Connection) -> None:
     """Fill `task_scores` anew from the records of the alignments."""
     db.execute("DELETE FROM task_scores")
     for file, record in db.execute("SELECT file, record FROM alignments").fetchall():
-        rows = trajectory_rows(db, AlignedModel.model_validate(unpack(record)))
+        rows = rows_by_id(db, AlignedModel.model_validate(unpack(record)))
         for (task,) in db.execute("SELECT record FROM aligned_tasks WHERE file = ?", (file,)).fetchall():
             aligned = AlignedTask.model_validate(unpack(task))
             save_task_score(db, file, aligned, row_of_task(aligned.id, rows))
 
 
-def trajectory_rows(db: sqlite3.Connection, model: AlignedModel) -> dict[str, int]:
+def rows_by_id(db: sqlite3.Connection, model: AlignedModel) -> dict[str, int]:
     """The trajectories of an alignment's files, by id."""
     paths = tuple(absolute_path(path) for path in model.files or (model.file,))
     query = (

@@ -94,18 +94,12 @@ def call_id(run: Run, file: str, trajectory: str, position: str) -> str:
 
 def trajectory_places(run: Run) -> list[TrajectoryPlace]:
     """All trajectories, in the order in which they were read."""
-    rows = run.connection.execute(
-        "SELECT t.id, f.path, f.model, t.name FROM trajectories t JOIN files f ON f.id = t.file ORDER BY t.file, t.id"
-    )
-    return [TrajectoryPlace(*row) for row in rows]
+    return _places(run, "1")
 
 
 def place_of_row(run: Run, row: int) -> TrajectoryPlace | None:
     """One trajectory by its row; None where there is none."""
-    found = run.connection.execute(
-        "SELECT t.id, f.path, f.model, t.name FROM trajectories t JOIN files f ON f.id = t.file WHERE t.id = ?", (row,)
-    ).fetchone()
-    return None if found is None else TrajectoryPlace(*found)
+    return next(iter(_places(run, f"t.id = {int(row)}")), None)
 
 
 def failing_trajectories(run: Run, files: Sequence[int] | None = None) -> list[TrajectoryPlace]:
@@ -116,9 +110,13 @@ def failing_trajectories(run: Run, files: Sequence[int] | None = None) -> list[T
         files: only of these, by the run's numbers; by default of all.
     """
     failing = f"SELECT trajectory FROM calls WHERE {is_failure('outcome')}"  # noqa: S608
+    return _places(run, f"{in_files('t.file', files)} AND t.id IN ({failing})")
+
+
+def _places(run: Run, where: str) -> list[TrajectoryPlace]:
     rows = run.connection.execute(
         "SELECT t.id, f.path, f.model, t.name FROM trajectories t JOIN files f ON f.id = t.file "  # noqa: S608
-        f"WHERE {in_files('t.file', files)} AND t.id IN ({failing}) ORDER BY t.file, t.id"
+        f"WHERE {where} ORDER BY t.file, t.id"
     )
     return [TrajectoryPlace(*row) for row in rows]
 
@@ -168,11 +166,8 @@ def _missing(what: str, ref: str, known: list[str], hint: str = "") -> UsageErro
 def _ambiguous(what: str, ref: str, ids: list[str]) -> UsageError:
     shown = ", ".join(one_line(identifier, 160) for identifier in ids[:_MAX_NAMED])
     more = f" and {len(ids) - _MAX_NAMED} more" if len(ids) > _MAX_NAMED else ""
-    return UsageError(f"{one_line(ref, 120)} is the id of {len(ids)} {_plural(what)}; say which: {shown}{more}")
-
-
-def _plural(what: str) -> str:
-    return "trajectories" if what == "trajectory" else f"{what}s"
+    several = "trajectories" if what == "trajectory" else "calls"
+    return UsageError(f"{one_line(ref, 120)} is the id of {len(ids)} {several}; say which: {shown}{more}")
 
 
 MAX_LOOKED_THROUGH = 20_000
@@ -308,12 +303,6 @@ def sub_agents(connection: sqlite3.Connection, stored: StoredTrajectory) -> list
                 found.append((path, StartedTrajectory(row, name, parent.call)))
     beside = [started for path, started in found if path == stored.path]
     return beside or [started for _, started in found]
-
-
-def trajectory_row(connection: sqlite3.Connection, file: int, name: str) -> int | None:
-    """The trajectory of that id in a file."""
-    found = connection.execute("SELECT id FROM trajectories WHERE file = ? AND name = ?", (file, name)).fetchone()
-    return None if found is None else int(found[0])
 
 
 def ids_of_several_models(connection: sqlite3.Connection) -> frozenset[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from scipy.special import ndtri
 
-from replay.analysis.compare import Settings, compare_models
+from replay.analysis.compare import CompareSettings, compare_models
 from replay.analysis.statistics import CONFIDENCE, QUANTILE, Resampling
 from replay.runfile import Run
 from tests.runs import failed, make_run, write_trajectory
@@ -33,5 +33,5 @@ def test_tools_with_equally_many_failures_stand_in_the_order_of_their_names(tmp_
     ]
     run_path = make_run(tmp_path / "run.db", [write_trajectory(tmp_path / "t1.trajectory.json", calls, model="ada")])
     with Run.read(run_path) as run:
-        found = compare_models(run, Settings(by="server"))
+        found = compare_models(run, CompareSettings(by="server"))
     assert [row.name for row in found.recoveries if row.subject == "tool"] == ["f/read", "f/list", "f/write"]

@@ -274,11 +274,11 @@ class BrowseApp(Browser):
 
     @work(thread=True, exclusive=True, group="copy")
     def _copy(self, stored: StoredTrajectory, position: str) -> None:
-        from replay.reports import call_markdown
+        from replay.reports import Selection, render
 
         try:
             with self._run_of_thread() as run:
-                text = call_markdown(run, _call_id(stored, position))
+                text = render(run, "markdown", Selection(call=_call_id(stored, position)))
         except ReplayError as error:
             self.call_from_thread(self._tell, str(error), severity="error")
             return
@@ -310,12 +310,12 @@ class BrowseApp(Browser):
 
     @work(thread=True, group="export")
     def _export(self, request: ExportRequest, call: str | None) -> None:
-        from replay.reports import render
+        from replay.reports import Selection, render
 
         try:
             with self._run_of_thread() as run:
                 filter_text = self.filter.text if request.about == "filter" else None
-                _write(render(run, request.format, call=call, filter=filter_text), request.path)
+                _write(render(run, request.format, Selection(call=call, filter=filter_text)), request.path)
         except (ReplayError, OSError, ImportError) as error:
             self.call_from_thread(self._tell, f"not exported: {error}", severity="error")
             return

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from rich.segment import Segment
 
+from replay.charts.style import value_text
 from replay.records.comparison import ComparedModel, Figure, Measure, ModelComparison
-from replay.reports.compare_text import difference_text, interval_text, value_text
+from replay.reports.compare import difference_text, interval_text
 from replay.runfile.compare_queries import CallPair
 from replay.safety.text import one_line
 from replay_tui.pages.writer import Row, Writer
@@ -59,8 +60,8 @@ def model_page(comparison: ModelComparison, model: ComparedModel, width: int, st
         _figure(writer, measure.label, measure, model.figures.get(measure.id))
         spread = (model.spread or {}).get(measure.id)
         if spread is not None:
-            runs = ", ".join(value_text(measure, value) for value in spread.values[:8])
-            text = f"{len(spread.values)} runs: {runs}; standard deviation {value_text(measure, spread.deviation)}"
+            runs = ", ".join(value_text(measure.kind, value) for value in spread.values[:8])
+            text = f"{len(spread.values)} runs: {runs}; standard deviation {value_text(measure.kind, spread.deviation)}"
             writer.prose(text, styles.dim, indent=_NAME + 1)
     if comparison.notes:
         writer.heading("Notes")

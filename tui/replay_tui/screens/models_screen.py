@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.worker import get_current_worker
 
-from replay.analysis.compare import Settings, compare_models, sorted_models, strata_names
+from replay.analysis.compare import CompareSettings, compare_models, sorted_models, strata_names
 from replay.errors import UsageError
 from replay.records.comparison import ModelComparison
 from replay.runfile.filters import quoted
@@ -60,10 +60,10 @@ class ModelsScreen(RunScreen):
     def reload(self) -> None:
         """Compare the models again."""
         self.table.border_subtitle = plain("comparing …")
-        self._read(Settings(sort=self._sort, by=self._by))
+        self._read(CompareSettings(sort=self._sort, by=self._by))
 
     @work(thread=True, exclusive=True, group="models")
-    def _read(self, settings: Settings) -> None:
+    def _read(self, settings: CompareSettings) -> None:
         worker = get_current_worker()
         with self.open_run.thread_connection() as run:
             if run is None:

@@ -11,7 +11,7 @@ from textual.message import Message
 
 from replay.records import Outcome
 from replay.records.comparison import ComparedModel, Figure, Measure, ModelComparison
-from replay.reports.compare_text import shown
+from replay.reports.compare import shown
 from replay.runfile.compare_queries import TaskPair
 from replay.safety.text import one_line
 from replay_tui.rendering import Cell, Column

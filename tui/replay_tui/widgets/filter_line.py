@@ -17,7 +17,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from replay.errors import UsageError
-from replay.runfile.filters import KEYS, Candidate, Filter, complete
+from replay.runfile.filters import KEYS, Completion, Filter, complete
 from replay.safety.text import one_line
 from replay_tui.browser import browser_of
 from replay_tui.rendering import fitted
@@ -100,7 +100,7 @@ class FilterLine(Vertical):
     def __init__(self) -> None:
         super().__init__()
         self._applied = self._before = self._offered = ""
-        self._candidates: list[Candidate] = []
+        self._candidates: list[Completion] = []
         self._picked = False
         """Whether a completion was picked with the arrow keys."""
         self._timer: Timer | None = None
@@ -173,7 +173,7 @@ class FilterLine(Vertical):
         options = self.query_one(OptionList)
         options.highlighted = max(0, min((options.highlighted or 0) + by, len(self._candidates) - 1))
 
-    def candidates(self, text: str) -> list[Candidate]:
+    def candidates(self, text: str) -> list[Completion]:
         """How a text could go on."""
         return complete(text, browser_of(self.app).open_run.vocabulary, limit=8)
 
@@ -227,7 +227,7 @@ class FilterLine(Vertical):
         self._offered = self.field.value
         self._show_candidates(self.candidates(self._offered) if self.is_typing else [])
 
-    def _show_candidates(self, candidates: list[Candidate]) -> None:
+    def _show_candidates(self, candidates: list[Completion]) -> None:
         self._candidates, self._picked = candidates, False
         options, how = self.query_one(OptionList), self.query_one("#how", Static)
         options.display = how.display = bool(candidates)
