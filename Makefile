@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 FAST := -m "not live and not slow"
 
-.PHONY: demo test hostile exhaustive fuzz check format schemas docs screenshots bench clean
+.PHONY: demo test test-shared hostile exhaustive fuzz check format schemas docs screenshots bench clean
 
 demo: $(VENV)/.demo  ## Install the base package, start real MCP servers, classify the sample trajectories, align them
 	@echo 'replay classify traces/*.json'
@@ -17,6 +17,9 @@ demo: $(VENV)/.demo  ## Install the base package, start real MCP servers, classi
 
 test: $(VENV)/.all check  ## Install everything and run the whole test suite
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not hostile and not exhaustive"
+
+test-shared: $(VENV)/.all  ## The tests of published data, where REPLAY_SHARED says that it is
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "shared_data and not hostile and not exhaustive"
 
 hostile: $(VENV)/.all  ## Every mode of the hostile servers, against classify and record (a quarter of an hour)
 	$(BIN)/python -m pytest tests/hostile tests/test_hostile_schemas.py

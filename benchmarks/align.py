@@ -2,9 +2,10 @@
 
     python benchmarks/align.py [--data DIR] [--rounds N]
 
-DIR holds test_mcp_GT.json and results/*.json, one prediction file or several. The baseline is `published_style.py`, a process a file. Each round runs
-the baseline, then `align` cold (an empty cache) and warm; the quotient of a round is of its own two figures, so that a
-machine that others use meanwhile slows both. Memory is the greatest resident set of the process.
+DIR holds test_mcp_GT.json and results/*.json, one prediction file or several. The baseline is `published_style.py`, a
+process a file. Each round runs the baseline, then `align` cold (an empty cache) and warm; the quotients of a round are
+of its own figures, so that a machine that others use meanwhile slows all of them. Memory is the greatest resident set
+of the process.
 """
 
 from __future__ import annotations

@@ -13,10 +13,10 @@ from pydantic import TypeAdapter
 
 from replay.interpreter import Fleet
 from replay.records.alignment import AlignmentDocument
-from replay.records.failure import KnownFile
+from replay.records.comparison import ModelComparison
 from replay.records.figure import FigureDocument
 from replay.records.files import CassetteAnswer, CassetteHeader, RunDocument, TrajectoryFile
-from replay.records.model_comparison import ModelComparison
+from replay.records.finding import KnownFile
 from replay.reports.json_documents import (
     DiffDocument,
     HistoryDocument,

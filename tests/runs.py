@@ -18,7 +18,7 @@ from replay.records.server import digest_of
 from replay.replayer.classify import classify_stored
 from replay.replayer.options import Options, Progress
 from replay.runfile import Run
-from replay.runfile.lookup import trajectory_places
+from replay.runfile.trajectory_queries import trajectory_places
 
 Step = dict[str, Any]
 

@@ -11,8 +11,13 @@ from click.testing import CliRunner
 from replay.cli.show import show
 from replay.reports import render
 from replay.runfile import Run
-from replay.runfile.lookup import trajectory_places
-from replay.runfile.trajectory_queries import next_trajectory, row_beside, stored_trajectory, sub_agents
+from replay.runfile.trajectory_queries import (
+    next_trajectory,
+    row_beside,
+    stored_trajectory,
+    sub_agents,
+    trajectory_places,
+)
 from tests.formats.samples import mcpbench, mcpbench_call
 from tests.runs import make_run
 

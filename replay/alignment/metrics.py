@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from replay.records.alignment import COLUMNS, Aggregate, AlignedTask, Definitions, JudgeScores, Scores
+from replay.records.alignment import COLUMNS, METRICS, Aggregate, AlignedTask, Definitions, JudgeScores, Scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,29 +137,24 @@ def aggregate(tasks: Sequence[AlignedTask]) -> Aggregate:
     calls = sum(task.total_gt_calls for task in tasks)
     predicted = sum(task.total_pred_calls for task in tasks)
     matched = sum(task.matched for task in tasks)
-    weighted = {
-        name: _ratio(sum(getattr(task, name) * task.total_gt_calls for task in tasks), calls) for name in _WEIGHTED
+    scores: dict[str, Any] = {
+        name: _ratio(
+            matched
+            if metric.counts_matches
+            else sum(getattr(task, name) * getattr(task, metric.whole) for task in tasks),
+            sum(getattr(task, metric.whole) for task in tasks),
+        )
+        for name, metric in METRICS.items()
     }
     return Aggregate(
         num_ids=len(tasks),
         total_gt_calls=calls,
         total_pred_calls=predicted,
         matched=matched,
-        recall=_ratio(matched, calls),
-        precision=_ratio(matched, predicted),
         average_steps=_ratio(sum(task.steps for task in tasks), len(tasks)),
         average_calls=_ratio(predicted, len(tasks)),
-        **weighted,
+        **scores,
     )
-
-
-_WEIGHTED = (
-    "argument_similarity",
-    "argument_similarity_strong",
-    "step_coherence",
-    "order_consistency",
-    "merge_purity",
-)
 
 
 def _constant(value: float) -> Scores:

@@ -11,6 +11,7 @@ from replay.alignment.tasks import Reference, SignedCall, SignedTask
 from replay.alignment.ties import STEP_METRICS
 from replay.records.alignment import (
     COLUMNS,
+    METRICS,
     Aggregate,
     AlignedCall,
     AlignedModel,
@@ -26,7 +27,7 @@ from replay.records.alignment import (
 )
 from replay.safety.text import one_line
 
-_HEADINGS = ("recall", "precision", "arg.sim", "step coh.", "order", "purity")
+_HEADINGS = tuple(METRICS[name].label for name in COLUMNS)
 _NAME_WIDTH = 40
 _LISTED = 20
 
@@ -68,7 +69,7 @@ def ties_line(model: AlignedModel) -> str:
     if ties is None or not ties.tasks:
         return head
     over = "over some of the best assignments" if ties.incomplete else "over all best assignments"
-    ranges = (("step coh.", ties.step_coherence), ("order", ties.order_consistency), ("purity", ties.merge_purity))
+    ranges = ((METRICS[name].label, getattr(ties, name)) for name in STEP_METRICS)
     return f"{head}; {over}: {', '.join(f'{name} {_span(values)}' for name, values in ranges)}"
 
 

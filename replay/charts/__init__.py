@@ -1,1 +1,1 @@
-"""Charts for papers and slides: each is data, rows and columns, and how they are drawn. Only `canvas` knows matplotlib."""
+"""Charts for papers and slides: each is data, rows and columns, and a drawing. Only `canvas` knows matplotlib."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from replay.analysis.ratios import Resampling
-from replay.analysis.shares import wilson as interval_of_share
+from replay.analysis.statistics import Resampling
+from replay.analysis.statistics import wilson as interval_of_share
 from replay.records.alignment import AlignedTask
 
 WILSON: Final = "95 %, Wilson"

@@ -15,7 +15,7 @@ from replay.records.alignment import COLUMNS, AlignedTask, Scores
 from replay.records.figure import Cells, FigureData
 from replay.runfile import Run
 from replay.runfile.alignment_queries import aligned_models, aligned_tasks
-from replay.runfile.count_queries import breakdown, model_counts
+from replay.runfile.summary import breakdown, model_counts
 from replay.suggestions import nearest_name
 
 AVERAGE = "average"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from replay.analysis.history import failed_calls
+from replay.analysis.fingerprint import failed_calls
 from replay.charts.options import FigureOptions, chosen_models, one_model_note
 from replay.records.figure import FigureData
 from replay.runfile import Run

@@ -8,7 +8,7 @@ from replay.charts.options import FigureOptions, chosen_models, one_model_note
 from replay.records import FAILURES, Outcome
 from replay.records.figure import FigureData
 from replay.runfile import Run
-from replay.runfile.count_queries import breakdown, model_counts
+from replay.runfile.summary import breakdown, model_counts
 
 
 def gather(run: Run, options: FigureOptions) -> FigureData:

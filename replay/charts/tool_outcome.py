@@ -7,7 +7,7 @@ from replay.charts.palette import ORDER
 from replay.records import Outcome, qualified_name
 from replay.records.figure import FigureData
 from replay.runfile import Run
-from replay.runfile.count_queries import breakdown, failed, model_counts
+from replay.runfile.summary import breakdown, failed, model_counts
 
 
 def gather(run: Run, options: FigureOptions) -> FigureData:

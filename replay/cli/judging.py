@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from replay.cli.options import echo_err
+from replay.cli.terminal import echo_err
 
 if TYPE_CHECKING:
     from replay.cluster import Place

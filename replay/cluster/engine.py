@@ -23,7 +23,7 @@ from replay.diagnosis.diagnose import FindingStore
 from replay.interpreter import Fleet, Interpreter
 from replay.outcomes import Registry
 from replay.records import Server, Trajectory
-from replay.records.call_result import stderr_key
+from replay.records.trajectory import stderr_key
 from replay.replayer import (
     AnswerBackend,
     InputCalls,

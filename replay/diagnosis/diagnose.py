@@ -14,8 +14,8 @@ from replay.records import Certainty, Server
 from replay.records.files import CallRow
 from replay.records.finding import Finding
 from replay.runfile import Run
-from replay.runfile.finding_queries import FindingRow, keep_findings, undiagnosed
-from replay.runfile.lookup import TrajectoryPlace, place_of_row, trajectory_places
+from replay.runfile.task_runs import FindingRow, keep_findings, undiagnosed
+from replay.runfile.trajectory_queries import TrajectoryPlace, place_of_row, trajectory_places
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class FindingStore:
 
     def keep_missing(self, progress: Callable[[int, int], None] | None = None) -> int:
         """Do so for every trajectory that is done and has not been looked at; how many those were."""
-        places = undiagnosed(self._run)
+        places = undiagnosed(self._run.connection)
         for number, row in enumerate(places, 1):
             self.keep(row)
             if number % _FLUSH_EVERY == 0:
@@ -112,7 +112,7 @@ class FindingStore:
         if self._servers is None:
             self._servers = self._run.servers()
         context = TrajectoryContext.load(self._run, place, self._servers)
-        keep_findings(self._run, place.row, rows_of(diagnose(context)))
+        keep_findings(self._run.connection, place.row, rows_of(diagnose(context)))
 
 
 def rows_of(diagnosis: Diagnosis) -> list[FindingRow]:

@@ -13,15 +13,15 @@ from replay.dag.history import History
 from replay.dag.value_matching import Argument, arguments_of
 from replay.outcomes.envelopes.json_errors import error_in_json, parse_json
 from replay.outcomes.error_report import strip_wrappers
-from replay.records import AlignedTask, Answer, Call, Outcome, Server, Tool, Trajectory, texts_of
+from replay.records import Answer, Call, Outcome, Server, Tool, Trajectory, texts_of
+from replay.records.alignment import AlignedTask
 from replay.records.files import CallRow
 from replay.records.finding import CallRef, Finding
 from replay.runfile import Run, call_rows
 from replay.runfile.alignment_queries import aligned_task_of
-from replay.runfile.lookup import TrajectoryPlace
 from replay.runfile.run_command import NOT_KNOWN, RunCommand, load_command
 from replay.runfile.stored_answers import answers_of
-from replay.runfile.trajectory_queries import trajectory_record
+from replay.runfile.trajectory_queries import TrajectoryPlace, trajectory_record
 
 _READS: Final = re.compile(
     r"(?:^|[/_.-])(?:get|list|read|search|find|query|describe|show|fetch|lookup|count|view)(?:[_-]|[A-Z]|$)"

@@ -11,7 +11,8 @@ from rapidfuzz import fuzz
 from replay.diagnosis.phrasing import counted, listed, quoted, times, unique
 from replay.diagnosis.trajectory_context import TrajectoryContext, explains
 from replay.diagnosis.unchecked_writes import unchecked_writes
-from replay.records import FAILURES, AlignedTask, JsonObject, Outcome, canonical, texts_of
+from replay.records import FAILURES, JsonObject, Outcome, canonical, texts_of
+from replay.records.alignment import AlignedTask
 from replay.records.finding import Finding
 from replay.records.tool_name import read_name
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 
-from replay.records.failure import KnownFailure
+from replay.records.finding import KnownFailure
 from replay.runfile import Run
 from replay.safety.redaction import Redactor
 

@@ -13,8 +13,8 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from replay import __version__
+from replay.records.comparison import Figure, ModelComparison
 from replay.records.files import dump
-from replay.records.model_comparison import Figure, ModelComparison
 from replay.reports import markdown_syntax, svg
 from replay.reports.compare_text import association_text, difference_text, interval_text, shown
 from replay.reports.csv_cell import safe_cell

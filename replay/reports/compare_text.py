@@ -7,7 +7,7 @@ from typing import Final
 
 from rich.cells import cell_len
 
-from replay.records.model_comparison import Association, Figure, Measure, ModelComparison, ModelDifference
+from replay.records.comparison import Association, Figure, Measure, ModelComparison, ModelDifference
 from replay.safety.text import one_line
 
 _GAP: Final = "  "

@@ -7,13 +7,13 @@ from typing import Final
 
 from replay.diagnosis.phrasing import counted
 from replay.records import Outcome
-from replay.records.comparison import Change, Comparison
+from replay.records.comparison import Change, RunDiff
 from replay.safety.text import one_line
 
 _MAX_LISTED: Final = 25
 
 
-def difference_text(comparison: Comparison) -> str:
+def difference_text(comparison: RunDiff) -> str:
     """What is different: worse first, then better, then what only one side has."""
     first, second = comparison.first, comparison.second
     common = counted(comparison.common, "call")
@@ -45,7 +45,7 @@ def _section(title: str, changes: Sequence[Change]) -> Iterator[str]:
         yield f"  ... and {len(changes) - _MAX_LISTED} more; --json has them all"
 
 
-def _tools(comparison: Comparison) -> Iterator[str]:
+def _tools(comparison: RunDiff) -> Iterator[str]:
     if comparison.tools:
         yield "\nFailures by tool"
     for tool in comparison.tools[:_MAX_LISTED]:
@@ -55,7 +55,7 @@ def _tools(comparison: Comparison) -> Iterator[str]:
         )
 
 
-def _metrics(comparison: Comparison) -> Iterator[str]:
+def _metrics(comparison: RunDiff) -> Iterator[str]:
     if comparison.metrics:
         yield "\nAlignment"
     for metric in comparison.metrics:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from replay.diagnosis.phrasing import counted
-from replay.records.failure import History, KnownFailure, RecurringFailure
+from replay.records.finding import History, KnownFailure, RecurringFailure
 from replay.safety.text import one_line
 
 _MAX_LISTED: Final = 25

@@ -15,7 +15,6 @@ from markupsafe import Markup
 from replay import __version__
 from replay.diagnosis import RunTally
 from replay.records import Outcome
-from replay.records.model_comparison import FindingOfModel
 from replay.reports import Selection
 from replay.reports.html_data import (
     alignment_data,
@@ -31,7 +30,7 @@ from replay.reports.report_scope import MAX_LISTED, ReportScope, scope_of
 from replay.reports.svg import STYLE, figure
 from replay.runfile import Run
 from replay.runfile.filters import Vocabulary
-from replay.runfile.finding_queries import finding_counts
+from replay.runfile.task_runs import finding_counts
 from replay.safety.redaction import Redactor
 from replay.safety.text import printable
 
@@ -94,7 +93,7 @@ def _model_figures(scope: ReportScope) -> Iterator[tuple[str, Markup, Markup]]:
     data = figure_data.gather(scope.run, FigureOptions())
     measure, ranked = ranked_of(data)
     yield data.title, leaderboard(measure, ranked), leaderboard(measure, ranked, narrow=True)
-    found = [FindingOfModel(**row._asdict()) for row in finding_counts(scope.run.connection)]
+    found = finding_counts(scope.run.connection)
     cells = finding_cells([(model.model, model.trajectories) for model in scope.models], found)
     if cells.columns:
         yield "Trajectories with each kind of finding", heat_map(cells), heat_map(cells, narrow=True)

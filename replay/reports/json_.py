@@ -11,9 +11,8 @@ from typing import Any, TextIO
 
 from replay.diagnosis import Diagnosis, RunTally
 from replay.records import Record
-from replay.records.failure import KnownFailure, RecurringFailure
 from replay.records.files import REPORT_FORMAT, REPORT_VERSION, RUN_FORMAT, RUN_VERSION, CallRow
-from replay.records.finding import Finding
+from replay.records.finding import Finding, KnownFailure, RecurringFailure
 from replay.reports import Selection
 from replay.reports.report_scope import ReportScope, scope_of
 from replay.reports.spool import Spool

@@ -6,10 +6,9 @@ from typing import Final, Literal
 
 from replay.records import Outcome, Record
 from replay.records.base import JsonObject
-from replay.records.comparison import Comparison
-from replay.records.failure import HISTORY_FORMAT, HISTORY_VERSION, History, KnownFailure, RecurringFailure
+from replay.records.comparison import RunDiff
 from replay.records.files import REPORT_FORMAT, REPORT_VERSION, CallRow, TrajectoryFile, TrajectoryRow
-from replay.records.finding import Finding
+from replay.records.finding import HISTORY_FORMAT, HISTORY_VERSION, Finding, History, KnownFailure, RecurringFailure
 from replay.records.server import Server
 from replay.records.tool_usage import ToolReport
 
@@ -51,7 +50,7 @@ class ReportDocument(Record):
     """None where the report is not about the whole run."""
 
 
-class DiffDocument(Comparison):
+class DiffDocument(RunDiff):
     """What `replay diff --json` prints of two runs, or of two models."""
 
     format: Literal["replay.diff"] = DIFF_FORMAT

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from replay.diagnosis import RunTally
 from replay.diagnosis.phrasing import counted
 from replay.records import Outcome, qualified_name
-from replay.records.failure import KnownFailure
 from replay.records.files import CallRow
+from replay.records.finding import KnownFailure
 from replay.records.summary import RootCause
 from replay.reports.call_text import outcome_label
 from replay.reports.markdown_call import finding_lines

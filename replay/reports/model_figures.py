@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 
 from markupsafe import Markup, escape
 
+from replay.records.comparison import FindingOfModel, Measure, MeasureKind, ModelComparison
 from replay.records.figure import FigureData
-from replay.records.model_comparison import FindingOfModel, Measure, MeasureKind, ModelComparison
 from replay.reports.compare_text import value_text
 from replay.safety.text import one_line, printable
 

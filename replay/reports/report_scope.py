@@ -16,17 +16,15 @@ from replay.errors import UsageError
 from replay.formats import open_file
 from replay.records import Outcome
 from replay.records.alignment import AlignedModel
-from replay.records.failure import KnownFailure
 from replay.records.files import CallRow
-from replay.records.finding import Finding
+from replay.records.finding import Finding, KnownFailure
 from replay.records.summary import ModelSummary, RunSummary
 from replay.reports import Selection
 from replay.runfile import Run, call_rows, summarize
 from replay.runfile.alignment_queries import aligned_models
 from replay.runfile.call_queries import matching_positions
-from replay.runfile.filter_sql import read_vocabulary
-from replay.runfile.filters import parse
-from replay.runfile.lookup import TrajectoryPlace, find_call, find_trajectory, trajectory_places
+from replay.runfile.filters import parse, read_vocabulary
+from replay.runfile.trajectory_queries import TrajectoryPlace, find_call, find_trajectory, trajectory_places
 from replay.safety.text import one_line
 from replay.suggestions import nearest_names
 

@@ -10,7 +10,7 @@ from replay.diagnosis.error_answers import normalized_error
 from replay.interpreter import Fleet, Interpreter
 from replay.outcomes import Registry
 from replay.records import Answer, Call, CallResult, FleetFacts, Outcome, RuleSpec, Step, Trajectory, Verdict, texts_of
-from replay.records.effects import EffectKey
+from replay.records.digests import EffectKey
 from replay.replayer import LiveBackend, TrajectoryReplayer, servers_named
 from replay.replayer.policy import registry_of
 

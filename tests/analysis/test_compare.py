@@ -15,13 +15,12 @@ from replay.alignment import align as align_one
 from replay.alignment.aligner import group_by_model
 from replay.alignment.judges import Judges
 from replay.alignment.output import RunStore
-from replay.analysis.compare import Settings as CompareSettings
-from replay.analysis.compare import compare_models
-from replay.analysis.shares import wilson
+from replay.analysis.compare import CompareSettings, compare_models
+from replay.analysis.statistics import wilson
 from replay.errors import UsageError
 from replay.formats import FileNames, open_file
 from replay.records.alignment import AlignedModel, JudgeScores
-from replay.records.model_comparison import ComparedModel, ModelComparison
+from replay.records.comparison import ComparedModel, ModelComparison
 from replay.reports.compare_documents import render
 from replay.reports.compare_text import comparison_text
 from replay.runfile import Run

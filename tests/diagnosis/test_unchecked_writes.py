@@ -16,8 +16,8 @@ from replay.diagnosis.diagnose import FindingStore
 from replay.formats import open_file
 from replay.records.finding import Finding
 from replay.runfile import Run
-from replay.runfile.filter_sql import read_vocabulary
-from replay.runfile.finding_queries import finding_counts
+from replay.runfile.filters import read_vocabulary
+from replay.runfile.task_runs import finding_counts
 from tests.alignment.builders import vectors
 from tests.runs import Step, call, case_of, failed, make_run, write_trajectory
 

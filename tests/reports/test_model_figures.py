@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from replay.analysis.compare import Settings, compare_models
+from replay.analysis.compare import CompareSettings, compare_models
 from replay.analysis.measures import MEASURES
 from replay.reports import Selection, html
 from replay.reports.compare_documents import render
@@ -36,7 +36,7 @@ def drawings(page: str) -> list[ET.Element]:
 
 def test_the_page_of_a_comparison_has_three_figures_wide_and_narrow(run_path: Path) -> None:
     with Run.read(run_path) as run:
-        page = render(compare_models(run, Settings(by="server")), "html")
+        page = render(compare_models(run, CompareSettings(by="server")), "html")
     widths = [drawing.attrib["viewBox"].split()[2] for drawing in drawings(page)]
     assert widths == ["960", "360"] * 3
     assert "<script" not in page

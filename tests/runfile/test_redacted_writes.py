@@ -29,7 +29,7 @@ from replay.records import (
 )
 from replay.reports import FORMATS, render
 from replay.runfile import Run
-from replay.runfile.document_rows import call_rows, trajectory_rows
+from replay.runfile.call_queries import call_rows, trajectory_rows
 from replay.runfile.trajectory_queries import stored_trajectory
 from replay.safety.redaction import Redactor
 from tests.runs import call, failed, make_run, write_trajectory
