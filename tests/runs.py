@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 
 from replay.diagnosis import TrajectoryContext
-from replay.diagnosis.stored_findings import FindingStore
+from replay.diagnosis.diagnose import FindingStore
 from replay.formats import open_file
 from replay.records import FleetFacts, Server, Tool
 from replay.records.server import digest_of

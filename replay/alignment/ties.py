@@ -8,13 +8,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from replay.alignment.assignment import UNITS
-from replay.alignment.matching import MatchedBlock
+from replay.alignment.matching import UNITS, MatchedBlock
 from replay.alignment.metrics import MatchSet, Pair, covered_order, merge_purity, recalled_order, step_coherence
 from replay.records.alignment import AlignedTask, Definitions, MetricRange, ModelTies, StepRanges, TaskTies
 
 if TYPE_CHECKING:
-    from replay.alignment.assignment import Flags
+    from replay.alignment.matching import Flags
 
 StepPairs: TypeAlias = tuple[tuple[int, int, int], ...]
 """All that the metrics see of some pairs: reference step, predicted step, similarity in millionths; sorted."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from replay.dag.pointers import join, parts, resolve
 from replay.diagnosis.phrasing import counted, listed, plain, quoted, types_of
-from replay.diagnosis.schema_place import SchemaPlace, field_place
+from replay.diagnosis.schema_violations import SchemaLocation, field_location
 from replay.records import Tool
 from replay.records.tool_usage import (
     Advice,
@@ -119,8 +119,8 @@ def _of_field(problem: FieldProblem, tool: Tool | None) -> Iterator[Advice]:
     if problem.accepted == problem.calls:
         return
     schema = tool.input_schema if tool is not None else None
-    place = field_place(schema, problem.pointer)
-    parent = field_place(schema, problem.pointer.rpartition("/")[0])
+    place = field_location(schema, problem.pointer)
+    parent = field_location(schema, problem.pointer.rpartition("/")[0])
     field = quoted(problem.field, 60)
     if problem.fault == "misnamed":
         written = quoted(problem.written, 60)
@@ -135,7 +135,7 @@ def _of_field(problem: FieldProblem, tool: Tool | None) -> Iterator[Advice]:
         yield _of_missing(problem, place, parent)
 
 
-def _of_missing(problem: FieldProblem, place: SchemaPlace, parent: SchemaPlace) -> Advice:
+def _of_missing(problem: FieldProblem, place: SchemaLocation, parent: SchemaLocation) -> Advice:
     field, why = quoted(problem.field, 60), f"{_who(problem)} left it out."
     required = parent.schema.get("required")
     if "default" in place.schema:
@@ -167,7 +167,7 @@ def _of_disagreement(fault: SchemaDisagreement, usage: ToolUsage, tool: Tool | N
 
 
 def _about(value: RefusedValue, fault: SchemaDisagreement, schema: Any) -> bool:
-    return field_place(schema, value.pointer).pointer == fault.pointer
+    return field_location(schema, value.pointer).pointer == fault.pointer
 
 
 def _keyword_to_add(fault: SchemaDisagreement, value: RefusedValue | None) -> str:
@@ -185,7 +185,7 @@ def _of_value(value: RefusedValue, usage: ToolUsage, tool: Tool | None) -> Itera
     template = _REWRITES.get(value.kind)
     if told or template is None or (value.kind == "missing-thing" and value.calls < _MIN_ALIKE):
         return
-    place = field_place(schema, value.pointer)
+    place = field_location(schema, value.pointer)
     gave = f" gave {listed(list(value.values[:3]), 'or')}" if len(value.values) > 1 else ""
     why = f"{_who(value)}{gave}: {plain(value.message, 240)}."
     described = place.schema.get("description")

@@ -13,7 +13,7 @@ from replay.dag.pointers import join, resolve
 from replay.diagnosis import TrajectoryContext
 from replay.diagnosis.diagnose import Diagnosis, diagnoses
 from replay.diagnosis.phrasing import quoted
-from replay.diagnosis.schema_place import field_place, keyword_place
+from replay.diagnosis.schema_violations import field_location, keyword_location
 from replay.records import FAILURES, Outcome, Server, Tool
 from replay.records.files import CallRow
 from replay.records.finding import CallRef, Finding
@@ -187,7 +187,7 @@ class _ToolTally:
 
     def _add_too_strict(self, row: CallRow, ref: CallRef) -> None:
         for violation in row.violations:
-            pointer = keyword_place(self.schema, violation.schema_pointer)
+            pointer = keyword_location(self.schema, violation.schema_pointer)
             self._see(
                 SchemaDisagreement,
                 ("too-strict", pointer),
@@ -203,7 +203,7 @@ class _ToolTally:
         telling = [finding for finding in findings if finding.kind in _VALUE_KINDS or finding.kind in _FIELD_FAULTS]
         told: list[Finding | None] = [*telling] or [None]
         for finding in told:
-            place = field_place(self.schema, (finding.pointer or "") if finding else "")
+            place = field_location(self.schema, (finding.pointer or "") if finding else "")
             keyword = finding.details.get("keyword") or _KEYWORDS.get(finding.kind) if finding else None
             self._see(
                 SchemaDisagreement,

@@ -10,14 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from replay.cli.options import (
-    DEFAULT_RUN,
-    closed_pipe_is_no_error,
-    echo_err,
-    json_option,
-    names_option,
-    run_option,
-)
+from replay.cli.options import DEFAULT_RUN, json_option, names_option, run_option
+from replay.cli.terminal import closed_pipe_ignored, echo_err
 
 if TYPE_CHECKING:
     from replay.formats import FileNames
@@ -100,7 +94,7 @@ def compare(
         settings = CompareSettings(numbers, sort, metric, by, _labelling(names))
         found = compare_models(run, settings)
     text = _rendered(found, "json" if as_json else form)
-    with closed_pipe_is_no_error():
+    with closed_pipe_ignored():
         if output is None:
             click.echo(text.rstrip("\n"))
     if output is not None:
@@ -147,7 +141,7 @@ def _run_of(
     names: str | None,
 ) -> Iterator[tuple[Run, tuple[int, ...] | None]]:
     """The run to compare, open for reading, and its numbers of the files; None for all of them."""
-    from replay.cli.findings import find_missing_findings
+    from replay.cli.options import find_missing_findings
     from replay.runfile import Run
     from replay.runfile.compare_queries import file_paths
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from replay.cli.options import closed_pipe_is_no_error, json_option, known_option, without_secrets
+from replay.cli.options import json_option, known_option
+from replay.cli.terminal import closed_pipe_ignored, without_secrets
 
 if TYPE_CHECKING:
     from replay.records import Record
@@ -108,7 +109,7 @@ def _diff_runs(paths: tuple[Path, ...], conditions: set[str], known_path: Path |
 
 def _print(shown: Record | str) -> None:
     """A document as JSON, its stamp first; or text."""
-    with closed_pipe_is_no_error():
+    with closed_pipe_ignored():
         if isinstance(shown, str):
             click.echo(without_secrets(shown))
             return

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, cast, get_args
 
 import click
 
-from replay.cli.options import closed_pipe_is_no_error, echo_err, read_run_option, run_to_read
+from replay.cli.options import read_run_option, run_to_read
 from replay.cli.report import check_free
+from replay.cli.terminal import closed_pipe_ignored, echo_err
 
 if TYPE_CHECKING:
     from replay.charts.canvas import FigureFormat, Medium
@@ -126,7 +127,7 @@ def _numbers(data: FigureData, form: str) -> str:
 
 def _write_text(text: str, output: Path | None) -> None:
     if output is None:
-        with closed_pipe_is_no_error():
+        with closed_pipe_ignored():
             click.echo(text, nl=False)
         return
     from replay.safety.filesystem import write_atomically

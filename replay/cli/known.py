@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from replay.cli.options import closed_pipe_is_no_error, echo_err, json_option, known_option, run_option
+from replay.cli.options import json_option, known_option, run_option
+from replay.cli.terminal import closed_pipe_ignored, echo_err
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,7 +48,7 @@ def list_failures(run_path: Path, known_path: Path | None, as_json: bool) -> Non
     from replay.safety.redaction import Redactor
 
     book, failures = _failures(run_path, known_path)
-    with closed_pipe_is_no_error():
+    with closed_pipe_ignored():
         if as_json:
             listed = [failure.model_dump(mode="json") for failure in failures]
             click.echo(json.dumps(Redactor().json(listed), ensure_ascii=True, indent=1))

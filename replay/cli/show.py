@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from replay.cli.options import echo_err, json_option, names_option, without_secrets
+from replay.cli.options import json_option, names_option
 from replay.cli.show_run import show_run
+from replay.cli.terminal import echo_err, without_secrets
 from replay.errors import FormatError, UsageError
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from replay.cli.options import closed_pipe_is_no_error, echo_err, read_run_option, run_to_read
+from replay.cli.options import read_run_option, run_to_read
 from replay.cli.report import check_free, write
+from replay.cli.terminal import closed_pipe_ignored, echo_err
 
 if TYPE_CHECKING:
     from replay.records.tool_usage import ToolReport
@@ -79,7 +80,7 @@ def tools(
         report = tool_report(run, ToolSelection(servers, tools, models))
     text = Redactor().text(_render(report, form, to_file=output is not None)).rstrip("\n") + "\n"
     if output is None:
-        with closed_pipe_is_no_error():
+        with closed_pipe_ignored():
             click.echo(text, nl=False)
         return
     write(output, text)

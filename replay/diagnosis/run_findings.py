@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from replay.alignment.reference import Reference
+from replay.alignment.tasks import Reference
 from replay.diagnosis.diagnose import Diagnosed, diagnosed_calls
 from replay.diagnosis.phrasing import counted, plain, quoted
 from replay.outcomes import read_name

@@ -16,7 +16,7 @@ from replay.outcomes.error_report import strip_wrappers
 from replay.records import Answer, Call, Outcome, Server, Tool, Trajectory, texts_of
 from replay.records.alignment import AlignedTask
 from replay.records.files import CallRow
-from replay.records.finding import CallRef
+from replay.records.finding import CallRef, Finding
 from replay.runfile import Run, call_rows
 from replay.runfile.alignment_queries import aligned_task_of
 from replay.runfile.run_command import NOT_KNOWN, RunCommand, load_command
@@ -104,6 +104,11 @@ class TrajectoryContext:
         """The places of several calls."""
         return tuple(map(self.ref, positions))
 
+    def finding(self, position: str, kind: str, sentence: str, suggestion: str | None = None, **more: Any) -> Finding:
+        """A finding about one call, as sure as the call's verdict where nothing else is said."""
+        fields: dict[str, Any] = {"certainty": self.rows[position].certainty, "calls": self.refs(position)} | more
+        return Finding(kind=kind, scope="call", sentence=sentence, suggestion=suggestion, **fields)
+
     def outcome(self, position: str) -> Outcome | None:
         """How a call came out; None without a verdict."""
         row = self.rows.get(position)
@@ -160,3 +165,8 @@ class TrajectoryContext:
             if row.replayed is None and row.outcome not in (Outcome.ILLEGAL_FORMAT, Outcome.UNKNOWN_TOOL)
         )
         return min(steps, default=len(self.trajectory.steps))
+
+
+def explains(context: TrajectoryContext, cause: str) -> bool:
+    """Whether a failure can be what others follow from: not where it failed because the thing was there already."""
+    return cause in context.rows and context.rows[cause].rule != "answer.exists-already"

@@ -10,9 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from replay.errors import FormatError
-from replay.formats.document import Document
-from replay.formats.file_names import FileNames
-from replay.formats.head import Head
+from replay.formats.document import Document, Head
 from replay.formats.reader import NO_MATCH, Match
 from replay.records import Trajectory
 from replay.records.files import TRAJECTORY_FORMAT, TRAJECTORY_VERSION, TrajectoryFile, migrate_document
@@ -31,7 +29,7 @@ class DagFileReader:
         stamped = isinstance(first, dict) and first.get("format") == TRAJECTORY_FORMAT
         return Match(1.0, f'"format": "{TRAJECTORY_FORMAT}"') if stamped else NO_MATCH
 
-    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a DAG file; its source stays the one that the file names."""
         for element in document.elements():
             if isinstance(element.value, dict) and "format" not in element.value and document.shape == "lines":

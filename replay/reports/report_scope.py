@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Final
 
-from replay.alignment.reference import Reference, read_reference
+from replay.alignment.tasks import Reference, read_reference
 from replay.analysis.fingerprint import fingerprint
 from replay.diagnosis import Diagnosis, RunTally, TrajectoryContext, diagnoses
 from replay.errors import UsageError

@@ -12,9 +12,9 @@ import pytest
 
 from replay.alignment import Reference, Results, Settings, sign, texts_of
 from replay.alignment import align as align_one
-from replay.alignment.group_by_model import group_by_model
+from replay.alignment.aligner import group_by_model
 from replay.alignment.judges import Judges
-from replay.alignment.run_store import RunStore
+from replay.alignment.output import RunStore
 from replay.analysis.compare import CompareSettings, compare_models
 from replay.analysis.statistics import wilson
 from replay.errors import UsageError

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from replay.alignment.reference import read_reference
+from replay.alignment.tasks import read_reference
 from replay.diagnosis import findings_of_run, findings_of_trajectory
 from replay.diagnosis.diagnose import diagnosed_calls
-from replay.diagnosis.environment import environment_findings
+from replay.diagnosis.environment import environment_finding
 from replay.formats import open_file
+from replay.records import Reason
 from replay.runfile import Run
 from tests.runs import call, case_of, failed, make_run, schema, server, write_trajectory
 
@@ -144,7 +145,7 @@ def test_a_state_gap_says_what_became_of_the_call_before(
         position: type(row).model_validate(row.model_dump() | (gap if position == "s1c1" else behind))
         for position, row in case.rows.items()
     }
-    (finding,) = environment_findings(replace(case, rows=rows), "s2c1")
+    finding = environment_finding(replace(case, rows=rows), "s2c1", Reason.STATE_GAP)
     assert happened in finding.sentence
     assert suggestion in (finding.suggestion or "")
 

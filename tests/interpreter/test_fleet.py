@@ -9,7 +9,7 @@ import pytest
 
 from replay.errors import FleetError
 from replay.interpreter import Fleet
-from replay.interpreter.config.variables import VariableScope
+from replay.interpreter.config.fleet import VariableScope
 
 FULL = """\
 version: 1
