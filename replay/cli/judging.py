@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from replay.cli.options import echo_err
+from replay.cli.terminal import echo_err
 
 if TYPE_CHECKING:
     from replay.cluster import Place
@@ -40,8 +40,8 @@ async def judge_with_progress(
         place: where the workers are; None for this process alone.
     """
     from replay.cli.progress import shown_progress
+    from replay.diagnosis.diagnose import FindingStore
     from replay.diagnosis.phrasing import counted
-    from replay.diagnosis.stored_findings import FindingStore
     from replay.replayer.options import Progress
     from replay.runfile import withheld_servers
 

@@ -11,10 +11,9 @@ import numpy as np
 from anyio.from_thread import start_blocking_portal
 
 from replay.alignment import Alignment, Results, Settings, align, texts_of
-from replay.alignment.embedding_model import find_model
-from replay.alignment.encoder import Encoder, load_encoder
+from replay.alignment.encoder import Encoder, find_model, load_encoder
 from replay.alignment.judges import Judges
-from replay.alignment.reference import Reference
+from replay.alignment.tasks import Reference
 from replay.cluster.place import ClusterError, Place
 from replay.cluster.pool import Job, open_pool
 

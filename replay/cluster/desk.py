@@ -12,7 +12,7 @@ from replay.cluster.leases import Claim, LeaseLostError
 from replay.cluster.messages import Sent, Settings
 from replay.cluster.stored_answers import look_up
 from replay.records import Answer
-from replay.records.effects import EffectKey
+from replay.records.digests import EffectKey
 from replay.runfile import Run
 from replay.runfile.effects_journal import Origin
 

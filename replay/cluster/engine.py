@@ -19,11 +19,11 @@ from replay.cluster.mailbox import Mailbox
 from replay.cluster.messages import JudgedTrajectory, Lease, Settings, Unit, UnitResult, WorkerReport
 from replay.cluster.reading import Reading
 from replay.cluster.stored_answers import StoredAnswers
-from replay.diagnosis.stored_findings import FindingStore
+from replay.diagnosis.diagnose import FindingStore
 from replay.interpreter import Fleet, Interpreter
 from replay.outcomes import Registry
 from replay.records import Server, Trajectory
-from replay.records.call_result import stderr_key
+from replay.records.trajectory import stderr_key
 from replay.replayer import (
     AnswerBackend,
     InputCalls,

@@ -14,7 +14,7 @@ from replay.cluster.pool import Job
 from replay.errors import InputError
 from replay.formats import ResultsFile
 from replay.records import CallResult, Trajectory
-from replay.records.effects import EffectKey
+from replay.records.digests import EffectKey
 from replay.replayer import ReplayContext, servers_named
 from replay.replayer.input_calls import keys_of
 from replay.replayer.one_process import give_up

@@ -11,7 +11,7 @@ from replay.cluster.mailbox import Mailbox
 from replay.cluster.messages import Lease, Sent
 from replay.errors import ReplayError
 from replay.records import Answer, CallResult
-from replay.records.effects import EffectKey
+from replay.records.digests import EffectKey
 
 
 class LeaseLostError(ReplayError):

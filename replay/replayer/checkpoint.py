@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from replay.records import Answer, CallResult
-from replay.records.effects import EffectKey
+from replay.records.digests import EffectKey
 
 
 class SentBefore(Protocol):

@@ -8,7 +8,7 @@ from pathlib import Path
 from replay.formats import ResultsFile
 from replay.outcomes import Registry
 from replay.records import Call, Trajectory
-from replay.records.effects import EffectKey, effect_keys
+from replay.records.digests import EffectKey, effect_keys
 from replay.replayer.recorded_servers import with_fleet_names
 
 

@@ -96,7 +96,8 @@ class _LiveSession:
         return not (self.stateful(server) and self._backend.is_sandboxed(server))
 
     async def send(self, request: ToolRequest, meanwhile: Callable[[], None]) -> Answer | None:
-        return await self._sandbox.call(request.server, request.tool, request.arguments, meanwhile)
+        del meanwhile
+        return await self._sandbox.call(request.server, request.tool, request.arguments)
 
     def stderr_mark(self, server: str) -> int:
         return self._sandbox.stderr_mark(server)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
 from replay.records import Answer, Evidence, FleetFacts, TextAnswer, Trajectory
-from replay.records.call_result import stderr_key
+from replay.records.trajectory import stderr_key
 from replay.replayer.backend import BackendSession, ToolRequest
 
 

@@ -9,7 +9,7 @@ from itertools import islice
 from replay.formats import ResultsFile
 from replay.interpreter import Fleet
 from replay.records import Trajectory
-from replay.records.dispatch import with_calls, without_dispatcher
+from replay.records.tool_name import with_calls, without_dispatcher
 from replay.replayer import servers_named
 from replay.replayer.options import Options, Progress
 from replay.replayer.verdicts import fault_in_words

@@ -32,7 +32,7 @@ from replay.records import (
     Verdict,
     qualified_name,
 )
-from replay.records.effects import EffectKey
+from replay.records.digests import EffectKey
 from replay.replayer.absent_path import absent_path
 from replay.replayer.backend import BackendSession, ToolRequest
 from replay.replayer.checkpoint import Checkpoint, SentBefore

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from replay.records import Answer, CallResult
-from replay.records.effects import EffectKey
+from replay.records.digests import EffectKey
 from replay.runfile.effects_journal import Origin, SentCall, StillHolds
 from replay.runfile.run import Run
 from replay.runfile.trajectory_state import TrajectoryState

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
-from replay.records import AlignedModel, AlignedTask, Answer, FleetFacts, Server, Trajectory
+from replay.records import Answer, FleetFacts, Server, Trajectory
+from replay.records.alignment import AlignedModel, AlignedTask
 from replay.runfile.effects_journal import journalled
 from replay.runfile.json_blob import unpack
 from replay.runfile.rows import verdict_of_row

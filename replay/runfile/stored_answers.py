@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pydantic import TypeAdapter
 
 from replay.records import Answer, CallResult, Outcome, TextAnswer, TransportFault
-from replay.records.call_result import stderr_key
+from replay.records.trajectory import stderr_key
 from replay.runfile.call_writes import Statement
 from replay.runfile.json_blob import pack_text, unpack
 from replay.safety.redaction import Redactor

@@ -8,10 +8,8 @@ from typing import Any, cast
 import anyio
 import pytest
 
-from replay.interpreter.session.channel import Unreadable
-from replay.interpreter.session.json_rpc import JsonRpcClient, Returned
-from replay.interpreter.session.server_process import Pipes, ServerProcess
-from replay.interpreter.session.stdio import StdioChannel
+from replay.interpreter.session.json_rpc import Unreadable
+from replay.interpreter.session.stdio import Pipes, ServerProcess, StdioChannel
 
 pytestmark = pytest.mark.anyio
 
@@ -65,42 +63,13 @@ async def _close_soon(pipes: Pipes) -> None:
     pipes.close_stdin()
 
 
-async def test_an_answer_that_came_meanwhile_is_taken_at_once_with_all_that_came_beside_it(pipes):
-    notes: list[str] = []
-    heard: list[str] = []
-    client = JsonRpcClient(StdioChannel(process_over(pipes)), notes.append)
-    later = anyio.Event()
-
-    def hear(method: str, params: object) -> None:
-        heard.append(method)
-        if method == "notifications/later":
-            later.set()
-
-    client.on_notification = hear
-
-    def answer() -> None:
-        sent = os.read(pipes.servers_stdin, 65_536)
-        number = sent.split(b'"id":')[1].split(b",")[0]
-        os.write(pipes.servers_stdout, b'noise\n\n{"jsonrpc":"2.0","id":%s,"result":{"a":1}}\n' % number)
-        os.write(pipes.servers_stdout, b'{"jsonrpc":"2.0","method":"notifications/told"}\n{"jsonrpc"')
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(client.run)
-        assert await client.request("tools/call", {}, meanwhile=answer) == Returned({"a": 1})
-        assert (heard, len(notes)) == (["notifications/told"], 1)
-        os.write(pipes.servers_stdout, b':"2.0","method":"notifications/later"}\n')
-        await later.wait()
-        assert heard == ["notifications/told", "notifications/later"]
-        group.cancel_scope.cancel()
-
-
 async def test_a_line_that_is_too_long_stands_in_its_place_among_the_others(pipes, monkeypatch):
     monkeypatch.setattr("replay.interpreter.session.stdio.MAX_ANSWER_BYTES", 100)
     channel = StdioChannel(process_over(pipes))
     os.write(pipes.servers_stdout, b'{"a":1}\n{"jsonrpc":"2.0","id":7,"x":"' + b"y" * 200)
-    (first,) = channel.received()
+    first = await channel.receive()
     os.write(pipes.servers_stdout, b'"}\n{"b":2}\n')
-    long, last = channel.received()
+    long, last = await channel.receive(), await channel.receive()
     assert (first, last) == ({"a": 1}, {"b": 2})
     assert isinstance(long, Unreadable)
     assert long.request_id == 7

@@ -7,7 +7,7 @@ Events are read by httpx2; logging in is the SDK's, see `oauth`.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
 from typing import Any, Final
@@ -17,7 +17,6 @@ import httpx2
 from anyio.abc import TaskGroup
 from mcp.shared.inbound import encode_header_value
 
-from replay.interpreter.session.channel import MAX_ANSWER_BYTES, ChannelClosedError, Incoming, Unreadable
 from replay.interpreter.session.http_client import (
     HTTP_FAILURES,
     MAX_REDIRECTS,
@@ -31,6 +30,7 @@ from replay.interpreter.session.http_client import (
     status_in_words,
     too_long,
 )
+from replay.interpreter.session.json_rpc import MAX_ANSWER_BYTES, ChannelClosedError, Incoming, Unreadable
 from replay.interpreter.tasks import task_group
 from replay.records import JsonObject
 from replay.safety.text import one_line
@@ -66,10 +66,6 @@ class HttpChannel:
             self._tasks.start_soon(self._ask, message, sent, scope)
         else:
             self._tasks.start_soon(self._tell, message, sent)
-
-    def received(self) -> Iterable[Incoming]:
-        """Nothing: what arrives is taken by the tasks that wait for it."""
-        return ()
 
     async def receive(self) -> Incoming:
         """The next message of any response."""
