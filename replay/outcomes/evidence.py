@@ -186,7 +186,7 @@ class ParsedAnswer:
     @cached_property
     def partial(self) -> tuple[str, ...]:
         """What failed of a batch of which some was done."""
-        if self.reading.partial or self.error is not None or len(self.text) > MAX_HEAD // 4:
+        if self.reading.partial or self.error is not None or len(self.text) > MAX_SENTENCE_LENGTH:
             return self.reading.partial
         counts = COUNTS.search(self.text)
         numbers = counts_of(counts) if counts else (0, 0)
@@ -259,7 +259,8 @@ class ParsedAnswer:
             return None
         if reading.words is not None:
             return self._error_in_text(reading.words, marked=False, message=reading.message)
-        words = only_words(self.body) if isinstance(self.body, dict) and not returns_content(arguments, tool) else None
+        few = isinstance(self.body, dict) and len(self.text) <= MAX_LOOK and not returns_content(arguments, tool)
+        words = only_words(self.body) if few else None
         return _report(words, "body") if words and "opens" in forms_in(words[:MAX_LOOK]) else None
 
     def _error_in_text(self, text: str, marked: bool, message: bool = False) -> ErrorReport | None:

@@ -225,7 +225,7 @@ def _is_content(stripped: str, text: str, said: frozenset[str], arguments: Argum
         return done["participle"].casefold()[:6] != "cancel" or "cancel" in arguments.tool_name.casefold()
     if _DATA_START.match(_without_heading(text)) or says_it_was_done(text, arguments):
         return True
-    counts = COUNTS.match(stripped.lstrip("#*- "))
+    counts = COUNTS.match(stripped.lstrip("#*- ")[:MAX_SENTENCE_LENGTH])
     if counts is not None and counts_of(counts)[0]:
         return True
     long_enough = [value.casefold() for value in arguments.texts if len(value) * _MAX_FOLDED >= len(stripped)]
