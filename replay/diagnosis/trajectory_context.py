@@ -110,7 +110,7 @@ class TrajectoryContext:
         return Finding(kind=kind, scope="call", sentence=sentence, suggestion=suggestion, **fields)
 
     def outcome(self, position: str) -> Outcome | None:
-        """How a call came out; None without a verdict."""
+        """What a call was judged to be; None without a verdict."""
         row = self.rows.get(position)
         return row.outcome if row else None
 

@@ -1,4 +1,4 @@
-"""The tables `task_runs` and `task_scores`: a trajectory as a run of its task, and the figures of its alignment."""
+"""The tables that models are compared by: runs of tasks, figures of their alignment, calls in groups, and findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the ids that people type to what a run holds: `TRAJECTORY:s2c1`, or with `MODEL:` or `FILE:` before it."""
+"""Trajectories and calls by the ids that people type, `MODEL:TRAJECTORY:s2c1`, and one trajectory with its verdicts."""
 
 from __future__ import annotations
 

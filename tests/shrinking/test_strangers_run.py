@@ -84,5 +84,5 @@ def test_no_verb_that_reads_a_run_starts_what_it_names(
     evil: Path, replay: Callable[..., object], words: list[str]
 ) -> None:
     plant(evil, {"servers": str(evil / "evil.yaml"), "allow_effects": ["mine"], "names": None, "rebinding": True})
-    assert replay(*words).returncode != 2
+    assert "Usage:" not in replay(*words).stderr
     assert not (evil / "ran").exists()
