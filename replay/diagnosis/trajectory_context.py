@@ -10,7 +10,7 @@ from typing import Any, Final, Self
 
 from replay.dag import Graph
 from replay.dag.history import History
-from replay.dag.value_matching import Argument, arguments_of
+from replay.diagnosis.named_arguments import Argument, arguments_of
 from replay.outcomes.evidence import strip_wrappers
 from replay.outcomes.residue import error_in_json, parse_json
 from replay.records import Answer, Call, Outcome, Server, Tool, Trajectory, texts_of

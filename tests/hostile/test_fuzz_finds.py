@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from replay.dag.pointers import resolve
+from replay.dag.documents import resolve
 from replay.errors import FleetError, FormatError
 from replay.formats import InputFile, ResultsFile, open_file
 from replay.interpreter import Fleet

@@ -1,24 +1,8 @@
-"""One module looks for values in texts; what a match is differs with the question."""
+"""Which one argument an error speaks of: the longest that it repeats, or the one that it names."""
 
 from __future__ import annotations
 
-import pytest
-
-from replay.dag.value_matching import argument_by_name, argument_by_value, occurrences
-
-
-@pytest.mark.parametrize(
-    ("text", "value", "found"),
-    [
-        ("id 4711 is open", "4711", [3]),
-        ("id 14711 is open", "4711", []),
-        ("v4711.5", "4711", []),
-        ("see notes.txt", "notes", []),
-        ("job_8f3a2b.txt", "8f3a2b", [4]),
-    ],
-)
-def test_a_value_flows_only_where_it_stands_as_a_whole(text: str, value: str, found: list[int]) -> None:
-    assert list(occurrences(text, value)) == found
+from replay.diagnosis.named_arguments import argument_by_name, argument_by_value
 
 
 def test_an_error_speaks_of_the_longest_argument_that_it_repeats_or_of_none() -> None:
