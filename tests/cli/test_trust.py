@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,8 @@ import pytest
 
 from tests.conftest import SERVERS
 from tests.pseudo_terminal import terminal_of
+
+Replay = Callable[..., subprocess.CompletedProcess[str]]
 
 STARTING_VERBS = {
     "classify": ["classify", "results.json"],
@@ -40,7 +43,7 @@ def clone(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def run_in(clone: Path, replay: Callable[..., object]) -> Callable[..., object]:
+def run_in(clone: Path, replay: Replay) -> Replay:
     """Runs a verb in the folder; `shrink` on a run that is there."""
 
     def run(*words: str, **environment: str):

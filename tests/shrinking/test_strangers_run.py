@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import SERVERS
+
+Replay = Callable[..., subprocess.CompletedProcess[str]]
 
 READING_VERBS = [
     ["report", "--run", "evil.db"],
@@ -24,7 +27,7 @@ READING_VERBS = [
 
 
 @pytest.fixture
-def evil(tmp_path: Path, replay: Callable[..., object], fleet_file: Callable[..., Path]) -> Path:
+def evil(tmp_path: Path, replay: Replay, fleet_file: Callable[..., Path]) -> Path:
     """A folder with a run of one failed call, made elsewhere, and an evil fleet file."""
     steps = [{"step": 1, "calls": [{"name": "mine/nothing", "arguments": {}, "result": "Error: unknown tool nothing"}]}]
     (tmp_path / "r.json").write_text(json.dumps([{"id": "t", "question": "?", "steps": steps}]))
@@ -61,9 +64,7 @@ def plant(folder: Path, command: object) -> None:
     ],
 )
 @pytest.mark.parametrize("local", [False, True])
-def test_the_fleet_that_a_run_names_is_never_started(
-    evil: Path, replay: Callable[..., object], servers: str, local: bool
-) -> None:
+def test_the_fleet_that_a_run_names_is_never_started(evil: Path, replay: Replay, servers: str, local: bool) -> None:
     named = servers.format(folder=evil, name=evil.name)
     plant(evil, {"servers": named, "allow_effects": ["mine"], "names": None, "rebinding": True})
     if local:
@@ -80,9 +81,7 @@ def test_the_fleet_that_a_run_names_is_never_started(
 
 
 @pytest.mark.parametrize("words", READING_VERBS, ids=" ".join)
-def test_no_verb_that_reads_a_run_starts_what_it_names(
-    evil: Path, replay: Callable[..., object], words: list[str]
-) -> None:
+def test_no_verb_that_reads_a_run_starts_what_it_names(evil: Path, replay: Replay, words: list[str]) -> None:
     plant(evil, {"servers": str(evil / "evil.yaml"), "allow_effects": ["mine"], "names": None, "rebinding": True})
     assert "Usage:" not in replay(*words).stderr
     assert not (evil / "ran").exists()
