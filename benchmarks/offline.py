@@ -110,7 +110,7 @@ def judge(run_path: Path, files: list[Path], *, profile: bool) -> dict:
     import anyio
 
     older = find_spec("replay.engine") is not None
-    engine: Any = import_module("replay.engine" if older else "replay.replayer.classify")
+    engine: Any = import_module("replay.engine" if older else "replay.replayer.classifier")
     from replay.formats import open_file
     from replay.runfile import Run
 

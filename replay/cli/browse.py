@@ -120,8 +120,8 @@ def judge_by_recording(opened: list[ResultsFile], target: Path) -> None:
 
     from replay.diagnosis.stored_findings import FindingStore
     from replay.interpreter import Fleet
-    from replay.replayer.classify import classify_stored
-    from replay.replayer.options import Options, Progress
+    from replay.replayer.classifier import classify_stored
+    from replay.replayer.plan import Options, Progress
     from replay.runfile import Run
     from replay.safety.redaction import Redactor
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from replay.formats import ResultsFile
     from replay.interpreter import Fleet
     from replay.records.summary import RunSummary
-    from replay.replayer.options import Options
+    from replay.replayer.plan import Options
     from replay.runfile import Run
 
 _MANY_MODELS = 50
@@ -138,7 +138,7 @@ def classify(
 
     from replay.cli.fail_on import NEW, fail_conditions
     from replay.cli.stop_signals import ended_in_order
-    from replay.replayer.options import Options
+    from replay.replayer.plan import Options
 
     conditions = fail_conditions(fail_on)
     place = place_of(workers, cluster, 1 if offline or cassette else jobs)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from replay.formats import ResultsFile
     from replay.interpreter import Fleet
     from replay.records import Answer
-    from replay.replayer.one_process import ReplayAll
-    from replay.replayer.options import Options, Progress
+    from replay.replayer.executor import Executor
+    from replay.replayer.plan import Options, Progress
     from replay.runfile import Run
 
 
@@ -42,7 +42,7 @@ async def judge_with_progress(
     from replay.cli.progress import shown_progress
     from replay.diagnosis.phrasing import counted
     from replay.diagnosis.stored_findings import FindingStore
-    from replay.replayer.options import Progress
+    from replay.replayer.plan import Progress
     from replay.runfile import withheld_servers
 
     progress = Progress()
@@ -83,7 +83,7 @@ async def _replay(
 ) -> None:
     """Replay in this process, or on the workers of a place."""
     from replay.cli.progress import echo_server_event
-    from replay.replayer.classify import classify_live, classify_stored
+    from replay.replayer.classifier import classify_live, classify_stored
 
     async with AsyncExitStack() as stack:
         pool = None
@@ -97,8 +97,8 @@ async def _replay(
         if cassette is not None:
             await _classify_cassette(run, files, fleet, options, cassette, progress, pool)
         elif options.offline or fleet is None:
-            replay_all = _on_workers(pool, fleet)
-            await classify_stored(run, files, options, progress=progress, fleet=fleet, replay_all=replay_all)
+            executor = _on_workers(pool, fleet)
+            await classify_stored(run, files, options, progress=progress, fleet=fleet, executor=executor)
         elif pool is not None:
             from replay.cluster.classify import classify_live_on_workers
 
@@ -110,12 +110,12 @@ async def _replay(
 
 def _on_workers(
     pool: Pool | None, fleet: Fleet | None, answers: Callable[[str], Answer | None] | None = None
-) -> ReplayAll | None:
+) -> Executor | None:
     if pool is None:
         return None
-    from replay.cluster.classify import on_workers
+    from replay.cluster.classify import OnWorkers
 
-    return on_workers(pool, fleet, answers)
+    return OnWorkers(pool, fleet, answers)
 
 
 async def _classify_cassette(
@@ -128,7 +128,7 @@ async def _classify_cassette(
     pool: Pool | None,
 ) -> None:
     from replay.replayer.cassette import read_cassette
-    from replay.replayer.classify import classify_stored
+    from replay.replayer.classifier import classify_stored
 
     cassette = read_cassette(path)
     for warning in cassette.warnings(fleet):
@@ -143,5 +143,5 @@ async def _classify_cassette(
         facts=cassette.facts,
         servers=cassette.servers,
         answers=answers,
-        replay_all=_on_workers(pool, fleet, answers),
+        executor=_on_workers(pool, fleet, answers),
     )

@@ -138,8 +138,8 @@ class _Judge:
     async def files(self, paths: list[Path]) -> None:
         """Judge these files; one that cannot be read, or is written at this moment, waits for its next change."""
         from replay.diagnosis.stored_findings import FindingStore
-        from replay.replayer.classify import classify_stored
-        from replay.replayer.options import Options, Progress
+        from replay.replayer.classifier import classify_stored
+        from replay.replayer.plan import Options, Progress
         from replay.runfile import Run
         from replay.safety.redaction import Redactor
 

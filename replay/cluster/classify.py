@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from replay.cluster import worker as on_worker
@@ -13,20 +13,30 @@ from replay.cluster.pool import Pool
 from replay.diagnosis.phrasing import counted
 from replay.errors import NoServerReachedError
 from replay.formats import ResultsFile
+from replay.formats.results_file import look_through
 from replay.interpreter import Fleet
 from replay.records import Answer, FleetFacts, Server
 from replay.replayer import InputCalls, ReplayContext, StoredBackend
-from replay.replayer.one_process import ReplayAll
-from replay.replayer.options import Options, Progress
-from replay.replayer.policy import facts_of, policy_of, registry_of
-from replay.replayer.to_do import servers_to_start, unfinished
+from replay.replayer.backends import AnswerBackend
+from replay.replayer.judging import Judging as RunJudging
+from replay.replayer.judging import Source
+from replay.replayer.plan import (
+    Options,
+    Piece,
+    Progress,
+    facts_of,
+    policy_of,
+    registry_of,
+    servers_to_start,
+    unfinished,
+)
 from replay.runfile import Run
 from replay.runfile.effects_journal import absolute_path
 from replay.runfile.shipped_rows import drop_reserved_rows
 
 
-def on_workers(pool: Pool, fleet: Fleet | None, answers: Callable[[str], Answer | None] | None = None) -> ReplayAll:
-    """Who replays for `classify_stored`: the workers of a pool.
+class OnWorkers:
+    """The executor for stored answers that the workers of a pool are.
 
     Args:
         pool: of workers.
@@ -34,26 +44,37 @@ def on_workers(pool: Pool, fleet: Fleet | None, answers: Callable[[str], Answer 
         answers: where stored answers come from, by key; by default the run.
     """
 
-    async def replay_all(
-        run: Run, files: list[ResultsFile], context: ReplayContext, options: Options, progress: Progress
-    ) -> None:
+    def __init__(self, pool: Pool, fleet: Fleet | None, answers: Callable[[str], Answer | None] | None = None) -> None:
+        self._pool, self._fleet, self._answers = pool, fleet, answers
+        self.backend: AnswerBackend = StoredBackend({}, FleetFacts())
+        self.servers: Mapping[str, Server] = {}
+        self.tools_complete = None
+
+    async def replay(self, judging: RunJudging, pieces: Iterator[Piece]) -> None:
+        """Live trajectories go through `classify_live_on_workers`."""
+        raise NotImplementedError
+
+    async def judge(self, judging: RunJudging, sources: Iterable[Source]) -> None:
+        """Have the workers judge the trajectories of the files."""
+        run, context, options, progress = judging.run, judging.context, judging.options, judging.progress
         settings = Settings(
             options=_for_workers(options),
-            facts=run.facts() or (facts_of(fleet) if fleet else FleetFacts()),
+            facts=run.facts() or (facts_of(self._fleet) if self._fleet else FleetFacts()),
             dispatchers=context.dispatchers,
             policy=context.policy,
-            secrets=fleet.secrets() if fleet else (),
+            secrets=self._fleet.secrets() if self._fleet else (),
             rules=context.rules,
             registry=context.registry,
-            stored_answers=answers is not None or run.has_answers(),
+            stored_answers=self._answers is not None or run.has_answers(),
         )
-        judging = _judging(pool, run, context, settings, options, progress, answers or run.stored_answer)
+        files = [source if isinstance(source, ResultsFile) else look_through(*source) for source in sources]
+        for file in files:
+            judging.file_opened(file, file.summary)
+        on_pool = _judging(self._pool, run, context, settings, options, progress, self._answers or run.stored_answer)
         try:
-            await pool.do(stored_jobs(judging, files))
+            await self._pool.do(stored_jobs(on_pool, files))
         finally:
             drop_reserved_rows(run)
-
-    return replay_all
 
 
 async def classify_live_on_workers(
@@ -109,7 +130,7 @@ async def classify_live_on_workers(
     judging = _judging(pool, run, context, settings, options, progress, run.stored_answer)
     for report in reports:
         judging.note_lacking(report.worker, (server.name for server in report.servers if server.error is not None))
-    await pool.do(live_jobs(judging, unfinished(run, files, policy, options, progress)))
+    await pool.do(live_jobs(judging, unfinished(run, files, policy, options, progress), files))
     stopped = (await pool.everywhere(on_worker.stop, pool.run)).values()
     run.save_servers(servers_of([report for report in stopped if report is not None], progress, servers).values())
     if progress.not_repeated:

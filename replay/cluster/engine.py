@@ -33,7 +33,7 @@ from replay.replayer import (
     expected_keys,
     replay_trials,
 )
-from replay.replayer.policy import registry_of
+from replay.replayer.plan import registry_of
 from replay.runfile.shipped_rows import RowMaker
 from replay.safety.redaction import Redactor, redacting
 
@@ -132,7 +132,7 @@ class Engine:
             replayed, results = await replay_trials(
                 bench.context.as_named_here(original),
                 bench.context,
-                options.manner,
+                options,
                 (checkpoint, TrialOfLease(checkpoint)),
                 lambda: self._count(lease),
             )

@@ -16,9 +16,10 @@ from replay.formats import ResultsFile
 from replay.records import CallResult, Trajectory
 from replay.records.effects import EffectKey
 from replay.replayer import ReplayContext, servers_named
-from replay.replayer.input_calls import keys_of
-from replay.replayer.one_process import give_up
-from replay.replayer.options import Options, Progress
+from replay.replayer.journal import keys_of
+from replay.replayer.judging import Judging as RunJudging
+from replay.replayer.plan import Options, Progress
+from replay.replayer.plan import Piece as PlannedPiece
 from replay.runfile import Run, TrajectoryState
 from replay.runfile.effects_journal import Origin, absolute_path
 from replay.runfile.shipped_rows import reserve_rows, write_shipped_rows
@@ -158,7 +159,8 @@ class JudgeJob:
         if failure.kind == "lease-lost" or piece.attempt < MAX_ATTEMPTS:
             return [self]
         problem = RuntimeError(f"on the worker {failure.worker}: {failure.message}")
-        give_up(judging.run, piece.read(), TrajectoryState(piece.row, False, {}), judging.progress, problem)
+        planned = PlannedPiece(piece.file.path, "", piece.read(), TrajectoryState(piece.row, False, {}))
+        RunJudging(judging.run, judging.context, judging.options, judging.progress).give_up(planned, problem)
         judging.progress.done += piece.calls
         judging.desk.take_back(piece.row)
         return ()
@@ -201,9 +203,13 @@ def _from_file(pieces: Sequence[Piece]) -> Iterator[FromFile]:
         yield FromFile(absolute_path(file.path), file.how_to_read, pieces[0].number, len(pieces))
 
 
-def live_jobs(judging: Judging, to_do: Iterable[tuple[ResultsFile, Trajectory, TrajectoryState]]) -> Iterator[JudgeJob]:
+def live_jobs(judging: Judging, to_do: Iterable[PlannedPiece], files: Iterable[ResultsFile]) -> Iterator[JudgeJob]:
     """A job for each trajectory that is not done."""
-    for file, trajectory, state in to_do:
+    by_path = {file.path: file for file in files}
+    for path, _, trajectory, state in to_do:
+        if state is None:
+            continue
+        file = by_path[path]
         calls = sum(len(step.calls) for step in trajectory.steps)
         yield JudgeJob(judging, [Piece(file, 0, calls, state.row, trajectory, dict(state.results))])
 

@@ -10,7 +10,7 @@ from replay.formats import HowToRead
 from replay.outcomes import Registry
 from replay.records import Answer, CallResult, FleetFacts, RuleSpec, Server, Trajectory
 from replay.records.effects import EffectKey
-from replay.replayer.options import Options
+from replay.replayer.plan import Options
 from replay.runfile.shipped_rows import ShippedRows
 
 

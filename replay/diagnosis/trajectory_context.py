@@ -19,8 +19,8 @@ from replay.records.finding import CallRef
 from replay.runfile import Run, call_rows
 from replay.runfile.alignment_queries import aligned_task_of
 from replay.runfile.lookup import TrajectoryPlace
+from replay.runfile.rows import answers_of
 from replay.runfile.run_command import NOT_KNOWN, RunCommand, load_command
-from replay.runfile.stored_answers import answers_of
 from replay.runfile.trajectory_queries import trajectory_record
 
 _READS: Final = re.compile(

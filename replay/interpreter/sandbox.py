@@ -45,16 +45,13 @@ class Sandbox:
         if self._missing(server) is None and server not in self._shared:
             await self._supervisor(server).start()
 
-    async def call(
-        self, server: str, tool: str, arguments: JsonObject, meanwhile: Callable[[], None] | None = None
-    ) -> Answer:
+    async def call(self, server: str, tool: str, arguments: JsonObject) -> Answer:
         """Call a tool. Whatever the server does is an answer; nothing is raised.
 
         Args:
             server: its name in the fleet.
             tool: its own name.
             arguments: with paths as they were recorded.
-            meanwhile: called once the request is on its way, if it is sent at all; must not raise.
         """
         missing = self._missing(server)
         if missing is not None:
@@ -64,8 +61,8 @@ class Sandbox:
         else:
             supervisor, paths = self._supervisor(server), self._paths
         if paths is None:
-            return await supervisor.call(tool, arguments, meanwhile)
-        return paths.answer(await supervisor.call(tool, paths.arguments(arguments), meanwhile))
+            return await supervisor.call(tool, arguments)
+        return paths.answer(await supervisor.call(tool, paths.arguments(arguments)))
 
     def stderr_mark(self, server: str) -> int:
         """Where the log of a server's stderr ends now."""

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from replay.records import Outcome
 from replay.runfile.conditions import in_files, is_failure
-from replay.runfile.json_blob import unpack
+from replay.runfile.rows import unpack
 from replay.runfile.task_runs import SCORE_COLUMNS
 
 _CALLS: Final = "SELECT trajectory, call_group FROM call_group_index"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from replay.records import CallResult, Server, Source, Trajectory, TransportFault
 from replay.runfile.conditions import placeholders
 from replay.runfile.connection import prepare_tables
-from replay.runfile.json_blob import pack
+from replay.runfile.rows import pack
 from replay.runfile.run import Run
 from replay.safety.redaction import Redactor
 
@@ -67,20 +67,18 @@ class RowMaker:
             on_judged: called with the row of the trajectory in `run` once its verdicts stand there.
         """
         run, db = self.run, self.run.connection
-        state = run.begin(original, file="shipped", format="", policy=policy, soon=True)
+        db.execute("BEGIN")
         try:
+            state = run.begin(original, file="shipped", format="", policy=policy)
             run.finish(state.row, replayed, results)
             on_judged(state.row)
-            run.flush()
             ((_, trajectory),) = _dicts(db, "trajectories", "id", state.row)
             ((_, task_run),) = _dicts(db, "task_runs", "trajectory", state.row)
             calls = [row for _, row in _dicts(db, "calls", "trajectory", state.row)]
             answers = db.execute("SELECT * FROM answers ORDER BY key").fetchall()
             findings = tuple(row[1:] for row in db.execute("SELECT * FROM findings ORDER BY ordinal, kind"))
         finally:
-            with run.transaction():
-                for table in ("findings", "calls", "answers", "task_runs", "trajectories"):
-                    db.execute(f"DELETE FROM {table}")  # noqa: S608
+            db.execute("ROLLBACK")
         came = {result.key for result in results if not isinstance(result.answer, TransportFault)}
         columns = tuple(calls[0]) if calls else ()
         return ShippedRows(

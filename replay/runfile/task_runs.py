@@ -10,7 +10,7 @@ from typing import Any, Final
 from replay.records import AlignedModel, AlignedTask, Trajectory
 from replay.runfile.conditions import placeholders
 from replay.runfile.effects_journal import absolute_path
-from replay.runfile.json_blob import unpack
+from replay.runfile.rows import unpack
 from replay.safety.redaction import Redactor
 
 SCORE_COLUMNS: Final = (

@@ -8,8 +8,7 @@ import sqlite3
 from dataclasses import dataclass
 
 from replay.records import Trajectory, Verdict
-from replay.runfile.json_blob import unpack, unpacked_text
-from replay.runfile.rows import rows_as_dicts, verdict_of_row
+from replay.runfile.rows import rows_as_dicts, unpack, unpacked_text, verdict_of_row
 
 MAX_LOOKED_THROUGH = 20_000
 """Trajectories that are looked through for those that one of them started."""

@@ -18,7 +18,7 @@ from replay.formats import ResultsFile, open_file
 from replay.outcomes import Registry
 from replay.records import FleetFacts, Server, Trajectory
 from replay.replayer import InputCalls, ReplayContext, StoredBackend
-from replay.replayer.options import Options, Progress
+from replay.replayer.plan import Options, Progress
 from replay.runfile import Run
 
 Write = Callable[..., Path]

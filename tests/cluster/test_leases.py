@@ -15,7 +15,7 @@ from replay.cluster.leases import Claim, LeaseLostError
 from replay.cluster.messages import Sent, Settings
 from replay.records import FleetFacts, TextAnswer
 from replay.records.effects import EffectKey
-from replay.replayer.options import Options
+from replay.replayer.plan import Options
 from replay.runfile import Run
 from replay.runfile.effects_journal import Origin
 

@@ -19,12 +19,12 @@ from replay.records import Answer, FleetFacts, Server, ServerFacts, TextAnswer, 
 from replay.replayer import (
     InputCalls,
     ReplayContext,
-    ReplayManner,
     StoredBackend,
     answer_key,
     expected_keys,
     replay_trials,
 )
+from replay.replayer.plan import Options
 
 Write = Callable[..., Path]
 FACTS = FleetFacts(servers={"book": ServerFacts(digest="b"), "shelf": ServerFacts(digest="s", stateful=True)})
@@ -61,9 +61,9 @@ def test_the_keys_that_a_replay_asks_for_are_known_before_it(results_file: Write
 
     context = ReplayContext(StoredBackend(stored, FACTS), registry, {}, (), "", InputCalls({}, registry))
     named = context.as_named_here(trajectory)
-    manner = ReplayManner(trials=1, rebinding=True, wanted=lambda name: True)
+    options = Options()
     none: Any = Checkpoint()
-    anyio.run(replay_trials, named, context, manner, (none, none), lambda: None)
+    anyio.run(replay_trials, named, context, options, (none, none), lambda: None)
     assert len(asked) == 5
     assert list(expected_keys(named, registry, FACTS)) == asked
     assert asked[0] == answer_key("s", "put", {"n": "1"}, "")

@@ -7,7 +7,7 @@ from pathlib import Path
 from replay.interpreter.session.boxed_trace import unboxed
 from replay.interpreter.session.server_process import tail_of
 from replay.records import Judgement, Outcome
-from replay.replayer.server_stderr import with_stderr
+from replay.replayer.verdict import with_stderr
 
 BOXED = """\
 [11/22/26 04:40:32] ERROR    Tool 'rename' raised an unexpected    server.py:455

@@ -18,7 +18,7 @@ from replay.runfile.compare_queries import attach, models_to_compare, task_pairs
 from replay.runfile.count_queries import breakdown, model_counts
 from replay.runfile.filter_sql import read_vocabulary
 from replay.runfile.filters import parse
-from replay.runfile.json_blob import pack
+from replay.runfile.rows import pack
 from replay.runfile.schema import VERSION
 from replay_tui.open_run import OpenRun
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -45,9 +45,6 @@ class Channel(Protocol):
 
     async def send(self, message: JsonObject, headers: Mapping[str, str]) -> None:
         """Send a message; headers matter to HTTP only. Raises ChannelClosedError."""
-
-    def received(self) -> Iterable[Incoming]:
-        """What has arrived by now and was not received yet, as far as it can be had without waiting."""
 
     async def receive(self) -> Incoming:
         """The next thing that arrived. Raises ChannelClosedError at the end."""

@@ -9,7 +9,6 @@ is not a number or that comes without an id, and takes about twice as long for a
 from __future__ import annotations
 
 import secrets
-import time
 from array import array
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,7 +16,6 @@ from typing import Any, Final
 
 import anyio
 from anyio.abc import TaskGroup
-from anyio.lowlevel import cancel_shielded_checkpoint
 
 from replay.interpreter.session.channel import Channel, ChannelClosedError, Incoming, Unreadable
 from replay.records import JsonObject
@@ -30,8 +28,6 @@ _MAX_ID_GAP: Final = 1 << 12
 """Ids grow by random steps: a server cannot answer a request before it was sent."""
 _ID_BYTES_AT_ONCE: Final = 1024
 _MAX_ID_DIGITS: Final = 15
-_TURN_SECONDS: Final = 0.002
-"""How long a task may go on whose answers are there whenever it looks."""
 _MAX_REFUSALS: Final = 256
 """Answers to the server's own requests that wait to be read by it."""
 
@@ -97,7 +93,6 @@ class JsonRpcClient:
         self._id_gaps = array("H")
         self._refusals: TaskGroup | None = None
         self._refusals_under_way = 0
-        self._waited_last = 0.0
         self._closed: Closed | None = None
         self.messages_received = 0
         """How many things have arrived: tells a slow server from a dead one."""
@@ -157,7 +152,6 @@ class JsonRpcClient:
         method: str,
         params: JsonObject | None = None,
         headers: Mapping[str, str] | None = None,
-        meanwhile: Callable[[], None] | None = None,
     ) -> RpcReply:
         """Send a request and wait for what comes of it. When cancelled, tells the server so.
 
@@ -165,7 +159,6 @@ class JsonRpcClient:
             method: of the protocol.
             params: None for none.
             headers: for HTTP.
-            meanwhile: called once the request is sent, before its reply is waited for.
         """
         if self._closed is not None:
             return self._closed
@@ -176,12 +169,7 @@ class JsonRpcClient:
         waiter = self._waiting[request_id] = _Waiter()
         try:
             await self._channel.send(message, headers or {})
-            if meanwhile is not None:
-                meanwhile()
-                if await self._has_come(waiter):
-                    return waiter.reply or Closed("the connection ended")
-            reply = await waiter.result()
-            self._waited_last = time.monotonic()
+            return await waiter.result()
         except ChannelClosedError as end:
             return self._closed or Closed(str(end))
         except anyio.get_cancelled_exc_class():
@@ -190,20 +178,6 @@ class JsonRpcClient:
             raise
         finally:
             self._waiting.pop(request_id, None)
-        return reply
-
-    async def _has_come(self, waiter: _Waiter) -> bool:
-        """Whether the answer came meanwhile; where others have had no turn for a while they get it now."""
-        if self._closed is None and waiter.reply is None:
-            for incoming in self._channel.received():
-                self._handle(incoming)
-        if waiter.reply is None:
-            return False
-        now = time.monotonic()
-        if now - self._waited_last > _TURN_SECONDS:
-            self._waited_last = now
-            await cancel_shielded_checkpoint()
-        return True
 
     async def notify(
         self, method: str, params: JsonObject | None = None, headers: Mapping[str, str] | None = None

@@ -6,7 +6,7 @@ caller waiting (tests/interpreter/test_sdk.py shows both). What is read here are
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
 from typing import Final
@@ -53,10 +53,6 @@ class LegacySseChannel:
         """POST a message, as soon as the server has said where to; what it brings is received."""
         await self._connected_or_failed.wait()
         self._tasks.start_soon(self._post, message, dict(headers))
-
-    def received(self) -> Iterable[Incoming]:
-        """Nothing: what arrives is taken by the tasks that wait for it."""
-        return ()
 
     async def receive(self) -> Incoming:
         """The next message of the event stream."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
@@ -96,30 +96,14 @@ class ServerConnection:
         self._cancel_scope.cancel()
         await self.ended.wait()
 
-    async def call(
-        self,
-        tool: str,
-        arguments: JsonObject,
-        timeout_seconds: float,
-        meanwhile: Callable[[], None] | None = None,
-    ) -> Answer:
-        """Call a tool; whatever the server does is an answer.
-
-        What `meanwhile` takes is not counted against the server's time.
-        """
+    async def call(self, tool: str, arguments: JsonObject, timeout_seconds: float) -> Answer:
+        """Call a tool; whatever the server does is an answer."""
         client, identity = self._client, self._identity
         if client is None or identity is None:
             return TransportFault(fault="closed", message="the server is gone")
         params, headers = identity.stamp("tools/call", {"name": tool, "arguments": arguments})
-
-        def wait_usefully() -> None:
-            if meanwhile is not None:
-                began = time.monotonic()
-                meanwhile()
-                limit.deadline += time.monotonic() - began
-
-        with anyio.move_on_after(timeout_seconds) as limit:
-            reply = await client.request("tools/call", params, headers, wait_usefully)
+        with anyio.move_on_after(timeout_seconds):
+            reply = await client.request("tools/call", params, headers)
             return answer_of(reply, self._history.note)
         return TransportFault(fault="timeout", message=f"no answer within {timeout_seconds:g} s")
 

@@ -78,17 +78,17 @@ class ServerProcess:
         """The next chunk of its stdout; empty at the end."""
         if self._took_without_waiting:  # of a server that never stops to write others must hear too
             await checkpoint()
-        chunk = self.read_now()
+        chunk = self._read_now()
         self._took_without_waiting = chunk is not None
         while chunk is None:
             try:
                 await anyio.wait_readable(self._pipes.stdout)
             except (anyio.ClosedResourceError, OSError):
                 return b""
-            chunk = self.read_now()
+            chunk = self._read_now()
         return chunk
 
-    def read_now(self) -> bytes | None:
+    def _read_now(self) -> bytes | None:
         """What it wrote to stdout so far; empty at the end, None where nothing is there yet."""
         try:
             return os.read(self._pipes.stdout, _CHUNK)

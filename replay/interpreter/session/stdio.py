@@ -7,7 +7,7 @@ The SDK's `stdio_client` drops a line that breaks the specification, so that its
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 import anyio
@@ -44,17 +44,6 @@ class StdioChannel:
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
             raise ChannelClosedError(await self._how_it_ended()) from None
 
-    def received(self) -> Iterator[Incoming]:
-        """What has arrived by now, of one chunk at most; its end is for `receive` to see."""
-        chunk = self._process.read_now()
-        if chunk:
-            self._lines.take(chunk)
-            for line in self._lines.complete():
-                if isinstance(line, Unreadable):
-                    yield line
-                elif line.strip():
-                    yield _message_of(line)
-
     async def receive(self) -> Incoming:
         """Read lines up to the next that is not blank."""
         while True:
@@ -85,15 +74,10 @@ class _LineReader:
             chunk = await self._process.read()
             if not chunk:
                 return None
-            self.take(chunk)
+            self._take(chunk)
         return self._complete.pop()
 
-    def complete(self) -> Iterator[bytes | Unreadable]:
-        """The lines that are there whole."""
-        while self._complete:
-            yield self._complete.pop()
-
-    def take(self, chunk: bytes) -> None:
+    def _take(self, chunk: bytes) -> None:
         """Split one more chunk."""
         head, *lines = chunk.split(b"\n")
         self._parts.append(head)

@@ -7,7 +7,7 @@ Events are read by httpx2; logging in is the SDK's, see `oauth`.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
 from typing import Any, Final
@@ -66,10 +66,6 @@ class HttpChannel:
             self._tasks.start_soon(self._ask, message, sent, scope)
         else:
             self._tasks.start_soon(self._tell, message, sent)
-
-    def received(self) -> Iterable[Incoming]:
-        """Nothing: what arrives is taken by the tasks that wait for it."""
-        return ()
 
     async def receive(self) -> Incoming:
         """The next message of any response."""

@@ -75,14 +75,14 @@ class Supervisor:
             notes=self._history.notes,
         )
 
-    async def call(self, tool: str, arguments: JsonObject, meanwhile: Callable[[], None] | None = None) -> Answer:
-        """Call a tool. Never raises for what the server does; `meanwhile` is called once the request is on its way."""
+    async def call(self, tool: str, arguments: JsonObject) -> Answer:
+        """Call a tool. Never raises for what the server does."""
         connection = await self._alive()
         if isinstance(connection, TransportFault):
             return connection
         before = connection.messages_received
         try:
-            answer = await connection.call(tool, arguments, self.spec.call_timeout, meanwhile)
+            answer = await connection.call(tool, arguments, self.spec.call_timeout)
         except Exception as problem:  # noqa: BLE001 - whatever the server does is an answer
             why = one_line(f"its answer cannot be used: {type(problem).__name__}: {problem}", _MAX_REASON_LENGTH)
             answer = TransportFault(fault="unreadable", message=without_lone_surrogates(why))

@@ -1,4 +1,4 @@
-"""A trajectory that is begun and finished at one go."""
+"""The verdicts of a trajectory are written all or none."""
 
 from __future__ import annotations
 
@@ -17,26 +17,13 @@ TRAJECTORY = Trajectory(
 VERDICT = Verdict(outcome=Outcome.SUCCESS, rule="success.answered", evidence="recorded", message="The tool answered.")
 
 
-def _begin(run: Run) -> int:
-    return run.begin(TRAJECTORY, file="a.json", format="test", policy="p", soon=True).row
-
-
-def test_it_is_written_with_the_next_flush_as_a_whole(tmp_path: Path) -> None:
-    with Run.open(tmp_path / "run.db") as run, Run.read(tmp_path / "run.db") as reader:
-        row = _begin(run)
-        assert reader.connection.execute("SELECT count(*) FROM trajectories").fetchone() == (0,)
-
-        run.flush()
-
-        assert trajectory_record(reader.connection, row) == TRAJECTORY
-
-
-def test_it_is_finished_in_the_same_transaction(tmp_path: Path) -> None:
+def test_begun_and_finished_at_one_go_nobody_sees_it_half_done(tmp_path: Path) -> None:
     edged = TRAJECTORY.model_copy(update={"edges": ()})
     with Run.open(tmp_path / "run.db") as run, Run.read(tmp_path / "run.db") as reader:
-        row = _begin(run)
-
-        run.finish(row, edged, [CallResult(CALL, VERDICT)])
+        with run.transaction():
+            row = run.begin(TRAJECTORY, file="a.json", format="test", policy="p").row
+            run.finish(row, edged, [CallResult(CALL, VERDICT)])
+            assert reader.connection.execute("SELECT count(*) FROM trajectories").fetchone() == (0,)
 
         assert trajectory_record(reader.connection, row) == edged
         assert reader.connection.execute("SELECT done FROM trajectories").fetchone() == (1,)
@@ -47,10 +34,9 @@ def test_what_fails_while_it_is_finished_leaves_it_begun_and_unfinished(tmp_path
         raise ValueError("the calls are gone")
 
     with Run.open(tmp_path / "run.db") as run:
-        row = _begin(run)
+        row = run.begin(TRAJECTORY, file="a.json", format="test", policy="p").row
         with pytest.raises(ValueError, match="gone"):
             run.finish(row, TRAJECTORY, (result for _ in range(1) for result in results()))
-        run.flush()
 
         assert run.connection.execute("SELECT done FROM trajectories").fetchone() == (0,)
         assert run.connection.execute("SELECT count(*) FROM calls").fetchone() == (0,)
