@@ -8,12 +8,12 @@ import pytest
 
 from replay.alignment.aligner import Settings
 from replay.alignment.encoder import _MiniLM
+from replay.alignment.on_workers import TEXTS_A_JOB
 from replay.alignment.ties import MAX_ASSIGNMENTS
 from replay.analysis.compare import MAX_PAIRED
 from replay.analysis.measures import AVERAGED
 from replay.analysis.paired import MAX_EXACT
 from replay.analysis.ratios import TIMES
-from replay.cluster.aligning import TEXTS_A_JOB
 from replay.formats import READERS
 from replay.formats.decoding import _MAX_DIGITS
 from replay.formats.record_builders import MAX_DEPTH

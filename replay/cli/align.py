@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from replay.alignment.encoder import Encoder
     from replay.alignment.judges import Judges
     from replay.alignment.run_store import RunStore
-    from replay.cluster import Place
-    from replay.cluster.aligning import DoAll
     from replay.records.alignment import Definitions
+    from replay.replayer.pool import Place
+    from replay.replayer.sharing import DoAll
 
 EXAMPLES = """\b
 Examples:
@@ -135,7 +135,7 @@ def align(
     if do_all is None:
         merged = [align_one(standard, one, vectors, settings, judges) for one in together]
     else:
-        from replay.cluster.aligning import align_on_workers
+        from replay.alignment.on_workers import align_on_workers
 
         merged = align_on_workers(do_all, standard, together, vectors, settings, judges)
     _keep(run, merged, standard)
@@ -172,7 +172,7 @@ def keep_alignment(
 
 
 def _workers_at(place: Place) -> AbstractContextManager[DoAll]:
-    from replay.cluster.aligning import workers_at
+    from replay.replayer.sharing import workers_at
 
     return workers_at(place, lambda text: echo_err(f"note: {text}"))
 
@@ -181,7 +181,7 @@ def _encoder(model: str | None, do_all: DoAll | None) -> Encoder | None:
     """What makes vectors on workers; None where this process does."""
     if do_all is None:
         return None
-    from replay.cluster.aligning import WorkersEncoder
+    from replay.alignment.on_workers import WorkersEncoder
 
     return WorkersEncoder(model, do_all)
 

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from replay.errors import FormatError, UnknownFormatError
 from replay.formats.file_names import FileNames
 from replay.formats.input_file import InputFile
 from replay.formats.reader import Match, Reader
 from replay.formats.readers import READERS
-from replay.formats.results_file import FileSummary, HowToRead, ResultsFile, Room, look_through, looking_through
+from replay.formats.results_file import (
+    FileSummary,
+    HowToRead,
+    ResultsFile,
+    Room,
+    UnopenedFile,
+    look_through,
+    looking_through,
+)
 from replay.formats.sources import inputs_of, single_input
 
 __all__ = [
@@ -24,8 +31,10 @@ __all__ = [
     "Match",
     "Reader",
     "ResultsFile",
+    "Room",
     "UnopenedFile",
     "files_of",
+    "look_through",
     "looking_through",
     "open_file",
     "open_files",
@@ -71,13 +80,6 @@ def open_files(
         else:
             opened.note(source, file.summary)
             yield file
-
-
-class UnopenedFile(NamedTuple):
-    """A file that may be a results file, and how its name is read."""
-
-    file: InputFile
-    names: FileNames
 
 
 class FilesOpened:

@@ -70,6 +70,13 @@ class _Slot:
     unanswered: int
 
 
+class UnopenedFile(NamedTuple):
+    """A file that may be a results file, and how its name is read."""
+
+    file: InputFile
+    names: FileNames
+
+
 class FileSummary(NamedTuple):
     """What looking a file through told of it."""
 
@@ -124,6 +131,11 @@ class ResultsFile:
     def call_counts(self) -> tuple[int, ...]:
         """Calls of each trajectory, in the order of `ids`."""
         return tuple(slot.calls for slot in self._slots)
+
+    @property
+    def source(self) -> UnopenedFile:
+        """What was looked through."""
+        return UnopenedFile(self._file, self._names)
 
     @property
     def summary(self) -> FileSummary:

@@ -7,7 +7,6 @@ from replay.replayer.backends import (
     StoredBackend,
     ToolRequest,
     answer_key,
-    expected_keys,
 )
 from replay.replayer.journal import Checkpoint, InputCalls
 from replay.replayer.plan import ReplayContext
@@ -25,7 +24,6 @@ __all__ = [
     "ToolRequest",
     "TrajectoryReplayer",
     "answer_key",
-    "expected_keys",
     "merge_trials",
     "replay_trials",
     "servers_named",

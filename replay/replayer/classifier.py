@@ -6,7 +6,9 @@ The same, whatever executes it: this process, worker processes of this machine, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from replay.errors import NoServerReachedError
 from replay.formats import ResultsFile
@@ -29,8 +31,12 @@ from replay.replayer.plan import (
 from replay.runfile import Run
 from replay.runfile.effects_journal import absolute_path
 
+if TYPE_CHECKING:
+    from replay.replayer.pool import Pool
+    from replay.replayer.worker import Finder
 
-async def classify_live(
+
+async def classify_live(  # noqa: PLR0913
     run: Run,
     files: list[ResultsFile],
     fleet: Fleet,
@@ -39,17 +45,40 @@ async def classify_live(
     logs: Path,
     progress: Progress,
     on_event: Callable[[ServerEvent], None] | None = None,
+    pool: Pool | None = None,
+    finder: Callable[[Run], Finder] | None = None,
 ) -> None:
     """Re-issue the calls of the files through the fleet's servers, and keep the verdicts in the run.
 
+    Args:
+        run: gets the verdicts.
+        files: what to judge.
+        fleet: the servers.
+        options: as on the command line.
+        logs: directory for the servers' stderr.
+        progress: is kept up to date.
+        on_event: told what happens to the servers of this process.
+        pool: workers that do it; by default this process does.
+        finder: makes what finds, on a worker, what trajectories show.
+
     Raises:
         NoServerReachedError: the trajectories name servers, and none of them started.
+        ClusterError: the workers are gone.
     """
-    fleet.check_template()
+    if pool is None or pool.place.is_local:
+        fleet.check_template()
     facts = facts_of(fleet)
     policy = policy_of(facts, options, fleet, live=True)
     names = servers_to_start(run, files, fleet, options, policy, progress)
-    started = servers_here(fleet, facts, names, options, logs=logs, progress=progress, on_event=on_event)
+    started: AbstractAsyncContextManager[Executor]
+    if pool is None:
+        started = servers_here(fleet, facts, names, options, logs=logs, progress=progress, on_event=on_event)
+    else:
+        from replay.replayer.workers import servers_on_workers
+
+        started = servers_on_workers(
+            pool, run, fleet, facts, names, options, policy, logs=logs, progress=progress, finder=finder
+        )
     async with started as executor:
         servers = dict(executor.servers)
         run.save_servers(servers.values())
@@ -66,7 +95,7 @@ async def classify_live(
         context = ReplayContext(executor.backend, registry, rules, facts.dispatchers, policy, inputs)
         judging = Judging(run, context, options, progress)
         await executor.replay(judging, unfinished(run, files, policy, options, progress))
-        run.save_servers(executor.servers.values())
+    run.save_servers(executor.servers.values())
     if progress.not_repeated:
         progress.notes.append(
             f"{progress.not_repeated} calls with effects were sent by an earlier run and are not sent again; they "

@@ -142,7 +142,7 @@ class RunCheckpoint:
 class TrialCheckpoint:
     """The checkpoint of a second trial: it keeps no verdict, and knows what the first one sent."""
 
-    def __init__(self, first: RunCheckpoint) -> None:
+    def __init__(self, first: Checkpoint) -> None:
         self.results: Mapping[str, CallResult] = {}
         self.sent_before, self.before_send, self.after_send = first.sent_before, first.before_send, first.after_send
 

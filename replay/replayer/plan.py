@@ -73,6 +73,11 @@ class Progress:
     _files_opened: int = 0
     _calls_found: int = 0
 
+    def count_of_worker(self, worker: str, calls: int) -> None:
+        """A worker judged some calls."""
+        self.done += calls
+        self.by_worker[worker] = self.by_worker.get(worker, 0) + calls
+
     def file_opened(self, calls: int) -> None:
         """One of the files that are yet to be read was read; those that are left are taken to hold as many calls."""
         self.files_left -= 1

@@ -346,6 +346,10 @@ class Run:
         found = self.connection.execute("SELECT id FROM files WHERE absolute_path = ?", (absolute,)).fetchone()
         return int(found[0])
 
+    def next_file_row(self) -> int:
+        """The number that the next results file gets."""
+        return int(self.connection.execute("SELECT ifnull(max(id), 0) + 1 FROM files").fetchone()[0])
+
     def name_of(self, identifier: str) -> str:
         """The id of a trajectory as the run keeps it: without secrets; two that differ in a secret alone stay two."""
         name = self.redactor.text(identifier)

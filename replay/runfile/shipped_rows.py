@@ -95,8 +95,6 @@ class RowMaker:
 def reserve_rows(run: Run, path: str, model: str, format: str, ids: Iterable[tuple[str, int]]) -> list[int]:  # noqa: A002
     """Make room for trajectories that are yet to be judged, in the order in which they will stand.
 
-    It is committed with what is written next.
-
     Args:
         run: open for writing.
         path: of the results file, as it was named.
@@ -108,20 +106,20 @@ def reserve_rows(run: Run, path: str, model: str, format: str, ids: Iterable[tup
         The row of each trajectory.
     """
     rows = []
-    db = run.connection
-    if not db.in_transaction:
-        db.execute("BEGIN IMMEDIATE")
-    file = run.file_row(path, model, format)
-    for identifier, calls in ids:
-        name = run.name_of(identifier)
-        empty = Trajectory(id=name, model=run.redactor.text(model), source=Source(file=path, format=format), steps=())
-        db.execute(
-            "INSERT OR IGNORE INTO trajectories (file, name, steps, calls, digest, policy, record) "
-            "VALUES (?, ?, 0, ?, '', '', ?)",
-            (file, name, calls, pack(empty.model_dump(mode="json"))),
-        )
-        found = db.execute("SELECT id FROM trajectories WHERE file = ? AND name = ?", (file, name)).fetchone()
-        rows.append(int(found[0]))
+    with run.transaction() as db:
+        file = run.file_row(path, model, format)
+        for identifier, calls in ids:
+            name = run.name_of(identifier)
+            empty = Trajectory(
+                id=name, model=run.redactor.text(model), source=Source(file=path, format=format), steps=()
+            )
+            db.execute(
+                "INSERT OR IGNORE INTO trajectories (file, name, steps, calls, digest, policy, record) "
+                "VALUES (?, ?, 0, ?, '', '', ?)",
+                (file, name, calls, pack(empty.model_dump(mode="json"))),
+            )
+            found = db.execute("SELECT id FROM trajectories WHERE file = ? AND name = ?", (file, name)).fetchone()
+            rows.append(int(found[0]))
     return rows
 
 

@@ -38,6 +38,14 @@ pytestmark = [
 ]
 
 
+@pytest.fixture(scope="module", params=["processes", "cluster"])
+def workers(request: pytest.FixtureRequest) -> tuple[str, str]:
+    """The option that names two workers: processes of this machine, or those of a scheduler."""
+    if request.param == "processes":
+        return "--workers", str(WORKERS)
+    return "--cluster", request.getfixturevalue("scheduler")
+
+
 @pytest.fixture(scope="module")
 def scheduler() -> Iterator[str]:
     """A scheduler with two workers, for all tests of this file."""
@@ -94,7 +102,7 @@ def outcomes(document: Any) -> dict[tuple[str, str], tuple[str, str | None]]:
 
 
 def test_offline_the_workers_give_the_same_bytes(
-    replay: Replay, scheduler: str, results_file: Write, tmp_path: Path
+    replay: Replay, workers: tuple[str, str], results_file: Write, tmp_path: Path
 ) -> None:
     secret = "ghp_" + "a1B2" * 9
     gone = [("fs/read", {"path": f"/x/a-{secret}.txt"}, "Error: no such file or directory")]
@@ -105,7 +113,7 @@ def test_offline_the_workers_give_the_same_bytes(
         archive.write(results_file("claude.json", a=steps, b=steps), "claude.json")
     words = ("classify", many, packed, "--offline", "--json")
     alone = replay(*words, "--run", "alone.db")
-    together = replay(*words, "--run", "together.db", "--cluster", scheduler)
+    together = replay(*words, "--run", "together.db", *workers)
     assert together.returncode == 0, together.stderr
     assert together.stdout == alone.stdout
     assert secret not in together.stdout
@@ -120,13 +128,13 @@ def findings_in(run: Path) -> list[tuple[object, ...]]:
 
 
 def test_the_workers_import_what_one_process_imports(
-    replay: Replay, scheduler: str, results_file: Write, tmp_path: Path
+    replay: Replay, workers: tuple[str, str], results_file: Write, tmp_path: Path
 ) -> None:
     steps = [[("fs/list", {"path": "/x"}, "/x/a-1234.txt")], [("fs/read", {"path": "/x/a-1234.txt"}, "text")]]
     many = results_file("gpt_test_mcp_fuzzy.json", **{f"t{number}": steps for number in range(40)})
     alone, together = (
         replay("import", many, "-o", directory, *options)
-        for directory, options in (("alone", ()), ("together", ("--cluster", scheduler)))
+        for directory, options in (("alone", ()), ("together", workers))
     )
     assert together.returncode == 0, together.stderr
     assert alone.stderr == together.stderr
@@ -135,9 +143,7 @@ def test_the_workers_import_what_one_process_imports(
     assert len(written) == 40
 
 
-def test_the_workers_align_as_one_process_does(
-    replay: Replay, scheduler: str, results_file: Write, tmp_path: Path
-) -> None:
+def test_the_workers_align_as_one_process_does(replay: Replay, results_file: Write) -> None:
     pytest.importorskip("torch")
 
     def steps(word: str) -> list[list[tuple[str, dict[str, str]]]]:
@@ -149,7 +155,7 @@ def test_the_workers_align_as_one_process_does(
         for name, word in (("m", "an account"), ("n", "x"))
     ]
     command = ("align", *models, "--reference", reference, "--json", "--no-cache")
-    alone, together = json.loads(replay(*command).stdout), replay(*command, "--cluster", scheduler)
+    alone, together = json.loads(replay(*command).stdout), replay(*command, "--workers", "2")
     assert together.returncode == 0, together.stderr
     assert rounded(json.loads(together.stdout)) == rounded(alone)
 
@@ -164,25 +170,25 @@ def rounded(value: Any) -> Any:
 
 
 def test_live_the_workers_give_the_same_and_send_each_call_once(
-    replay: Replay, scheduler: str, book: Callable[..., list[str]], tmp_path: Path
+    replay: Replay, workers: tuple[str, str], book: Callable[..., list[str]], tmp_path: Path
 ) -> None:
     words = book()
     alone = replay(*words, "--run", "alone.db")
     (tmp_path / "log").unlink()
-    together = replay(*words, "--run", "together.db", "--cluster", scheduler)
+    together = replay(*words, "--run", "together.db", *workers)
     assert together.returncode == 0, together.stderr
     assert without_times(together.stdout) == without_times(alone.stdout)
     assert set(sent(tmp_path).values()) == {1}
-    again = replay(*words, "--run", "together.db", "--cluster", scheduler)
+    again = replay(*words, "--run", "together.db", *workers)
     assert without_times(again.stdout) == without_times(alone.stdout)
     assert set(sent(tmp_path).values()) == {1}
 
 
 def test_the_calls_of_a_killed_worker_are_interrupted_or_judged_elsewhere_and_never_sent_twice(
-    replay: Replay, scheduler: str, book: Callable[..., list[str]], tmp_path: Path
+    replay: Replay, workers: tuple[str, str], book: Callable[..., list[str]], tmp_path: Path
 ) -> None:
     words = book(8, env={"PAUSE": "0.3"})
-    command = [sys.executable, "-m", "replay", *words, "--cluster", scheduler]
+    command = [sys.executable, "-m", "replay", *words, *workers]
     environment = {**os.environ, "NO_COLOR": "1", "CI": "1"}
     process = subprocess.Popen(
         command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -212,7 +218,7 @@ def environment_of(process: psutil.Process, log: str) -> dict[str, str]:
 def test_without_the_extra_workers_say_what_to_install(tmp_path: Path, results_file: Write) -> None:
     probe = "import sys; sys.modules['distributed'] = None; from replay.cli import main; main()"
     results = results_file(run=[[("files/read", {"path": "x"}, "text")]])
-    words = [sys.executable, "-c", probe, "classify", str(results), "--offline", "--workers", "2"]
+    words = [sys.executable, "-c", probe, "classify", str(results), "--offline", "--cluster", "tcp://127.0.0.1:1"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert f"install them with: {install_command('cluster')}" in done.stderr
@@ -221,3 +227,27 @@ def test_without_the_extra_workers_say_what_to_install(tmp_path: Path, results_f
 def test_both_ways_to_name_workers_at_once_are_refused() -> None:
     with pytest.raises(UsageError, match="give one of them"):
         place_of(2, "tcp://127.0.0.1:1")
+
+
+def test_answers_that_the_run_stored_judge_on_workers_too(
+    replay: Replay, workers: tuple[str, str], book: Callable[..., list[str]]
+) -> None:
+    words = book()
+    replay(*words, "--run", "live.db")
+    alone = replay(*words, "--run", "live.db", "--offline")
+    together = replay(*words, "--run", "live.db", "--offline", *workers)
+    assert together.returncode == 0, together.stderr
+    assert without_times(together.stdout) == without_times(alone.stdout)
+    assert {call["evidence"] for call in json.loads(alone.stdout)["calls"]} == {"stored"}
+
+
+def test_calls_have_the_type_of_their_own_task(replay: Replay, results_file: Write, tmp_path: Path) -> None:
+    results = results_file(a=[[("fs/read", {"path": "/x"}, "text")]], b=[[("fs/read", {"path": "/y"}, "text")]])
+    document = json.loads(results.read_text())
+    for task, kind in zip(document, ("single", "multi"), strict=True):
+        task["type"] = kind
+    results.write_text(json.dumps(document))
+    alone = replay("classify", results, "--offline", "--json", "--run", "alone.db")
+    together = replay("classify", results, "--offline", "--json", "--run", "together.db", "--workers", "1")
+    assert together.stdout == alone.stdout
+    assert {call["task_type"] for call in json.loads(together.stdout)["calls"]} == {"single", "multi"}

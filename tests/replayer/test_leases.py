@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from replay.cluster.acceptance import PACKAGE, refusal, workers_of
-from replay.cluster.desk import Desk
-from replay.cluster.leases import Claim, LeaseLostError
-from replay.cluster.messages import Sent, Settings
 from replay.records import FleetFacts, TextAnswer
 from replay.records.effects import EffectKey
+from replay.replayer.dask_workers import PACKAGE, described_workers, refusal
+from replay.replayer.desk import Desk
 from replay.replayer.plan import Options
+from replay.replayer.worker import Claim, LeaseLostError, Sent, Settings
 from replay.runfile import Run
 from replay.runfile.effects_journal import Origin
 
@@ -32,17 +30,7 @@ def run(tmp_path: Path) -> Iterator[Run]:
 @pytest.fixture
 def desk(run: Run) -> Desk:
     settings = Settings(Options(), FleetFacts(), (), "", (), {})
-    return Desk(run, settings, stored=run.stored_answer, on_calls=lambda worker, calls: None)
-
-
-def ask(desk: Desk, kind: str, content: Any) -> Any:
-    answer = desk.handle({"kind": kind, "content": pickle.dumps(content), "number": "1", "from": "worker"})
-    assert answer is not None
-    return pickle.loads(answer)
-
-
-def tell(desk: Desk, kind: str, content: Any) -> None:
-    assert desk.handle({"kind": kind, "content": pickle.dumps(content)}) is None
+    return Desk(run, settings, stored=run.stored_answer)
 
 
 def noted(run: Run) -> int:
@@ -51,40 +39,44 @@ def noted(run: Run) -> int:
 
 def test_a_call_is_granted_once_and_is_in_the_run_file_by_then(run: Run, desk: Desk) -> None:
     desk.give_out(1, 1, HERE)
-    assert ask(desk, "claim", Claim(1, 1, "first", KEY)) is True
+    assert desk.handle("claim", Claim(1, 1, "first", KEY)) is None
     assert noted(run) == 1
-    assert isinstance(ask(desk, "claim", Claim(1, 1, "first", KEY)), LeaseLostError)
+    with pytest.raises(LeaseLostError):
+        desk.handle("claim", Claim(1, 1, "first", KEY))
     assert noted(run) == 1
 
 
 def test_a_second_execution_of_the_same_task_is_granted_nothing(run: Run, desk: Desk) -> None:
     desk.give_out(1, 1, HERE)
-    ask(desk, "claim", Claim(1, 1, "first", KEY))
+    desk.handle("claim", Claim(1, 1, "first", KEY))
     other = KEY._replace(occurrence=2)
-    assert isinstance(ask(desk, "claim", Claim(1, 1, "second", other)), LeaseLostError)
+    with pytest.raises(LeaseLostError):
+        desk.handle("claim", Claim(1, 1, "second", other))
     assert noted(run) == 1
 
 
 def test_a_worker_that_was_held_for_lost_is_granted_nothing(run: Run, desk: Desk) -> None:
     desk.give_out(1, 1, HERE)
     desk.give_out(1, 2, HERE)
-    assert isinstance(ask(desk, "claim", Claim(1, 1, "first", KEY)), LeaseLostError)
+    with pytest.raises(LeaseLostError):
+        desk.handle("claim", Claim(1, 1, "first", KEY))
     assert noted(run) == 0
 
 
 def test_a_trajectory_that_is_done_is_granted_nothing(run: Run, desk: Desk) -> None:
     desk.give_out(1, 1, HERE)
     desk.take_back(1)
-    assert isinstance(ask(desk, "claim", Claim(1, 1, "first", KEY)), LeaseLostError)
+    with pytest.raises(LeaseLostError):
+        desk.handle("claim", Claim(1, 1, "first", KEY))
     assert noted(run) == 0
 
 
 def test_an_answer_that_comes_after_its_worker_was_held_for_lost_is_kept(run: Run, desk: Desk) -> None:
     desk.give_out(1, 1, HERE)
-    ask(desk, "claim", Claim(1, 1, "first", KEY))
+    desk.handle("claim", Claim(1, 1, "first", KEY))
     desk.give_out(1, 2, HERE)
-    tell(desk, "answer", (1, KEY, Sent(TextAnswer(text="put"))))
-    tell(desk, "answer", (1, KEY, Sent(TextAnswer(text="put"), "a trace")))
+    desk.handle("answer", (1, KEY, Sent(TextAnswer(text="put"))))
+    desk.handle("answer", (1, KEY, Sent(TextAnswer(text="put"), "a trace")))
     found = run.journal().find(HERE, KEY, lambda path, trajectory, key: True)
     assert found is not None
     assert (found.answer, found.stderr) == (TextAnswer(text="put"), "a trace")
@@ -113,4 +105,4 @@ def test_a_worker_that_runs_something_else_is_refused_and_told_why(worker: Any, 
 
 def test_a_worker_that_is_closing_is_not_counted() -> None:
     identity = {"workers": {"a": {"name": 0, "nthreads": 2, "status": "running"}, "b": {"status": "closing"}}}
-    assert [worker.name for worker in workers_of(identity).values()] == ["0"]
+    assert [name for name, _ in described_workers(identity).values()] == ["0"]

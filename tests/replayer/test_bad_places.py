@@ -9,9 +9,9 @@ from typing import Any
 import anyio
 import pytest
 
-from replay.cluster import ClusterError, Place
-from replay.cluster.acceptance import PACKAGE
-from replay.cluster.pool import open_pool
+from replay.replayer.dask_workers import PACKAGE
+from replay.replayer.pool import ClusterError, Place
+from replay.replayer.sharing import open_pool
 
 distributed = pytest.importorskip("distributed")
 
@@ -75,6 +75,6 @@ def test_a_scheduler_that_is_not_there_is_named(address: str, monkeypatch: pytes
         async with open_pool(Place(None, address), print):
             pass
 
-    monkeypatch.setattr("replay.cluster.quiet_dask.CONNECT_WITHIN", 0.2)
+    monkeypatch.setattr("replay.replayer.dask_workers.CONNECT_WITHIN", 0.2)
     with pytest.raises(ClusterError, match=f"the scheduler at {address} cannot be used"):
         anyio.run(connect)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import pickle
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from replay.cluster.leases import Claim, LeaseLostError
-from replay.cluster.messages import Sent, Settings
-from replay.cluster.stored_answers import look_up
 from replay.records import Answer
 from replay.records.effects import EffectKey
+from replay.replayer.worker import Claim, JudgedRows, LeaseLostError, Sent, Settings
 from replay.runfile import Run
 from replay.runfile.effects_journal import Origin
 
@@ -40,6 +37,7 @@ class Desk:
         settings: of the run.
         stored: looks stored answers up.
         on_calls: told by which worker how many calls were judged.
+        on_rows: takes what was judged of a file.
     """
 
     def __init__(
@@ -48,9 +46,11 @@ class Desk:
         settings: Settings,
         *,
         stored: Callable[[str], Answer | None],
-        on_calls: Callable[[str, int], None],
+        on_calls: Callable[[str, int], None] = lambda worker, calls: None,
+        on_rows: Callable[[JudgedRows], None] = lambda judged: None,
     ) -> None:
-        self._run, self._settings, self._stored, self._on_calls = run, settings, stored, on_calls
+        self._run, self._settings, self._stored = run, settings, stored
+        self._on_calls, self._on_rows = on_calls, on_rows
         self._held: dict[int, _Held] = {}
 
     def give_out(self, row: int, attempt: int, origin: Origin) -> None:
@@ -67,31 +67,28 @@ class Desk:
         """The trajectory is done: nothing more is granted for it."""
         self._held.pop(row, None)
 
-    def handle(self, message: Mapping[str, Any]) -> bytes | None:
-        """What to answer to a message, pickled; None where it is no question."""
-        content = pickle.loads(message["content"])  # noqa: S301 - from a worker that runs what the command sent
-        if "number" not in message:
-            self._told(message["kind"], content)
-            return None
-        try:
-            return pickle.dumps(self._answer(message["kind"], content))
-        except LeaseLostError as problem:
-            return pickle.dumps(problem)
+    def handle(self, kind: str, content: Any) -> Any:
+        """What to answer to a message.
 
-    def _answer(self, kind: str, content: Any) -> Any:
+        Raises:
+            LeaseLostError: it asks for a call that the worker may not send.
+        """
         if kind == "settings":
             return self._settings
         if kind == "stored":
-            return look_up(content, self._stored)
-        self._grant(Claim(*content))
-        return True
+            return self._stored(content)
+        if kind == "claim":
+            self._grant(content)
+        elif kind == "answer":
+            self.keep_answer(*content)
+        elif kind == "calls":
+            self._count(*content)
+        elif kind in ("opened", "rows"):
+            self._on_rows(content)
+        return None
 
     def _grant(self, claim: Claim) -> None:
-        """Note a call before it is sent.
-
-        Raises:
-            LeaseLostError: the trajectory is another worker's, or the call was granted before.
-        """
+        """Note a call before it is sent."""
         held = self._held.get(claim.row)
         if held is None or held.attempt != claim.attempt or held.owner not in (None, claim.owner):
             raise LeaseLostError("the trajectory was given to another worker")
@@ -102,15 +99,11 @@ class Desk:
         except sqlite3.IntegrityError:
             raise LeaseLostError("the call was sent before") from None
 
-    def _told(self, kind: str, content: Any) -> None:
-        if kind == "answer":
-            self.keep_answer(*content)
-        elif kind == "calls":
-            worker, row, attempt, count = content
-            held = self._held.get(row)
-            if held is not None and held.attempt == attempt:
-                held.counted += count
-                self._on_calls(worker, count)
+    def _count(self, worker: str, row: int, attempt: int, calls: int) -> None:
+        held = self._held.get(row)
+        if held is not None and held.attempt == attempt:
+            held.counted += calls
+            self._on_calls(worker, calls)
 
     def keep_answer(self, row: int, key: EffectKey, sent: Sent) -> None:
         """Keep what a granted call got; what its server wrote to stderr may follow with the answer once more."""
