@@ -181,10 +181,7 @@ class _Watch:
         """Take a message of a worker."""
         message = event[1]
         content = pickle.loads(message["content"])  # noqa: S301 - from a worker that runs what the command sent
-        try:
-            answer = False, self.pool.handle(message["kind"], content)
-        except Exception as problem:  # noqa: BLE001 - raised where it asked
-            answer = True, problem
+        answer = self.pool.answer(message["kind"], content, asked=message["number"] >= 0)
         if message["number"] >= 0:
             reply = asyncio.create_task(self._reply(message, pickle.dumps(answer)))
             self._replies.add(reply)

@@ -87,6 +87,7 @@ class Pool:
     """Set where a worker came or went, or all is over."""
     gone: str | None = None
     """Why no worker will come any more."""
+    _problem: Exception | None = None
     _any_done: bool = False
     _lost: Counter[str] = field(default_factory=Counter)
 
@@ -180,6 +181,18 @@ class Pool:
         self.changed.clear()
         await self.changed.wait()
 
+    def answer(self, kind: str, content: Any, *, asked: bool) -> tuple[bool, Any]:
+        """Whether a message of a worker failed, and the answer or the error; where nobody asked, that ends all."""
+        try:
+            return False, self.handle(kind, content)
+        except Exception as problem:  # noqa: BLE001 - raised where it asked
+            if not asked:
+                self._problem = self._problem or problem
+                self.changed.set()
+            return True, problem
+
     def _check(self) -> None:
+        if self._problem is not None:
+            raise self._problem
         if self.gone is not None:
             raise ClusterError(self.gone)

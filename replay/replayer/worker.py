@@ -136,8 +136,7 @@ class FilePart:
     """Whether each is sent at once: a worker was lost with this file."""
 
 
-@dataclass(frozen=True)
-class JudgedRows:
+class JudgedRows(NamedTuple):
     """Trajectories of a file, each with its number in it."""
 
     worker: str

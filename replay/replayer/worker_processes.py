@@ -42,15 +42,13 @@ class WorkerProcess:
     Args:
         name: by which a person knows it.
         threads: what it may do side by side.
-        answer: gives the answer to a question of it.
+        pool: answers its questions.
         on_lost: told when it has ended.
     """
 
-    def __init__(
-        self, name: str, threads: int, answer: Callable[[str, Any], Any], on_lost: Callable[[WorkerProcess], None]
-    ) -> None:
+    def __init__(self, name: str, threads: int, pool: Pool, on_lost: Callable[[WorkerProcess], None]) -> None:
         self.name, self.threads = name, threads
-        self._answer, self._on_lost = answer, on_lost
+        self._pool, self._on_lost = pool, on_lost
         self._loop = asyncio.get_running_loop()
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._numbers = count()
@@ -108,10 +106,7 @@ class WorkerProcess:
                 failed, value = content
                 future.set_exception(value) if failed else future.set_result(value)
             return
-        try:
-            answer = False, self._answer(kind, content)
-        except Exception as problem:  # noqa: BLE001 - raised where it asked
-            answer = True, problem
+        answer = self._pool.answer(kind, content, asked=number >= 0)
         if number >= 0:
             self._send("reply", number, answer)
 
@@ -175,15 +170,12 @@ class _Processes:
         """Start one more."""
         name = next(self._names)
         try:
-            process = WorkerProcess(name, self.pool.place.threads, self._answer, self._lost)
+            process = WorkerProcess(name, self.pool.place.threads, self.pool, self._lost)
         except OSError as problem:
             raise ClusterError(f"the workers could not be started: {problem.strerror}") from None
         self._started.append(process)
         self.pool.workers[name] = process
         self.pool.changed.set()
-
-    def _answer(self, kind: str, content: Any) -> Any:
-        return self.pool.handle(kind, content)
 
     def _lost(self, worker: WorkerProcess) -> None:
         if self.pool.workers.pop(worker.name, None) is None:

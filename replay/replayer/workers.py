@@ -132,16 +132,32 @@ class OnWorkers:
             FileOnWorkers(judging, _unopened(source), source, first + number) for number, source in enumerate(sources)
         ]
         by_path = {file.source.file.path: file for file in files}
+        in_order = iter(files)
+        turn = next(in_order, None)
+
+        def take(judged: JudgedRows) -> None:
+            """Write files in their order, each from when those before it were looked through."""
+            nonlocal turn
+            file = by_path[judged.summary.path]
+            file.take(judged)
+            if file.opened:
+                file.write()
+            while turn is not None and (turn.refused or turn.summary is not None):
+                turn.write()
+                turn = next(in_order, None)
+
         desk = Desk(
             run,
             settings,
             stored=self._answers or run.stored_answer,
-            on_rows=lambda judged: by_path[judged.summary.path].take(judged),
+            on_rows=take,
         )
         self._pool.handle = desk.handle
         try:
-            await self._pool.do(job for file in files for job in file.jobs(self._pool.run, workers))
+            await self._pool.do(job for file in files for job in file.jobs(self._pool.run, workers, take))
         finally:
+            for file in files:
+                file.write()
             drop_reserved_rows(run)
 
 
@@ -331,32 +347,50 @@ class FileOnWorkers:
     rows: list[int] = field(default_factory=list)
     done: set[int] = field(default_factory=set)
     """Numbers of its trajectories that stand in the run."""
+    waiting: list[JudgedRows] = field(default_factory=list)
+    """What was judged of it and is not written, since a file before it was not looked through."""
+    opened: bool = False
+    """Whether it stands in the run."""
     refused: bool = False
 
-    def jobs(self, run: str, workers: int) -> Iterator[FileJob]:
-        """As many as may read it side by side."""
+    def jobs(self, run: str, workers: int, take: Callable[[JudgedRows], None]) -> Iterator[FileJob]:
+        """As many as may read it side by side; `take` gets what is judged of it."""
         try:
-            size = self.source.file.size()
             self.source = sendable(self.source)
+            size = self.source.file.size()
         except FormatError as error:
             self.refuse(error)
             return
         parts = min(workers, 1 + size // _BYTES_A_PART)
         for part in range(parts):
-            yield FileJob(self, run, FilePart(self.source, size, part, parts))
+            yield FileJob(self, run, FilePart(self.source, size, part, parts), take)
 
     def take(self, judged: JudgedRows) -> None:
-        """Write what was judged of it."""
-        judging, summary = self.judging, judged.summary
-        if self.summary is None:
-            self.summary = summary
+        """Take what was judged of it."""
+        self.summary = judged.summary
+        self.waiting.append(judged._replace(rows=tuple(row for row in judged.rows if row[0] not in self.done)))
+        self.done.update(number for number, _ in judged.rows)
+
+    def write(self) -> None:
+        """Write what was taken of it."""
+        judging, waiting, self.waiting = self.judging, self.waiting, []
+        if not self.opened and self.summary is not None:
+            self.opened, summary = True, self.summary
             judging.file_opened(self.named, summary, self.number)
-            wanted = list(islice(zip(summary.ids, summary.call_counts, strict=True), judging.options.limit))
+            wanted = list(islice(zip(summary.ids, summary.call_counts, strict=True), self.count))
             self.rows = reserve_rows(judging.run, summary.path, summary.model, summary.format, wanted)
-        new = [(number, rows) for number, rows in judged.rows if number not in self.done]
-        write_shipped_rows(judging.run, [(self.rows[number], rows) for number, rows in new])
-        self.done.update(number for number, _ in new)
-        judging.progress.count_of_worker(judged.worker, sum(summary.call_counts[number] for number, _ in new))
+        for judged in waiting:
+            write_shipped_rows(judging.run, [(self.rows[number], rows) for number, rows in judged.rows])
+            calls = sum(judged.summary.call_counts[number] for number, _ in judged.rows)
+            judging.progress.count_of_worker(judged.worker, calls)
+
+    @property
+    def count(self) -> int:
+        """How many of its trajectories are to be judged."""
+        if self.summary is None:
+            return 0
+        limit = self.judging.options.limit
+        return len(self.summary.ids) if limit is None else min(limit, len(self.summary.ids))
 
     def refuse(self, error: FormatError) -> None:
         """It cannot be read."""
@@ -369,7 +403,7 @@ class FileOnWorkers:
         if self.summary is None:
             self.refuse(FormatError(self.source.file.path, f"could not be read: {problem}"))
             return
-        missing = [number for number in range(part.part, len(self.rows), part.parts) if number not in self.done]
+        missing = [number for number in range(part.part, self.count, part.parts) if number not in self.done]
         if missing:
             trajectory = next(islice(open_file(*self.source).trajectories(), missing[0], None))
             piece = Piece(self.summary.path, self.summary.format, trajectory)
@@ -380,15 +414,15 @@ class FileOnWorkers:
     def is_done(self, part: FilePart) -> bool:
         """Whether nothing is left of a part."""
         return self.refused or (
-            self.summary is not None and self.done.issuperset(range(part.part, len(self.rows), part.parts))
+            self.summary is not None and self.done.issuperset(range(part.part, self.count, part.parts))
         )
 
 
 class FileJob:
     """A file, or a part of it, that a worker judges."""
 
-    def __init__(self, file: FileOnWorkers, run: str, part: FilePart) -> None:
-        self._file, self._run, self._part = file, run, part
+    def __init__(self, file: FileOnWorkers, run: str, part: FilePart, take: Callable[[JudgedRows], None]) -> None:
+        self._file, self._run, self._part, self._take = file, run, part, take
         self._attempt, self._reached = 0, 0
         self._failed_on: set[str] = set()
 
@@ -398,7 +432,9 @@ class FileJob:
         again = self._attempt > 0
         self._attempt += 1
         self._reached = len(file.done)
-        part = replace(self._part, source=file.source, done=frozenset(file.done), one_by_one=again)
+        part = replace(
+            self._part, source=file.source, size=file.source.file.size(), done=frozenset(file.done), one_by_one=again
+        )
         return on_worker.judge_file, (self._run, part)
 
     def not_for(self) -> Collection[str]:
@@ -407,19 +443,19 @@ class FileJob:
 
     def done(self, worker: str, result: JudgedRows) -> Sequence[Job]:
         """Write the rest of what was judged."""
-        self._file.take(result)
+        self._take(result)
         return ()
 
     def failed(self, worker: str, problem: Exception) -> Sequence[Job]:
         """Send the bytes where the worker does not see the file; else give it to another worker, or up."""
         file = self._file
-        if isinstance(problem, NotHereError):
+        if isinstance(problem, NotHereError) and file.source.file.place is not None:
             file.source = sendable(file.source, by_path=False)
             return [self]
         if isinstance(problem, FormatError):
             file.refuse(problem)
             return ()
-        if isinstance(problem, ReplayError) and not isinstance(problem, LeaseLostError):
+        if isinstance(problem, ReplayError) and not isinstance(problem, LeaseLostError | NotHereError):
             raise problem
         if len(file.done) > self._reached:  # the part that fails is another one
             self._attempt = 1

@@ -43,7 +43,7 @@ def judging_of(run: Run, registry: Registry | None = None) -> Judging:
 
 def file_jobs(judging: Judging, file: ResultsFile) -> tuple[FileOnWorkers, list[FileJob]]:
     on_workers = FileOnWorkers(judging, file.source, file, 1)
-    return on_workers, list(on_workers.jobs("run", 2))
+    return on_workers, list(on_workers.jobs("run", 2, on_workers.take))
 
 
 def part_of(job: Job) -> FilePart:
