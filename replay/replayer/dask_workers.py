@@ -88,11 +88,9 @@ def _minor(versions: Mapping[str, Any]) -> str:
 # --- on the worker
 
 
-def begin(run: str) -> None:
-    """Connect this worker with the command of a run."""
-    from distributed import get_worker
-
-    worker: Any = get_worker()
+def begin(run: str, dask_worker: Any = None) -> None:
+    """Connect this worker with the command of a run; Dask says which worker it is."""
+    worker = dask_worker
     address = str(worker.address)
     name = str(worker.name)
 
@@ -191,12 +189,14 @@ class _Watch:
         with suppress(Exception):  # whoever asked is gone
             await self.everywhere(deliver, message["number"], answer, workers=[message["from"]])
 
-    async def everywhere(self, function: Callable[..., Any], *arguments: Any, workers: list[str] | None = None) -> None:
-        """Run a function on workers, beside their tasks."""
+    async def everywhere(
+        self, function: Callable[..., Any], *arguments: Any, workers: list[str] | None = None
+    ) -> dict[str, Any]:
+        """What a function gives on workers, or the error in its place, by address; it runs beside their tasks."""
         asked: Any = self.client.run(
             function, *arguments, workers=list(self.pool.workers) if workers is None else workers, on_error="return"
         )
-        await asked
+        return dict(await asked)
 
     async def wait_for_workers(self) -> None:
         """Wait until there is a worker that may judge.
@@ -278,7 +278,11 @@ class _Watch:
                 self.refused[address] = f"{name} {why}"
                 self.note(f"the worker {name} is not used: it {why}")
                 continue
-            await self.everywhere(begin, self.pool.run, workers=[address])
+            begun = (await self.everywhere(begin, self.pool.run, workers=[address])).get(address)
+            if isinstance(begun, BaseException):
+                self.refused[address] = f"{name} cannot begin: {_first_line(begun)}"
+                self.note(f"the worker {name} is not used: it cannot begin: {_first_line(begun)}")
+                continue
             self.pool.workers[address] = DaskWorker(self.client, address, name, threads)
 
 
