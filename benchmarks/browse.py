@@ -28,8 +28,7 @@ from big_run import make
 
 from replay.runfile import Run
 from replay.runfile.call_queries import matching_calls
-from replay.runfile.filter_sql import read_vocabulary
-from replay.runfile.filters import parse
+from replay.runfile.filters import parse, read_vocabulary
 
 SIZES = {"30k": 30_000, "1m": 1_000_000}
 SILENCE = 0.03

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from big_run import TOOLS, TYPES
 
-from replay.records import AlignedTask, McpEvalScores
+from replay.records.alignment import AlignedTask, McpEvalScores
 from replay.runfile import Run
 from replay.runfile.rows import pack
 from replay.runfile.task_runs import save_task_score

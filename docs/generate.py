@@ -15,10 +15,11 @@ import click
 from replay.cli import VERBS, cli
 from replay.diagnosis.finding_kinds import KINDS
 from replay.outcomes.call_format import FORMAT_RULES
-from replay.outcomes.classify import ARGUMENT_RULES
-from replay.outcomes.fault_rules import Rule
+from replay.outcomes.codes import CAUSES, code_rows
+from replay.outcomes.phrases import read_phrases
 from replay.outcomes.registry import REGISTRY_RULES
-from replay.outcomes.rules import RULES
+from replay.outcomes.rules import RULES, Rule
+from replay.outcomes.stages import ARGUMENT_RULES
 from replay.records import TransportFault
 from replay.runfile.schema import TABLES, VERSION
 
@@ -109,13 +110,11 @@ Every verdict names the rule that gave it. There are four stages, in this order:
 the arguments, the answer; the first that decides, decides. Rules that `servers.yaml` gives for a server are tried
 before the answer rules.
 
-How often a verdict of each certainty is right, on answers of sources that nothing was learned from
-(`benchmarks/outcomes.md` says how it is measured):
+A verdict is `certain` where a flag, a protocol error, a status or error code, a schema, a typed envelope or a value
+that the call asked for gave it; `likely` where words alone did; and a `fallback` where nothing spoke. How often each is
+right on labelled answers (`benchmarks/outcomes.md` says how it is measured):
 
 {certainties}
-
-The rules were written with these sets at hand. On answers of sources that nobody had read before, {certain} verdicts
-called certain were right, {likely} likely ones, and {fallback} of the fallbacks (the blind sets of the same page).
 
 This page is generated from the rules themselves.
 """
@@ -124,12 +123,14 @@ This page is generated from the rules themselves.
 def rules() -> str:
     """Each rule's id, what it says, and an example."""
     parts = [
-        RULES_INTRODUCTION.format(certainties=certainties(), **blind_certainties()),
+        RULES_INTRODUCTION.format(certainties=certainties()),
         _stage("1. The form of the call", "`illegal_format`, evidence `format`.", FORMAT_RULES, "What the model wrote"),
         _stage("2. The registry", "`unknown_tool` or `inconclusive`, evidence `registry`.", REGISTRY_RULES, "Name"),
         _stage("3. The arguments", "A call that is not re-issued, evidence `schema`.", ARGUMENT_RULES, "Arguments"),
         "## 4. The answer\n\nIn this order; evidence `replay`, `stored` or `recorded`.\n",
         *map(_answer_rule, RULES),
+        _codes(),
+        _phrases(),
     ]
     return "\n".join(parts).rstrip() + "\n"
 
@@ -137,21 +138,8 @@ def rules() -> str:
 def certainties() -> str:
     """The table of certainties that `benchmarks/outcomes.py` measured."""
     page = (DOCS.parent / "benchmarks" / "outcomes.md").read_text("utf-8")
-    section = page.partition("## What a certainty means on left-out sources\n")[2]
+    section = page.partition("## What a certainty means\n")[2]
     return next(part for part in section.split("\n\n") if part.lstrip().startswith("|")).strip()
-
-
-def blind_certainties() -> dict[str, str]:
-    """How many verdicts of each certainty were right on sources that nobody had read, as the same page says it."""
-    page = " ".join((DOCS.parent / "benchmarks" / "outcomes.md").read_text("utf-8").split())
-    stated = re.search(
-        r"called certain (?P<certain>\d+ of \d+) were right, of the likely ones (?P<likely>\d+ of \d+), "
-        r"of the fallbacks (?P<fallback>\d+ of \d+)",
-        page,
-    )
-    if stated is None:
-        raise LookupError("benchmarks/outcomes.md: the certainties of the blind sets")
-    return stated.groupdict()
 
 
 def _stage(title: str, lead: str, table: Mapping[str, tuple[str, str]], example: str) -> str:
@@ -166,6 +154,29 @@ def _answer_rule(rule: Rule) -> str:
     return (
         f"### {rule.id}\n\n{rule.sentence} Outcome: {outcome}; certainty: {rule.certainty}.\n\n```text\n{text}\n```\n"
     )
+
+
+def _codes() -> str:
+    """The tables of codes, and whose fault each is."""
+    causes = "\n".join(f"- `{cause}`: {fault}" for cause, fault in CAUSES.items())
+    rows = "\n".join(f"| {name} | {cause} | {codes} | {source} |" for name, source, cause, codes in code_rows())
+    head = "| system | cause | codes | source |\n| --- | --- | --- | --- |"
+    return f"## Codes\n\nWhat a code says, and whose fault it is:\n\n{causes}\n\n{head}\n{rows}\n"
+
+
+def _phrases() -> str:
+    """The table of phrases: what each means, where it was met, and an example."""
+    rows = "\n".join(
+        f"| `{row.means}` | {', '.join(row.sources)} | {_cell(row.matches)} | {_cell(row.not_in)} |"
+        for row in read_phrases()
+    )
+    lead = "Read from `phrases.yaml`, all at once and in linear time."
+    head = "| means | sources | matches | does not match |\n| --- | --- | --- | --- |"
+    return f"## Phrases\n\n{lead}\n\n{head}\n{rows}\n"
+
+
+def _cell(text: str) -> str:
+    return _code(text.replace("|", "\\|"))
 
 
 def _code(text: str) -> str:

@@ -13,11 +13,11 @@ from pydantic import TypeAdapter
 
 from replay.interpreter import Fleet
 from replay.records.alignment import AlignmentDocument
-from replay.records.failure import KnownFile
-from replay.records.figure import FigureDocument
+from replay.records.chart import ChartDocument
+from replay.records.comparison import ModelComparison
 from replay.records.files import CassetteAnswer, CassetteHeader, RunDocument, TrajectoryFile
-from replay.records.model_comparison import ModelComparison
-from replay.reports.json_documents import (
+from replay.records.finding import KnownFile
+from replay.reports.json_ import (
     DiffDocument,
     HistoryDocument,
     ReportDocument,
@@ -40,7 +40,7 @@ DOCUMENTS: dict[str, Any] = {
     "show": ShownTrajectory | ShownFile | ShownRun,
     "history": HistoryDocument,
     "known": KnownFile,
-    "figure": FigureDocument,
+    "figure": ChartDocument,
     "tools": ToolsDocument,
     "cassette": CassetteHeader | CassetteAnswer,
     "fleet": Fleet,

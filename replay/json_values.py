@@ -1,8 +1,9 @@
-"""JSON from outside, as far as everything behind the door can hold it.
+"""JSON from outside: read in one way, and held as far as everything behind the door can hold it.
 
-A server, a file or a model may nest values deeper than any JSON library writes back, and escape halves of surrogate
-pairs, which no file and no terminal can hold. Both are put right once, where a value comes in: what lies deeper than
-`MAX_DEPTH` becomes its JSON text, and a lone surrogate becomes U+FFFD.
+A server, a file or a model may nest values deeper than any JSON library writes back, escape halves of surrogate pairs,
+which no file and no terminal can hold, write integers that Python refuses, or break off in the middle. pydantic-core
+reads all but the odd ones; those `json` reads. `json_value` gives the value as it is, `parse_json` puts right what
+cannot be held: what lies deeper than `MAX_DEPTH` becomes its JSON text. A lone surrogate becomes U+FFFD in both.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ import pydantic_core
 MAX_DEPTH: Final = 100
 """Levels of nesting that are kept as they are; pydantic writes 255, and our records add some of their own."""
 
+MAX_DIGITS: Final = 4_300
+"""Longer integers Python does not read; they stay text."""
+
 TOO_DEEP: Final = "[nested too deeply to be kept]"
 """Stands for what not even its JSON text can be had of."""
 
@@ -26,6 +30,67 @@ _CONTAINERS: Final = (dict, list, tuple)
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 _MAX_REMEMBERED_TEXT: Final = 64_000
 _LONE_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
+_ESCAPED_SURROGATES: Final = re.compile(
+    r"(?<!\\)((?:\\\\)*)(?:(\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2})|\\u[dD][89a-fA-F][\da-fA-F]{2})"
+)
+"""In JSON text: a pair, or one half of it alone."""
+_DECODER: Final = json.JSONDecoder(parse_int=lambda digits: int(digits) if len(digits) <= MAX_DIGITS else digits)
+
+
+class TooDeepError(ValueError):
+    """JSON that is nested too deeply to be read."""
+
+
+def json_value(text: str | bytes) -> Any:
+    """The JSON value of a text, with nothing of it left out.
+
+    Args:
+        text: JSON; bytes are read as UTF-8.
+
+    Raises:
+        TooDeepError: it is nested too deeply to be read.
+        ValueError: it is not JSON.
+    """
+    try:
+        return pydantic_core.from_json(text)
+    except TypeError:  # halves of surrogate pairs in a text
+        return json_value(without_lone_surrogates(str(text)))
+    except ValueError as error:
+        if not _may_be_json_all_the_same(text, error):
+            raise
+    text = with_whole_pairs(text if isinstance(text, str) else text.decode("utf-8-sig"))
+    try:
+        return pydantic_core.from_json(text)
+    except ValueError:
+        value, end = first_json(text, len(text) - len(text.lstrip()))
+    if text[end:].strip():
+        raise ValueError(f"Extra data at column {end + 1}")
+    return value
+
+
+def first_json(text: str, start: int) -> tuple[Any, int]:
+    """The JSON value that begins at an offset of a text, and the offset behind it; slower than `json_value`.
+
+    Raises:
+        TooDeepError: it is nested too deeply to be read.
+        json.JSONDecodeError: it is not JSON, with the offset where it breaks.
+    """
+    try:
+        return _DECODER.raw_decode(text, start)
+    except RecursionError:
+        raise TooDeepError("nested too deeply") from None
+
+
+def begun_json(text: str) -> Any:
+    """The JSON value that begins a text which may end in the middle of it: whatever is complete; None without any."""
+    try:
+        return pydantic_core.from_json(text, allow_partial=True)
+    except ValueError:
+        repaired = with_whole_pairs(text)
+    try:
+        return None if repaired == text else pydantic_core.from_json(repaired, allow_partial=True)
+    except ValueError:
+        return None
 
 
 def parse_json(text: str | bytes) -> Any:
@@ -35,7 +100,7 @@ def parse_json(text: str | bytes) -> Any:
         text: JSON; bytes are read as UTF-8, with or without a byte order mark, broken ones as U+FFFD.
 
     Raises:
-        ValueError: it is not JSON, is nested too deeply to be read, or holds a number of thousands of digits.
+        ValueError: it is not JSON, or is nested too deeply to be read.
     """
     return _parsed(text, pydantic_core.from_json)
 
@@ -118,6 +183,13 @@ def without_lone_surrogates(text: str) -> str:
     return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
 
 
+def with_whole_pairs(text: str) -> str:
+    """JSON text with each half of a surrogate pair that is escaped in it as U+FFFD; as long as it was."""
+    if "\\ud" not in text and "\\uD" not in text:
+        return text
+    return _ESCAPED_SURROGATES.sub(lambda match: match[0] if match[2] else f"{match[1]}\\ufffd", text)
+
+
 def json_text(value: Any) -> str:
     """The value as JSON text, however deep it is."""
     try:
@@ -148,27 +220,18 @@ def _parsed(text: _Text, parse: Callable[[_Text], Any]) -> Any:
     try:
         value = parse(text)
     except TypeError:  # halves of surrogate pairs in a text
-        return _parsed_slowly(text)
+        value = json_value(text)
     except ValueError as error:
         if not _may_be_json_all_the_same(text, error):
             raise
-        return _parsed_slowly(text)
+        value = json_value(text if isinstance(text, str) else text.decode("utf-8-sig", "replace"))
     return bounded(value) if _may_be_deep(text) and is_too_deep(value) else value
 
 
-def _parsed_slowly(text: str | bytes) -> Any:
-    if isinstance(text, bytes):
-        text = text.decode("utf-8-sig", "replace")
-    try:
-        return bounded(json.loads(text))
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-
-
 def _may_be_json_all_the_same(text: str | bytes, error: ValueError) -> bool:
-    """Of what pydantic refuses, `json` reads escaped halves of surrogate pairs, deep nesting, and bytes with a BOM."""
+    """`json` reads what pydantic refuses: halves of surrogate pairs, deep nesting, long integers, bytes with a BOM."""
     said = str(error)
-    return isinstance(text, bytes) or "escape" in said or said.startswith("recursion limit")
+    return isinstance(text, bytes) or "escape" in said or said.startswith(("recursion limit", "number out of range"))
 
 
 def _may_be_deep(text: str | bytes) -> bool:

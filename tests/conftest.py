@@ -25,17 +25,19 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-def shared(*parts: str) -> Path:
-    """A path in the shared test data; skips the test, and says so, where the data is absent."""
-    path = SHARED.joinpath(*parts)
-    if not path.exists():
-        pytest.skip(f"shared test data is absent: {'/'.join(parts)}")
-    return path
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs the shared data, so that `-m shared_data` runs it alone."""
+    for item in items:
+        if "shared_data" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.shared_data)
 
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    return shared()
+    """The folder of published data beside the project; where it is absent the test is skipped, and says so."""
+    if not SHARED.exists():
+        pytest.skip("shared test data is absent")
+    return SHARED
 
 
 @pytest.fixture(scope="session")

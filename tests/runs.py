@@ -11,14 +11,14 @@ from typing import Any
 import anyio
 
 from replay.diagnosis import TrajectoryContext
-from replay.diagnosis.stored_findings import FindingStore
+from replay.diagnosis.diagnose import FindingStore
 from replay.formats import open_file
 from replay.records import FleetFacts, Server, Tool
 from replay.records.server import digest_of
 from replay.replayer.classifier import classify_stored
 from replay.replayer.plan import Options, Progress
 from replay.runfile import Run
-from replay.runfile.lookup import trajectory_places
+from replay.runfile.trajectory_queries import trajectory_places
 
 Step = dict[str, Any]
 

@@ -10,7 +10,7 @@ from replay.formats import open_file
 from replay.interpreter import Fleet
 from replay.outcomes import Registry
 from replay.records import Call, Server, Source, Step, Tool, Trajectory
-from replay.records.dispatch import as_written, without_dispatcher
+from replay.records.tool_name import as_written, without_dispatcher
 from replay.replayer import servers_named, with_fleet_dispatchers
 
 

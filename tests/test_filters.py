@@ -11,8 +11,7 @@ import pytest
 
 from replay.errors import UsageError
 from replay.runfile import Run, call_queries
-from replay.runfile.filter_sql import read_vocabulary
-from replay.runfile.filters import Filter, Vocabulary, parse
+from replay.runfile.filters import Filter, Vocabulary, parse, read_vocabulary
 from tests.filter_vectors import VECTORS, vectors_run
 
 

@@ -12,13 +12,11 @@ from replay.alignment.on_workers import TEXTS_A_JOB
 from replay.alignment.ties import MAX_ASSIGNMENTS
 from replay.analysis.compare import MAX_PAIRED
 from replay.analysis.measures import AVERAGED
-from replay.analysis.paired import MAX_EXACT
-from replay.analysis.ratios import TIMES
+from replay.analysis.statistics import MAX_EXACT, TIMES
 from replay.formats import READERS
-from replay.formats.decoding import _MAX_DIGITS
-from replay.formats.record_builders import MAX_DEPTH
 from replay.formats.sources import MAX_RATIO, RATIO_COUNTS_FROM
-from replay.recorder.tool_names import MAX_NAME_LENGTH
+from replay.json_values import MAX_DEPTH, MAX_DIGITS
+from replay.recorder.fleet_server import MAX_NAME_LENGTH
 from replay.records import FAILURES, Outcome
 from tests.scripts import ROOT
 
@@ -36,7 +34,7 @@ STATED = [
     ("docs/metrics.md", f"more than {MAX_ASSIGNMENTS} different ones {MAX_ASSIGNMENTS}"),
     ("docs/metrics.md", f"`tau_weak` ({Settings.tau_weak})"),
     ("docs/metrics.md", f"cut at {_MiniLM.MAX_TOKENS} tokens"),
-    ("docs/formats.md", f"more than {_MAX_DIGITS:,} digits"),
+    ("docs/formats.md", f"more than {MAX_DIGITS:,} digits"),
     ("docs/formats.md", f"more than {MAX_DEPTH} deep"),
     ("docs/formats.md", f"{MAX_RATIO} times its size past {RATIO_COUNTS_FROM // 1024**2} MB"),
     ("docs/recording.md", f"at most {MAX_NAME_LENGTH} of"),

@@ -9,10 +9,15 @@ import pytest
 from click.testing import CliRunner
 
 from replay.cli.show import show
-from replay.reports import render
+from replay.reports import Selection, render
 from replay.runfile import Run
-from replay.runfile.lookup import trajectory_places
-from replay.runfile.trajectory_queries import next_trajectory, row_beside, stored_trajectory, sub_agents
+from replay.runfile.trajectory_queries import (
+    next_trajectory,
+    row_beside,
+    stored_trajectory,
+    sub_agents,
+    trajectory_places,
+)
 from tests.formats.samples import mcpbench, mcpbench_call
 from tests.runs import make_run
 
@@ -36,7 +41,7 @@ def test_show_names_the_sub_agent_at_its_call_and_the_call_at_the_sub_agent(resu
 
 def test_a_report_of_a_sub_agent_names_the_call_that_started_it(results: Path, tmp_path: Path) -> None:
     with Run.read(make_run(tmp_path / "run.db", [results])) as run:
-        text = render(run, "markdown", trajectory="k1/c1")
+        text = render(run, "markdown", Selection(trajectory="k1/c1"))
     assert "started by trajectory `k1`, call `s1c1`" in text
 
 
@@ -56,7 +61,7 @@ def test_the_parent_of_a_sub_agent_is_found_in_the_run(results: Path, tmp_path: 
 
 def test_a_report_names_the_sub_agents_that_a_trajectory_started(results: Path, tmp_path: Path) -> None:
     with Run.read(make_run(tmp_path / "run.db", [results])) as run:
-        text = render(run, "markdown", trajectory="k1")
+        text = render(run, "markdown", Selection(trajectory="k1"))
     assert "It started 1 sub-agent: `k1/c1` by call `s1c1`." in text
 
 

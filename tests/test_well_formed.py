@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from replay.records import Outcome
 from replay.records.summary import ModelSummary, RunSummary
-from replay.reports.summary_table import summary_text
+from replay.reports.summary import summary_text
 
 
 def _model(name, **counts):

@@ -25,14 +25,14 @@ _LOADED = (
     "replay.replayer.classifier",
     "replay.cli.align",
     "replay.cli.classify",
-    "replay.cli.import_",
+    "replay.cli.convert",
     "replay.cli.progress",
     "replay.cli.report",
     "replay.cli.show",
-    "replay.diagnosis.stored_findings",
+    "replay.diagnosis.diagnose",
     "replay.interpreter",
-    "replay.reports.summary_table",
-    "replay.runfile.lookup",
+    "replay.reports.summary",
+    "replay.runfile.trajectory_queries",
 )
 
 

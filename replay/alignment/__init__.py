@@ -1,8 +1,7 @@
 """Alignment with a reference: signatures, embeddings, matching, metrics."""
 
 from replay.alignment.aligner import Alignment, Results, Settings, align, texts_of
-from replay.alignment.reference import Reference, pair_ids, read_reference
-from replay.alignment.signature import SignedTask, sign
+from replay.alignment.tasks import Reference, SignedTask, pair_ids, read_reference, sign
 
 __all__ = [
     "Alignment",

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from replay.alignment.averages import overall_average, task_average
 from replay.alignment.callwise import missed_calls, predicted_calls
 from replay.alignment.judges import Judges
-from replay.alignment.matching import Block, blocks_of, match_blocks, matches_of, texts_to_embed
-from replay.alignment.mcpbench import mcpbench
-from replay.alignment.mcpeval import mcpeval, mean_of
-from replay.alignment.metrics import MatchSet, Pair, aggregate, score
-from replay.alignment.reference import Reference, pair_ids
-from replay.alignment.signature import SignedTask
+from replay.alignment.matching import Block, blocks_of, match, match_blocks, matches_of, texts_to_embed
+from replay.alignment.metrics import MatchSet, Pair, aggregate, overall_average, score, task_average
+from replay.alignment.other_benchmarks import mcpbench, mcpeval, mean_of
+from replay.alignment.tasks import Reference, SignedTask, pair_ids
 from replay.alignment.ties import model_ties, task_ties
 from replay.records import Outcome
 from replay.records.alignment import (
@@ -24,11 +21,13 @@ from replay.records.alignment import (
     Definitions,
     JudgeScores,
     MatchTriple,
+    SweepRow,
     TypeRow,
 )
 
 if TYPE_CHECKING:
     from replay.alignment.matching import Vectors
+
 
 Outcomes = Mapping[str, Mapping[str, Outcome]]
 """By task id, then by the call's position."""
@@ -200,3 +199,81 @@ def _types(tasks: Iterable[AlignedTask], names: Sequence[str], judges: Judges) -
 
 def _all(outcomes: Outcomes) -> Iterable[Outcome]:
     return (outcome for calls in outcomes.values() for outcome in calls.values())
+
+
+def group_by_model(reference: Reference, results: Sequence[Results]) -> list[Results]:
+    """One set of results a model, in the order of the files.
+
+    A task that stands in several files of a model was run several times: each further time begins a further set.
+    """
+    sets: list[list[Results]] = []
+    tasks: list[set[str]] = []
+    for file in results:
+        own_tasks = _tasks(reference, file)
+        for group, known in zip(sets, tasks, strict=True):
+            if group[0].model == file.model and not known & own_tasks:
+                group.append(file)
+                known.update(own_tasks)
+                break
+        else:
+            sets.append([file])
+            tasks.append(set(own_tasks))
+    return [_merged(group) for group in sets]
+
+
+def _tasks(reference: Reference, results: Results) -> set[str]:
+    """The ids of the tasks, as the reference writes them where it has them."""
+    pairs = pair_ids(reference.tasks, results.tasks)
+    return {*pairs, *(set(results.tasks) - set(pairs.values()))}
+
+
+def _merged(group: Sequence[Results]) -> Results:
+    if len(group) == 1:
+        return group[0]
+    known = [file.outcomes for file in group if file.outcomes is not None]
+    outcomes: Outcomes = {task: calls for outcomes_of_file in known for task, calls in outcomes_of_file.items()}
+    return Results(
+        file=group[0].file,
+        model=group[0].model,
+        tasks={task: signed for file in group for task, signed in file.tasks.items()},
+        outcomes=outcomes if known else None,
+        files=tuple(member.file for member in group),
+    )
+
+
+VALUES = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))
+"""0.5 to 0.95."""
+
+
+def sweep(alignment: Alignment) -> tuple[SweepRow, ...]:
+    """Pairs, recall and precision at each value of tau_weak, and of tau_strong at the tau_weak in use.
+
+    For each tau_weak the assignment is solved anew; a tau_strong only counts the pairs that are at least so similar.
+    """
+    return (*_weak(alignment), *_strong(alignment))
+
+
+def _weak(alignment: Alignment) -> Iterator[SweepRow]:
+    for value in VALUES:
+        matches = (match(blocks, value) for blocks in alignment.blocks.values())
+        yield _row(alignment, "tau_weak", value, sum(map(len, matches)))
+
+
+def _strong(alignment: Alignment) -> Iterator[SweepRow]:
+    for value in VALUES:
+        yield _row(alignment, "tau_strong", value, sum(_at_least(task.matches, value) for task in alignment.tasks))
+
+
+def _at_least(matches: Iterable[MatchTriple], value: float) -> int:
+    return sum(similarity >= value for _, _, similarity in matches)
+
+
+def _row(alignment: Alignment, threshold: str, value: float, pairs: int) -> SweepRow:
+    counts = alignment.model.aggregate
+    return SweepRow(
+        threshold="tau_weak" if threshold == "tau_weak" else "tau_strong",
+        value=value,
+        pairs=pairs,
+        recall=pairs / counts.total_gt_calls if counts.total_gt_calls else 0.0,
+        precision=pairs / counts.total_pred_calls if counts.total_pred_calls else 0.0,
+    )

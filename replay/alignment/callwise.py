@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from replay.alignment.matching import Block
-from replay.alignment.signature import SignedCall, SignedTask
+from replay.alignment.tasks import SignedCall, SignedTask
 from replay.records import Outcome
 from replay.records.alignment import AlignedCall, CallClass, Candidate, MatchTriple, MissedCall, Why
 

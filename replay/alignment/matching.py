@@ -1,4 +1,10 @@
-"""Which predicted call stands for which reference call: the optimal assignment within each tool name."""
+"""Which predicted call stands for which reference call: the optimal assignment within each tool name.
+
+Of a tool's calls in a task, those of the reference are the rows of a matrix of similarities and the predicted ones its
+columns. For the assignment the matrix is made square: each row may stay without a partner, and so may each column, at a
+cost above that of any number of pairs. All costs are whole numbers far below 2**53, so that sums are exact and two
+assignments are equally good on every machine or on none.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +14,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-from replay.alignment.assignment import OptimalAssignments, choose, optimal_assignments
-from replay.alignment.signature import SignedCall
+from replay.alignment.tasks import SignedCall
 from replay.records.alignment import MatchTriple
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    Floats: TypeAlias = NDArray[np.float64]
+    Flags: TypeAlias = NDArray[np.bool_]
     Vectors: TypeAlias = Mapping[str, NDArray[np.float32]]
+
+
+UNITS = 1_000_000
+"""Similarities are compared in millionths; the encoder's own noise is up to 2.5e-7."""
 
 
 @dataclass(frozen=True)
@@ -148,3 +159,132 @@ def _match_block(block: Block, tau_weak: float) -> MatchedBlock:
     chosen = choose(optimal, [call.step for call in rows], [call.step for call in columns])
     matches = ((rows[row].index, columns[column].index, float(similarity[row, column])) for row, column in chosen)
     return MatchedBlock(block, tuple(matches), optimal)
+
+
+@dataclass(frozen=True)
+class OptimalAssignments:
+    """Every way to pair rows with columns that is as good as the best."""
+
+    rows: int
+    columns: int
+    edges: Flags
+    """Square, of rows + columns lines. An assignment of all lines is optimal if and only if it keeps to these edges;
+    an edge to a line behind the real ones leaves a call without a partner."""
+    count: int
+    """Pairs in each of them."""
+
+    @property
+    def pairs(self) -> Flags:
+        """The edges that pair a row with a column."""
+        return self.edges[: self.rows, : self.columns]
+
+    @property
+    def only_one(self) -> bool:
+        """Nothing is left to choose."""
+        return int(self.pairs.sum()) == self.count
+
+    def may_stay_alone(self) -> tuple[Flags, Flags]:
+        """The rows, and the columns, that some equally good assignment may leave without a partner."""
+        return self.edges[: self.rows, self.columns], self.edges[self.rows, : self.columns]
+
+
+def optimal_assignments(similarity: NDArray[np.float32], tau_weak: float) -> OptimalAssignments:
+    """The assignments with the most pairs of at least tau_weak, and of those the ones with the greatest sum."""
+    import numpy as np
+
+    rows, columns = similarity.shape
+    allowed = similarity >= np.float32(tau_weak)
+    if allowed.sum(axis=0).max() <= 1 and allowed.sum(axis=1).max() <= 1:
+        return _without_rivals(allowed)
+    alone = UNITS * (rows + columns)
+    cost = np.full((rows + columns, rows + columns), float(alone))
+    cost[:rows, :columns] = np.where(allowed, np.rint((1.0 - similarity.astype(np.float64)) * UNITS), np.inf)
+    cost[rows:, columns:] = 0.0
+    chosen, edges = _cheapest(cost)
+    return OptimalAssignments(rows, columns, edges, int((chosen[:rows] < columns).sum()))
+
+
+def narrow(found: OptimalAssignments, cost: Floats) -> OptimalAssignments:
+    """Of these assignments the ones whose pairs cost least.
+
+    Args:
+        found: the assignments.
+        cost: of each pair of a row and a column, in whole numbers; a call without a partner costs nothing.
+    """
+    return OptimalAssignments(found.rows, found.columns, _cheapest(_on_edges(found, cost))[1], found.count)
+
+
+def first_in_order(found: OptimalAssignments) -> list[tuple[int, int]]:
+    """The pairs of one assignment: row by row, each gets the first column that the rows before leave possible."""
+    import numpy as np
+    from scipy.optimize import linear_sum_assignment
+
+    pairs = found.pairs
+    if not found.only_one:
+        edges = found.edges.copy()
+        for row in range(found.rows):
+            if edges[row].sum() > 1:
+                cost = np.where(edges, 0.0, np.inf)
+                cost[row] += np.minimum(np.arange(len(edges)), found.columns)
+                column = linear_sum_assignment(cost)[1][row]
+                edges[row] = np.arange(len(edges)) == column
+        pairs = edges[: found.rows, : found.columns]
+    return [(int(row), int(column)) for row, column in np.argwhere(pairs)]
+
+
+def choose(found: OptimalAssignments, row_steps: Sequence[int], column_steps: Sequence[int]) -> list[tuple[int, int]]:
+    """The pairs that are taken: most in the same step; then steps nearest; then the first in the order of the lines.
+
+    Nearest is the least sum of squared distances: two crossed pairs always have a greater one than the same calls
+    uncrossed, so that no pairs stay crossed that could as well be in order.
+    """
+    import numpy as np
+
+    if found.only_one:
+        return first_in_order(found)
+    distance = np.subtract.outer(np.asarray(row_steps, np.float64), np.asarray(column_steps, np.float64))
+    for cost in (np.where(distance == 0, 0.0, 1.0), distance**2):
+        if cost.min() < cost.max():
+            found = narrow(found, cost)
+    return first_in_order(found)
+
+
+def _without_rivals(allowed: Flags) -> OptimalAssignments:
+    """The only assignment where no call has two candidates."""
+    import numpy as np
+
+    rows, columns = allowed.shape
+    edges = np.ones((rows + columns, rows + columns), bool)
+    edges[:rows, :columns] = allowed
+    edges[:rows, columns:] = ~np.any(allowed, axis=1, keepdims=True)
+    edges[rows:, :columns] = ~np.any(allowed, axis=0)
+    return OptimalAssignments(rows, columns, edges, int(allowed.sum()))
+
+
+def _on_edges(found: OptimalAssignments, cost: Floats) -> Floats:
+    import numpy as np
+
+    whole = np.where(found.edges, 0.0, np.inf)
+    whole[: found.rows, : found.columns] += cost
+    return whole
+
+
+def _cheapest(cost: Floats) -> tuple[NDArray[np.intp], Flags]:
+    """The column of each row in one cheapest assignment, and the edges to which all of them keep.
+
+    Linear programming: with potentials u, v such that u + v <= cost everywhere, with equality on one assignment, the
+    cheapest assignments are those that use only edges with equality. The potentials are shortest distances: u_i may be
+    at most u_k + cost(i, column of k) - cost(k, column of k).
+    """
+    import numpy as np
+    from scipy.optimize import linear_sum_assignment
+
+    rows, columns = linear_sum_assignment(cost)
+    paid = cost[rows, columns]
+    steps = cost[:, columns] - paid
+    left = np.zeros(len(cost))
+    while not np.array_equal(shorter := (left + steps).min(axis=1), left):
+        left = shorter
+    right = np.empty(len(cost))
+    right[columns] = paid - left
+    return columns, cost == left[:, None] + right

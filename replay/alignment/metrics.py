@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from replay.records.alignment import Aggregate, AlignedTask, Definitions, Scores
+from replay.records.alignment import COLUMNS, METRICS, Aggregate, AlignedTask, Definitions, JudgeScores, Scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,29 +137,24 @@ def aggregate(tasks: Sequence[AlignedTask]) -> Aggregate:
     calls = sum(task.total_gt_calls for task in tasks)
     predicted = sum(task.total_pred_calls for task in tasks)
     matched = sum(task.matched for task in tasks)
-    weighted = {
-        name: _ratio(sum(getattr(task, name) * task.total_gt_calls for task in tasks), calls) for name in _WEIGHTED
+    scores: dict[str, Any] = {
+        name: _ratio(
+            matched
+            if metric.counts_matches
+            else sum(getattr(task, name) * getattr(task, metric.whole) for task in tasks),
+            sum(getattr(task, metric.whole) for task in tasks),
+        )
+        for name, metric in METRICS.items()
     }
     return Aggregate(
         num_ids=len(tasks),
         total_gt_calls=calls,
         total_pred_calls=predicted,
         matched=matched,
-        recall=_ratio(matched, calls),
-        precision=_ratio(matched, predicted),
         average_steps=_ratio(sum(task.steps for task in tasks), len(tasks)),
         average_calls=_ratio(predicted, len(tasks)),
-        **weighted,
+        **scores,
     )
-
-
-_WEIGHTED = (
-    "argument_similarity",
-    "argument_similarity_strong",
-    "step_coherence",
-    "order_consistency",
-    "merge_purity",
-)
 
 
 def _constant(value: float) -> Scores:
@@ -180,3 +175,40 @@ def _cross_pairs(counts: Sequence[int]) -> int:
 def _entropy(masses: Sequence[float]) -> float:
     total = sum(masses)
     return -sum(mass / total * math.log(mass / total) for mass in masses if mass > 0)
+
+
+def overall_average(scores: Scores, judge: JudgeScores | None = None) -> float:
+    """As in the paper's overall table: the six columns and information grounding, without task completion.
+
+    Where no judge gave grounding, the mean of the six.
+    """
+    return _mean([*_columns(scores), judge.information_grounding_rate if judge else None])
+
+
+def task_average(scores: Scores, judge: JudgeScores | None = None) -> float:
+    """As in the paper's per-task tables: the six columns, task completion and information grounding, all eight.
+
+    What no judge gave is left out.
+    """
+    given = [judge.completion_rate, judge.information_grounding_rate] if judge else []
+    return _mean([*_columns(scores), *given])
+
+
+def overall_columns(judge: JudgeScores | None) -> int:
+    """Over how many columns the overall average is."""
+    return len(COLUMNS) + (judge is not None and judge.information_grounding_rate is not None)
+
+
+def task_columns(judge: JudgeScores | None) -> int:
+    """Over how many columns the average of a task, or a task type, is."""
+    given = (judge.completion_rate, judge.information_grounding_rate) if judge else ()
+    return len(COLUMNS) + sum(value is not None for value in given)
+
+
+def _columns(scores: Scores) -> list[float | None]:
+    return [getattr(scores, name) for name in COLUMNS]
+
+
+def _mean(values: Sequence[float | None]) -> float:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known)

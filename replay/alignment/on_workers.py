@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from replay.alignment.aligner import Alignment, Results, Settings, align, texts_of
-from replay.alignment.embedding_model import find_model
-from replay.alignment.encoder import Encoder, load_encoder
+from replay.alignment.encoder import Encoder, find_model, load_encoder
 from replay.alignment.judges import Judges
-from replay.alignment.reference import Reference
+from replay.alignment.tasks import Reference
 from replay.replayer.sharing import CallJob, DoAll
 
 if TYPE_CHECKING:

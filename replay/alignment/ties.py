@@ -8,13 +8,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from replay.alignment.assignment import UNITS
-from replay.alignment.matching import MatchedBlock
+from replay.alignment.matching import UNITS, MatchedBlock
 from replay.alignment.metrics import MatchSet, Pair, covered_order, merge_purity, recalled_order, step_coherence
-from replay.records.alignment import AlignedTask, Definitions, MetricRange, ModelTies, TaskTies
+from replay.records.alignment import AlignedTask, Definitions, MetricRange, ModelTies, StepRanges, TaskTies
 
 if TYPE_CHECKING:
-    from replay.alignment.assignment import Flags
+    from replay.alignment.matching import Flags
 
 StepPairs: TypeAlias = tuple[tuple[int, int, int], ...]
 """All that the metrics see of some pairs: reference step, predicted step, similarity in millionths; sorted."""
@@ -25,7 +24,7 @@ _States: TypeAlias = dict[tuple[int, ...], dict[StepPairs, None]]
 MAX_ASSIGNMENTS = 500
 """So many different assignments of a task are scored at most, and so many beginnings of one are followed."""
 
-STEP_METRICS = ("step_coherence", "order_consistency", "merge_purity")
+STEP_METRICS = tuple(StepRanges.model_fields)
 """The metrics that can differ between equally good assignments."""
 
 

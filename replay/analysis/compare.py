@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from replay.analysis.differences import differences_of
-from replay.analysis.figures import TaskSums, figures_of, spread_of, sums_by_task
+from replay.analysis.estimates import TaskSums, differences_of, figures_of, spread_of, sums_by_model, sums_by_task
 from replay.analysis.measures import MEASURES, sums_of
-from replay.analysis.ratios import Numbers
-from replay.analysis.strata import strata_of
-from replay.analysis.success import associations, failed_in_tasks, recoveries
+from replay.analysis.statistics import Numbers
 from replay.analysis.task_runs import OUTCOMES, TaskRuns, read_task_runs
+from replay.analysis.task_success import associations, failed_in_tasks, recoveries
 from replay.errors import UsageError
-from replay.records.model_comparison import ComparedModel, FindingOfModel, ModelComparison, Strata
+from replay.records.comparison import ComparedModel, ModelComparison, ModelStratum, Strata
+from replay.records.tool_name import read_name
 from replay.runfile import Run
 from replay.runfile.alignment_queries import aligned_models
-from replay.runfile.finding_queries import finding_counts
+from replay.runfile.compare_queries import file_paths
+from replay.runfile.task_runs import finding_counts, label_names, reference_tool_names
 from replay.suggestions import nearest_names
 
 if TYPE_CHECKING:
     from replay.formats import FileNames
+
 
 MAX_PAIRED = 50
 """Models up to which every pair is tested."""
@@ -30,7 +32,7 @@ _BY_DEFAULT = ("average", "task_success", "score", _OF_CALLS)
 
 
 @dataclass(frozen=True)
-class Settings:
+class CompareSettings:
     """What to compare by."""
 
     files: tuple[int, ...] | None = None
@@ -43,7 +45,7 @@ class Settings:
     """How file names give the label of `by`."""
 
 
-def compare_models(run: Run, settings: Settings = Settings()) -> ModelComparison:
+def compare_models(run: Run, settings: CompareSettings = CompareSettings()) -> ModelComparison:
     """Compare the models of a run.
 
     Args:
@@ -61,7 +63,7 @@ def compare_models(run: Run, settings: Settings = Settings()) -> ModelComparison
     if not table.runs:
         raise UsageError(f"{run.path}: there is no trajectory to compare")
     sums_of_runs = sums_of(table)
-    sums = {model: _sums(table, sums_of_runs, places) for model, places in table.by_model.items()}
+    sums = sums_by_model(table, sums_of_runs)
     models = _models(run, table, sums_of_runs, sums)
     sort = settings.sort or _default(models)
     metric = settings.metric or (sort if sort in MEASURES else _default(models))
@@ -82,59 +84,48 @@ def compare_models(run: Run, settings: Settings = Settings()) -> ModelComparison
         associations=associations(run, table),
         recoveries=recoveries(run, table, names, settings.files),
         failed_in_tasks=failed_in_tasks(table, names),
-        findings=tuple(
-            FindingOfModel(**row._asdict())
-            for row in finding_counts(run.connection, settings.files)
-            if row.model in sums
-        ),
+        findings=tuple(row for row in finding_counts(run.connection, settings.files) if row.model in sums),
         notes=tuple(_notes(ordered, sums, metric, strata)),
     )
 
 
 def _models(run: Run, table: TaskRuns, sums_of_runs: Numbers, sums: Mapping[str, TaskSums]) -> list[ComparedModel]:
     aligned = aligned_models(run.connection)
-    paths = dict(run.connection.execute("SELECT id, path FROM files"))
-    files = {
-        model: tuple(dict.fromkeys(table.runs[place].file for place in places))
-        for model, places in table.by_model.items()
-    }
-    records = {
-        model: [record for file, record in aligned.items() if file in own and record.model == model]
-        for model, own in files.items()
-    }
-    judges = [of_model[0].judge if len(of_model) == 1 else None for of_model in records.values()]
-    found = []
-    for (model, own), figures in zip(sums.items(), figures_of(list(sums.values()), judges=judges), strict=True):
-        places = table.by_model[model]
-        outcomes = dict(zip(OUTCOMES, table.outcome_counts[places].sum(axis=0).tolist(), strict=True))
-        runs = _by_number(table, places)
-        found.append(
+    paths = file_paths(run.connection)
+    compared = []
+    for model, own in sums.items():
+        rows = table.by_model[model]
+        files = tuple(dict.fromkeys(table.runs[row].file for row in rows))
+        records = [record for file, record in aligned.items() if file in files and record.model == model]
+        outcomes = dict(zip(OUTCOMES, table.outcome_counts[rows].sum(axis=0).tolist(), strict=True))
+        by_number = _by_number(table, rows)
+        compared.append(
             ComparedModel(
                 model=model,
-                files=tuple(paths[file] for file in files[model]),
+                files=tuple(paths[file] for file in files),
                 tasks=len(own.tasks),
-                trajectories=len(places),
-                runs=len(runs),
+                trajectories=len(rows),
+                runs=len(by_number),
                 calls=sum(outcomes.values()),
                 outcomes=outcomes,
-                figures=figures,
-                spread=spread_of([_sums(table, sums_of_runs, of_run) for of_run in runs]),
-                missing=max((len(record.missing) for record in records[model]), default=0),
+                figures=figures_of(own, judge=records[0].judge if len(records) == 1 else None),
+                spread=spread_of([_sums(table, sums_of_runs, numbered) for numbered in by_number]),
+                missing=max((len(record.missing) for record in records), default=0),
             )
         )
-    return found
+    return compared
 
 
-def _by_number(table: TaskRuns, places: Sequence[int]) -> list[list[int]]:
+def _by_number(table: TaskRuns, rows: Sequence[int]) -> list[list[int]]:
     """The first runs of all tasks, the second ones, and so on."""
-    found: list[list[int]] = [[] for _ in range(max(table.runs[place].number for place in places) + 1)]
-    for place in places:
-        found[table.runs[place].number].append(place)
-    return found
+    by_number: list[list[int]] = [[] for _ in range(max(table.runs[row].number for row in rows) + 1)]
+    for row in rows:
+        by_number[table.runs[row].number].append(row)
+    return by_number
 
 
-def _sums(table: TaskRuns, sums_of_runs: Numbers, places: Sequence[int]) -> TaskSums:
-    return sums_by_task([table.runs[place].task for place in places], sums_of_runs[places])
+def _sums(table: TaskRuns, sums_of_runs: Numbers, rows: Sequence[int]) -> TaskSums:
+    return sums_by_task([table.runs[row].task for row in rows], sums_of_runs[rows])
 
 
 def _default(models: Sequence[ComparedModel]) -> str:
@@ -201,3 +192,108 @@ def _notes_on_strata(strata: Strata, metric: str) -> Iterator[str]:
         yield f"strata with one task, whose means have no interval: {', '.join(single[:8])}" + (
             f" and {len(single) - 8} more" if len(single) > 8 else ""
         )
+
+
+UNKNOWN: Final = "(not known)"
+SERVER, SERVERS, TYPE = "server", "single-or-multi-server", "type"
+
+
+def strata_of(run: Run, table: TaskRuns, models: Sequence[str], by: str, names: FileNames | None) -> Strata:
+    """The models' figures, stratum by stratum.
+
+    Args:
+        run: that they were read from.
+        table: their runs of tasks.
+        models: in the order of the rows.
+        by: `type`, `server`, `single-or-multi-server`, or the name of a label.
+        names: how the names of the results files give labels.
+
+    Raises:
+        UsageError: no task has such a label.
+    """
+    parts = _by_server(table) if by == SERVER else _by_label(table, _labels_of(run, table, by, names))
+    found = {stratum for stratum, _ in parts}
+    if by not in (TYPE, SERVER, SERVERS) and found <= {UNKNOWN}:
+        raise _no_such_label(by, table, names)
+    order = sorted(found, key=lambda stratum: (stratum == UNKNOWN, stratum))
+    keys = [(stratum, model) for stratum in order for model in models if (stratum, model) in parts]
+    return Strata(
+        by=by,
+        names=tuple(order),
+        rows=tuple(
+            ModelStratum(
+                model=model,
+                stratum=stratum,
+                tasks=len(parts[stratum, model].tasks),
+                figures=figures_of(parts[stratum, model], in_stratum=True),
+            )
+            for stratum, model in keys
+        ),
+    )
+
+
+def strata_names(run: Run) -> list[str]:
+    """What the tasks of a run can be sorted by: those that every run has, and the labels of its tasks."""
+    return [TYPE, SERVER, SERVERS, *label_names(run.connection)]
+
+
+def _by_server(table: TaskRuns) -> dict[tuple[str, str], TaskSums]:
+    found: dict[tuple[str, str], TaskSums] = {}
+    for server in sorted({group.server for group in table.groups}):
+        of_server = table.of_server(server)
+        called = set(of_server.calls.run.tolist())
+        sums = sums_of(of_server, of_calls_alone=True)
+        for model, rows in table.by_model.items():
+            if chosen := [row for row in rows if row in called]:
+                found[server or UNKNOWN, model] = _sums(table, sums, chosen)
+    return found
+
+
+def _by_label(table: TaskRuns, labels: Sequence[str | None]) -> dict[tuple[str, str], TaskSums]:
+    groups: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for row, (task_run, label) in enumerate(zip(table.runs, labels, strict=True)):
+        groups[label or UNKNOWN, task_run.model].append(row)
+    sums = sums_of(table)
+    return {key: _sums(table, sums, rows) for key, rows in groups.items()}
+
+
+def _labels_of(run: Run, table: TaskRuns, by: str, names: FileNames | None) -> list[str | None]:
+    """The stratum of each run of a task."""
+    if by == TYPE:
+        return [one.type for one in table.runs]
+    if by == SERVERS:
+        servers = _server_counts(run, table)
+        return [servers.get(one.task) for one in table.runs]
+    paths = file_paths(run.connection)
+    labels = {file: names.labels(path) for file, path in paths.items()} if names is not None else {}
+    return [(one.labels | labels.get(one.file, {})).get(by) for one in table.runs]
+
+
+def _server_counts(run: Run, table: TaskRuns) -> dict[str, str]:
+    """Whether a task needs one server or several: those that the reference calls, else that most of its runs called."""
+    known = list(run.servers())
+    needed = {
+        task: {server for tool in tools if (server := read_name(tool, known).server or tool.partition("/")[0])}
+        for task, tools in reference_tool_names(run.connection).items()
+    }
+    runs_of_task = Counter(one.task for one in table.runs)
+    calling: dict[str, Counter[str]] = defaultdict(Counter)
+    for place, server in table.runs_calling([group.server for group in table.groups]):
+        calling[table.runs[place].task][server] += 1
+    for task, n in runs_of_task.items():
+        if task not in needed:
+            needed[task] = {server for server, calling_it in calling[task].items() if 2 * calling_it > n}
+    several = {True: "multi-server", False: "single-server"}
+    return {task: several[len(servers) > 1] for task, servers in needed.items() if servers}
+
+
+def _no_such_label(by: str, table: TaskRuns, names: FileNames | None) -> UsageError:
+    labels = Counter(name for one in table.runs for name in one.labels)
+    from replay.formats.task_facts import LABELS
+
+    known = [TYPE, SERVER, SERVERS, *labels, *(names.label_names if names else ())]
+    if by in LABELS:
+        return UsageError(f"--by {by}: no task says its {by}; there are {', '.join(known)}, or a field of --names")
+    nearest = nearest_names(by, known)
+    hint = f"nearest: {', '.join(nearest)}" if nearest else f"there are {', '.join(known)}"
+    return UsageError(f"--by {by}: no task has such a label; {hint}; fields of file names are read with --names")

@@ -1,68 +1,69 @@
-"""Two runs, or two models of one run, compared call by call."""
+"""Runs over time, or two models of one run, compared call by call."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple, TypeAlias
 
+from replay.analysis.estimates import differences_of, sums_by_model
+from replay.analysis.fingerprint import FailedCall, failed_calls, recurring_failures
+from replay.analysis.measures import sums_of
+from replay.analysis.statistics import CONFIDENCE, mcnemar
+from replay.analysis.task_runs import read_task_runs
 from replay.errors import UsageError
 from replay.records import FAILURES, Outcome
 from replay.records.alignment import AlignedModel, Scores
-from replay.records.comparison import Change, Comparison, MetricChange, SideSummary, ToolChange
+from replay.records.comparison import Change, MetricChange, RunDiff, SideSummary, ToolChange
+from replay.records.finding import History, KnownFailure, RecurringFailure, RunChange
 from replay.runfile import Run
 from replay.runfile.alignment_queries import aligned_models
 from replay.runfile.compare_queries import CallOutcome, call_outcomes, model_names
 from replay.safety.text import one_line
 from replay.suggestions import nearest_names
 
-_STAGES_REACHED: Final = (
-    Outcome.ILLEGAL_FORMAT,
-    Outcome.UNKNOWN_TOOL,
-    Outcome.INVALID_ARGUMENTS,
-    Outcome.NOT_FOUND,
-    Outcome.SUCCESS,
-)
-"""The higher, the further the call came."""
-_MIN_EXPECTED: Final = 5
-"""Expected calls in each cell from which the test holds."""
-_SIGNIFICANCE: Final = 0.05
-
-Key = tuple[str, str, str]
+Key: TypeAlias = tuple[str, str, str]
 """Model (empty where it does not count), trajectory, position."""
+_TOO_FEW = "There are too few calls for a test of the difference."
 
 
-class _ComparedSide(NamedTuple):
+class _Side(NamedTuple):
     name: str
     calls: Mapping[Key, CallOutcome]
     metrics: Mapping[str, AlignedModel]
 
 
-def compare_runs(first: Run, second: Run) -> Comparison:
+class _Test(NamedTuple):
+    """Of the shares of failed calls."""
+
+    p_value: float | None
+    sentence: str
+
+
+def diff_runs(first: Run, second: Run) -> RunDiff:
     """What changed from one run to the other.
 
     Calls are the same where model, trajectory, position and tool are; the model does not count where each run has one.
+    Whether the share of failed calls changed is tested over the calls that both judged: they are pairs.
 
     Raises:
         UsageError: a run without verdicts, or runs that have nothing in common.
     """
-    models = model_names(first), model_names(second)
-    alone = len(models[0]) == len(models[1]) == 1
-    names = (str(first.path), str(second.path))
-    sides = [
-        _ComparedSide(name, dict(_calls(run, with_model=not alone)), _metrics(run))
-        for name, run in zip(names, (first, second), strict=True)
-    ]
+    alone = len(model_names(first)) == len(model_names(second)) == 1
+    sides = [_Side(str(run.path), dict(_calls(run, with_model=not alone)), _metrics(run)) for run in (first, second)]
     for side in sides:
         if not side.calls:
             raise UsageError(f"{side.name}: this run has no verdicts yet; make some with: replay classify")
-    return _compare(sides[0], sides[1])
+    return _diff(sides, _tested_calls)
 
 
-def compare_models(run: Run, first: str, second: str) -> Comparison:
+def diff_models(run: Run, first: str, second: str) -> RunDiff:
     """What is different between two models of one run; a call is the same where trajectory, position and tool are.
+
+    Their calls are not the same ones: the shares of failed calls are tested by task, as `replay compare` does.
 
     Raises:
         UsageError: a model that the run does not have, or models that have nothing in common.
@@ -74,15 +75,14 @@ def compare_models(run: Run, first: str, second: str) -> Comparison:
             raise UsageError(f"there is no model {one_line(name, 60)} in {run.path}; nearest: {nearest}")
     metrics = _metrics(run)
     sides = [
-        _ComparedSide(
-            name, dict(_calls(run, with_model=False, only=name)), {"": metrics[name]} if name in metrics else {}
-        )
+        _Side(name, dict(_calls(run, with_model=False, only=name)), {"": metrics[name]} if name in metrics else {})
         for name in (first, second)
     ]
-    return _compare(sides[0], sides[1])
+    return _diff(sides, lambda changes: _tested_tasks(run, first, second))
 
 
-def _compare(first: _ComparedSide, second: _ComparedSide) -> Comparison:
+def _diff(sides: Sequence[_Side], test: Callable[[Sequence[Change]], _Test]) -> RunDiff:
+    first, second = sides
     shared = [key for key in first.calls if key in second.calls and _same_tool(first.calls[key], second.calls[key])]
     if not first.calls.keys() & second.calls.keys():
         raise UsageError(
@@ -92,20 +92,21 @@ def _compare(first: _ComparedSide, second: _ComparedSide) -> Comparison:
         )
     in_common = set(shared)
     changes = [_change(key, first.calls[key], second.calls[key]) for key in shared]
-    summaries = _summary(first), _summary(second)
-    p_value, test_summary = two_proportions(*summaries)
     metrics = tuple(_metric_changes(first, second))
-    all_alike = len(shared) == len(first.calls) == len(second.calls) and all(
-        change.before == change.after for change in changes
-    )
-    if all_alike and all(change.before == change.after for change in metrics):
-        test_summary = "There is no difference: every call came out as before."
-    return Comparison(
+    is_whole = len(shared) == len(first.calls) == len(second.calls)
+    same = all(change.before == change.after for change in changes)
+    if is_whole and same and all(change.before == change.after for change in metrics):
+        tested = _Test(1.0, "There is no difference: every call was judged as before.")
+    else:
+        tested = test(changes)
+    summaries = _summary(first), _summary(second)
+    before, after = (f"{side.failed} of {side.judged} ({_percent(side)})" for side in summaries)
+    return RunDiff(
         first=summaries[0],
         second=summaries[1],
         common=len(shared),
-        worse=_where(changes, lambda before, after: _rank(after) < _rank(before)),
-        better=_where(changes, lambda before, after: _rank(after) > _rank(before)),
+        worse=_moved(changes, lambda before, after: after < before),
+        better=_moved(changes, lambda before, after: after > before),
         unjudged=tuple(
             change
             for change in changes
@@ -115,35 +116,43 @@ def _compare(first: _ComparedSide, second: _ComparedSide) -> Comparison:
         gone=tuple(_change(key, call, None) for key, call in first.calls.items() if key not in in_common),
         tools=tuple(_tools(first, second)),
         metrics=metrics,
-        p_value=p_value,
-        test_summary=test_summary,
+        p_value=tested.p_value,
+        test_summary=f"Failed calls: {before} before, {after} after. {tested.sentence}",
     )
 
 
-def side_summary(run: Run, name: str) -> SideSummary:
+def run_summary(run: Run, name: str) -> SideSummary:
     """How a run did, under this name."""
-    return _summary(_ComparedSide(name, dict(_calls(run, with_model=True)), {}))
+    return _summary(_Side(name, dict(_calls(run, with_model=True)), {}))
 
 
-def two_proportions(first: SideSummary, second: SideSummary) -> tuple[float | None, str]:
-    """The two-proportion z-test over the shares of failed calls, and what it says, in a sentence or two."""
-    shares = [f"{side.failed} of {side.judged} ({_percent(side)})" for side in (first, second)]
-    counts = f"Failed calls: {shares[0]} before, {shares[1]} after."
-    judged = first.judged + second.judged
-    pooled = (first.failed + second.failed) / judged if judged else 0.0
-    expected = [side.judged * share for side in (first, second) for share in (pooled, 1 - pooled)]
-    if not judged or min(expected) < _MIN_EXPECTED:
-        return None, f"{counts} There are too few calls for a test of the difference."
-    from scipy.stats import norm
+def _tested_calls(changes: Sequence[Change]) -> _Test:
+    """McNemar's test over the calls that both sides judged."""
+    judged = [change for change in changes if Outcome.INCONCLUSIVE not in (change.before, change.after)]
+    fixed = sum(change.before in FAILURES and change.after not in FAILURES for change in judged)
+    broken = sum(change.before not in FAILURES and change.after in FAILURES for change in judged)
+    if not judged:
+        return _Test(None, _TOO_FEW)
+    p_value = mcnemar(fixed, broken)
+    return _Test(p_value, _words(p_value, broken > fixed, f"McNemar's exact test: {fixed} fixed, {broken} broken"))
 
-    spread = math.sqrt(pooled * (1 - pooled) * (1 / first.judged + 1 / second.judged))
-    z = (second.failed / second.judged - first.failed / first.judged) / spread
-    p_value = float(2 * norm.sf(abs(z)))
+
+def _tested_tasks(run: Run, first: str, second: str) -> _Test:
+    """The test by task of `replay compare`."""
+    table = read_task_runs(run)
+    sums = sums_by_model(table, sums_of(table))
+    for difference in differences_of({model: sums[model] for model in (first, second) if model in sums}, "success"):
+        if difference.low is not None:
+            test = f"paired by task, {difference.tasks} tasks"
+            return _Test(difference.p_value, _words(difference.p_value, difference.difference > 0, test))
+    return _Test(None, _TOO_FEW.replace("calls", "tasks in common"))
+
+
+def _words(p_value: float, more: bool, test: str) -> str:
     shown = "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
-    if p_value >= _SIGNIFICANCE:
-        return p_value, f"{counts} The difference may well be chance (two-proportion test, {shown})."
-    direction = "more" if z > 0 else "fewer"
-    return p_value, f"{counts} There are {direction} failures than chance explains (two-proportion test, {shown})."
+    if p_value >= 1 - CONFIDENCE:
+        return f"The difference may well be chance ({test}, {shown})."
+    return f"There are {'more' if more else 'fewer'} failures than chance explains ({test}, {shown})."
 
 
 def _calls(run: Run, *, with_model: bool, only: str | None = None) -> Iterator[tuple[Key, CallOutcome]]:
@@ -182,22 +191,19 @@ def _change(key: Key, before: CallOutcome | None, after: CallOutcome | None) -> 
     )
 
 
-def _where(changes: Sequence[Change], test: Callable[[Outcome, Outcome], bool]) -> tuple[Change, ...]:
-    """The changes between two outcomes that both count."""
+def _moved(changes: Sequence[Change], test: Callable[[int, int], bool]) -> tuple[Change, ...]:
+    """The changes between two outcomes that both count, by how far the call got: the outcomes stand in that order."""
+    stages = [outcome for outcome in Outcome if outcome is not Outcome.INCONCLUSIVE]
     return tuple(
         change
         for change in changes
-        if change.before in _STAGES_REACHED
-        and change.after in _STAGES_REACHED
-        and test(Outcome(change.before), Outcome(change.after))
+        if change.before in stages
+        and change.after in stages
+        and test(stages.index(change.before), stages.index(change.after))
     )
 
 
-def _rank(outcome: Outcome) -> int:
-    return _STAGES_REACHED.index(outcome)
-
-
-def _summary(side: _ComparedSide) -> SideSummary:
+def _summary(side: _Side) -> SideSummary:
     outcomes = Counter(call.outcome for call in side.calls.values())
     judged = outcomes.total() - outcomes[Outcome.INCONCLUSIVE]
     return SideSummary(
@@ -209,7 +215,7 @@ def _summary(side: _ComparedSide) -> SideSummary:
     )
 
 
-def _tools(first: _ComparedSide, second: _ComparedSide) -> Iterator[ToolChange]:
+def _tools(first: _Side, second: _Side) -> Iterator[ToolChange]:
     """Tools whose number of failures changed, the most changed first."""
     shown = {_folded(call.tool): call.tool or "?" for side in (first, second) for call in side.calls.values()}
     calls = [Counter(_folded(call.tool) for call in side.calls.values()) for side in (first, second)]
@@ -228,7 +234,7 @@ def _tools(first: _ComparedSide, second: _ComparedSide) -> Iterator[ToolChange]:
         )
 
 
-def _metric_changes(first: _ComparedSide, second: _ComparedSide) -> Iterator[MetricChange]:
+def _metric_changes(first: _Side, second: _Side) -> Iterator[MetricChange]:
     if len(first.metrics) == len(second.metrics) == 1:
         pairs = [(*first.metrics.values(), *second.metrics.values())]
     else:
@@ -242,7 +248,7 @@ def _metric_changes(first: _ComparedSide, second: _ComparedSide) -> Iterator[Met
         )
 
 
-def _example(side: _ComparedSide) -> str:
+def _example(side: _Side) -> str:
     model, trajectory, position = next(iter(side.calls))
     owner = f"{model}:" if model else ""
     return one_line(f"{owner}{trajectory}:{position}", 100)
@@ -250,3 +256,74 @@ def _example(side: _ComparedSide) -> str:
 
 def _percent(side: SideSummary) -> str:
     return f"{100 * side.failed / side.judged:.1f} %" if side.judged else "none judged"
+
+
+@dataclass(frozen=True)
+class GatheredRuns:
+    """Several runs, the oldest first, and their failed calls: gathered once, since that reads every trajectory."""
+
+    runs: Sequence[Run]
+    names: Sequence[str]
+    calls: Sequence[Sequence[FailedCall]]
+
+    @classmethod
+    def of(cls, runs: Sequence[Run]) -> GatheredRuns:
+        """Read the runs.
+
+        Raises:
+            UsageError: a run without verdicts.
+        """
+        names = _names(runs)
+        for run, name in zip(runs, names, strict=True):
+            if not run.has_verdicts():
+                raise UsageError(f"{name}: this run has no verdicts yet; make some with: replay classify")
+        return cls(runs, names, [list(failed_calls(run)) for run in runs])
+
+    def failures(self, known: Mapping[str, KnownFailure]) -> tuple[RecurringFailure, ...]:
+        """The failures: those that are new, still there, and gone."""
+        return recurring_failures(list(zip(self.names, self.calls, strict=True)), known)
+
+    def history(self, known: Mapping[str, KnownFailure]) -> History:
+        """How the runs did, what changed from each to the next, and the failures."""
+        sides = list(zip(self.runs, self.names, strict=True))
+        return History(
+            runs=tuple(run_summary(run, name) for run, name in sides),
+            changes=tuple(_run_change(*before, *after) for before, after in pairwise(sides)),
+            failures=self.failures(known),
+        )
+
+    def new_failed_calls(self, known: Mapping[str, KnownFailure], comparison: RunDiff | None) -> int:
+        """How many calls of the last run fail in a way that is new, and that nobody noted.
+
+        New is a failure that no earlier run has, and a failed call that only the second of two compared runs has.
+        """
+        *earlier, last = self.calls
+        seen = {call.fingerprint for calls in earlier for call in calls}
+        changes = comparison.new_failures if comparison else ()
+        added = {(change.model, change.trajectory, change.call) for change in changes}
+        return sum(
+            call.fingerprint not in known
+            and (call.fingerprint not in seen or (call.ref.model, call.ref.trajectory, call.ref.call) in added)
+            for call in last
+        )
+
+
+def _names(runs: Sequence[Run]) -> list[str]:
+    """The names of the runs; one that is given twice is told apart by its place."""
+    names = [str(run.path) for run in runs]
+    times = Counter(names)
+    return [name if times[name] == 1 else f"{name} ({number})" for number, name in enumerate(names, 1)]
+
+
+def _run_change(first: Run, first_name: str, second: Run, second_name: str) -> RunChange:
+    try:
+        comparison = diff_runs(first, second)
+    except UsageError as why:
+        return RunChange(before=first_name, after=second_name, common=0, worse=0, better=0, note=str(why))
+    return RunChange(
+        before=first_name,
+        after=second_name,
+        common=comparison.common,
+        worse=len(comparison.worse),
+        better=len(comparison.better),
+    )

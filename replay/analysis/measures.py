@@ -1,96 +1,125 @@
-"""What models are compared by. Every measure is a ratio of two sums over tasks, so that tasks can be drawn again."""
+"""The registry of measures: what models are compared by, and how each is summed.
+
+Every measure is a ratio of two sums over runs of tasks, so that tasks can be drawn again; the average is a mean of
+several. What the alignment metrics are stands with their records.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from replay.analysis.ratios import Numbers
-from replay.analysis.task_runs import OUTCOMES, TaskRuns
+from replay.analysis.statistics import Numbers
+from replay.analysis.task_runs import TaskRun, TaskRuns
 from replay.records import FAILURES, Outcome
-from replay.records.alignment import COLUMNS
-from replay.records.model_comparison import Measure
+from replay.records.alignment import COLUMNS, METRICS
+from replay.records.comparison import Measure
 from replay.records.summary import WELL_FORMED
-from replay.runfile.task_runs import SCORE_COLUMNS
 
-_JUDGED: Final = tuple(outcome for outcome in Outcome if outcome is not Outcome.INCONCLUSIVE)
-_ALIGNED: Final = "aligned with the reference; as `replay align` has it"
+Sums: TypeAlias = tuple[Any, Any]
+"""Part and whole of a ratio, each a number a run; those that are not known are 0."""
 
-MEASURES: Final[Mapping[str, Measure]] = {
-    measure.id: measure
-    for measure in (
-        Measure(
-            id="well_formed",
-            label="well formed",
-            kind="share",
-            about="Share of judged calls that were right as calls: success or not found.",
-        ),
-        *(
-            Measure(
-                id=str(outcome),
-                label=outcome.label,
-                kind="share",
-                about=f"Share of judged calls that came out {outcome.label}.",
-                lower_is_better=outcome is not Outcome.SUCCESS,
-            )
-            for outcome in _JUDGED
-        ),
-        Measure(
-            id="inconclusive",
-            label="inconclusive",
-            kind="share",
-            about="Share of all calls that count in no outcome.",
-            lower_is_better=True,
-        ),
-        Measure(
-            id="task_success",
-            label="tasks passed",
-            kind="share",
-            about="Share of task runs that passed, of those of which the recording says it.",
-        ),
-        Measure(id="score", label="score", kind="mean", about="Mean reward or score, as the recording gives it."),
-        Measure(
-            id="recovery",
-            label="recovered",
-            kind="share",
-            about="Share of failed calls after which a later call did what they were to do, or what took a value from "
-            "them succeeded.",
-        ),
-        Measure(id="recall", label="recall", kind="mean", about=f"Reference calls matched, {_ALIGNED}."),
-        Measure(id="precision", label="precision", kind="mean", about=f"Predicted calls matched, {_ALIGNED}."),
-        Measure(id="argument_similarity", label="arg.sim", kind="mean", about=f"Argument similarity, {_ALIGNED}."),
-        Measure(id="step_coherence", label="step coh.", kind="mean", about=f"Step coherence, {_ALIGNED}."),
-        Measure(id="order_consistency", label="order", kind="mean", about=f"Order consistency, {_ALIGNED}."),
-        Measure(id="merge_purity", label="purity", kind="mean", about=f"Merge purity, {_ALIGNED}."),
-        Measure(id="completion", label="completion", kind="mean", about="Task completion, as a judge file gives it."),
-        Measure(
-            id="grounding", label="grounding", kind="mean", about="Information grounding, as a judge file gives it."
-        ),
-        Measure(
-            id="average",
-            label="average",
-            kind="mean",
-            about="Mean of the six alignment columns and grounding, as in the paper's overall table; in strata of "
-            "completion too, as in its tables by task type. What is not known is left out.",
-        ),
-        Measure(
-            id="tokens",
-            label="tokens",
-            kind="mean",
-            about="Tokens read and written, a task run.",
-            lower_is_better=True,
-        ),
-        Measure(id="calls_a_task", label="calls a task", kind="mean", about="Calls, a task run.", lower_is_better=True),
+
+class _Definition(NamedTuple):
+    measure: Measure
+    sums: Callable[[TaskRuns], Sums]
+    of_calls: bool
+    """The calls to one server alone have it too; else it is of a task as a whole."""
+
+
+def _shares() -> Iterator[_Definition]:
+    """Shares of calls."""
+    judged = tuple(outcome for outcome in Outcome if outcome is not Outcome.INCONCLUSIVE)
+
+    def share(
+        id_: str, label: str, about: str, part: Iterable[Outcome], whole: Iterable[Outcome], *, low: bool
+    ) -> _Definition:
+        measure = Measure(id=id_, label=label, kind="share", about=about, lower_is_better=low)
+        return _Definition(measure, lambda runs: (runs.calls_with(part), runs.calls_with(whole)), of_calls=True)
+
+    about = "Share of judged calls that were right as calls: success or not found."
+    yield share("well_formed", "well formed", about, WELL_FORMED, judged, low=False)
+    for outcome in judged:
+        about = f"Share of judged calls that came out {outcome.label}."
+        yield share(str(outcome), outcome.label, about, (outcome,), judged, low=outcome is not Outcome.SUCCESS)
+    about = "Share of all calls that count in no outcome."
+    yield share("inconclusive", "inconclusive", about, (Outcome.INCONCLUSIVE,), Outcome, low=True)
+
+
+def _aligned(name: str) -> Callable[[TaskRuns], Sums]:
+    """An alignment metric, summed as `replay align` does."""
+    metric, column = METRICS[name], list(METRICS).index(name)
+
+    def sums(runs: TaskRuns) -> Sums:
+        aligned = [run.aligned for run in runs.runs]
+        whole = _numbers(getattr(scores, metric.whole) if scores else 0 for scores in aligned)
+        if metric.counts_matches:
+            return _numbers(scores.matched if scores else 0 for scores in aligned), whole
+        return _numbers(scores.scores[column] if scores else 0 for scores in aligned) * whole, whole
+
+    return sums
+
+
+def _known(value: Callable[[TaskRun], float | None]) -> Callable[[TaskRuns], Sums]:
+    """What a run has once, or not at all."""
+
+    def sums(runs: TaskRuns) -> Sums:
+        values = _numbers(map(value, runs.runs))
+        return np.nan_to_num(values), ~np.isnan(values)
+
+    return sums
+
+
+def _of_judge(name: str) -> Callable[[TaskRun], float | None]:
+    return lambda run: getattr(run.aligned, name, None)
+
+
+def _definitions() -> Iterator[_Definition]:
+    def of_task(measure: Measure, sums: Callable[[TaskRuns], Sums]) -> _Definition:
+        return _Definition(measure, sums, of_calls=False)
+
+    yield from _shares()
+    about = "Share of task runs that passed, of those of which the recording says it."
+    passed = Measure(id="task_success", label="tasks passed", kind="share", about=about)
+    yield of_task(passed, _known(lambda run: run.passed))
+    about = "Mean reward or score, as the recording gives it."
+    yield of_task(Measure(id="score", label="score", kind="mean", about=about), _known(lambda run: run.score))
+    about = (
+        "Share of failed calls after which a later call did what they were to do, or what took a value from "
+        "them succeeded."
     )
-}
+    recovery = Measure(id="recovery", label="recovered", kind="share", about=about)
+    yield _Definition(recovery, lambda runs: (runs.recovered_counts, runs.calls_with(FAILURES)), of_calls=True)
+    for name in COLUMNS:
+        about = f"{METRICS[name].about}, aligned with the reference; as `replay align` has it."
+        yield of_task(Measure(id=name, label=METRICS[name].label, kind="mean", about=about), _aligned(name))
+    for name, words in (("completion", "Task completion"), ("grounding", "Information grounding")):
+        judged = Measure(id=name, label=name, kind="mean", about=f"{words}, as a judge file gives it.")
+        yield of_task(judged, _known(_of_judge(name)))
+    about = (
+        "Mean of the six alignment columns and grounding, as in the paper's overall table; in strata of "
+        "completion too, as in its tables by task type. What is not known is left out."
+    )
+    average = Measure(id="average", label="average", kind="mean", about=about)
+    yield of_task(average, lambda runs: (0.0, 0.0))
+    about = "Tokens read and written, a task run."
+    tokens = Measure(id="tokens", label="tokens", kind="mean", about=about, lower_is_better=True)
+    yield of_task(tokens, _known(lambda run: run.tokens))
+    calls = Measure(
+        id="calls_a_task", label="calls a task", kind="mean", about="Calls, a task run.", lower_is_better=True
+    )
+    yield _Definition(calls, lambda runs: (runs.calls_with(Outcome), 1.0), of_calls=True)
+
+
+_DEFINITIONS: Final = {definition.measure.id: definition for definition in _definitions()}
+MEASURES: Final[Mapping[str, Measure]] = {name: definition.measure for name, definition in _DEFINITIONS.items()}
 """By id, in the order of the columns."""
 RATIOS: Final = tuple(name for name in MEASURES if name != "average")
 """Those that are one ratio; the average is a mean of several."""
 AVERAGED: Final = (*COLUMNS, "grounding")
 AVERAGED_IN_STRATA: Final = (*COLUMNS, "completion", "grounding")
-_PLACE: Final = {name: place for place, name in enumerate(RATIOS)}
 
 
 def sums_of(runs: TaskRuns, *, of_calls_alone: bool = False) -> Numbers:
@@ -100,61 +129,13 @@ def sums_of(runs: TaskRuns, *, of_calls_alone: bool = False) -> Numbers:
         runs: the runs with their calls.
         of_calls_alone: what is known of a task as a whole is left out.
     """
-    counts = {outcome: runs.outcome_counts[:, place] for place, outcome in enumerate(OUTCOMES)}
-    calls = runs.outcome_counts.sum(axis=1)
-    judged = calls - counts[Outcome.INCONCLUSIVE]
-    found: Numbers = np.zeros((len(runs.runs), 2, len(RATIOS)))
-
-    def put(name: str, part: Any, whole: Any) -> None:
-        found[:, 0, _PLACE[name]], found[:, 1, _PLACE[name]] = part, whole
-
-    for outcome in _JUDGED:
-        put(str(outcome), counts[outcome], judged)
-    put("well_formed", sum(counts[outcome] for outcome in WELL_FORMED), judged)
-    put("inconclusive", counts[Outcome.INCONCLUSIVE], calls)
-    put("calls_a_task", calls, 1.0)
-    put("recovery", runs.recovered_counts, sum(counts[outcome] for outcome in FAILURES))
-    if of_calls_alone:
-        return found
-    for name in ("passed", "score", "tokens"):
-        values = _numbers(getattr(run, name) for run in runs.runs)
-        put("task_success" if name == "passed" else name, *_where_known(values))
-    _put_aligned(found, runs)
-    return found
-
-
-def _put_aligned(found: Numbers, runs: TaskRuns) -> None:
-    aligned = [(place, run.aligned) for place, run in enumerate(runs.runs) if run.aligned is not None]
-    if not aligned:
-        return
-    rows = [place for place, _ in aligned]
-
-    def put(name: str, part: Any, whole: Any) -> None:
-        found[rows, 0, _PLACE[name]], found[rows, 1, _PLACE[name]] = part, whole
-
-    weights, matched, predicted = (
-        _numbers(getattr(one, name) for _, one in aligned) for name in ("reference_calls", "matched", "predicted_calls")
-    )
-    scores = np.array([one.scores for _, one in aligned])
-    for name in COLUMNS:
-        put(name, scores[:, SCORE_COLUMNS.index(name)] * weights, weights)
-    put("recall", matched, weights)
-    put("precision", matched, predicted)
-    for name in ("completion", "grounding"):
-        put(name, *_where_known(_numbers(getattr(one, name) for _, one in aligned)))
+    sums: Numbers = np.zeros((len(runs.runs), 2, len(RATIOS)))
+    for column, name in enumerate(RATIOS):
+        if _DEFINITIONS[name].of_calls or not of_calls_alone:
+            sums[:, 0, column], sums[:, 1, column] = _DEFINITIONS[name].sums(runs)
+    return sums
 
 
 def _numbers(values: Iterable[float | None]) -> Numbers:
     """As an array; NaN where there is none."""
     return np.array(list(values), dtype=np.float64)
-
-
-def _where_known(values: Numbers) -> tuple[Numbers, Numbers]:
-    """Part and whole of a value that a run has once, or not at all."""
-    known = ~np.isnan(values)
-    return np.where(known, values, 0.0), known.astype(np.float64)
-
-
-def place_of(name: str) -> int:
-    """The column of a ratio."""
-    return _PLACE[name]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, NamedTuple, TypeAlias
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from replay.records import Outcome
 from replay.runfile import Run
-from replay.runfile.model_queries import (
+from replay.runfile.task_runs import (
     CallGroup,
     TaskScores,
     TrajectoryFacts,
@@ -78,20 +78,28 @@ class TaskRuns:
         cells = self.calls.run * len(OUTCOMES) + columns[self.calls.group]
         return np.bincount(cells, minlength=len(self.runs) * len(OUTCOMES)).reshape(-1, len(OUTCOMES))
 
+    def calls_with(self, outcomes: Iterable[Outcome]) -> Places:
+        """How many calls of each run were judged so."""
+        counts: Places = self.outcome_counts[:, [OUTCOMES.index(outcome) for outcome in outcomes]].sum(axis=1)
+        return counts
+
     @cached_property
     def recovered_counts(self) -> NDArray[np.int64]:
         """How many failed calls of each run were recovered."""
         return np.bincount(self.recovered.run, minlength=len(self.runs))
 
-    @cached_property
-    def servers_called(self) -> set[tuple[int, str]]:
-        """Which run called which server, where that is known."""
-        servers = list(dict.fromkeys(group.server for group in self.groups))
-        place_of = {server: place for place, server in enumerate(servers)}
-        of_group = np.array([place_of[group.server] for group in self.groups], dtype=np.int64)
-        pairs = np.unique(self.calls.run * len(servers) + of_group[self.calls.group]).tolist()
-        found = ((pair // len(servers), servers[pair % len(servers)]) for pair in pairs)
-        return {(run, server) for run, server in found if server}
+    def runs_calling(self, names: Sequence[str | None]) -> set[tuple[int, str]]:
+        """Which run has calls of which name.
+
+        Args:
+            names: of each group of calls; those without one are left out.
+        """
+        distinct = [name for name in dict.fromkeys(names) if name]
+        number_of = {name: number for number, name in enumerate(distinct)}
+        of_group = np.array([number_of.get(name or "", -1) for name in names], dtype=np.int64)
+        numbers = of_group[self.calls.group]
+        pairs = np.unique(self.calls.run[numbers >= 0] * len(distinct) + numbers[numbers >= 0]).tolist()
+        return {(pair // len(distinct), distinct[pair % len(distinct)]) for pair in pairs}
 
     def of_server(self, server: str) -> TaskRuns:
         """The same runs with their calls to one server alone."""

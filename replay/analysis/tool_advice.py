@@ -6,13 +6,12 @@ Every piece of advice rests on calls, or on the schema alone; none on what a nam
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
-from replay.analysis.tool_tally import last_part
-from replay.dag.pointers import join, resolve
+from replay.dag.pointers import join, parts, resolve
 from replay.diagnosis.phrasing import counted, listed, plain, quoted, types_of
-from replay.diagnosis.schema_place import SchemaPlace, field_place
+from replay.diagnosis.schema_violations import SchemaLocation, field_location
 from replay.records import Tool
 from replay.records.tool_usage import (
     Advice,
@@ -120,8 +119,8 @@ def _of_field(problem: FieldProblem, tool: Tool | None) -> Iterator[Advice]:
     if problem.accepted == problem.calls:
         return
     schema = tool.input_schema if tool is not None else None
-    place = field_place(schema, problem.pointer)
-    parent = field_place(schema, problem.pointer.rpartition("/")[0])
+    place = field_location(schema, problem.pointer)
+    parent = field_location(schema, problem.pointer.rpartition("/")[0])
     field = quoted(problem.field, 60)
     if problem.fault == "misnamed":
         written = quoted(problem.written, 60)
@@ -136,7 +135,7 @@ def _of_field(problem: FieldProblem, tool: Tool | None) -> Iterator[Advice]:
         yield _of_missing(problem, place, parent)
 
 
-def _of_missing(problem: FieldProblem, place: SchemaPlace, parent: SchemaPlace) -> Advice:
+def _of_missing(problem: FieldProblem, place: SchemaLocation, parent: SchemaLocation) -> Advice:
     field, why = quoted(problem.field, 60), f"{_who(problem)} left it out."
     required = parent.schema.get("required")
     if "default" in place.schema:
@@ -168,7 +167,7 @@ def _of_disagreement(fault: SchemaDisagreement, usage: ToolUsage, tool: Tool | N
 
 
 def _about(value: RefusedValue, fault: SchemaDisagreement, schema: Any) -> bool:
-    return field_place(schema, value.pointer).pointer == fault.pointer
+    return field_location(schema, value.pointer).pointer == fault.pointer
 
 
 def _keyword_to_add(fault: SchemaDisagreement, value: RefusedValue | None) -> str:
@@ -183,14 +182,14 @@ def _of_value(value: RefusedValue, usage: ToolUsage, tool: Tool | None) -> Itera
     """Values that the schema, or the thing that they name, does not allow."""
     schema = tool.input_schema if tool is not None else None
     told = any(fault.fault == "too-lax" and _about(value, fault, schema) for fault in usage.schema_faults)
-    phrase = _REWRITES.get(value.kind)
-    if told or phrase is None or (value.kind == "missing-thing" and value.calls < _MIN_ALIKE):
+    template = _REWRITES.get(value.kind)
+    if told or template is None or (value.kind == "missing-thing" and value.calls < _MIN_ALIKE):
         return
-    place = field_place(schema, value.pointer)
+    place = field_location(schema, value.pointer)
     gave = f" gave {listed(list(value.values[:3]), 'or')}" if len(value.values) > 1 else ""
     why = f"{_who(value)}{gave}: {plain(value.message, 240)}."
     described = place.schema.get("description")
-    rewrite = phrase(quoted(last_part(value.pointer), 60), value)
+    rewrite = template.format(field=quoted(_last_part(value.pointer), 60), detail=_detail(value))
     yield _make(value, "inputSchema", join(place.pointer, "description"), rewrite, why, current=described)
 
 
@@ -201,49 +200,36 @@ def _of_cause(cause: FailureCause, usage: ToolUsage) -> Iterator[Advice]:
         yield _make(cause, "description", "", rewrite, why, current=usage.description)
 
 
-def _type(field: str, value: RefusedValue) -> str:
-    kinds = f"of type {types_of(value.expected)}" if value.expected else "of one type"
-    return f"Say in the description of {field} that it is {kinds}, with an example."
-
-
-def _choice(field: str, value: RefusedValue) -> str:
-    choices = value.expected if isinstance(value.expected, list) else []
-    names = listed([quoted(choice, 40) for choice in choices], "or", 8)
-    return f"Name the choices of {field} in its description{f': {names}' if names else ''}."
-
-
-def _bound(field: str, value: RefusedValue) -> str:
-    bound = f" ({value.keyword}: {quoted(value.expected, 60)})" if value.expected is not None else ""
-    return f"Name the bounds of {field} in its description{bound}."
-
-
-def _example(field: str, value: RefusedValue) -> str:
-    del value
-    return f"Give an example of a well-formed {field} in its description."
-
-
-def _allowed(field: str, value: RefusedValue) -> str:
-    del value
-    return f"Say in the description of {field} what is allowed, and what is not."
-
-
-def _source(field: str, value: RefusedValue) -> str:
-    del value
-    return (
-        f"Say in the description of {field} where its values come from: which tool lists them, or that none is given."
-    )
-
-
-_REWRITES: Final[dict[str, Callable[[str, RefusedValue], str]]] = {
-    "wrong-type": _type,
-    "not-a-choice": _choice,
-    "out-of-bounds": _bound,
-    "schema-violation": _example,
-    "malformed-value": _example,
-    "refused-value": _allowed,
-    "refused-by-policy": _allowed,
-    "missing-thing": _source,
+_EXAMPLE: Final = "Give an example of a well-formed {field} in its description."
+_ALLOWED: Final = "Say in the description of {field} what is allowed, and what is not."
+_REWRITES: Final = {
+    "wrong-type": "Say in the description of {field} that it is {detail}, with an example.",
+    "not-a-choice": "Name the choices of {field} in its description{detail}.",
+    "out-of-bounds": "Name the bounds of {field} in its description{detail}.",
+    "schema-violation": _EXAMPLE,
+    "malformed-value": _EXAMPLE,
+    "refused-value": _ALLOWED,
+    "refused-by-policy": _ALLOWED,
+    "missing-thing": "Say in the description of {field} where its values come from: which tool lists them, or that "
+    "none is given.",
 }
+
+
+def _detail(value: RefusedValue) -> str:
+    """What the schema, or the server, said of the value."""
+    if value.kind == "wrong-type":
+        return f"of type {types_of(value.expected)}" if value.expected else "of one type"
+    if value.kind == "not-a-choice" and isinstance(value.expected, list) and value.expected:
+        return f": {listed([quoted(choice, 40) for choice in value.expected], 'or', 8)}"
+    if value.kind == "out-of-bounds" and value.expected is not None:
+        return f" ({value.keyword}: {quoted(value.expected, 60)})"
+    return ""
+
+
+def _last_part(pointer: str) -> str:
+    """The name of the field that a pointer in arguments leads to; of an element, that of its list."""
+    names = [part for part in parts(pointer) if part != "*"]
+    return names[-1] if names else ""
 
 
 def _after_colon(sentence: str) -> str:

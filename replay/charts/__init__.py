@@ -1,1 +1,1 @@
-"""Charts for papers and slides: each is data, rows and columns, and how they are drawn. Only `canvas` knows matplotlib."""
+"""A chart is data, rows and columns and what they mean; `svg` draws those of pages, `matplotlib_` those of papers."""

@@ -12,7 +12,7 @@ from typing import NoReturn
 import click
 
 from replay import __version__
-from replay.cli.terminal_door import install
+from replay.cli.terminal import discard_stdout, make_streams_safe
 from replay.errors import ReplayError
 
 VERBS = {
@@ -27,7 +27,7 @@ VERBS = {
     "shrink": ("replay.cli.shrink:shrink", "Find the smallest sequence of calls that shows a failure."),
     "align": ("replay.cli.align:align", "Align predicted calls with reference calls, and score them."),
     "record": ("replay.cli.record:record", "Record a trajectory from any MCP client."),
-    "import": ("replay.cli.import_:import_command", "Turn results files into DAG files, one a trajectory."),
+    "convert": ("replay.cli.convert:convert", "Turn results files into DAG files, one a trajectory."),
     "export": ("replay.cli.export:export", "Write trajectories with their verdicts in the formats of other tools."),
     "watch": ("replay.cli.watch:watch", "Judge the session files of a folder as they come and grow."),
     "show": ("replay.cli.show:show", "Print a trajectory: its steps, calls and data edges."),
@@ -36,8 +36,8 @@ VERBS = {
     "cassette": ("replay.cli.cassette:cassette", "Export the answers of a run, to replay them without servers."),
 }
 """Each verb: where it is, and its line in the help (a test holds it against the verb's own docstring)."""
-
-
+_FORMER_NAMES = {"import": "convert"}
+"""What verbs were called, which is understood still, and shown nowhere."""
 _OBJECTS_A_COLLECTION = 50_000
 """With Python's own 700, what a large file or tools/list is made of is walked again and again while it is read."""
 
@@ -60,6 +60,7 @@ class _Verbs(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         from replay.suggestions import nearest_name
 
+        args = [_FORMER_NAMES.get(args[0], args[0]), *args[1:]] if args else args
         if args and args[0] not in VERBS and not args[0].startswith("-"):
             nearest = nearest_name(args[0], VERBS)
             hint = f"; did you mean {nearest}?" if nearest else f"; there are {', '.join(VERBS)}"
@@ -86,7 +87,7 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """Run the command line; every error is one line on stderr and an exit code."""
-    install()
+    make_streams_safe()
     gc.set_threshold(_OBJECTS_A_COLLECTION)
     arguments, debug = _without_debug(sys.argv[1:])
     try:
@@ -132,8 +133,6 @@ def _report_error(error: BaseException) -> int:
         case SystemExit() as system_exit:
             return system_exit.code if isinstance(system_exit.code, int) else 1
         case BrokenPipeError():
-            from replay.cli.options import discard_stdout
-
             discard_stdout()
             return 0
         case OSError() as os_error:

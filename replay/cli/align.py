@@ -6,31 +6,29 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from replay.cli.options import (
     DEFAULT_RUN,
-    bar_on,
-    echo_err,
     files_argument,
-    is_interactive,
+    find_missing_findings,
     json_option,
     names_option,
     place_of,
     run_option,
-    without_secrets,
     workers_options,
 )
+from replay.cli.terminal import bar_on, echo_err, is_interactive, without_secrets
 from replay.errors import InputError, RunFileError, UsageError
 
 if TYPE_CHECKING:
-    from replay.alignment import Alignment, Reference, Results
-    from replay.alignment.encoder import Encoder
+    from replay.alignment import Alignment, Reference, Results, Settings
     from replay.alignment.judges import Judges
-    from replay.alignment.run_store import RunStore
+    from replay.alignment.output import RunStore
     from replay.records.alignment import Definitions
     from replay.replayer.pool import Place
     from replay.replayer.sharing import DoAll
@@ -44,8 +42,6 @@ Examples:
 """
 
 _SHARE = click.FloatRange(0.0, 1.0)
-
-
 _LINE_EVERY = 10.0
 
 
@@ -114,33 +110,26 @@ def align(
     call is compared with the reference's calls of the same tool in the same task; the best assignment counts. Prints
     what became of the calls, and last a leaderboard.
     """
-    from replay.alignment import Settings, texts_of
-    from replay.alignment import align as align_one
-    from replay.alignment.cache import default_path
-    from replay.alignment.embeddings import Embedder
-    from replay.alignment.group_by_model import group_by_model
+    from replay.alignment import Settings
 
-    _check_options(tau_strong, tau_weak, as_json=as_json, as_csv=as_csv)
+    if as_json and as_csv:
+        raise UsageError("--json and --csv do not go together")
+    if tau_strong < tau_weak:
+        raise UsageError(f"--tau-strong {tau_strong:g} is below --tau-weak {tau_weak:g}")
     place = place_of(workers, cluster)
-    do_all = context.with_resource(_workers_at(place)) if place else None
-    embedder = Embedder(model, None if no_cache else default_path(), echo_err, _encoder(model, do_all))
-    settings = Settings(definitions, tau_strong, tau_weak, embedder.model.name)
-    run = _run(run_path)
-    standard = _reference(reference, run)
-    results, broken = _results(files, names, standard, run)
-    with _bar() as progress:
-        vectors = embedder.embed(texts_of(standard, results), progress)
-    together = group_by_model(standard, results)
-    judges = _judges(judge_paths, results, together)
-    if do_all is None:
-        merged = [align_one(standard, one, vectors, settings, judges) for one in together]
-    else:
-        from replay.alignment.on_workers import align_on_workers
-
-        merged = align_on_workers(do_all, standard, together, vectors, settings, judges)
-    _keep(run, merged, standard)
-    _print(standard, merged, together, explained=explained, types=types, swept=swept, as_json=as_json, as_csv=as_csv)
-    if broken:
+    done = _align(
+        files,
+        reference,
+        _run(run_path),
+        names=names,
+        settings=Settings(definitions, tau_strong, tau_weak),
+        judge_paths=judge_paths,
+        model=model,
+        cached=not no_cache,
+        do_all=context.with_resource(_workers_at(place)) if place else None,
+    )
+    _print(done, explained=explained, types=types, swept=swept, as_json=as_json, as_csv=as_csv)
+    if done.broken:
         context.exit(2)
 
 
@@ -152,45 +141,66 @@ def keep_alignment(
     Raises:
         InputError: no file has a task in common with the reference.
     """
-    from replay.alignment import Settings, texts_of
-    from replay.alignment import align as align_one
-    from replay.alignment.cache import default_path
-    from replay.alignment.embeddings import Embedder
-    from replay.alignment.group_by_model import group_by_model
-    from replay.alignment.run_store import RunStore
+    from replay.alignment import Settings
+    from replay.alignment.output import RunStore
 
-    run = RunStore(run_path)
-    embedder = Embedder(None, default_path(), echo_err)
-    standard = _reference(reference, run)
-    results, _ = _results(files, names, standard, run)
+    _align(files, reference, RunStore(run_path), names=names, settings=Settings(), judge_paths=judge_paths)
+
+
+class _Aligned(NamedTuple):
+    """What was aligned with what."""
+
+    reference: Reference
+    results: Sequence[Results]
+    alignments: Sequence[Alignment]
+    """One of each of the results."""
+    broken: bool
+    """Whether some files could not be aligned, which was said."""
+
+
+def _align(
+    files: Sequence[Path],
+    reference_path: Path,
+    run: RunStore | None,
+    *,
+    names: str | None,
+    settings: Settings,
+    judge_paths: Sequence[Path],
+    model: str | None = None,
+    cached: bool = True,
+    do_all: DoAll | None = None,
+) -> _Aligned:
+    """Align files with a reference, in this process or on the workers of `do_all`, and keep that in the run."""
+    from replay.alignment import align as align_one
+    from replay.alignment import texts_of
+    from replay.alignment.aligner import group_by_model
+    from replay.alignment.embeddings import Embedder, default_path
+
+    encoder = None
+    if do_all is not None:
+        from replay.alignment.on_workers import WorkersEncoder, align_on_workers
+
+        encoder = WorkersEncoder(model, do_all)
+    embedder = Embedder(model, default_path() if cached else None, echo_err, encoder)
+    settings = replace(settings, encoder=embedder.model.name)
+    reference = _reference(reference_path, run)
+    per_file, broken = _results(files, names, reference, run)
     with _bar() as progress:
-        vectors = embedder.embed(texts_of(standard, results), progress)
-    together = group_by_model(standard, results)
-    judges = _judges(judge_paths, results, together)
-    settings = Settings(encoder=embedder.model.name)
-    _keep(run, [align_one(standard, one, vectors, settings, judges) for one in together], standard)
+        vectors = embedder.embed(texts_of(reference, per_file), progress)
+    results = group_by_model(reference, per_file)
+    judges = _judges(judge_paths, per_file, results)
+    if do_all is None:
+        alignments = [align_one(reference, of_model, vectors, settings, judges) for of_model in results]
+    else:
+        alignments = align_on_workers(do_all, reference, results, vectors, settings, judges)
+    _keep(run, alignments, reference)
+    return _Aligned(reference, results, alignments, broken)
 
 
 def _workers_at(place: Place) -> AbstractContextManager[DoAll]:
     from replay.replayer.sharing import workers_at
 
     return workers_at(place, lambda text: echo_err(f"note: {text}"))
-
-
-def _encoder(model: str | None, do_all: DoAll | None) -> Encoder | None:
-    """What makes vectors on workers; None where this process does."""
-    if do_all is None:
-        return None
-    from replay.alignment.on_workers import WorkersEncoder
-
-    return WorkersEncoder(model, do_all)
-
-
-def _check_options(tau_strong: float, tau_weak: float, *, as_json: bool, as_csv: bool) -> None:
-    if as_json and as_csv:
-        raise UsageError("--json and --csv do not go together")
-    if tau_strong < tau_weak:
-        raise UsageError(f"--tau-strong {tau_strong:g} is below --tau-weak {tau_weak:g}")
 
 
 def _reference(path: Path, run: RunStore | None) -> Reference:
@@ -208,7 +218,7 @@ def _run(path: Path) -> RunStore | None:
     """The run: the one that was named, or the usual one where it stands here."""
     if path == DEFAULT_RUN and not path.exists():
         return None
-    from replay.alignment.run_store import open_store
+    from replay.alignment.output import open_store
 
     return open_store(path, asked=path != DEFAULT_RUN)
 
@@ -218,7 +228,7 @@ def _results(
 ) -> tuple[list[Results], bool]:
     """The files that can be aligned; what is wrong with the others is told, and that there were some."""
     from replay.alignment import Results, pair_ids, sign
-    from replay.alignment.reference import no_common_id
+    from replay.alignment.tasks import no_common_id
     from replay.formats import FileNames, open_files
 
     results: list[Results] = []
@@ -268,8 +278,6 @@ def _judges(paths: Sequence[Path], results: Sequence[Results], together: Sequenc
 
 
 def _keep(run: RunStore | None, alignments: Sequence[Alignment], reference: Reference) -> None:
-    from replay.cli.findings import find_missing_findings
-
     if run is None:
         return
     try:
@@ -280,92 +288,74 @@ def _keep(run: RunStore | None, alignments: Sequence[Alignment], reference: Refe
         echo_err(f"note: the alignment is not kept: {error}")
 
 
-def _print(
-    reference: Reference,
-    alignments: Sequence[Alignment],
-    results: Sequence[Results],
-    *,
-    explained: str | None,
-    types: bool,
-    swept: bool,
-    as_json: bool,
-    as_csv: bool,
-) -> None:
-    from replay.alignment.sweep import sweep
+def _print(done: _Aligned, *, explained: str | None, types: bool, swept: bool, as_json: bool, as_csv: bool) -> None:
+    from replay.alignment.aligner import sweep
 
     if explained is not None:
-        parts = list(map(without_secrets, _explained(reference, alignments, results, explained)))
+        parts = list(map(without_secrets, _explained(done, explained)))
     elif as_json:
-        from replay.alignment.export import to_json
+        from replay.alignment.output import to_json
 
-        sweeps = {one.model.file: sweep(one) for one in alignments} if swept else {}
-        parts = [to_json(alignments, reference.faults, sweeps)]
+        sweeps = {each.model.file: sweep(each) for each in done.alignments} if swept else {}
+        parts = [to_json(done.alignments, done.reference.faults, sweeps)]
     elif as_csv:
-        from replay.alignment.export import to_csv
+        from replay.alignment.output import to_csv
 
-        lines = to_csv(alignments).rstrip("\n").split("\n")
+        lines = to_csv(done.alignments).rstrip("\n").split("\n")
         parts = ["\n".join(map(without_secrets, lines))]
     else:
-        parts = list(map(without_secrets, _tables(reference, alignments, types=types, swept=swept)))
+        parts = list(map(without_secrets, _tables(done, types=types, swept=swept)))
     click.echo("\n\n".join(parts))
 
 
-def _tables(reference: Reference, alignments: Sequence[Alignment], *, types: bool, swept: bool) -> Iterator[str]:
+def _tables(done: _Aligned, *, types: bool, swept: bool) -> Iterator[str]:
     from replay.alignment import tables
-    from replay.alignment.sweep import sweep
+    from replay.alignment.aligner import sweep
 
-    models = [one.model for one in alignments]
-    if reference.faults:
-        yield tables.reference_faults(reference.faults)
+    models = [alignment.model for alignment in done.alignments]
+    if done.reference.faults:
+        yield tables.reference_faults(done.reference.faults)
     if types:
         yield from map(tables.by_type, models)
     yield tables.calls_table(models)
-    differing = [line for model in models for line in tables.differing_ids(model, reference)]
-    if differing:
+    if differing := [line for model in models for line in tables.differing_ids(model, done.reference)]:
         yield "\n".join(differing)
     if swept:
-        yield from (tables.sweep_table(one.model, sweep(one)) for one in alignments)
+        yield from (tables.sweep_table(alignment.model, sweep(alignment)) for alignment in done.alignments)
     yield tables.leaderboard(models)
 
 
-def _explained(
-    reference: Reference, alignments: Sequence[Alignment], results: Sequence[Results], task: str
-) -> list[str]:
+def _explained(done: _Aligned, task: str) -> list[str]:
     from replay.alignment import pair_ids
-    from replay.alignment.explain import explain
+    from replay.alignment.tables import explain
 
-    if task not in reference.tasks:
-        raise UsageError(f"--explain {task}: the reference {reference.path} has no such task")
+    if task not in done.reference.tasks:
+        raise UsageError(f"--explain {task}: the reference {done.reference.path} has no such task")
     parts = []
-    for alignment, one in zip(alignments, results, strict=True):
-        predicted = pair_ids([task], one.tasks).get(task)
+    for alignment, results in zip(done.alignments, done.results, strict=True):
+        predicted = pair_ids([task], results.tasks).get(task)
         if predicted is None:
-            echo_err(f"note: {one.file} has no task {task}")
+            echo_err(f"note: {results.file} has no task {task}")
         else:
-            parts.append(explain(alignment, reference.tasks[task], one.tasks[predicted]))
+            parts.append(explain(alignment, done.reference.tasks[task], results.tasks[predicted]))
     if not parts:
         raise UsageError(f"--explain {task}: no results file has this task")
     return parts
 
 
-def _lines() -> Callable[[int, int], None]:
-    """Tells every ten seconds how far it is."""
-    said = time.monotonic()
-
-    def tell(done: int, total: int) -> None:
-        nonlocal said
-        if time.monotonic() - said >= _LINE_EVERY:
-            said = time.monotonic()
-            echo_err(f"embedding: {done}/{total} texts done")
-
-    return tell
-
-
 @contextmanager
-def _bar() -> Iterator[Callable[[int, int], None] | None]:
-    """A progress bar on stderr while the model works; where nobody watches, a line now and then."""
+def _bar() -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on stderr while the model works; where nobody watches, a line every ten seconds."""
     if not is_interactive():
-        yield _lines()
+        told = time.monotonic()
+
+        def tell(done: int, total: int) -> None:
+            nonlocal told
+            if time.monotonic() - told >= _LINE_EVERY:
+                told = time.monotonic()
+                echo_err(f"embedding: {done}/{total} texts done")
+
+        yield tell
         return
     from rich.console import Console
     from rich.progress import Progress

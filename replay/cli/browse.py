@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from replay.cli.options import DEFAULT_FLEET, DEFAULT_RUN, echo_err, names_option
+from replay.cli.options import DEFAULT_RUN, FILE, fleet_of, names_option
+from replay.cli.terminal import echo_err
 from replay.errors import RunFileError, UsageError
 
 if TYPE_CHECKING:
     from replay.formats import ResultsFile
+    from replay.interpreter import Fleet
 
 EXAMPLES = """\b
 Examples:
@@ -33,12 +35,12 @@ _SQLITE = b"SQLite format 3\x00"
 @click.option(
     "--run",
     "run_path",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help=f"The run file; with results files, the one that they are added to.  [default: {DEFAULT_RUN}]",
 )
 @click.option(
     "--against",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="RUN",
     help="A second run file, to compare with.",
 )
@@ -46,7 +48,7 @@ _SQLITE = b"SQLite format 3\x00"
 @click.option("--light", is_flag=True, help="Dark letters on a light ground; `t` changes it.")
 @click.option(
     "--clipboard-file",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     envvar="REPLAY_CLIPBOARD_FILE",
     help="Where `y` also writes what it copies, for terminals without a clipboard.",
 )
@@ -118,21 +120,20 @@ def judge_by_recording(opened: list[ResultsFile], target: Path) -> None:
     """
     import anyio
 
-    from replay.diagnosis.stored_findings import FindingStore
-    from replay.interpreter import Fleet
+    anyio.run(judge_recorded, opened, target, fleet_of(None))
+
+
+async def judge_recorded(opened: list[ResultsFile], target: Path, fleet: Fleet | None) -> None:
+    """The same in code that is asynchronous, with the servers of a fleet as far as they are known."""
+    from replay.diagnosis.diagnose import FindingStore
     from replay.replayer.classifier import classify_stored
     from replay.replayer.plan import Options, Progress
     from replay.runfile import Run
     from replay.safety.redaction import Redactor
 
-    fleet = Fleet.load(DEFAULT_FLEET) if DEFAULT_FLEET.exists() else None
-
-    async def judge() -> None:
-        with Run.open(target, redactor=Redactor(fleet.secrets() if fleet else ())) as run:
-            options = Options(offline=True, on_done=FindingStore(run).keep)
-            await classify_stored(run, opened, options, progress=Progress(), fleet=fleet)
-
-    anyio.run(judge)
+    with Run.open(target, redactor=Redactor(fleet.secrets() if fleet else ())) as run:
+        options = Options(offline=True, on_done=FindingStore(run).keep)
+        await classify_stored(run, opened, options, progress=Progress(), fleet=fleet)
 
 
 def _open(files: tuple[Path, ...], names: str | None) -> list[ResultsFile]:

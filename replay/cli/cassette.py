@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from replay.cli.options import echo_err, read_run_option, run_to_read
+from replay.cli.options import FILE, read_run_option, run_to_read
+from replay.cli.terminal import echo_err
 
 EXAMPLES = """\b
 Examples:
@@ -23,7 +24,7 @@ def cassette() -> None:
 
 @cassette.command(epilog=EXAMPLES)
 @read_run_option
-@click.argument("file", required=False, type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("file", required=False, type=FILE)
 @click.option("--force", is_flag=True, help="Overwrite FILE.")
 def export(run_argument: Path | None, run_path: Path | None, file: Path | None, force: bool) -> None:
     """Write the answers that a run holds to FILE, as JSON Lines without secrets."""

@@ -14,12 +14,10 @@ import click
 
 from replay.cli.judging import InputFiles, judge_with_progress
 from replay.cli.options import (
-    DEFAULT_FLEET,
     DEFAULT_RUN,
-    closed_pipe_is_no_error,
     csv_option,
-    echo_err,
     files_argument,
+    fleet_of,
     fleet_option,
     json_option,
     known_option,
@@ -28,14 +26,20 @@ from replay.cli.options import (
     run_option,
     workers_options,
 )
+from replay.cli.terminal import closed_pipe_ignored, echo_err
 
 if TYPE_CHECKING:
-    from replay.cli.fail_on import FailCondition
     from replay.cli.known import KnownInRun
+    from replay.cli.options import FailCondition
     from replay.interpreter import Fleet
     from replay.records.summary import RunSummary
     from replay.replayer.plan import Options
     from replay.runfile import Run
+
+_WITHOUT_FLEET = (
+    "Name one with --servers FILE (your MCP client's server JSON will do), or judge by the recorded answers with "
+    "--offline"
+)
 
 EXAMPLES = """\b
 Examples:
@@ -131,13 +135,13 @@ def classify(
     """
     import anyio
 
-    from replay.cli.fail_on import NEW, fail_conditions
-    from replay.cli.stop_signals import ended_in_order
+    from replay.cli.options import NEW, fail_conditions
+    from replay.cli.terminal import ended_in_order
     from replay.replayer.plan import Options
 
     conditions = fail_conditions(fail_on)
     place = place_of(workers, cluster, 1 if offline or cassette else jobs)
-    fleet = _fleet(fleet_path, needed=not (offline or cassette))
+    fleet = fleet_of(fleet_path, "" if offline or cassette else _WITHOUT_FLEET)
     options = Options(
         jobs=jobs,
         instances=instances,
@@ -178,12 +182,12 @@ def _remember(run: Run, fleet: Fleet | None, options: Options, names: str | None
 
 def _known(run: Run, paths: list[str], known_path: Path | None, *, needed: bool) -> KnownInRun | None:
     """The failures by their fingerprints, which takes reading the trajectories again; None where nobody asks."""
-    from replay.analysis.known_file import find_known_file, read_known_file
+    from replay.analysis.known_failures import find_known_file, read_known_file
 
     book = read_known_file(known_path or find_known_file(run.path))
     if book.path is None and not needed:
         return None
-    from replay.analysis.history import failures_of
+    from replay.analysis.fingerprint import failures_of
     from replay.cli.known import KnownInRun, note_unseen
 
     if book.path is None:
@@ -194,7 +198,7 @@ def _known(run: Run, paths: list[str], known_path: Path | None, *, needed: bool)
 
 
 def _finish(summary: RunSummary, broken: int, conditions: Sequence[FailCondition], known: KnownInRun | None) -> None:
-    from replay.cli.fail_on import found_by
+    from replay.cli.options import found_by
     from replay.errors import FoundFailuresError, InputError
 
     found = found_by(conditions, summary.outcomes, known.new if known else 0)
@@ -202,20 +206,6 @@ def _finish(summary: RunSummary, broken: int, conditions: Sequence[FailCondition
         raise FoundFailuresError(f"--fail-on: found {', '.join(found)}")
     if broken:
         raise InputError("", f"{broken} file{'s' if broken > 1 else ''} could not be read; see above")
-
-
-def _fleet(path: Path | None, *, needed: bool) -> Fleet | None:
-    from replay.errors import UsageError
-    from replay.interpreter import Fleet
-
-    if path is None and not DEFAULT_FLEET.exists():
-        if needed:
-            raise UsageError(
-                f"no fleet file: there is no {DEFAULT_FLEET} here. Name one with --servers FILE "
-                "(your MCP client's server JSON will do), or judge by the recorded answers with --offline"
-            )
-        return None
-    return Fleet.load(path or DEFAULT_FLEET)
 
 
 def _known_servers(names: tuple[str, ...], fleet: Fleet | None) -> frozenset[str]:
@@ -241,7 +231,7 @@ def _print(
     run: Run, paths: list[str], options: Options, known: KnownInRun | None, *, as_json: bool, as_csv: bool
 ) -> RunSummary:
     from replay.errors import UsageError
-    from replay.reports.model_table import MAX_LISTED
+    from replay.reports.summary import MAX_LISTED
     from replay.runfile import summarize
 
     files = run.file_ids(paths)
@@ -249,7 +239,7 @@ def _print(
     if options.only is not None and not any(summary.outcomes.values()):
         raise UsageError(f"--only {options.only!r} matches no call of these files")
     _note_other_files(run, files)
-    with closed_pipe_is_no_error():
+    with closed_pipe_ignored():
         if as_json:
             from replay.reports.json_ import write_json
 
@@ -259,7 +249,7 @@ def _print(
 
             write_csv(run, sys.stdout, files)
         else:
-            from replay.reports.summary_table import summary_text
+            from replay.reports.summary import summary_text
 
             click.echo(summary_text(summary, *_terminal()))
             if known is not None:
@@ -287,7 +277,7 @@ def _terminal() -> tuple[int, Callable[[str], str]]:
 
 def _next_commands(run: Run, summary: RunSummary) -> Iterator[str]:
     """What to do with the run, as it is typed."""
-    from replay.runfile.lookup import call_id
+    from replay.runfile.trajectory_queries import call_id
     from replay.safety.text import one_line
 
     where = [] if run.path == DEFAULT_RUN else ["--run", str(run.path)]

@@ -10,18 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from replay.cli.options import (
-    DEFAULT_RUN,
-    closed_pipe_is_no_error,
-    echo_err,
-    json_option,
-    names_option,
-    run_option,
-)
+from replay.cli.options import DEFAULT_RUN, json_option, names_option, run_option
+from replay.cli.terminal import closed_pipe_ignored, echo_err
 
 if TYPE_CHECKING:
     from replay.formats import FileNames
-    from replay.records.model_comparison import ModelComparison
     from replay.runfile import Run
 
 EXAMPLES = """\b
@@ -86,8 +79,9 @@ def compare(
     One row a model, whatever files it stands in: outcomes, task success, alignment metrics, tokens, calls, recovery.
     Without RESULTS all of the run is compared. Several runs of a task by a model are runs of it, with their spread.
     """
-    from replay.analysis.compare import Settings, compare_models
+    from replay.analysis.compare import CompareSettings, compare_models
     from replay.cli.report import check_free, write
+    from replay.reports.compare import render
 
     if output is not None:
         check_free(output, force)
@@ -97,10 +91,10 @@ def compare(
         raise UsageError("--judge goes with --reference: the scores count in its average")
     files, run_path = _run_among(files, run_path)
     with _run_of(files, run_path, reference, judge_paths, names) as (run, numbers):
-        settings = Settings(numbers, sort, metric, by, _labelling(names))
+        settings = CompareSettings(numbers, sort, metric, by, _labelling(names))
         found = compare_models(run, settings)
-    text = _rendered(found, "json" if as_json else form)
-    with closed_pipe_is_no_error():
+    text = render(found, "json" if as_json else form, shutil.get_terminal_size((160, 24)).columns)
+    with closed_pipe_ignored():
         if output is None:
             click.echo(text.rstrip("\n"))
     if output is not None:
@@ -127,17 +121,6 @@ def _run_among(files: tuple[Path, ...], run_path: Path) -> tuple[tuple[Path, ...
     return files, run_path
 
 
-def _rendered(found: ModelComparison, form: str) -> str:
-    if form == "text":
-        from replay.reports.compare_text import comparison_text
-        from replay.safety.redaction import Redactor
-
-        return Redactor().text(comparison_text(found, shutil.get_terminal_size((160, 24)).columns))
-    from replay.reports import compare_documents
-
-    return compare_documents.render(found, form)
-
-
 @contextmanager
 def _run_of(
     files: tuple[Path, ...],
@@ -147,15 +130,16 @@ def _run_of(
     names: str | None,
 ) -> Iterator[tuple[Run, tuple[int, ...] | None]]:
     """The run to compare, open for reading, and its numbers of the files; None for all of them."""
-    from replay.cli.findings import find_missing_findings
+    from replay.cli.options import find_missing_findings
     from replay.runfile import Run
+    from replay.runfile.compare_queries import file_paths
 
     with ExitStack() as stack:
         if files:
             run_path, paths = _run_with(files, run_path, names, stack)
         else:
             with Run.read(run_path) as run:
-                paths = [path for (path,) in run.connection.execute("SELECT path FROM files ORDER BY id")]
+                paths = list(file_paths(run.connection).values())
         if reference is not None:
             from replay.cli.align import keep_alignment
 

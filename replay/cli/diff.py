@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from replay.cli.options import closed_pipe_is_no_error, json_option, known_option, without_secrets
+from replay.cli.options import json_option, known_option
+from replay.cli.terminal import closed_pipe_ignored, without_secrets
 
 if TYPE_CHECKING:
     from replay.records import Record
@@ -66,13 +67,13 @@ def diff(
 
 
 def _diff_models(path: Path, models: tuple[str, str], conditions: set[str], as_json: bool) -> None:
-    from replay.analysis.diff import compare_models
-    from replay.reports.comparison_text import difference_text
-    from replay.reports.json_documents import DiffDocument
+    from replay.analysis.diff import diff_models
+    from replay.reports.diff import difference_text
+    from replay.reports.json_ import DiffDocument
     from replay.runfile import Run
 
     with Run.read(path) as run:
-        comparison = compare_models(run, *models)
+        comparison = diff_models(run, *models)
     _print(DiffDocument(**dict(comparison)) if as_json else difference_text(comparison))
     _raise_on(conditions, len(comparison.worse), len(comparison.new_failures))
 
@@ -81,18 +82,16 @@ def _diff_runs(paths: tuple[Path, ...], conditions: set[str], known_path: Path |
     """Two runs in full, or more of them as a history."""
     from contextlib import ExitStack
 
-    from replay.analysis.diff import compare_runs
-    from replay.analysis.history import GatheredRuns
-    from replay.analysis.known_file import find_known_file, read_known_file
-    from replay.reports.comparison_text import difference_text
-    from replay.reports.failures_text import failures_section, history_text
-    from replay.reports.json_documents import DiffDocument, HistoryDocument
+    from replay.analysis.diff import GatheredRuns, diff_runs
+    from replay.analysis.known_failures import find_known_file, read_known_file
+    from replay.reports.diff import difference_text, failures_section, history_text
+    from replay.reports.json_ import DiffDocument, HistoryDocument
     from replay.runfile import Run
 
     known = read_known_file(known_path or find_known_file(paths[-1])).failures
     with ExitStack() as stack:
         runs = [stack.enter_context(Run.read(path)) for path in paths]
-        comparison = compare_runs(*runs) if len(runs) == 2 else None
+        comparison = diff_runs(*runs) if len(runs) == 2 else None
         gathered = GatheredRuns.of(runs)
         new = gathered.new_failed_calls(known, comparison)
         if comparison is not None:
@@ -109,7 +108,7 @@ def _diff_runs(paths: tuple[Path, ...], conditions: set[str], known_path: Path |
 
 def _print(shown: Record | str) -> None:
     """A document as JSON, its stamp first; or text."""
-    with closed_pipe_is_no_error():
+    with closed_pipe_ignored():
         if isinstance(shown, str):
             click.echo(without_secrets(shown))
             return

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from replay.cli.options import echo_err, read_run_option, run_to_read
+from replay.cli.options import read_run_option, run_to_read
+from replay.cli.terminal import echo_err
 
 if TYPE_CHECKING:
     from replay.records import JsonObject

@@ -7,22 +7,25 @@ from typing import TYPE_CHECKING, cast, get_args
 
 import click
 
-from replay.cli.options import closed_pipe_is_no_error, echo_err, read_run_option, run_to_read
+from replay.cli.options import read_run_option, run_to_read
 from replay.cli.report import check_free
+from replay.cli.terminal import closed_pipe_ignored, echo_err
 
 if TYPE_CHECKING:
-    from replay.charts.canvas import FigureFormat, Medium
-    from replay.records.figure import FigureData
+    from replay.charts.matplotlib_ import ChartFormat, Medium
+    from replay.records.chart import Chart
 
 EXAMPLES = """\b
 Figures:
-  error-distribution  how the calls of each model came out: stacked bars
+  error-distribution  how the judged calls of each model came out: stacked bars
   error-multiples     the failures by kind, a panel a model
   leaderboard         the models by average score, else by well-formed calls
   metric-by-type      a metric by type of task: a dot a model, with intervals
   model-finding       which model makes which mistake: a heat map
   model-server        which model fails at which server: a heat map
+  outcomes            all calls of each model by outcome, as on the page
   tool-outcome        how the calls to each tool came out: a heat map
+  trajectory-finding  in how many trajectories a kind of finding stands, as on the page
 
 \b
 Examples:
@@ -71,36 +74,37 @@ def figure(
     Every figure is readable in grey and for colour-blind people. Drawing needs matplotlib
     (in a clone: pip install '.[figures]'); the numbers do not. The same run gives the same file, to the byte.
     """
-    from replay.charts.catalogue import FIGURES, figure_data, figure_file, kind_of
-    from replay.charts.options import FigureOptions
+    from replay.charts.catalogue import CHARTS, chart_data, kind_of
+    from replay.charts.matplotlib_ import drawn
+    from replay.charts.options import ChartOptions
     from replay.errors import UsageError
     from replay.runfile import Run
 
     if name is None:
-        raise UsageError(f"say which figure: {', '.join(FIGURES)}")
+        raise UsageError(f"say which figure: {', '.join(CHARTS)}")
     kind_of(name)
     form = _form(output, data_format)
     if output is not None:
         check_free(output, force)
     with Run.read(run_to_read(run_path, run_argument)) as run:
-        data = figure_data(name, run, FigureOptions(models, rows, metric))
-    for note in data.notes:
+        chart = chart_data(name, run, ChartOptions(models, rows, metric))
+    for note in chart.notes:
         echo_err(f"note: {note}")
     if form in DATA_FORMATS:
-        _write_text(_numbers(data, form), output)
+        _write_text(_numbers(chart, form), output)
         return
     assert output is not None
-    content = figure_file(data, cast("FigureFormat", form), cast("Medium", medium))
+    content = drawn(chart, cast("ChartFormat", form), cast("Medium", medium))
     _write_bytes(output, content)
 
 
 def _form(output: Path | None, data_format: str | None) -> str:
     """What to write: as it is asked for, else as the output is named."""
-    from replay.charts.canvas import FigureFormat
+    from replay.charts.matplotlib_ import ChartFormat
     from replay.errors import UsageError
     from replay.suggestions import nearest_name
 
-    drawn = get_args(FigureFormat)
+    drawn = get_args(ChartFormat)
     if output is None:
         if data_format is None:
             raise UsageError("say where to: -o FILE.svg, .png or .pdf; or print the numbers with --data csv")
@@ -118,15 +122,15 @@ def _form(output: Path | None, data_format: str | None) -> str:
     return suffix
 
 
-def _numbers(data: FigureData, form: str) -> str:
-    from replay.charts.data_text import data_csv, data_json
+def _numbers(chart: Chart, form: str) -> str:
+    from replay.charts.catalogue import chart_csv, chart_json
 
-    return data_csv(data) if form == "csv" else data_json(data)
+    return chart_csv(chart) if form == "csv" else chart_json(chart)
 
 
 def _write_text(text: str, output: Path | None) -> None:
     if output is None:
-        with closed_pipe_is_no_error():
+        with closed_pipe_ignored():
             click.echo(text, nl=False)
         return
     from replay.safety.filesystem import write_atomically

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from replay.cli.options import echo_err
+from replay.cli.terminal import echo_err
 
 if TYPE_CHECKING:
     from replay.errors import FormatError
@@ -148,8 +148,8 @@ async def judge_with_progress(
         place: where the workers are; None for this process alone.
     """
     from replay.cli.progress import shown_progress
+    from replay.diagnosis.diagnose import FindingStore
     from replay.diagnosis.phrasing import counted
-    from replay.diagnosis.stored_findings import FindingStore
     from replay.replayer.plan import Progress
     from replay.runfile import withheld_servers
 
@@ -192,7 +192,7 @@ async def _replay(
 ) -> None:
     """Replay in this process, or on the workers of a place."""
     from replay.cli.progress import echo_server_event
-    from replay.diagnosis.stored_findings import FindingStore
+    from replay.diagnosis.diagnose import FindingStore
     from replay.formats import ResultsFile
     from replay.replayer.classifier import classify_live, classify_stored
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from replay.cli.options import closed_pipe_is_no_error, echo_err, json_option, known_option, run_option
+from replay.cli.options import json_option, known_option, run_option
+from replay.cli.terminal import closed_pipe_ignored, echo_err
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from replay.analysis.known_file import KnownFailures
-    from replay.records.failure import RecurringFailure
+    from replay.analysis.known_failures import KnownFailures
+    from replay.records.finding import RecurringFailure
     from replay.runfile import Run
 
 EXAMPLES = """\b
@@ -43,11 +44,11 @@ def known() -> None:
 @json_option
 def list_failures(run_path: Path, known_path: Path | None, as_json: bool) -> None:
     """List the failures of a run by their fingerprints, and what is known of each."""
-    from replay.reports.failures_text import failures_section
+    from replay.reports.diff import failures_section
     from replay.safety.redaction import Redactor
 
     book, failures = _failures(run_path, known_path)
-    with closed_pipe_is_no_error():
+    with closed_pipe_ignored():
         if as_json:
             listed = [failure.model_dump(mode="json") for failure in failures]
             click.echo(json.dumps(Redactor().json(listed), ensure_ascii=True, indent=1))
@@ -70,9 +71,9 @@ def add(identifier: str, issue: str | None, note: str | None, run_path: Path, kn
     """
     from pydantic import ValidationError
 
-    from replay.analysis.known_file import NAME, add_known
+    from replay.analysis.known_failures import NAME, add_known
     from replay.errors import UsageError
-    from replay.records.failure import KnownFailure
+    from replay.records.finding import KnownFailure
     from replay.safety.redaction import clean
     from replay.safety.text import one_line
 
@@ -99,7 +100,7 @@ def add(identifier: str, issue: str | None, note: str | None, run_path: Path, kn
 @known_option
 def remove(fingerprint: str, run_path: Path, known_path: Path | None) -> None:
     """Take a failure out of replay-known.yaml."""
-    from replay.analysis.known_file import NAME, find_known_file, read_known_file, remove_known
+    from replay.analysis.known_failures import NAME, find_known_file, read_known_file, remove_known
     from replay.errors import UsageError
     from replay.suggestions import nearest_name
 
@@ -130,7 +131,7 @@ class KnownInRun(NamedTuple):
     def lines(self) -> Iterator[str]:
         """How many failed calls are known and how many are new; then those that are known."""
         from replay.diagnosis.phrasing import counted
-        from replay.reports.failures_text import failure_lines
+        from replay.reports.diff import failure_lines
 
         noted = [failure for failure in self.failures if failure.known is not None]
         calls = sum(failure.calls for failure in noted)
@@ -154,8 +155,8 @@ def note_unseen(book: KnownFailures, failures: Sequence[RecurringFailure]) -> No
 def _failures(
     run_path: Path, known_path: Path | None, *, must_exist: bool = True
 ) -> tuple[KnownFailures, tuple[RecurringFailure, ...]]:
-    from replay.analysis.history import failures_of
-    from replay.analysis.known_file import KnownFailures, find_known_file, read_known_file
+    from replay.analysis.fingerprint import failures_of
+    from replay.analysis.known_failures import KnownFailures, find_known_file, read_known_file
     from replay.runfile import Run
 
     absent = known_path is not None and not known_path.exists() and not must_exist
@@ -189,10 +190,10 @@ def _chosen(identifier: str, failures: Sequence[RecurringFailure], run_path: Pat
 
 
 def _fingerprint_of_call(identifier: str, run_path: Path) -> str:
-    from replay.analysis.history import failed_calls
+    from replay.analysis.fingerprint import failed_calls
     from replay.errors import UsageError
     from replay.runfile import Run
-    from replay.runfile.lookup import find_call
+    from replay.runfile.trajectory_queries import find_call
 
     with Run.read(run_path) as run:
         place = find_call(run, identifier)

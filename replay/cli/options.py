@@ -1,27 +1,48 @@
-"""Options and output helpers that several verbs share."""
+"""Options that several verbs share, and what they mean."""
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from replay.cli.terminal import echo_err
+from replay.errors import RunFileError, UsageError
 
+if TYPE_CHECKING:
+    from replay.interpreter import Fleet
+    from replay.records import Outcome
     from replay.replayer.pool import Place
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_BARS: list[Console] = []
-"""Consoles on which a progress bar is drawn now."""
+FILE: Final = click.Path(path_type=Path, dir_okay=False)
 DEFAULT_RUN = Path("replay-run.db")
 DEFAULT_FLEET = Path("servers.yaml")
+
+fleet_option = click.option(
+    "--servers",
+    "fleet_path",
+    type=FILE,
+    help="Fleet file: our YAML, or the server JSON of an MCP client.  [default: servers.yaml, where there is one]",
+)
+names_option = click.option(
+    "--names",
+    metavar="PATTERN",
+    help="How file names give model and task, e.g. '{model}_{task}.json'.",
+)
+files_argument = click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, readable=False))
+known_option = click.option(
+    "--known",
+    "known_path",
+    type=FILE,
+    help="What is known of failures.  [default: replay-known.yaml beside the run, here or in the repository]",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values, a row a call.")
 
 
 def run_option(help_text: str = "The run file.") -> Callable[[F], F]:
@@ -29,7 +50,7 @@ def run_option(help_text: str = "The run file.") -> Callable[[F], F]:
     return click.option(
         "--run",
         "run_path",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=FILE,
         default=DEFAULT_RUN,
         show_default=True,
         help=help_text,
@@ -38,13 +59,11 @@ def run_option(help_text: str = "The run file.") -> Callable[[F], F]:
 
 def read_run_option(function: F) -> F:
     """`--run FILE` of a verb that reads a run; one that stands alone as an argument is taken for it."""
-    argument = click.argument(
-        "run_argument", metavar="", required=False, type=click.Path(path_type=Path, dir_okay=False)
-    )
+    argument = click.argument("run_argument", metavar="", required=False, type=FILE)
     option = click.option(
         "--run",
         "run_path",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=FILE,
         help=f"The run file.  [default: {DEFAULT_RUN}]",
     )
     return argument(option(function))
@@ -56,21 +75,29 @@ def run_to_read(run_path: Path | None, run_argument: Path | None) -> Path:
     Raises:
         UsageError: two different ones are named.
     """
-    from replay.errors import UsageError
-
     if run_path is not None and run_argument is not None and run_path != run_argument:
         raise UsageError(f"two runs are named: --run {run_path}, and {run_argument}")
     return run_path or run_argument or DEFAULT_RUN
 
 
-def fleet_option(function: F) -> F:
-    """`--servers FILE`."""
-    return click.option(
-        "--servers",
-        "fleet_path",
-        type=click.Path(path_type=Path, dir_okay=False),
-        help="Fleet file: our YAML, or the server JSON of an MCP client.  [default: servers.yaml, where there is one]",
-    )(function)
+def fleet_of(path: Path | None, without: str = "") -> Fleet | None:
+    """The fleet that was named, else that of the usual file; None where there is none and one can go on so.
+
+    Args:
+        path: of `--servers`.
+        without: what to do where there is no fleet, for a verb that needs one.
+
+    Raises:
+        UsageError: there is none, and the verb needs one.
+        FleetError: the file cannot be used.
+    """
+    from replay.interpreter import Fleet
+
+    if path is None and not DEFAULT_FLEET.exists():
+        if without:
+            raise UsageError(f"no fleet file: there is no {DEFAULT_FLEET} here. {without}")
+        return None
+    return Fleet.load(path or DEFAULT_FLEET)
 
 
 def workers_options(function: F) -> F:
@@ -112,87 +139,91 @@ def place_of(workers: int | None, cluster: str | None, threads: int = 1) -> Plac
     return Place(workers, cluster, threads)
 
 
-def names_option(function: F) -> F:
-    """`--names PATTERN`."""
-    return click.option(
-        "--names",
-        metavar="PATTERN",
-        help="How file names give model and task, e.g. '{model}_{task}.json'.",
-    )(function)
+FAILED: Final = "failed"
+"""Stands for the four outcomes that are failures."""
+NEW: Final = "new"
+"""Stands for failures that `replay-known.yaml` does not have."""
+_CONDITION: Final = re.compile(r"(?P<name>[^>]*?)\s*(?:>\s*(?P<share>\d+(?:\.\d+)?)\s*%)?")
 
 
-def files_argument(function: F) -> F:
-    """`FILES...`."""
-    return click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, readable=False))(function)
+class FailCondition(NamedTuple):
+    """One part of `--fail-on`."""
+
+    name: str
+    outcomes: tuple[Outcome, ...]
+    share: float = 0.0
+    """In per cent of what it is a share of: of the judged calls, or of all for `inconclusive`."""
 
 
-def known_option(function: F) -> F:
-    """`--known FILE`."""
-    return click.option(
-        "--known",
-        "known_path",
-        type=click.Path(path_type=Path, dir_okay=False),
-        help="What is known of failures.  [default: replay-known.yaml beside the run, here or in the repository]",
-    )(function)
+def fail_conditions(text: str | None) -> list[FailCondition]:
+    """Read `--fail-on`.
 
-
-def json_option(function: F) -> F:
-    """`--json`."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")(function)
-
-
-def csv_option(function: F) -> F:
-    """`--csv`."""
-    return click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values, a row a call.")(function)
-
-
-@contextmanager
-def closed_pipe_is_no_error() -> Iterator[None]:
-    """Go on where nobody reads stdout any more (`| head`): the exit code still tells what was found."""
-    try:
-        yield
-        sys.stdout.flush()
-    except BrokenPipeError:
-        discard_stdout()
-
-
-def discard_stdout() -> None:
-    """Send what is still to be printed nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def echo_err(text: str) -> None:
-    """Print a line on stderr, without secrets and made safe for a terminal; stdout is for data.
-
-    A progress bar makes room for it.
+    Raises:
+        UsageError: a name that is no outcome; the nearest is named.
     """
-    from replay.safety.redaction import clean
-    from replay.safety.text import printable
-
-    line = printable(clean(text))
-    if _BARS:
-        _BARS[-1].print(line, markup=False, highlight=False, soft_wrap=True, emoji=False)
-    else:
-        click.echo(line, err=True)
+    return [_condition(part.strip()) for part in (text or "").split(",") if part.strip()]
 
 
-def without_secrets(value: Any) -> Any:
-    """A text, or a document before it becomes one, without secrets: for stdout, what `echo_err` does for stderr."""
-    from replay.safety.redaction import Redactor
+def found_by(conditions: Sequence[FailCondition], outcomes: Mapping[Outcome, int], new: int = 0) -> list[str]:
+    """What was found of that, in words; nothing where all is well.
 
-    return Redactor().json(value)
+    Args:
+        conditions: what was asked for.
+        outcomes: how many calls of each.
+        new: how many failed calls nobody noted.
+    """
+    from replay.records import Outcome
+
+    total = sum(outcomes.values())
+    found = []
+    for condition in conditions:
+        count = sum(outcomes.get(outcome, 0) for outcome in condition.outcomes) if condition.name != NEW else new
+        of = total if Outcome.INCONCLUSIVE in condition.outcomes else total - outcomes.get(Outcome.INCONCLUSIVE, 0)
+        if count and 100 * count > condition.share * of:
+            share = f" ({100 * count / of:.1f} % of {of:,}, more than {condition.share:g} %)" if condition.share else ""
+            name = "new failures" if condition.name == NEW else condition.name
+            found.append(f"{count} {name}{share}")
+    return found
 
 
-@contextmanager
-def bar_on(console: Console) -> Iterator[None]:
-    """As long as it lasts a progress bar is drawn on the console, and `echo_err` prints above it."""
-    _BARS.append(console)
+def _condition(part: str) -> FailCondition:
+    from replay.records import FAILURES, Outcome
+    from replay.suggestions import nearest_name
+
+    match = _CONDITION.fullmatch(part)
+    if match is None:
+        raise UsageError(f"--fail-on: {part!r} is not understood; write an outcome, or a share such as 'not_found>5%'")
+    name = match["name"].strip()
+    if name == NEW:
+        return FailCondition(name, (), float(match["share"] or 0))
+    known = [FAILED, NEW, *(str(outcome) for outcome in Outcome)]
+    if name not in known:
+        nearest = nearest_name(name, known)
+        raise UsageError(f"--fail-on: there is no outcome {name!r}; did you mean {nearest or FAILED}?")
+    outcomes = FAILURES if name == FAILED else (Outcome(name),)
+    return FailCondition(name, outcomes, float(match["share"] or 0))
+
+
+def find_missing_findings(run_path: Path, *, say: bool = False) -> None:
+    """Find and keep the findings of trajectories that have none yet: of an older run, or newly aligned.
+
+    Args:
+        run_path: of the run file.
+        say: tell on stderr that it takes a moment.
+    """
+    from replay.runfile import Run
+    from replay.runfile.task_runs import undiagnosed
+
+    with Run.read(run_path) as run:
+        count = len(undiagnosed(run.connection))
+    if not count:
+        return
+    from replay.diagnosis.diagnose import FindingStore
+
+    if say:
+        echo_err(f"looking for the findings of {count} trajectories, once ...")
     try:
-        yield
-    finally:
-        _BARS.remove(console)
-
-
-def is_interactive() -> bool:
-    """Whether stderr can show a progress bar: a terminal, not in CI, colours not refused."""
-    return sys.stderr.isatty() and not os.environ.get("CI") and not os.environ.get("NO_COLOR")
+        with Run.open(run_path) as run:
+            FindingStore(run).keep_missing()
+    except RunFileError as error:
+        echo_err(f"note: findings and recovery are left out: {error}")

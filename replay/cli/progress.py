@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 
-from replay.cli.options import bar_on, echo_err, is_interactive
+from replay.cli.terminal import bar_on, echo_err, is_interactive
 from replay.safety.text import printable
 
 if TYPE_CHECKING:

@@ -49,12 +49,11 @@ def record(
     unchanged. Or offer a whole fleet through one server with --servers. Each session of the client becomes a trajectory
     of its own: FILE, then FILE-2 and so on; nothing is overwritten.
     """
-    from replay.recorder.notices import print_notice
-    from replay.recorder.recording import RecordingInfo
+    from replay.recorder.recording import RecordingInfo, print_notice
 
     _check(output, servers, port, recover, command)
     if recover is not None:
-        from replay.recorder.recovery import recover as finish_interrupted
+        from replay.recorder.recording_store import recover as finish_interrupted
 
         print_notice(f"recovered {finish_interrupted(recover)}")
         return

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from replay.cli.options import echo_err
+from replay.cli.options import FILE
+from replay.cli.terminal import echo_err
 
 if TYPE_CHECKING:
     from replay.runfile.salvage import Salvage
@@ -21,8 +22,8 @@ Examples:
 
 
 @click.command("recover", epilog=EXAMPLES)
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
+@click.argument("file", type=FILE)
+@click.option("-o", "--output", type=FILE, help="Write to this file.")
 def recover(file: Path, output: Path | None) -> None:
     """Save what can be read of a damaged run file or recording.
 
@@ -39,7 +40,7 @@ def recover(file: Path, output: Path | None) -> None:
     if not file.is_file():
         raise InputError(str(file), "not a regular file")
     if _is_recording(file):
-        from replay.recorder.recovery import recover as finish_interrupted
+        from replay.recorder.recording_store import recover as finish_interrupted
 
         echo_err(f"recovered {finish_interrupted(file, output)}")
         return

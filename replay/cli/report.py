@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from replay.cli.options import closed_pipe_is_no_error, echo_err, known_option, read_run_option, run_to_read
+from replay.cli.options import known_option, read_run_option, run_to_read
+from replay.cli.terminal import closed_pipe_ignored, echo_err
 
 FORMATS = ("markdown", "html", "json", "csv", "junit", "svg")
 _SUFFIXES = {
@@ -71,7 +72,7 @@ def report(
     trackers, html is one file that needs no network, junit is for CI servers, json and csv for programs, svg is the
     figure alone. Secrets are taken out of all of them.
     """
-    from replay.analysis.known_file import find_known_file, read_known_file
+    from replay.analysis.known_failures import find_known_file, read_known_file
     from replay.errors import UsageError
     from replay.reports import Selection, pieces
     from replay.runfile import Run
@@ -87,7 +88,7 @@ def report(
         known = read_known_file(known_path or find_known_file(path)).failures
         selection = Selection(call, trajectory, model, filter_text, reference, known)
         if output is None:
-            with closed_pipe_is_no_error():
+            with closed_pipe_ignored():
                 sys.stdout.writelines(pieces(run, form, selection))
             return
         with atomic_writer(output, "replace") as out:

@@ -15,11 +15,11 @@ from typing import Any, Final
 import anyio
 import click
 
-from replay.cli.options import DEFAULT_FLEET, echo_err, fleet_option, is_interactive, json_option
-from replay.cli.stop_signals import ended_in_order
+from replay.cli.options import DEFAULT_FLEET, fleet_option, json_option
+from replay.cli.terminal import echo_err, ended_in_order, is_interactive
 from replay.errors import FleetError, FoundFailuresError, NoServerReachedError, UsageError
 from replay.interpreter import Fleet, Interpreter, ServerEvent
-from replay.interpreter.config.variables import VariableScope
+from replay.interpreter.config.fleet import VariableScope
 from replay.records import JsonObject, Server, Tool
 from replay.safety.redaction import Redactor
 from replay.safety.text import one_line, printable
@@ -99,7 +99,7 @@ def login(fleet_path: Path | None, name: str) -> None:
     you alone.
     """
     from replay.interpreter.session.launch import CannotStartError, launch_of
-    from replay.interpreter.session.login import log_in
+    from replay.interpreter.session.remote import log_in
 
     fleet = Fleet.load(fleet_path or DEFAULT_FLEET)
     auth = fleet.spec(name).auth

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from replay.cli.options import echo_err, json_option, names_option, without_secrets
+from replay.cli.options import json_option, names_option
 from replay.cli.show_run import show_run
+from replay.cli.terminal import echo_err, without_secrets
 from replay.errors import FormatError, UsageError
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def _render(trajectory: Trajectory, form: str | None, as_json: bool, subagents: 
 def as_document(trajectory: Trajectory, graph: Graph) -> dict[str, Any]:
     """What `--json` prints of one trajectory."""
     from replay.records.files import TrajectoryFile, dump
-    from replay.reports.json_documents import SHOW_FORMAT, SHOW_VERSION
+    from replay.reports.json_ import SHOW_FORMAT, SHOW_VERSION
 
     fields = {name: getattr(trajectory, name) for name in type(trajectory).model_fields}
     trajectory_file = dump(TrajectoryFile(**{**fields, "edges": graph.edges}))
@@ -146,7 +147,7 @@ def _list(results: list[ResultsFile], as_json: bool) -> None:
             else:
                 click.echo(without_secrets(f"{one_line(trajectory.id):{width}}  {summary_of(graph)}"))
     if as_json:
-        from replay.reports.json_documents import SHOW_FORMAT, SHOW_VERSION
+        from replay.reports.json_ import SHOW_FORMAT, SHOW_VERSION
 
         document = {"format": SHOW_FORMAT, "version": SHOW_VERSION, "trajectories": rows}
         click.echo(json.dumps(without_secrets(document), ensure_ascii=True, indent=1))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from replay.dag import Graph
     from replay.records import Trajectory
     from replay.runfile import Run
-    from replay.runfile.lookup import TrajectoryPlace
+    from replay.runfile.trajectory_queries import TrajectoryPlace
 
     Document: TypeAlias = Callable[[Trajectory, Graph], dict[str, Any]]
 
@@ -34,7 +34,7 @@ def show_run(path: Path, identifier: str | None, form: str | None, document: Doc
         UsageError: there is no such trajectory, or a graph is asked for and there are several.
     """
     from replay.runfile import Run
-    from replay.runfile.lookup import find_trajectory, trajectory_places
+    from replay.runfile.trajectory_queries import find_trajectory, trajectory_places
 
     with Run.read(path) as run:
         places = trajectory_places(run)
@@ -70,14 +70,12 @@ def _one(run: Run, place: TrajectoryPlace, form: str | None, document: Document 
 
 def _list(run: Run, places: list[TrajectoryPlace], *, as_json: bool) -> None:
     from replay.records import Outcome
-    from replay.reports.json_documents import SHOW_FORMAT, SHOW_VERSION
-    from replay.runfile.lookup import qualified
+    from replay.reports.json_ import SHOW_FORMAT, SHOW_VERSION
+    from replay.runfile.summary import outcomes_by_trajectory
+    from replay.runfile.trajectory_queries import qualified
     from replay.safety.text import one_line
 
-    counts: dict[int, dict[str, int]] = {}
-    query = "SELECT trajectory, outcome, count(*) FROM calls GROUP BY 1, 2"
-    for row, outcome, number in run.connection.execute(query):
-        counts.setdefault(row, {})[outcome] = number
+    counts = outcomes_by_trajectory(run.connection)
     names = [one_line(qualified(place, places), 60) for place in places]
     width = max(map(len, names), default=0)
     rows: list[dict[str, Any]] = []

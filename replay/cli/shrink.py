@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from replay.cli.options import DEFAULT_FLEET, echo_err, fleet_option, read_run_option, run_to_read
+from replay.cli.options import fleet_of, fleet_option, read_run_option, run_to_read
+from replay.cli.terminal import echo_err
 
 if TYPE_CHECKING:
-    from replay.interpreter import Fleet
     from replay.records import Trajectory
     from replay.safety.redaction import Redactor
     from replay.shrinking import Shrunk
@@ -65,7 +65,7 @@ def shrink(
     """
     import anyio
 
-    from replay.cli.stop_signals import ended_in_order
+    from replay.cli.terminal import ended_in_order
     from replay.safety.redaction import Redactor
     from replay.shrinking import confirm, write_repro
     from replay.shrinking import shrink as shrink_call
@@ -73,7 +73,8 @@ def shrink(
     _check_free(output, force)
     path = run_to_read(run_path, run_argument)
     trajectory, position, known_fleet = _look_up(path, call)
-    fleet = _fleet(fleet_path or known_fleet)
+    fleet = fleet_of(fleet_path or known_fleet, "Name one with --servers FILE")
+    assert fleet is not None
     redactor = Redactor(fleet.secrets())
     logs = path.with_name(f"{path.stem}.logs")
 
@@ -111,8 +112,8 @@ def _look_up(run_path: Path, call: str) -> tuple[Trajectory, str, Path | None]:
     """The trajectory of a call, its position there, and the fleet file that the run was made with, if it is there."""
     from replay.diagnosis import TrajectoryContext
     from replay.runfile import Run
-    from replay.runfile.lookup import TrajectoryPlace, find_call
     from replay.runfile.run_command import load_command
+    from replay.runfile.trajectory_queries import TrajectoryPlace, find_call
 
     with Run.read(run_path) as run:
         place = find_call(run, call)
@@ -120,15 +121,6 @@ def _look_up(run_path: Path, call: str) -> tuple[Trajectory, str, Path | None]:
         stored = TrajectoryContext.load(run, TrajectoryPlace(*place[:4])).trajectory
     fleet = Path(servers) if servers is not None and Path(servers).exists() else None
     return _original(stored, place.file), place.call, fleet
-
-
-def _fleet(path: Path | None) -> Fleet:
-    from replay.errors import UsageError
-    from replay.interpreter import Fleet
-
-    if path is None and not DEFAULT_FLEET.exists():
-        raise UsageError(f"no fleet file: there is no {DEFAULT_FLEET} here. Name one with --servers FILE")
-    return Fleet.load(path or DEFAULT_FLEET)
 
 
 def _original(stored: Trajectory, file: str) -> Trajectory:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from replay.cli.options import closed_pipe_is_no_error, echo_err, read_run_option, run_to_read
+from replay.cli.options import read_run_option, run_to_read
 from replay.cli.report import check_free, write
+from replay.cli.terminal import closed_pipe_ignored, echo_err
 
 if TYPE_CHECKING:
     from replay.records.tool_usage import ToolReport
@@ -79,7 +80,7 @@ def tools(
         report = tool_report(run, ToolSelection(servers, tools, models))
     text = Redactor().text(_render(report, form, to_file=output is not None)).rstrip("\n") + "\n"
     if output is None:
-        with closed_pipe_is_no_error():
+        with closed_pipe_ignored():
             click.echo(text, nl=False)
         return
     write(output, text)
@@ -111,21 +112,21 @@ def _format(asked: str | None, output: Path | None) -> str:
 
 def _render(report: ToolReport, form: str, *, to_file: bool) -> str:
     if form == "json":
-        from replay.reports.json_documents import ToolsDocument
+        from replay.reports.json_ import ToolsDocument
         from replay.safety.redaction import Redactor
 
         document = ToolsDocument(**dict(report)).model_dump(mode="json")
         stamp = {key: document.pop(key) for key in ("format", "version")}
         return json.dumps(Redactor().json({**stamp, **document}), ensure_ascii=True, indent=1)
     if form == "html":
-        from replay.reports.tools_html import tools_html
+        from replay.reports.tools import tools_html
 
         return tools_html(report)
     if form == "markdown":
-        from replay.reports.tools_markdown import tools_markdown
+        from replay.reports.tools import tools_markdown
 
         return tools_markdown(report)
-    from replay.reports.tools_text import tools_text
+    from replay.reports.tools import tools_text
 
     return tools_text(report, 160 if to_file else _width())
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from replay.cli.options import DEFAULT_FLEET, echo_err, fleet_option, names_option, run_option
+from replay.cli.options import fleet_of, fleet_option, names_option, run_option
+from replay.cli.terminal import echo_err
 from replay.errors import FormatError, RunFileError, UsageError
 
 if TYPE_CHECKING:
@@ -48,11 +49,7 @@ def watch(directory: Path, run_path: Path, fleet_path: Path | None, names: str |
     """
     import anyio
 
-    from replay.interpreter import Fleet
-
-    if fleet_path is None and DEFAULT_FLEET.exists():
-        fleet_path = DEFAULT_FLEET
-    judge = _Judge(run_path, Fleet.load(fleet_path) if fleet_path else None, names)
+    judge = _Judge(run_path, fleet_of(fleet_path), names)
 
     async def watch_until_stopped() -> None:
         stop = anyio.Event()
@@ -137,28 +134,19 @@ class _Judge:
 
     async def files(self, paths: list[Path]) -> None:
         """Judge these files; one that cannot be read, or is written at this moment, waits for its next change."""
-        from replay.diagnosis.stored_findings import FindingStore
-        from replay.replayer.classifier import classify_stored
-        from replay.replayer.plan import Options, Progress
-        from replay.runfile import Run
-        from replay.safety.redaction import Redactor
+        from replay.cli.browse import judge_recorded
 
-        opened = [results for path in paths if (results := self._opened(path)) is not None]
-        if not opened:
-            return
-        try:
-            run = Run.open(self._run_path, redactor=Redactor(self._fleet.secrets() if self._fleet else ()))
-        except RunFileError as error:
-            raise UsageError(str(error)) from None
-        with run:
-            for results in opened:
-                try:
-                    options = Options(offline=True, on_done=FindingStore(run).keep)
-                    await classify_stored(run, [results], options, progress=Progress(), fleet=self._fleet)
-                except FormatError as error:
-                    self._say(f"{error}")
-                    continue
-                self._tell(results)
+        for path in paths:
+            if (results := self._opened(path)) is None:
+                continue
+            try:
+                await judge_recorded([results], self._run_path, self._fleet)
+            except RunFileError as error:
+                raise UsageError(str(error)) from None
+            except FormatError as error:
+                self._say(f"{error}")
+                continue
+            self._tell(results)
 
     def _opened(self, path: Path) -> ResultsFile | None:
         from replay.formats import open_file

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from replay.dag.edges import infer_edges
-from replay.dag.graph import Graph
+from replay.dag.graph import Graph, infer_edges
 from replay.dag.rebinding import rebind
 from replay.dag.render import render_text, summary_of, to_dot, to_mermaid
 

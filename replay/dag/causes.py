@@ -11,30 +11,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from replay.dag.candidate_values import is_path
-from replay.dag.outputs import is_maker, makes_part, outputs_of, words_of_tool
-from replay.dag.pointers import leaf_values, leaves, parts
-from replay.dag.workspace_roots import ancestors
+from replay.dag.candidate_values import ancestors, is_path
+from replay.dag.history import is_maker, makes_part, outputs_of, words_of_tool
+from replay.dag.pointers import leaves, parts
 from replay.records import Call, DataEdge, Outcome, Trajectory, texts_of
 
-__all__ = ["cause_links", "passes_failure_on"]
-
 _CREATION_VERBS: Final = frozenset(
-    [
-        "create",
-        "new",
-        "make",
-        "write",
-        "save",
-        "init",
-        "generate",
-        "upload",
-        "copy",
-        "move",
-        "clone",
-        "download",
-        "mkdir",
-    ]
+    "create new make write save init generate upload copy move clone download mkdir".split()  # noqa: SIM905
 )
 _STANDALONE_VERBS: Final = frozenset(["create", "new", "make", "init", "clone", "download", "mkdir"])
 """Words of tools that need nothing to be there."""
@@ -142,7 +125,7 @@ def _named_values(call: Call) -> Iterator[tuple[str, str]]:
 
 def _named_things(call: Call, outputs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """The paths and made names in a call's arguments."""
-    values = (value.strip() for value in leaf_values(call.arguments or {}, enter_texts=False) if isinstance(value, str))
+    values = (value.strip() for _, value in leaves(call.arguments or {}, enter_texts=False) if isinstance(value, str))
     made = [value for _, value in outputs]
     return tuple(dict.fromkeys([*(value.rstrip("/") for value in values if is_path(value) or len(value) < 100), *made]))
 

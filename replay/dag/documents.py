@@ -1,52 +1,39 @@
-"""Texts made searchable: the question, a call's arguments, a call's answer."""
+"""Arguments and answers made searchable: as JSON values that pointers refer to, and as text.
+
+A recording that a harness cut for length, in the middle of a text or of the JSON around it, is read as far as it goes.
+"""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable
 from functools import cached_property, lru_cache
-from itertools import filterfalse
 from typing import Any, Final
 
-from replay.dag.pointers import LeafPlaces, leaf_values
-from replay.dag.truncation import truncated_block_text
+from replay.dag.pointers import leaf_paths, pointer_of
 from replay.dag.value_matching import first_occurrence
 from replay.records import Answer, Call, RpcError, TextAnswer, ToolResult, TransportFault, blocks_of
 
-__all__ = ["Document", "answer_tree", "arguments_document", "as_text", "document_of"]
-
+_MARKER: Final = re.compile(
+    r"""\s*+(?:\.{3}|…)?+\s*+[(\[<*-]*+\s*+[^\n]{0,120}?
+    (?:too\ long|truncat|only\ the\ first\ \d|characters?\ (?:omitted|remaining)|cut\ (?:off|short|for\ length)
+    |more\ (?:characters|lines|bytes|tokens)\b|output\ omitted)
+    [\s\S]{0,700}\Z""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_MARKER_WORD: Final = re.compile("too long|truncat|only the first |character|cut |more |output omitted", re.IGNORECASE)
+"""One of them is in every marker."""
+_MAX_BEFORE_WORD: Final = 120
+_OPENING_MARKS: Final = frozenset(".…([<*-")
+"""What a marker may begin with before that, besides blanks."""
+_ELLIPSIS: Final = re.compile(r"\s*+(?:\.{3}|…)\s*\Z")
+_BLOCK_START: Final = re.compile(r'\s*+\[?+\s*+\{\s*+"type"\s*+:\s*+"text"\s*+,\s*+"text"\s*+:\s*+"')
+_MAX_MARKER_LENGTH: Final = 900
+"""A marker stands at the very end."""
 _WORD: Final = re.compile(r"[^\W_]+")
-_WORDS_ALONE: Final = bytes(code if code >= 128 or chr(code).isalnum() else 32 for code in range(256))
-"""Translates the UTF-8 of a text to what stands between its ASCII marks, with blanks between."""
-_MAX_LOOKED_UP: Final = 200
-"""Characters of a text whose words tell where it may stand: few texts begin alike."""
 _SEPARATOR: Final = "\n\x00\n"
 _BLOCK_METADATA: Final = frozenset({"type", "mimeType", "data", "annotations", "_meta"})
 """Members of a content block that name its kind or carry bytes, not something to pass on."""
-
-
-def as_text(value: Any) -> str:
-    """A scalar as it stands in a text: `5.0` and `5` are the same number."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return str(int(value))
-    return value if isinstance(value, str) else str(value)
-
-
-@lru_cache(maxsize=4096)
-def words_of(text: str) -> frozenset[bytes]:
-    """The words, as UTF-8, that must all stand in a document that holds the text."""
-    return frozenset(_words_in(text))
-
-
-@lru_cache(maxsize=4096)
-def some_words_of(text: str) -> frozenset[bytes]:
-    """As `words_of`; of a long text those at its beginning, where it has any."""
-    whole, _, _ = text[:_MAX_LOOKED_UP].rpartition(" ") if len(text) > _MAX_LOOKED_UP else (text, "", "")
-    return frozenset(_words_in(whole)) or words_of(text)
-
-
-def _words_in(text: str) -> Iterable[bytes]:
-    return map(str.encode, _WORD.findall(text))
 
 
 def answer_tree(answer: Answer | None) -> Any:
@@ -85,29 +72,20 @@ def arguments_document(call: Call) -> Document:
 class Document:
     """Strings and numbers with their pointers, to look values up in.
 
-    Only the texts are kept; pointers are found when one is asked for, which few documents of a trajectory are.
+    A pointer is made when one is asked for, which few documents of a trajectory are.
     """
 
     def __init__(self, tree: Any, *, enter_texts: bool = True) -> None:
-        self._tree, self._enter_texts = tree, enter_texts
         self._found: dict[str, str | None] = {}
         self._starts: dict[str, int] = {}
-        self._texts = [
-            value.strip() if type(value) is str else as_text(value)
-            for value in leaf_values(tree, enter_texts=enter_texts)
-        ]
+        found = list(leaf_paths(tree, enter_texts=enter_texts))
+        self._paths = [path for path, _ in found]
+        self._texts = [value.strip() if isinstance(value, str) else as_text(value) for _, value in found]
         self.text = _SEPARATOR.join(["", *self._texts, ""])
 
-    def words(self) -> list[bytes]:
-        """Every word in it as UTF-8, as often as it stands there, in no order.
-
-        Where letters beyond ASCII stand with other marks beyond ASCII in one piece, that piece is given too.
-        """
-        found = self.text.encode("utf-8", "surrogatepass").translate(_WORDS_ALONE).split()
-        if not self.text.isascii():
-            others: list[bytes] = list(filterfalse(bytes.isascii, found))
-            found += _words_in(b" ".join(others).decode("utf-8", "surrogatepass"))
-        return found
+    def words(self) -> frozenset[str]:
+        """Every word in it."""
+        return frozenset(_WORD.findall(self.text))
 
     @cached_property
     def _first_places(self) -> dict[str, int]:
@@ -124,7 +102,7 @@ class Document:
     def scalar(self, value: str) -> str | None:
         """Pointer of the first string or number that is this value and nothing else."""
         number = self._first_places.get(value)
-        return None if number is None else self._pointers[number]
+        return None if number is None else pointer_of(self._paths[number])
 
     def mention(self, value: str) -> str | None:
         """Pointer of the first text that holds this value between boundaries."""
@@ -149,8 +127,51 @@ class Document:
         return start
 
     def _pointer(self, start: int) -> str:
-        return self._pointers[self.text.count(_SEPARATOR, 0, start) - 1]
+        return pointer_of(self._paths[self.text.count(_SEPARATOR, 0, start) - 1])
 
-    @cached_property
-    def _pointers(self) -> LeafPlaces:
-        return LeafPlaces(self._tree, enter_texts=self._enter_texts)
+
+@lru_cache(maxsize=4096)
+def words_of(text: str) -> frozenset[str]:
+    """The words of a text, which must all stand in a document that holds it."""
+    return frozenset(_WORD.findall(text))
+
+
+def split_truncation_marker(text: str) -> tuple[str, str]:
+    """What a recording kept, and the marker that says it was cut; no marker where it was not."""
+    tail = max(len(text) - _MAX_MARKER_LENGTH, 0)
+    start = _earliest_start(text, tail)
+    match = (_MARKER.search(text, start) if start is not None else None) or _ELLIPSIS.search(text, tail)
+    return (text, "") if match is None else (text[: match.start()], text[match.start() :].strip())
+
+
+def _earliest_start(text: str, tail: int) -> int | None:
+    """Where a marker in the tail may begin at the earliest; None where there is none."""
+    word = _MARKER_WORD.search(text, tail)
+    if word is None:
+        return None
+    start = max(word.start() - _MAX_BEFORE_WORD, tail)
+    while start > tail and (text[start - 1] in _OPENING_MARKS or text[start - 1].isspace()):
+        start -= 1
+    return start
+
+
+def truncated_block_text(text: str) -> tuple[str, str]:
+    """The text of a content block whose JSON was cut, and the marker; any other text as it is, without one."""
+    start = _BLOCK_START.match(text)
+    if start is None:
+        return text, ""
+    kept, marker = split_truncation_marker(text)
+    body = kept[start.end() :]
+    for shorter in range(8):
+        try:
+            return str(json.loads(f'"{body[: len(body) - shorter]}"', strict=False)), marker
+        except ValueError:
+            continue
+    return text, ""
+
+
+def as_text(value: Any) -> str:
+    """A scalar as it stands in a text: `5.0` and `5` are the same number."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return value if isinstance(value, str) else str(value)

@@ -23,8 +23,6 @@ from replay.records import (
 )
 from replay.safety.text import cut, one_line
 
-__all__ = ["render_text", "summary_of", "to_dot", "to_mermaid"]
-
 _MAX_LINE_LENGTH: Final = 110
 _MAX_LABEL_LENGTH: Final = 40
 _MAX_EDGES: Final = 6

@@ -1,17 +1,15 @@
-"""Values looked for in texts: where a value stands as a whole, and which of a call's arguments a text repeats.
+"""Values looked for in texts: where a value stands as a whole, and which argument a text speaks of.
 
-Three questions are asked of the same texts, each with its own idea of a match:
+Two questions are asked of the same texts, each with its own idea of a match:
 
 - Did a value flow from an answer into an argument? `occurrences`: not a part of a longer word, number or file name.
-- Does an answer repeat what its call asked for? `ArgumentIndex`: also a word or the last path segment of a value.
 - Which one argument does an error speak of? `argument_by_value` and `argument_by_name`: the longest, or none.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from replay.dag.pointers import join, leaves, parts
@@ -19,7 +17,6 @@ from replay.records import JsonObject
 
 __all__ = [
     "Argument",
-    "ArgumentIndex",
     "argument_by_name",
     "argument_by_value",
     "arguments_of",
@@ -34,14 +31,9 @@ _NUMBER: Final = re.compile(r"-?\d+(\.\d+)?(e[-+]\d{1,3})?")
 _DIGITS: Final = frozenset("0123456789")
 MAX_COMPARED: Final = 20_000_000
 """Characters compared to find one value: a long one that repeats itself stands everywhere in a longer one."""
-MAX_VALUES: Final = 200
-MAX_VALUE_LENGTH: Final = 2000
 MIN_WORD_LENGTH: Final = 3
-MAX_BOUNDED_LENGTH: Final = 7
-"""A longer word of an argument counts also as a part of another word."""
 MIN_NAME_LENGTH: Final = 4
 MAX_REPEATED_LENGTH: Final = 400
-_WORD_IN_VALUE: Final = re.compile(r"[^\s\"'`=,;()<>|{}\[\]]{3,200}")
 _UNSPECIFIC_WORDS: Final = frozenset(
     """
     true false none null error file path name get set read write list all text type title value data object string
@@ -93,73 +85,6 @@ def holds_quoted(text: str, word: str) -> bool:
     return re.search(rf"['\"`]{re.escape(word)}['\"`]", text) is not None
 
 
-class ArgumentIndex:
-    """The names and values of one call's arguments, ready to be looked for in its answer.
-
-    Args:
-        arguments: of the call; None where they could not be read.
-        tool_name: the tool's own name.
-        written_name: the name as the model wrote it.
-    """
-
-    def __init__(self, arguments: JsonObject | None, *, tool_name: str = "", written_name: str = "") -> None:
-        self.tool_name, self.written_name = tool_name, written_name
-        self.traits: dict[Callable[[ArgumentIndex], bool], bool] = {}
-        """What is known of the tool (`tool_traits`)."""
-        self.argument_names = tuple(arguments or {})
-        self.by_name = {name: value for name, value in (arguments or {}).items() if isinstance(value, str)}
-        values = [value for _, value in islice(leaves(arguments, enter_texts=False, id_keys=False), MAX_VALUES)]
-        strings = {value[:MAX_VALUE_LENGTH].strip() for value in values if isinstance(value, str)}
-        self.texts = tuple(sorted(strings - {""}, key=len)[::-1])
-        self._numbers = tuple(value for value in values if not isinstance(value, str))
-
-    def tool_named_in(self, text: str) -> bool:
-        """Whether the text names the tool, or the call's name as written."""
-        return any(len(name) > 1 and name in text for name in (self.tool_name, self.written_name))
-
-    def arguments_named_in(self, text: str) -> bool:
-        """Whether the text names an argument in quotes, or two of them."""
-        if any(holds_quoted(text, name) for name in self.argument_names):
-            return True
-        named = (re.search(rf"\b{re.escape(name)}\b", text) for name in self.argument_names if len(name) > 2)
-        return sum(map(bool, named)) > 1
-
-    def value_named_in(self, text: str) -> bool:
-        """Whether the text names an argument's value: a string, a word or the last path segment of one, or a number."""
-        folded = text.casefold()
-        if any(_names_word(folded, word) for word in self._words()):
-            return True
-        return self.value_quoted_in(text) or any(holds_number(text, number) for number in self._numbers)
-
-    def value_quoted_in(self, text: str) -> bool:
-        """Whether the text holds a word of an argument's value in quotes."""
-        quoted = re.findall(r"['\"`]([\w.-]{1,60})['\"`]", text[:2000])
-        return any(holds_word(value, word) for word in quoted[:20] for value in self.texts)
-
-    def without_values(self, text: str, min_length: int = 6) -> str:
-        """The text without the argument strings of at least `min_length` characters."""
-        for value in self.texts:
-            if len(value) >= min_length:
-                text = text.replace(value, " ")
-        return text
-
-    def holds_only_values(self, text: str) -> bool:
-        """Whether nothing but argument values, and marks around them, stands in the text; a last slash is one."""
-        rest = self.without_values(text, min_length=1)
-        for value in self.texts:
-            rest = rest.replace(value.rstrip("/\\") or value, " ")
-        return rest != text and not re.search(r"\w", rest)
-
-    def _words(self) -> Iterator[str]:
-        for value in self.texts:
-            folded = value.casefold()
-            yield folded
-            for word in _WORD_IN_VALUE.findall(folded)[:100]:
-                yield word
-                if "/" in word or "\\" in word:
-                    yield re.split(r"[/\\]", word.rstrip("/\\"))[-1]
-
-
 class Argument(NamedTuple):
     """An argument, or a field inside one, by its place."""
 
@@ -193,12 +118,6 @@ def argument_by_name(arguments: JsonObject, text: str) -> Argument | None:
     ]
     outermost = [field for field in found if not any(field.pointer.startswith(f"{outer.pointer}/") for outer in found)]
     return outermost[0] if len(outermost) == 1 else None
-
-
-def _names_word(text: str, word: str) -> bool:
-    if len(word) < MIN_WORD_LENGTH or word not in text:
-        return False
-    return len(word) > MAX_BOUNDED_LENGTH or holds_word(text, word)
 
 
 def _repeats(text: str, value: Any) -> bool:

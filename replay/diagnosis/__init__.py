@@ -2,9 +2,8 @@
 
 from replay.diagnosis.call_findings import findings_of_call
 from replay.diagnosis.diagnose import Diagnosed, Diagnosis, diagnose, diagnoses
-from replay.diagnosis.flags import explains
 from replay.diagnosis.run_findings import RunTally, findings_of_run
-from replay.diagnosis.trajectory_context import TrajectoryContext
+from replay.diagnosis.trajectory_context import TrajectoryContext, explains
 from replay.diagnosis.trajectory_findings import findings_of_trajectory
 
 __all__ = [

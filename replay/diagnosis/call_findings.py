@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from replay.diagnosis.call_syntax import syntax_findings
-from replay.diagnosis.environment import environment_findings
-from replay.diagnosis.failures import failure_findings
-from replay.diagnosis.flags import flag_findings
+from replay.diagnosis.environment import environment_finding
+from replay.diagnosis.error_answers import error_findings
+from replay.diagnosis.format_and_registry import format_finding, unknown_tool_finding
+from replay.diagnosis.phrasing import counted, listed, place, plain, quoted
 from replay.diagnosis.provenance import provenance_findings
-from replay.diagnosis.reference_findings import wrong_tools
-from replay.diagnosis.repair import dependent_findings, repair_finding
 from replay.diagnosis.schema_violations import schema_findings
-from replay.diagnosis.trajectory_context import TrajectoryContext
-from replay.diagnosis.unknown_tool import unknown_tool_findings
+from replay.diagnosis.trajectory_context import TrajectoryContext, explains
+from replay.diagnosis.trajectory_findings import later_findings, wrong_tools
+from replay.outcomes.input_schema import check_schema
+from replay.records import FAILURES, Outcome
+from replay.records.files import CallRow
 from replay.records.finding import Finding
 
 
@@ -22,22 +23,122 @@ def findings_of_call(context: TrajectoryContext, position: str) -> tuple[Finding
 
     Empty where there is nothing to say, or the call has no verdict.
     """
-    return tuple(_findings(context, position)) if position in context.rows else ()
+    row = context.rows.get(position)
+    return tuple(_findings(context, position, row)) if row is not None else ()
 
 
-def _findings(context: TrajectoryContext, position: str) -> Iterator[Finding]:
-    yield from syntax_findings(context, position)
-    yield from unknown_tool_findings(context, position)
-    of_schema = list(schema_findings(context, position))
-    yield from of_schema
-    if not of_schema:
-        yield from failure_findings(context, position)
+def _findings(context: TrajectoryContext, position: str, row: CallRow) -> Iterator[Finding]:
+    if row.outcome is Outcome.ILLEGAL_FORMAT:
+        yield format_finding(context, position)
+    elif row.outcome is Outcome.UNKNOWN_TOOL:
+        yield unknown_tool_finding(context, position)
+    of_schema: list[Finding] = []
+    if row.violations or row.outcome is Outcome.INVALID_ARGUMENTS:
+        of_schema = schema_findings(context, position)
+        yield from of_schema
+    if row.outcome in FAILURES and not of_schema:
+        yield from error_findings(context, position)
     yield from provenance_findings(context, position)
-    yield from environment_findings(context, position)
-    repair = repair_finding(context, position)
-    if repair is not None:
-        yield repair
-    else:
-        yield from dependent_findings(context, position)
-    yield from flag_findings(context, position)
-    yield from wrong_tools(context, position)
+    if row.outcome is Outcome.INCONCLUSIVE and row.reason is not None:
+        yield environment_finding(context, position, row.reason)
+    if row.outcome in FAILURES:
+        yield from later_findings(context, position)
+    yield from _verdict_findings(context, position)
+    if context.aligned is not None:
+        yield from wrong_tools(context, position, context.aligned)
+
+
+def _verdict_findings(context: TrajectoryContext, position: str) -> Iterator[Finding]:
+    """What the verdict says beside its outcome: a reader of the outcome alone would miss it."""
+    yield from _caused(context, position)
+    yield from _empty(context, position)
+    yield from _refused_though_valid(context, position)
+    yield from _schema_not_checked(context, position)
+    yield from _flaky(context, position)
+    yield from _moved(context, position)
+    yield from _rebound(context, position)
+
+
+def _finding(
+    context: TrajectoryContext, position: str, kind: str, sentence: str, suggestion: str | None = None
+) -> Finding:
+    refs = context.refs(position)
+    return context.finding(position, kind, sentence, suggestion, calls=refs, certainty="certain")
+
+
+def _caused(context: TrajectoryContext, position: str) -> Iterator[Finding]:
+    cause = context.rows[position].caused_by
+    if cause is None or not explains(context, cause):
+        return
+    root = context.rows[cause]
+    yield context.finding(
+        position,
+        "follows-from",
+        f"The failure follows from {cause} ({plain(root.tool or '?', 80)}), which was judged {_words(root.outcome)}.",
+        f"Look at {cause} first.",
+        calls=context.refs(position, cause),
+        certainty="likely",
+    )
+
+
+def _empty(context: TrajectoryContext, position: str) -> Iterator[Finding]:
+    if "empty" in context.rows[position].findings and context.only_reads(position):
+        yield _finding(context, position, "empty-answer", "The call succeeded and brought nothing.")
+
+
+def _refused_though_valid(context: TrajectoryContext, position: str) -> Iterator[Finding]:
+    if "refused-though-valid" in context.rows[position].findings and context.tool(position) is not None:
+        yield _finding(
+            context,
+            position,
+            "refused-though-valid",
+            "The arguments keep to the tool's inputSchema, and the server's own check refuses them.",
+            "The schema of the tool should say what the server demands.",
+        )
+
+
+def _schema_not_checked(context: TrajectoryContext, position: str) -> Iterator[Finding]:
+    tool = context.tool(position)
+    if "schema-not-checked" not in context.rows[position].findings or tool is None:
+        return
+    why = check_schema(tool, context.arguments(position)).unchecked or "it is beyond the limits"
+    sentence = f"The arguments were not held against all of the tool's inputSchema: {plain(why, 200)}."
+    yield _finding(context, position, "schema-not-checked", sentence)
+
+
+def _flaky(context: TrajectoryContext, position: str) -> Iterator[Finding]:
+    trials = context.rows[position].trials or {}
+    if len(trials) > 1:
+        seen = listed([f"{_words(Outcome(outcome))} {count}x" for outcome, count in trials.items()])
+        yield _finding(context, position, "flaky", f"Re-issued unchanged, the call was judged differently: {seen}.")
+
+
+def _moved(context: TrajectoryContext, position: str) -> Iterator[Finding]:
+    row = context.rows[position]
+    if row.recorded is None or row.replayed is None or row.recorded is row.replayed:
+        return
+    why = {
+        "environment": "where it ran differs, not the call",
+        "server-version": "the server answers differently now",
+        "volatile": "only volatile values differ between the answers",
+        "state-gap": f"{row.gap or 'a call before it'} could not be re-issued",
+    }.get(row.divergence or "", "")
+    reason = f": {why}" if why else ""
+    sentence = f"Recorded it was {_words(row.recorded)}, replayed it is {_words(row.replayed)}{reason}."
+    yield _finding(context, position, "outcome-moved", sentence)
+
+
+def _rebound(context: TrajectoryContext, position: str) -> Iterator[Finding]:
+    rebound = context.rows[position].rebound
+    if rebound:
+        first = rebound[0]
+        more = f", and {counted(len(rebound) - 1, 'other value')} likewise" if len(rebound) > 1 else ""
+        sentence = (
+            f"{place(first.pointer)} was sent as {quoted(first.replayed, 60)} instead of {quoted(first.recorded, 60)}: "
+            f"{first.producer} gave another value on replay{more}."
+        )
+        yield _finding(context, position, "rebound", sentence[:1].upper() + sentence[1:])
+
+
+def _words(outcome: Outcome) -> str:
+    return str(outcome).replace("_", " ")

@@ -81,19 +81,18 @@ def _is_placeholder(context: TrajectoryContext, position: str, scalar: Argument)
 
 
 def _placeholder(context: TrajectoryContext, position: str, scalar: Argument) -> Finding:
-    return Finding(
-        kind="placeholder-argument",
-        scope="call",
-        sentence=f"{place(scalar.pointer)} is {quoted(scalar.value)}: a placeholder, not a value.",
-        suggestion="Make the call that gives the value first, and use its answer.",
-        calls=context.refs(position),
+    return context.finding(
+        position,
+        "placeholder-argument",
+        f"{place(scalar.pointer)} is {quoted(scalar.value)}: a placeholder, not a value.",
+        "Make the call that gives the value first, and use its answer.",
         certainty="likely",
         pointer=scalar.pointer,
     )
 
 
 def _invented(context: TrajectoryContext, position: str) -> Iterator[Finding]:
-    from replay.diagnosis.failures import missing_name, names_program
+    from replay.diagnosis.error_answers import missing_name, names_program
 
     name = missing_name(context, position)
     last = (name or "").rstrip("/").rpartition("/")[2]
@@ -105,12 +104,11 @@ def _invented(context: TrajectoryContext, position: str) -> Iterator[Finding]:
     ):
         return
     if known_before(context, position, last) is False:
-        yield Finding(
-            kind="invented-value",
-            scope="call",
-            sentence=f"Neither the question nor any earlier call or answer holds {quoted(last)}.",
-            suggestion="List what there is first, and take the name from the answer.",
-            calls=context.refs(position),
+        yield context.finding(
+            position,
+            "invented-value",
+            f"Neither the question nor any earlier call or answer holds {quoted(last)}.",
+            "List what there is first, and take the name from the answer.",
             certainty="likely",
         )
 
@@ -132,13 +130,12 @@ def _invented_identifiers(context: TrajectoryContext, position: str) -> Iterator
             or known_before(context, position, value) is not False
         ):
             continue
-        yield Finding(
-            kind="invented-identifier",
-            scope="call",
-            sentence=f"{place(scalar.pointer)} is {quoted(value)}, which stands in neither the question, the tool's "
+        yield context.finding(
+            position,
+            "invented-identifier",
+            f"{place(scalar.pointer)} is {quoted(value)}, which stands in neither the question, the tool's "
             "schema, nor any earlier call or answer.",
-            suggestion="Take the identifier from the answer of a call that lists what there is.",
-            calls=context.refs(position),
+            "Take the identifier from the answer of a call that lists what there is.",
             certainty="likely",
             pointer=scalar.pointer,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from rapidfuzz import fuzz
 from rapidfuzz.utils import default_process
@@ -27,7 +27,7 @@ _ABSENT: Final = object()
 _TRUE_FALSE: Final = {"true": True, "false": False}
 
 
-def schema_findings(context: TrajectoryContext, position: str) -> Iterator[Finding]:
+def schema_findings(context: TrajectoryContext, position: str) -> list[Finding]:
     """What the schema, or else the server's own check, says against the arguments."""
     row = context.rows[position]
     accepted = row.outcome is Outcome.SUCCESS
@@ -35,7 +35,7 @@ def schema_findings(context: TrajectoryContext, position: str) -> Iterator[Findi
     if not violations and row.outcome is Outcome.INVALID_ARGUMENTS and not row.rule.startswith("program."):
         violations, own_check = validation_errors(context.answer_text(position)), True
     finder = _Finder(context, position, violations, accepted=accepted, own_check=own_check)
-    yield from list(finder.all())[:_MAX_FINDINGS]
+    return list(finder.all())[:_MAX_FINDINGS]
 
 
 class _Finder:
@@ -310,3 +310,84 @@ def _converted(value: Any, expected: Any) -> Any:
         return _ABSENT
     kinds = {kind_of(meant)} | ({"number"} if kind_of(meant) == "integer" else set())
     return meant if kinds & wanted else _ABSENT
+
+
+_VARIANTS: Final = ("anyOf", "oneOf", "allOf")
+_MAX_REFERENCES: Final = 20
+
+
+class SchemaLocation(NamedTuple):
+    """A place in an inputSchema."""
+
+    pointer: str
+    schema: dict[str, Any]
+    """What stands there; empty where nothing does."""
+
+
+def field_location(schema: Any, pointer: str) -> SchemaLocation:
+    """The subschema for what stands at a JSON pointer in the arguments.
+
+    Where the schema knows no such field, the place is the one where it would be declared.
+    """
+    place = _dereferenced(schema, SchemaLocation("", schema if isinstance(schema, dict) else {}))
+    for part in parts(pointer):
+        place = _dereferenced(schema, _step(schema, place, part))
+    return place
+
+
+def keyword_location(schema: Any, schema_pointer: str) -> str:
+    """A validator's path to a keyword, as a pointer into the schema itself: references on the way are followed."""
+    pointer, value = "", schema
+    for part in parts(schema_pointer):
+        if part == "$ref" and isinstance(value, dict):
+            pointer, value = _dereferenced(schema, SchemaLocation(pointer, value))
+        else:
+            pointer, value = join(pointer, part), _member(value, part)
+    return pointer
+
+
+def _member(value: Any, part: str) -> Any:
+    try:
+        return resolve(value, join("", part))
+    except LookupError:
+        return None
+
+
+def _step(root: Any, place: SchemaLocation, part: str) -> SchemaLocation:
+    """One step down: into a property, or into the elements of a list."""
+    for holder in (place, *_variants(root, place)):
+        properties = holder.schema.get("properties")
+        if isinstance(properties, dict) and isinstance(properties.get(part), dict):
+            return SchemaLocation(join(join(holder.pointer, "properties"), part), properties[part])
+        items = holder.schema.get("items")
+        if (part.isdecimal() or part == "*") and isinstance(items, dict):
+            return SchemaLocation(join(holder.pointer, "items"), items)
+    if part.isdecimal() or part == "*":
+        return SchemaLocation(join(place.pointer, "items"), {})
+    return SchemaLocation(join(join(place.pointer, "properties"), part), {})
+
+
+def _variants(root: Any, place: SchemaLocation) -> list[SchemaLocation]:
+    return [
+        _dereferenced(root, SchemaLocation(join(join(place.pointer, keyword), number), variant))
+        for keyword in _VARIANTS
+        if isinstance(variants := place.schema.get(keyword), list)
+        for number, variant in enumerate(variants)
+        if isinstance(variant, dict)
+    ]
+
+
+def _dereferenced(root: Any, place: SchemaLocation) -> SchemaLocation:
+    """Where a reference leads; the place itself where it is none, or leads nowhere."""
+    for _ in range(_MAX_REFERENCES):
+        reference = place.schema.get("$ref")
+        if not isinstance(reference, str) or not reference.startswith("#/"):
+            return place
+        try:
+            found = resolve(root, reference[1:])
+        except LookupError:
+            return place
+        if not isinstance(found, dict):
+            return place
+        place = SchemaLocation(reference[1:], found)
+    return place

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from importlib import import_module
 
 from replay.errors import UsageError
+from replay.exporting import atif, chat, otlp
 from replay.records import JsonObject
 from replay.runfile import Run
 from replay.runfile.trajectory_queries import (
@@ -16,13 +16,13 @@ from replay.runfile.trajectory_queries import (
 )
 from replay.safety.redaction import Redactor
 
-FORMATS: Mapping[str, str] = {
-    "atif": "replay.exporting.atif",
-    "otlp": "replay.exporting.otlp",
-    "inspect": "replay.exporting.inspect_log",
-    "openai": "replay.exporting.openai_chat",
+FORMATS: Mapping[str, Callable[[Iterable[StoredTrajectory]], Iterator[tuple[str, JsonObject]]]] = {
+    "atif": atif.documents,
+    "otlp": otlp.documents,
+    "inspect": chat.inspect_documents,
+    "openai": chat.openai_documents,
 }
-"""Each format: the module that has its `documents(trajectories)`; imported when it is used."""
+"""Each format: what gives its documents, each with a name."""
 
 
 def export(
@@ -45,8 +45,6 @@ def export(
     Raises:
         UsageError: nothing has that id or model, or the run is empty.
     """
-    documents: Callable[[Iterable[StoredTrajectory]], Iterator[tuple[str, JsonObject]]]
-    documents = import_module(FORMATS[format]).documents
     redactor = Redactor()
     shared = ids_of_several_models(run.connection)
     last: list[StoredTrajectory] = []
@@ -56,7 +54,7 @@ def export(
             last[:] = [stored]
             yield stored
 
-    for name, document in documents(noted()):
+    for name, document in FORMATS[format](noted()):
         told_apart = name in shared and name == last[0].record.id
         yield f"{last[0].model}_{name}" if told_apart else name, redactor.json(document)
     if not last:

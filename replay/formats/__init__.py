@@ -7,7 +7,6 @@ from pathlib import Path
 
 from replay.errors import FormatError, UnknownFormatError
 from replay.formats.file_names import FileNames
-from replay.formats.input_file import InputFile
 from replay.formats.reader import Match, Reader
 from replay.formats.readers import READERS
 from replay.formats.results_file import (
@@ -19,7 +18,7 @@ from replay.formats.results_file import (
     look_through,
     looking_through,
 )
-from replay.formats.sources import inputs_of, single_input
+from replay.formats.sources import InputFile, inputs_of, single_input
 
 __all__ = [
     "READERS",

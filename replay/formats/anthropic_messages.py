@@ -7,13 +7,19 @@ from typing import Any
 
 from replay.formats.api_envelopes import opened
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document
-from replay.formats.file_names import FileNames
-from replay.formats.head import Head
-from replay.formats.loose_json import identifier_of
+from replay.formats.document import Document, Head
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import MISSING, build_call, result_with_flag
-from replay.records import JsonObject, Source, Task, Tool, Trajectory, Usage
+from replay.formats.record_builders import (
+    MISSING,
+    build_call,
+    identifier_of,
+    objects,
+    result_with_flag,
+    text_of,
+    tool_definitions,
+    usage_in,
+)
+from replay.records import JsonObject, Trajectory
 
 CALL_BLOCKS = frozenset({"tool_use", "mcp_tool_use", "server_tool_use"})
 RESULT_BLOCKS = frozenset({"tool_result", "mcp_tool_result"})
@@ -43,25 +49,25 @@ class AnthropicMessagesReader:
             return Match(0.55, "a request with content blocks")
         return NO_MATCH
 
-    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One for a list of messages, else one a request or response."""
         bare: list[JsonObject] = []
         for element in document.records():
             value, lines = opened(element.value), element.place.startswith("line ")
             if _is_response(value) and not bare:
                 identifier = value.get("id")
-                name = identifier if isinstance(identifier, str) else names.task(document.path)
-                yield _trajectory(value, [value], name, element.place, document, names)
+                name = identifier if isinstance(identifier, str) else document.task_name
+                yield _trajectory(value, [value], name, element.place, document)
             elif _messages(value):
                 own = identifier_of(value.get("id")) if value is not element.value else None
-                name = own or names.task(document.path) + (f"_{element.place.removeprefix('line ')}" if lines else "")
-                yield _trajectory(value, value["messages"], name, element.place, document, names)
+                name = own or document.task_name + (f"_{element.place.removeprefix('line ')}" if lines else "")
+                yield _trajectory(value, value["messages"], name, element.place, document)
             elif _is_message(value):
                 bare.append(value)
             else:
                 document.leave(element)
         if bare:
-            yield _trajectory({}, bare, names.task(document.path), "$", document, names)
+            yield _trajectory({}, bare, document.task_name, "$", document)
 
 
 def _is_response(value: Any) -> bool:
@@ -81,34 +87,24 @@ def _blocks(message: JsonObject) -> list[JsonObject]:
     content = message.get("content")
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    return objects(content)
 
 
-def _trajectory(
-    body: JsonObject, messages: list[Any], identifier: str, place: str, document: Document, names: FileNames
-) -> Trajectory:
-    log, prompts = CallLog(), []
-    for message in messages:
-        if not isinstance(message, dict):
-            continue
+def _trajectory(body: JsonObject, messages: list[Any], identifier: str, place: str, document: Document) -> Trajectory:
+    log = CallLog()
+    for message in objects(messages):
         for block in _blocks(message):
             if block.get("type") != "text":
                 _read_block(block, log)
             elif message.get("role") == "assistant":
-                log.say(block.get("text") if isinstance(block.get("text"), str) else None)
-            elif isinstance(block.get("text"), str):
-                prompts.append(block["text"])
-    model = body.get("model") or next((m["model"] for m in messages if isinstance(m, dict) and m.get("model")), None)
-    return Trajectory(
-        id=identifier,
-        model=model if isinstance(model, str) and model else names.model(document.path),
-        task=Task(question="\n\n".join(prompts) or None),
-        source=Source(file=document.path, format=AnthropicMessagesReader.name, position=place),
-        steps=log.steps(),
-        final_reply=log.final_reply,
-        usage=_usage(body.get("usage")),
-        tools=tuple(_tools(body.get("tools"))),
+                log.say(text_of(block.get("text")))
+            else:
+                log.prompts.append(text_of(block.get("text")))
+    log.model = text_of(
+        body.get("model") or next((item["model"] for item in objects(messages) if item.get("model")), None)
     )
+    usage, tools = usage_in(body.get("usage")), tool_definitions(body.get("tools"))
+    return log.trajectory(document, AnthropicMessagesReader.name, place, identifier, usage=usage, tools=tools)
 
 
 def _read_block(block: JsonObject, log: CallLog) -> None:
@@ -116,30 +112,10 @@ def _read_block(block: JsonObject, log: CallLog) -> None:
     if not isinstance(kind, str):
         return
     if kind in CALL_BLOCKS:
-        name, server, identifier = block.get("name", MISSING), block.get("server_name"), block.get("id")
+        name, server = block.get("name", MISSING), block.get("server_name")
         fields = {"server": server, "tool": name} if isinstance(server, str) and isinstance(name, str) else {}
-        identifier = identifier if isinstance(identifier, str) else None
-        local = kind == "server_tool_use"
+        identifier, local = text_of(block.get("id")), kind == "server_tool_use"
         log.add(build_call(name, block.get("input", MISSING), id=identifier, local=local, **fields))
     elif kind in RESULT_BLOCKS or kind.endswith("_tool_result"):
-        identifier = block.get("tool_use_id")
         answer = result_with_flag(block.get("content"), block.get("is_error") is True)
-        log.answer(identifier if isinstance(identifier, str) else None, answer)
-
-
-def _tools(listed: Any) -> Iterator[Tool]:
-    for tool in listed if isinstance(listed, list) else ():
-        if isinstance(tool, dict) and isinstance(tool.get("name"), str):
-            description = tool.get("description")
-            yield Tool(
-                name=tool["name"],
-                description=description if isinstance(description, str) else None,
-                input_schema=tool.get("input_schema"),
-            )
-
-
-def _usage(value: Any) -> Usage | None:
-    if not isinstance(value, dict):
-        return None
-    read, written = (n if isinstance(n, int) else None for n in (value.get("input_tokens"), value.get("output_tokens")))
-    return Usage(input_tokens=read, output_tokens=written) if read is not None or written is not None else None
+        log.answer(text_of(block.get("tool_use_id")), answer)

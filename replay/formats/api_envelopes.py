@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from replay.formats.loose_json import first_of, identifier_of, objects
-from replay.formats.loose_json import opened as opened_text
-from replay.formats.record_builders import as_object
+from replay.formats.record_builders import as_object, first_of, identifier_of, objects
+from replay.formats.record_builders import opened as opened_text
 from replay.records import JsonObject
 
 CONVERSATION_KEYS = ("conversation", "conversations", "history", "trajectory", "transcript", "chat", "messages")

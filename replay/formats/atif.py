@@ -10,25 +10,26 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from replay.formats.document import Document
+from replay.formats.document import Document, Head
 from replay.formats.exported_details import details_in, with_details
-from replay.formats.file_names import FileNames
 from replay.formats.harness_tools import is_own_tool
-from replay.formats.head import Head
-from replay.formats.loose_json import (
+from replay.formats.reader import NO_MATCH, Match
+from replay.formats.record_builders import (
     answer_of,
+    as_number,
+    as_object,
     first_of,
     identifier_of,
     iso_time,
+    number_calls,
     objects,
     seconds_of,
     text_of,
+    to_json,
     tool_definitions,
     usage_of,
     written_call,
 )
-from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import as_number, as_object, number_calls, to_json
 from replay.records import Answer, Call, JsonObject, ParentCall, ReportedResult, Source, Step, Task, Trajectory
 
 _VERSION = re.compile(r"ATIF-v(\d+)\.(\d+)")
@@ -49,7 +50,7 @@ class AtifReader:
             return Match(1.0, f'"schema_version": "{version}"')
         return NO_MATCH
 
-    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One an object, and behind it its embedded sub-agents."""
         for element in document.records():
             record = element.value
@@ -57,7 +58,7 @@ class AtifReader:
                 document.leave(element)
                 continue
             _note_version(document, record, element.place)
-            yield from _with_subagents(record, document, names, element.place, None)
+            yield from _with_subagents(record, document, element.place, None)
 
 
 def _note_version(document: Document, record: JsonObject, place: str) -> None:
@@ -67,16 +68,16 @@ def _note_version(document: Document, record: JsonObject, place: str) -> None:
 
 
 def _with_subagents(
-    record: JsonObject, document: Document, names: FileNames, place: str, parent: ParentCall | None
+    record: JsonObject, document: Document, place: str, parent: ParentCall | None
 ) -> Iterator[Trajectory]:
-    trajectory = _trajectory(record, document, names, place, parent)
+    trajectory = _trajectory(record, document, place, parent)
     yield trajectory
     starters = _starters(record, trajectory)
     for index, inner in enumerate(objects(record.get("subagent_trajectories"))):
         if isinstance(inner.get("steps"), list):
             started_by = starters.get(identifier_of(inner.get("trajectory_id")) or "")
             link = ParentCall(trajectory=trajectory.id, call=started_by)
-            yield from _with_subagents(inner, document, names, f"{place}.subagent_trajectories[{index}]", link)
+            yield from _with_subagents(inner, document, f"{place}.subagent_trajectories[{index}]", link)
 
 
 def _starters(record: JsonObject, trajectory: Trajectory) -> dict[str, str]:
@@ -92,9 +93,7 @@ def _starters(record: JsonObject, trajectory: Trajectory) -> dict[str, str]:
     }
 
 
-def _trajectory(
-    record: JsonObject, document: Document, names: FileNames, place: str, parent: ParentCall | None
-) -> Trajectory:
+def _trajectory(record: JsonObject, document: Document, place: str, parent: ParentCall | None) -> Trajectory:
     agent = as_object(record.get("agent")) or {}
     written = objects(record.get("steps"))
     own = [step for step in written if step.get("source") == "agent"]
@@ -107,8 +106,8 @@ def _trajectory(
     metrics = as_object(record.get("final_metrics")) or {}
     extra = as_object(record.get("extra")) or {}
     return Trajectory(
-        id=_identifier(record, parent, document, names, place),
-        model=model or names.model(document.path),
+        id=_identifier(record, parent, document, place),
+        model=model or document.model_name,
         task=Task(question=_question(written)),
         source=Source(file=document.path, format=AtifReader.name, position=place),
         steps=number_calls(steps),
@@ -121,13 +120,13 @@ def _trajectory(
     )
 
 
-def _identifier(record: JsonObject, parent: ParentCall | None, document: Document, names: FileNames, place: str) -> str:
+def _identifier(record: JsonObject, parent: ParentCall | None, document: Document, place: str) -> str:
     """The session; of an embedded sub-agent its own id, since it may share the session of its parent."""
     keys = ("trajectory_id", "session_id") if parent else ("session_id", "trajectory_id")
     found = identifier_of(first_of(record, *keys))
     if parent and found in {None, parent.trajectory}:
         return f"{parent.trajectory}/{found or place}"
-    return found or (names.task(document.path) if place == "$" else place)
+    return found or (document.task_name if place == "$" else place)
 
 
 def _reported(extra: JsonObject) -> ReportedResult | None:

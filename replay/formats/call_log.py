@@ -1,4 +1,4 @@
-"""Calls and answers collected in the order of a file, in which an answer stands somewhere behind its call."""
+"""One trajectory put together in the order of its file, in which an answer stands somewhere behind its call."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
-from replay.records import Answer, Call, Step
+from replay.formats.document import Document
+from replay.formats.record_builders import usage_of
+from replay.records import Answer, Call, Source, Step, Task, Trajectory
 from replay.records.base import slim
 
 
@@ -34,15 +36,28 @@ class _DraftStep:
 
 
 class CallLog:
-    """The steps of one trajectory while its file is read."""
+    """One trajectory while its file is read: its steps, and what the file says beside them."""
 
     def __init__(self) -> None:
+        self.model: str | None = None
+        """The model that the file names; a call is noted with another where it is given one."""
+        self.prompts: list[str | None] = []
+        """What the user wrote, in order."""
+        self.started_at: str | None = None
+        """ISO 8601."""
         self.final_reply: str | None = None
         """What the model said last; None once a call followed."""
         self._steps: list[_DraftStep] = []
         self._waiting: dict[Hashable, list[_Entry]] = {}
         self._text: list[str] = []
         self._rounds = 0
+        self._tokens: list[int | None] = [None, None]
+
+    def count_tokens(self, read: Any, written: Any) -> None:
+        """The tokens of one reply; what is not a number counts nothing."""
+        for index, count in enumerate((read, written)):
+            if isinstance(count, int):
+                self._tokens[index] = (self._tokens[index] or 0) + count
 
     def say(self, text: str | None) -> None:
         """What the model wrote: the text of the step that its next call opens, or its final reply."""
@@ -52,7 +67,7 @@ class CallLog:
 
     def add(self, call: Call, step: Hashable = None, *, model: str | None = None) -> None:
         """A call. It joins the last step where that has the same key; with None for the key, where no answer came
-        between. A call without an id waits under its name.
+        between. A call that has no answer yet waits for it under its id, or its name.
         """
         key = ("round", self._rounds) if step is None else step
         if not self._steps or self._steps[-1].key != key:
@@ -63,21 +78,30 @@ class CallLog:
         self._text, self.final_reply = [], None
 
     def answer(self, key: str | None, answer: Answer | None, *, name: str | None = None, **changes: Any) -> bool:
-        """Give the earliest waiting call of an id (or, without one, of a name) its answer and other fields.
+        """Give the earliest waiting call of an id its answer and other fields; by its name where one has no id.
 
         Returns:
             Whether such a call was waiting.
         """
         self._rounds += 1
-        waiting = self._waiting.get(key or ("name", name))
-        if not waiting:
+        known = self._waiting_under(key, name)
+        if known is None:
             return False
         if answer is not None:
             slim(answer)
+        waiting = self._waiting[known]
         waiting.pop(0).change(changes if answer is None else {"answer": answer, **changes})
         if not waiting:
-            del self._waiting[key or ("name", name)]
+            del self._waiting[known]
         return True
+
+    def _waiting_under(self, key: str | None, name: str | None) -> Hashable:
+        for candidate in (key, ("name", name)):
+            if candidate in self._waiting:
+                return candidate
+        if key is not None:
+            return None
+        return next((known for known, waiting in self._waiting.items() if waiting[0].call.name == name), None)
 
     def change(self, key: str, **changes: Any) -> None:
         """Add fields to the last call of an id that waits for its answer."""
@@ -92,6 +116,33 @@ class CallLog:
             for number, step in enumerate(self._steps, 1)
             for index, entry in enumerate(step.entries, 1)
         ]
+
+    def trajectory(
+        self, document: Document, reader: str, place: str, identifier: str | None, **fields: Any
+    ) -> Trajectory:
+        """What was read; the log is empty then.
+
+        Args:
+            document: the file, whose name gives what the file itself does not say.
+            reader: name of the reader.
+            place: where the trajectory begins.
+            identifier: of the trajectory; None where the file has none.
+            fields: further fields, which also go before what the log has.
+        """
+        model = self.model or document.model_name
+        return Trajectory(
+            **{
+                "id": identifier or document.task_name,
+                "model": model,
+                "task": Task(question="\n\n".join(filter(None, self.prompts)) or None),
+                "source": Source(file=document.path, format=reader, position=place),
+                "steps": self.steps(model),
+                "final_reply": self.final_reply,
+                "usage": usage_of(*self._tokens) if any(self._tokens) else None,
+                "started_at": self.started_at,
+                **fields,
+            }
+        )
 
     def steps(self, model: str | None = None) -> tuple[Step, ...]:
         """The steps, numbered, and the log emptied. With the trajectory's model, only another is named in a step."""

@@ -9,12 +9,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document, Element
-from replay.formats.file_names import FileNames
-from replay.formats.head import Head
+from replay.formats.document import Document, Element, Head
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import MISSING, build_call, nested_lines, result_with_flag, seconds_between
-from replay.records import Call, JsonObject, ParentCall, Source, Task, Trajectory, Usage
+from replay.formats.record_builders import (
+    MISSING,
+    build_call,
+    nested_lines,
+    result_with_flag,
+    seconds_between,
+    summed_usage,
+    text_of,
+)
+from replay.records import Call, JsonObject, ParentCall, Trajectory
 
 LINE_TYPES = frozenset({
     "user", "assistant", "summary", "system", "file-history-snapshot", "progress", "queue-operation", "result",
@@ -52,7 +58,7 @@ class ClaudeCodeReader:
         own = kinds & {"file-history-snapshot", "queue-operation"} or any("leafUuid" in line for line in lines)
         return Match(0.6, "lines that Claude Code writes before a conversation") if own else NO_MATCH
 
-    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """The session, then the sub-agents whose lines stand between its own."""
         threads = _Threads()
         for element in document.records():
@@ -61,7 +67,7 @@ class ClaudeCodeReader:
                     threads.thread_of(line, element).read(line)
                 elif not _is_other_line(line):
                     document.leave(element)
-        yield from threads.trajectories(document, names)
+        yield from threads.trajectories(document)
 
 
 @dataclass
@@ -72,9 +78,6 @@ class _Thread:
     place: str
     parent_session: str | None = None
     log: CallLog = field(default_factory=CallLog)
-    prompts: list[str] = field(default_factory=list)
-    model: str | None = None
-    started_at: str | None = None
     tokens: dict[str, tuple[int, int]] = field(default_factory=dict)
     parent_call: str | None = None
     """The id of the call that started it, where the lines say so."""
@@ -82,8 +85,8 @@ class _Thread:
     def read(self, line: JsonObject) -> None:
         """Take in one conversation line."""
         moment = line.get("timestamp")
-        if self.started_at is None and isinstance(moment, str):
-            self.started_at = moment
+        if self.log.started_at is None:
+            self.log.started_at = text_of(moment)
         message = line["message"]
         content = message.get("content")
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -98,16 +101,16 @@ class _Thread:
         if line["type"] == "assistant":
             model = message.get("model")
             model = model if isinstance(model, str) and model != "<synthetic>" else None
-            self.model = self.model or model
+            self.log.model = self.log.model or model
             if kind == "tool_use":
-                call = _call(block, seconds_between(self.started_at, moment))
+                call = _call(block, seconds_between(self.log.started_at, moment))
                 self.log.add(call, str(message.get("id") or line.get("uuid")), model=model)
             elif kind == "text" and isinstance(block.get("text"), str):
                 self.log.say(block["text"])
         elif kind == "tool_result":
             self._read_result(block, moment)
         elif kind == "text" and isinstance(block.get("text"), str) and line.get("isCompactSummary") is not True:
-            self.prompts.append(block["text"])
+            self.log.prompts.append(block["text"])
 
     def _read_result(self, block: JsonObject, moment: Any) -> None:
         content, failed = block.get("content"), block.get("is_error") is True
@@ -115,8 +118,7 @@ class _Thread:
         changes: dict[str, Any] = {}
         if failed and _first_text(content).lstrip().startswith(INTERRUPTIONS):
             changes["interrupted"] = True
-        identifier = block.get("tool_use_id")
-        self.log.answer(identifier if isinstance(identifier, str) else None, answer, **changes)
+        self.log.answer(text_of(block.get("tool_use_id")), answer, **changes)
 
     def _count_tokens(self, message: JsonObject) -> None:
         usage, identifier = message.get("usage"), message.get("id")
@@ -158,26 +160,19 @@ class _Threads:
         self._root_of[own] = root
         return root
 
-    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """Sessions first, then sub-agents; each thread is dropped once it was given out."""
         order = sorted(self._threads, key=lambda identifier: self._threads[identifier].parent_session is not None)
         parents = {identifier: self._parent(self._threads[identifier]) for identifier in order}
         for identifier in order:
             thread = self._threads.pop(identifier)
-            model = thread.model or names.model(document.path)
-            tokens = thread.tokens.values()
-            yield Trajectory(
-                id=names.task(document.path) if identifier == "None" else identifier,
-                model=model,
-                task=Task(question="\n\n".join(thread.prompts) or None),
-                source=Source(file=document.path, format=ClaudeCodeReader.name, position=thread.place),
-                steps=thread.log.steps(model),
-                final_reply=thread.log.final_reply,
-                usage=Usage(input_tokens=sum(n for n, _ in tokens), output_tokens=sum(n for _, n in tokens))
-                if tokens
-                else None,
+            yield thread.log.trajectory(
+                document,
+                ClaudeCodeReader.name,
+                thread.place,
+                None if identifier == "None" else identifier,
+                usage=summed_usage(thread.tokens.values()),
                 parent=parents[identifier],
-                started_at=thread.started_at,
             )
 
     def _parent(self, thread: _Thread) -> ParentCall | None:
@@ -185,7 +180,7 @@ class _Threads:
         if thread.parent_session is None:
             return None
         session = self._threads.get(thread.parent_session)
-        prompt = thread.prompts[0] if thread.prompts else None
+        prompt = next(iter(thread.log.prompts), None)
         for position, call in session.log.calls() if session else ():
             if thread.parent_call is not None:
                 if call.id == thread.parent_call:
@@ -214,10 +209,9 @@ def _is_other_line(line: Any) -> bool:
 
 
 def _call(block: JsonObject, started: float | None) -> Call:
-    name, identifier = block.get("name", MISSING), block.get("id")
+    name = block.get("name", MISSING)
     local = isinstance(name, str) and not name.startswith(_MCP)
-    identifier = identifier if isinstance(identifier, str) else None
-    return build_call(name, block.get("input", MISSING), id=identifier, started=started, local=local)
+    return build_call(name, block.get("input", MISSING), id=text_of(block.get("id")), started=started, local=local)
 
 
 def _first_text(content: Any) -> str:

@@ -1,7 +1,7 @@
 """Codex CLI rollouts: JSON Lines of `{timestamp, type, payload}`, one session a file.
 
 Older ones have no payload: a first line `{id, timestamp, instructions}`, then the response items themselves. What
-`codex exec --json` prints is read too (`codex_exec`).
+`codex exec --json` prints is read too: `{type: item.completed, item}`, and before that `{id, msg}`.
 """
 
 from __future__ import annotations
@@ -10,21 +10,29 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.call_log import CallLog
-from replay.formats.codex_exec import EXEC_EVENT, ExecEvents, is_exec_event
-from replay.formats.document import Document
-from replay.formats.file_names import FileNames
-from replay.formats.head import Head
+from replay.formats.document import Document, Head
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
     as_number,
+    build_call,
+    joined_text,
     json_text_call,
     nested_lines,
+    objects,
     result_with_flag,
     seconds_between,
     text_call,
+    text_of,
+    tool_definitions,
+    usage_of,
 )
-from replay.records import Answer, Call, JsonObject, ParentCall, Source, Task, Tool, ToolResult, Trajectory, Usage
+from replay.records import Answer, Call, JsonObject, ParentCall, Tool, ToolResult, Trajectory, Usage
 
+EXEC_EVENT = "exec_event"
+"""The type under which the reader passes these events on."""
+
+_ITEM_EVENTS = ("item.started", "item.updated", "item.completed")
+_EVENTS = frozenset({"thread.started", "turn.started", "turn.completed", "turn.failed", *_ITEM_EVENTS})
 LINE_TYPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
 BARE_TYPES = frozenset({
     "message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output",
@@ -55,7 +63,7 @@ class CodexReader:
             return Match(0.95, 'a first line "session_meta", lines with "payload"')
         return Match(0.8, 'lines with "payload" of the types that Codex writes')
 
-    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """The session; where several stand one after the other, each."""
         session: _Session | None = None
         for element in document.records():
@@ -66,160 +74,11 @@ class CodexReader:
                     continue
                 if session is None or (line["type"] == "session_meta" and session.starts_another(line["payload"])):
                     if session:
-                        yield session.trajectory(document, names)
+                        yield session.trajectory(document)
                     session = _Session(element.place)
                 session.read(line)
         if session:
-            yield session.trajectory(document, names)
-
-
-class _Session:
-    def __init__(self, place: str) -> None:
-        self._place = place
-        self._log = CallLog()
-        self._id: str | None = None
-        self._models: list[str] = []
-        self._prompts: list[str] = []
-        self._tools: dict[str, Tool] = {}
-        self._flags: dict[str, ToolResult] = {}
-        self._from_events: set[str] = set()
-        """Ids of calls that an event told first."""
-        self._called: set[str] = set()
-        self._exec = ExecEvents(self._log)
-        self._usage: Usage | None = None
-        self._started_at: str | None = None
-        self._parent: str | None = None
-
-    def starts_another(self, meta: JsonObject) -> bool:
-        """Whether a `session_meta` is of another session; a forked one repeats its own."""
-        return self._id is not None and isinstance(meta.get("id"), str) and meta["id"] != self._id and not self._parent
-
-    def read(self, line: JsonObject) -> None:
-        """Take in one line."""
-        payload, kind = line["payload"], line["type"]
-        if kind == "session_meta":
-            self._read_meta(payload)
-        elif kind == "turn_context" and isinstance(payload.get("model"), str):
-            self._models.append(payload["model"])
-        elif kind == "response_item":
-            self._read_item(payload, line.get("timestamp"))
-        elif kind == "event_msg":
-            self._read_event(payload)
-        elif kind == EXEC_EVENT:
-            self._exec.read(payload)
-
-    def _read_meta(self, payload: JsonObject) -> None:
-        if self._id is None and isinstance(payload.get("id"), str):
-            self._id = payload["id"]
-            self._started_at = _string(payload.get("timestamp"))
-            source = payload.get("source")
-            spawned = (source.get("subagent") or {}) if isinstance(source, dict) else {}
-            spawn = spawned.get("thread_spawn") if isinstance(spawned, dict) else None
-            origin = spawn.get("parent_thread_id") if isinstance(spawn, dict) else payload.get("forked_from_id")
-            self._parent = _string(origin)
-
-    def _read_item(self, payload: JsonObject, moment: Any) -> None:
-        kind, started = str(payload.get("type")), seconds_between(self._started_at, moment)
-        if kind in {"function_call", "custom_tool_call", "tool_search_call", "web_search_call", "local_shell_call"}:
-            identifier = _string(payload.get("call_id"))
-            if identifier in self._from_events:
-                self._from_events.discard(identifier)
-                self._log.change(identifier, name=payload.get("name"))
-                return
-            self._called.add(identifier or "")
-            self._log.add(_call(payload, started), model=self._models[-1] if self._models else None)
-        elif kind in {"function_call_output", "custom_tool_call_output", "tool_search_output"}:
-            identifier = _string(payload.get("call_id"))
-            if kind == "tool_search_output":
-                self._keep_tools(payload.get("tools"))
-            else:
-                self._log.answer(identifier, self._answer(identifier, payload.get("output")))
-        elif kind == "message" and payload.get("role") == "assistant":
-            self._log.say(_text(payload.get("content")))
-        elif kind == "message" and payload.get("role") == "user":
-            self._prompts.append(_text(payload.get("content")) or "")
-
-    def _answer(self, identifier: str | None, output: Any) -> Answer | None:
-        if isinstance(output, dict) and isinstance(output.get("success"), bool):
-            return result_with_flag(output.get("content"), not output["success"])
-        event = self._flags.pop(identifier or "", None)
-        answer = result_with_flag(output, event.is_error if event else None)
-        if event and isinstance(answer, ToolResult) and event.structured is not None:
-            answer = answer.model_copy(update={"structured": event.structured})
-        return answer
-
-    def _read_event(self, payload: JsonObject) -> None:
-        if payload.get("type") == "token_count":
-            info = payload.get("info")
-            total = info.get("total_token_usage") if isinstance(info, dict) else None
-            if isinstance(total, dict):
-                counts = (total.get("input_tokens"), total.get("output_tokens"))
-                read, written = (count if isinstance(count, int) else None for count in counts)
-                self._usage = Usage(input_tokens=read, output_tokens=written)
-        elif payload.get("type") == "mcp_tool_call_end":
-            self._read_mcp_end(payload)
-
-    def _read_mcp_end(self, payload: JsonObject) -> None:
-        identifier = _string(payload.get("call_id")) or ""
-        if identifier not in self._called:
-            self._add_from_event(payload, identifier)
-        result, changes = payload.get("result"), {}
-        done = result.get("Ok") if isinstance(result, dict) else None
-        if isinstance(done, dict):
-            structured = done.get("structuredContent")
-            self._flags[identifier] = ToolResult(structured=structured, is_error=done.get("isError") is True)
-        elif isinstance(result, dict) and "Err" in result:
-            self._flags[identifier] = ToolResult(is_error=True)
-        duration = payload.get("duration")
-        if isinstance(duration, dict) and (seconds := as_number(duration.get("secs"))) is not None:
-            changes["seconds"] = seconds + (as_number(duration.get("nanos")) or 0) / 1e9
-        self._log.change(identifier, local=False, **changes)
-
-    def _add_from_event(self, payload: JsonObject, identifier: str) -> None:
-        """A call of which no response item told yet: code that the model wrote made it, or its item comes later."""
-        invocation = payload.get("invocation")
-        invocation = invocation if isinstance(invocation, dict) else {}
-        server, tool = _string(invocation.get("server")), _string(invocation.get("tool"))
-        if server is None or tool is None:
-            return
-        name, arguments = f"{_MCP}{server}__{tool}", invocation.get("arguments")
-        call = json_text_call(name, arguments or {}, id=identifier, server=server, tool=tool)
-        self._log.add(call, model=self._models[-1] if self._models else None)
-        result = payload.get("result")
-        done = result.get("Ok", result.get("Err")) if isinstance(result, dict) else result
-        content = done.get("content") if isinstance(done, dict) else done
-        failed = isinstance(result, dict) and ("Err" in result or (isinstance(done, dict) and done.get("isError")))
-        self._log.change(identifier, answer=result_with_flag(content, bool(failed)))
-        self._called.add(identifier)
-        self._from_events.add(identifier)
-
-    def _keep_tools(self, listed: Any) -> None:
-        for entry in listed if isinstance(listed, list) else ():
-            if not isinstance(entry, dict):
-                continue
-            if isinstance(entry.get("tools"), list):
-                self._keep_tools(entry["tools"])
-            elif isinstance(entry.get("name"), str):
-                description = _string(entry.get("description"))
-                self._tools[entry["name"]] = Tool(
-                    name=entry["name"], description=description, input_schema=entry.get("parameters")
-                )
-
-    def trajectory(self, document: Document, names: FileNames) -> Trajectory:
-        """What was read."""
-        model = self._models[-1] if self._models else names.model(document.path)
-        return Trajectory(
-            id=self._id or self._exec.thread or names.task(document.path),
-            model=model,
-            task=Task(question="\n\n".join(filter(None, self._prompts)) or None),
-            source=Source(file=document.path, format=CodexReader.name, position=self._place),
-            steps=self._log.steps(model),
-            final_reply=self._log.final_reply,
-            usage=self._usage or self._exec.usage,
-            parent=ParentCall(trajectory=self._parent) if self._parent else None,
-            tools=tuple(self._tools.values()),
-            started_at=self._started_at,
-        )
+            yield session.trajectory(document)
 
 
 def _is_any_line(value: Any) -> bool:
@@ -261,10 +120,157 @@ def _is_line(value: Any) -> bool:
     )
 
 
+def is_exec_event(value: Any) -> bool:
+    """Whether a line is one of these events."""
+    if not isinstance(value, dict):
+        return False
+    if value.get("type") in _ITEM_EVENTS:
+        return isinstance(value.get("item"), dict)
+    if str(value.get("type")) in _EVENTS:
+        return value["type"] != "thread.started" or "thread_id" in value
+    message = value.get("msg")
+    return "type" not in value and "id" in value and isinstance(message, dict) and isinstance(message.get("type"), str)
+
+
+class _Session:
+    def __init__(self, place: str) -> None:
+        self._place = place
+        self._log = CallLog()
+        self._id: str | None = None
+        self._tools: dict[str, Tool] = {}
+        self._flags: dict[str, ToolResult] = {}
+        self._from_events: set[str] = set()
+        """Ids of calls that an event told first."""
+        self._called: set[str] = set()
+        self._exec = ExecEvents(self._log)
+        self._usage: Usage | None = None
+        self._parent: str | None = None
+
+    def starts_another(self, meta: JsonObject) -> bool:
+        """Whether a `session_meta` is of another session; a forked one repeats its own."""
+        return self._id is not None and isinstance(meta.get("id"), str) and meta["id"] != self._id and not self._parent
+
+    def read(self, line: JsonObject) -> None:
+        """Take in one line."""
+        payload, kind = line["payload"], line["type"]
+        if kind == "session_meta":
+            self._read_meta(payload)
+        elif kind == "turn_context" and isinstance(payload.get("model"), str):
+            self._log.model = payload["model"]
+        elif kind == "response_item":
+            self._read_item(payload, line.get("timestamp"))
+        elif kind == "event_msg":
+            self._read_event(payload)
+        elif kind == EXEC_EVENT:
+            self._exec.read(payload)
+
+    def _read_meta(self, payload: JsonObject) -> None:
+        if self._id is None and isinstance(payload.get("id"), str):
+            self._id = payload["id"]
+            self._log.started_at = text_of(payload.get("timestamp"))
+            source = payload.get("source")
+            spawned = (source.get("subagent") or {}) if isinstance(source, dict) else {}
+            spawn = spawned.get("thread_spawn") if isinstance(spawned, dict) else None
+            origin = spawn.get("parent_thread_id") if isinstance(spawn, dict) else payload.get("forked_from_id")
+            self._parent = text_of(origin)
+
+    def _read_item(self, payload: JsonObject, moment: Any) -> None:
+        kind, started = str(payload.get("type")), seconds_between(self._log.started_at, moment)
+        if kind in {"function_call", "custom_tool_call", "tool_search_call", "web_search_call", "local_shell_call"}:
+            identifier = text_of(payload.get("call_id"))
+            if identifier in self._from_events:
+                self._from_events.discard(identifier)
+                self._log.change(identifier, name=payload.get("name"))
+                return
+            self._called.add(identifier or "")
+            self._log.add(_call(payload, started), model=self._log.model)
+        elif kind in {"function_call_output", "custom_tool_call_output", "tool_search_output"}:
+            identifier = text_of(payload.get("call_id"))
+            if kind == "tool_search_output":
+                self._keep_tools(payload.get("tools"))
+            else:
+                self._log.answer(identifier, self._answer(identifier, payload.get("output")))
+        elif kind == "message" and payload.get("role") == "assistant":
+            self._log.say(joined_text(payload.get("content")))
+        elif kind == "message" and payload.get("role") == "user":
+            self._log.prompts.append(joined_text(payload.get("content")))
+
+    def _answer(self, identifier: str | None, output: Any) -> Answer | None:
+        if isinstance(output, dict) and isinstance(output.get("success"), bool):
+            return result_with_flag(output.get("content"), not output["success"])
+        event = self._flags.pop(identifier or "", None)
+        answer = result_with_flag(output, event.is_error if event else None)
+        if event and isinstance(answer, ToolResult) and event.structured is not None:
+            answer = answer.model_copy(update={"structured": event.structured})
+        return answer
+
+    def _read_event(self, payload: JsonObject) -> None:
+        if payload.get("type") == "token_count":
+            info = payload.get("info")
+            total = info.get("total_token_usage") if isinstance(info, dict) else None
+            if isinstance(total, dict):
+                self._usage = usage_of(total.get("input_tokens"), total.get("output_tokens"))
+        elif payload.get("type") == "mcp_tool_call_end":
+            self._read_mcp_end(payload)
+
+    def _read_mcp_end(self, payload: JsonObject) -> None:
+        identifier = text_of(payload.get("call_id")) or ""
+        if identifier not in self._called:
+            self._add_from_event(payload, identifier)
+        result, changes = payload.get("result"), {}
+        done = result.get("Ok") if isinstance(result, dict) else None
+        if isinstance(done, dict):
+            structured = done.get("structuredContent")
+            self._flags[identifier] = ToolResult(structured=structured, is_error=done.get("isError") is True)
+        elif isinstance(result, dict) and "Err" in result:
+            self._flags[identifier] = ToolResult(is_error=True)
+        duration = payload.get("duration")
+        if isinstance(duration, dict) and (seconds := as_number(duration.get("secs"))) is not None:
+            changes["seconds"] = seconds + (as_number(duration.get("nanos")) or 0) / 1e9
+        self._log.change(identifier, local=False, **changes)
+
+    def _add_from_event(self, payload: JsonObject, identifier: str) -> None:
+        """A call of which no response item told yet: code that the model wrote made it, or its item comes later."""
+        invocation = payload.get("invocation")
+        invocation = invocation if isinstance(invocation, dict) else {}
+        server, tool = text_of(invocation.get("server")), text_of(invocation.get("tool"))
+        if server is None or tool is None:
+            return
+        name, arguments = f"{_MCP}{server}__{tool}", invocation.get("arguments")
+        call = json_text_call(name, arguments or {}, id=identifier, server=server, tool=tool)
+        self._log.add(call, model=self._log.model)
+        result = payload.get("result")
+        done = result.get("Ok", result.get("Err")) if isinstance(result, dict) else result
+        content = done.get("content") if isinstance(done, dict) else done
+        failed = isinstance(result, dict) and ("Err" in result or (isinstance(done, dict) and done.get("isError")))
+        self._log.change(identifier, answer=result_with_flag(content, bool(failed)))
+        self._called.add(identifier)
+        self._from_events.add(identifier)
+
+    def _keep_tools(self, listed: Any) -> None:
+        for entry in objects(listed):
+            if isinstance(entry.get("tools"), list):
+                self._keep_tools(entry["tools"])
+            else:
+                self._tools |= {tool.name: tool for tool in tool_definitions([entry])}
+
+    def trajectory(self, document: Document) -> Trajectory:
+        """What was read."""
+        return self._log.trajectory(
+            document,
+            CodexReader.name,
+            self._place,
+            self._id or self._exec.thread,
+            usage=self._usage or self._exec.usage,
+            parent=ParentCall(trajectory=self._parent) if self._parent else None,
+            tools=tuple(self._tools.values()),
+        )
+
+
 def _call(payload: JsonObject, started: float | None) -> Call:
     """A call of any kind; the server stands in `namespace`, and free text is the argument of a custom tool."""
     kind = payload["type"]
-    identifier = _string(payload.get("call_id"))
+    identifier = text_of(payload.get("call_id"))
     if kind == "custom_tool_call" and isinstance(payload.get("input"), str):
         return text_call(str(payload.get("name")), payload["input"], id=identifier, started=started)
     if kind in {"web_search_call", "tool_search_call", "local_shell_call"}:
@@ -274,7 +280,7 @@ def _call(payload: JsonObject, started: float | None) -> Call:
     name, namespace = payload.get("name"), payload.get("namespace")
     fields: dict[str, Any] = {}
     if isinstance(namespace, str) and namespace.startswith(_MCP):
-        fields = {"server": namespace.removeprefix(_MCP).rstrip("_"), "tool": _string(name)}
+        fields = {"server": namespace.removeprefix(_MCP).rstrip("_"), "tool": text_of(name)}
     elif isinstance(name, str) and name.startswith(_MCP) and "__" in name.removeprefix(_MCP):
         server, _, tool = name.removeprefix(_MCP).partition("__")
         fields = {"server": server, "tool": tool}
@@ -282,13 +288,102 @@ def _call(payload: JsonObject, started: float | None) -> Call:
     return json_text_call(name, payload.get("arguments"), id=identifier, started=started, local=local, **fields)
 
 
-def _text(content: Any) -> str | None:
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else ()
-    texts = [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
-    return "\n".join(texts) or None
+class ExecEvents:
+    """Reads the events of one session into a log."""
+
+    def __init__(self, log: CallLog) -> None:
+        self.thread: str | None = None
+        self.usage: Usage | None = None
+        self._log = log
+        self._known: set[str] = set()
+
+    def read(self, event: JsonObject) -> None:
+        """Take in one event."""
+        item, message = event.get("item"), event.get("msg")
+        if isinstance(item, dict):
+            self._read_item(item, done=event["type"] == "item.completed")
+        elif isinstance(message, dict):
+            self._read_message(message)
+        elif isinstance(event.get("thread_id"), str):
+            self.thread = event["thread_id"]
+        elif isinstance(event.get("usage"), dict):
+            self.usage = usage_of(event["usage"].get("input_tokens"), event["usage"].get("output_tokens"))
+
+    def _read_item(self, item: JsonObject, *, done: bool) -> None:
+        """An item; one that was announced when it began is the same call when it is done."""
+        kind = str(item.get("type", item.get("item_type")))
+        identifier = str(item.get("id"))
+        if kind in {"agent_message", "assistant_message"}:
+            self._log.say(text_of(item.get("text")))
+            return
+        call = _call_of_item(kind, item, identifier)
+        if call is None:
+            return
+        if identifier not in self._known:
+            self._known.add(identifier)
+            self._log.add(call)
+        if done:
+            content = _answer_of_item(item)
+            failed = item.get("status") == "failed" or item.get("error") is not None
+            self._log.answer(identifier, None if content is None else result_with_flag(content, failed))
+
+    def _read_message(self, message: JsonObject) -> None:
+        """An event of the older form: a call begins, and ends under the same `call_id`."""
+        kind, identifier = str(message["type"]), str(message.get("call_id"))
+        if kind == "agent_message":
+            self._log.say(text_of(message.get("message")))
+        elif kind == "mcp_tool_call_begin":
+            invocation = message.get("invocation")
+            self._log.add(_mcp_call(invocation if isinstance(invocation, dict) else message, identifier))
+        elif kind == "mcp_tool_call_end":
+            result = message.get("result")
+            failed = isinstance(result, dict) and "Err" in result
+            content = result.get("Ok", result.get("Err")) if isinstance(result, dict) else result
+            if isinstance(content, dict):
+                failed = failed or content.get("isError") is True
+                content = content.get("content", content)
+            self._log.answer(identifier, result_with_flag(content, failed))
+        elif kind == "exec_command_begin":
+            self._log.add(build_call("shell", _without_envelope(message), id=identifier, local=True))
+        elif kind == "exec_command_end":
+            output = message.get("aggregated_output", message.get("stdout"))
+            self._log.answer(identifier, result_with_flag(output, message.get("exit_code") not in (0, None)))
+        elif kind == "patch_apply_begin":
+            changes = {"changes": message.get("changes")}
+            self._log.add(build_call("apply_patch", changes, id=identifier, local=True))
+        elif kind == "patch_apply_end":
+            self._log.answer(identifier, result_with_flag(message.get("stdout"), message.get("success") is False))
 
 
-def _string(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
+def _call_of_item(kind: str, item: JsonObject, identifier: str) -> Call | None:
+    if kind == "mcp_tool_call":
+        return _mcp_call(item, identifier)
+    if kind == "command_execution":
+        return build_call("shell", {"command": item.get("command")}, id=identifier, local=True)
+    if kind == "file_change":
+        return build_call("apply_patch", {"changes": item.get("changes")}, id=identifier, local=True)
+    if kind == "web_search":
+        return build_call("web_search", {"query": item.get("query")}, id=identifier, local=True)
+    return None
+
+
+def _mcp_call(source: JsonObject, identifier: str) -> Call:
+    server, tool = source.get("server"), source.get("tool")
+    if not (isinstance(server, str) and server and isinstance(tool, str) and tool):
+        return build_call(tool, source.get("arguments"), id=identifier)
+    arguments = source.get("arguments")
+    arguments = {} if arguments is None else arguments
+    return build_call(f"mcp__{server}__{tool}", arguments, id=identifier, server=server, tool=tool)
+
+
+def _answer_of_item(item: JsonObject) -> Any:
+    error, result = item.get("error"), item.get("result")
+    if error is not None:
+        return error.get("message", error) if isinstance(error, dict) else error
+    if isinstance(result, dict):
+        return result.get("content", result)
+    return item.get("aggregated_output", result)
+
+
+def _without_envelope(message: JsonObject) -> JsonObject:
+    return {key: message[key] for key in ("command", "cwd") if key in message}

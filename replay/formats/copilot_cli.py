@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document, Element
-from replay.formats.file_names import FileNames
-from replay.formats.head import Head
+from replay.formats.document import Document, Element, Head
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
     MISSING,
@@ -17,8 +15,9 @@ from replay.formats.record_builders import (
     objects,
     result_with_flag,
     seconds_between,
+    text_of,
 )
-from replay.records import Call, JsonObject, Source, Task, Trajectory, Usage
+from replay.records import Call, JsonObject, Trajectory
 
 BUILT_IN = frozenset({
     "apply_patch", "ask_user", "bash", "create", "edit", "exit_plan_mode", "fetch_copilot_cli_documentation", "glob",
@@ -48,7 +47,7 @@ class CopilotCliReader:
             return Match(0.95, 'an event "session.start", events with "data" and "parentId"')
         return Match(0.75, 'events with "data" and "parentId"')
 
-    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """The session; where several stand one after the other, each."""
         session: _Session | None = None
         for element in document.records():
@@ -57,11 +56,11 @@ class CopilotCliReader:
                 continue
             if session is None or (element.value["type"] == "session.start" and session.id is not None):
                 if session:
-                    yield session.trajectory(document, names)
+                    yield session.trajectory(document)
                 session = _Session(element)
             session.read(element.value)
         if session:
-            yield session.trajectory(document, names)
+            yield session.trajectory(document)
 
 
 class _Session:
@@ -69,21 +68,17 @@ class _Session:
         self.id: str | None = None
         self._place = first.place
         self._log = CallLog()
-        self._model: str | None = None
-        self._prompts: list[str] = []
-        self._started_at: str | None = None
-        self._output_tokens = 0
 
     def read(self, event: JsonObject) -> None:
         """Take in one event."""
         kind, data = event["type"], event["data"]
         if kind == "session.start":
             self.id = str(data.get("sessionId"))
-            self._started_at = data.get("startTime") if isinstance(data.get("startTime"), str) else None
+            self._log.started_at = text_of(data.get("startTime"))
         elif kind == "session.model_change" and isinstance(data.get("newModel"), str):
-            self._model = data["newModel"]
+            self._log.model = data["newModel"]
         elif kind == "user.message" and isinstance(data.get("content"), str):
-            self._prompts.append(data["content"])
+            self._log.prompts.append(data["content"])
         elif kind == "assistant.message":
             self._read_message(event, data)
         elif kind == "tool.execution_start" and isinstance(data.get("mcpServerName"), str):
@@ -93,15 +88,12 @@ class _Session:
             self._read_answer(data)
 
     def _read_message(self, event: JsonObject, data: JsonObject) -> None:
-        if isinstance(data.get("model"), str):
-            self._model = data["model"]
-        if isinstance(data.get("content"), str):
-            self._log.say(data["content"])
-        count = data.get("outputTokens")
-        self._output_tokens += count if isinstance(count, int) else 0
-        started = seconds_between(self._started_at, event.get("timestamp"))
+        self._log.model = text_of(data.get("model")) or self._log.model
+        self._log.say(text_of(data.get("content")))
+        self._log.count_tokens(None, data.get("outputTokens"))
+        started = seconds_between(self._log.started_at, event.get("timestamp"))
         for request in objects(data.get("toolRequests")):
-            self._log.add(_call(request, started), str(event.get("id") or data.get("messageId")), model=self._model)
+            self._log.add(_call(request, started), str(event.get("id") or data.get("messageId")), model=self._log.model)
 
     def _read_answer(self, data: JsonObject) -> None:
         result, error = data.get("result"), data.get("error")
@@ -114,23 +106,12 @@ class _Session:
             content = error
         success = data.get("success")
         answer = result_with_flag(content, not success if isinstance(success, bool) else None)
-        identifier = data.get("toolCallId")
         interrupted = isinstance(code, str) and code.lower() in _REFUSALS
-        self._log.answer(identifier if isinstance(identifier, str) else None, answer, interrupted=interrupted)
+        self._log.answer(text_of(data.get("toolCallId")), answer, interrupted=interrupted)
 
-    def trajectory(self, document: Document, names: FileNames) -> Trajectory:
+    def trajectory(self, document: Document) -> Trajectory:
         """What was read."""
-        model = self._model or names.model(document.path)
-        return Trajectory(
-            id=self.id or names.task(document.path),
-            model=model,
-            task=Task(question="\n\n".join(self._prompts) or None),
-            source=Source(file=document.path, format=CopilotCliReader.name, position=self._place),
-            steps=self._log.steps(model),
-            final_reply=self._log.final_reply,
-            usage=Usage(output_tokens=self._output_tokens) if self._output_tokens else None,
-            started_at=self._started_at,
-        )
+        return self._log.trajectory(document, CopilotCliReader.name, self._place, self.id)
 
 
 def _is_event(value: Any) -> bool:
@@ -143,9 +124,8 @@ def _is_event(value: Any) -> bool:
 
 
 def _call(request: JsonObject, started: float | None) -> Call:
-    name, arguments, identifier = request.get("name"), request.get("arguments", MISSING), request.get("toolCallId")
-    local = isinstance(name, str) and name in BUILT_IN
-    identifier = identifier if isinstance(identifier, str) else None
+    name, arguments = request.get("name"), request.get("arguments", MISSING)
+    identifier, local = text_of(request.get("toolCallId")), isinstance(name, str) and name in BUILT_IN
     if isinstance(arguments, str):
         call = json_text_call(name, arguments, id=identifier, started=started, local=local)
         return call.model_copy(update={"unreadable": None}) if local and call.unreadable == "arguments" else call

@@ -10,12 +10,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from replay.errors import FormatError
-from replay.formats.document import Document
-from replay.formats.file_names import FileNames
-from replay.formats.head import Head
+from replay.formats.document import Document, Head
 from replay.formats.reader import NO_MATCH, Match
 from replay.records import Trajectory
-from replay.records.files import TRAJECTORY_FORMAT, TRAJECTORY_VERSION, TrajectoryFile, migrate
+from replay.records.files import TRAJECTORY_FORMAT, TRAJECTORY_VERSION, TrajectoryFile, migrate_document
 
 
 class DagFileReader:
@@ -31,7 +29,7 @@ class DagFileReader:
         stamped = isinstance(first, dict) and first.get("format") == TRAJECTORY_FORMAT
         return Match(1.0, f'"format": "{TRAJECTORY_FORMAT}"') if stamped else NO_MATCH
 
-    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a DAG file; its source stays the one that the file names."""
         for element in document.elements():
             if isinstance(element.value, dict) and "format" not in element.value and document.shape == "lines":
@@ -44,7 +42,7 @@ def _read(value: Any, path: str, place: str) -> Trajectory:
     if not isinstance(value, dict) or value.get("format") != TRAJECTORY_FORMAT:
         raise FormatError(path, f'expected an object with "format": "{TRAJECTORY_FORMAT}"', place)
     try:
-        document = migrate(value, TRAJECTORY_VERSION)
+        document = migrate_document(value, TRAJECTORY_VERSION)
         trajectory = TrajectoryFile.model_validate(document)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]

@@ -1,30 +1,33 @@
-"""JSON documents read record by record, so that a large results file never stands in memory as one tree."""
+"""A results file as its readers see it: its beginning, to tell its format by, and its records one after the other."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, BinaryIO, Literal
 
-from pydantic_core import from_json
-
 from replay.errors import FormatError, UnknownFormatError
-from replay.formats.decoding import DECODER, TooDeepError, decoded, without_lone_surrogates
-from replay.formats.head import CONTAINER_KEYS, HEAD_BYTES, Head, head_of
-from replay.formats.input_file import InputFile
+from replay.formats.file_names import FileNames
+from replay.formats.sources import InputFile
+from replay.json_values import TooDeepError, begun_json, first_json, json_value, with_whole_pairs
 
-MAX_LINE_BYTES = 512 * 1024 * 1024
-MAX_NOTES = 20
-TOO_DEEP = "values are nested too deeply to be read"
+CONTAINER_KEYS = ("data", "items", "results", "predictions")
+"""Keys under which results files keep their list of records."""
 
 RECORD_KEYS = ("format", "messages", "steps")
 """Keys that make an object the one record of its file, whatever else it holds."""
 
-_DECODER = json.JSONDecoder()
-_SPACE = re.compile(r"[ \t\r\n]*")
+HEAD_BYTES = 256 * 1024
+MAX_HEAD_RECORDS = 200
+MAX_LINE_BYTES = 512 * 1024 * 1024
+MAX_NOTES = 20
+TOO_DEEP = "values are nested too deeply to be read"
+
+_BOM = b"\xef\xbb\xbf"
+_SPACE = re.compile(r"\s*")
 
 
 @dataclass(frozen=True)
@@ -38,22 +41,129 @@ class Element:
     value: Any
 
 
+def opened_value(value: Any, place: str = "$") -> Iterator[Element]:
+    """The records in a JSON value: of a list, of an object under its container keys or by id, or the object itself."""
+    if isinstance(value, list):
+        yield from (Element(f"{place}[{index}]", None, item) for index, item in enumerate(value))
+        return
+    if _is_record(next(iter(value.values()), None)) and next(iter(value)) not in (*CONTAINER_KEYS, *RECORD_KEYS):
+        yield from (Element(f"{place}.{key}", key, item) for key, item in value.items())
+        return
+    contains = False
+    for key, inner in value.items():
+        if key in CONTAINER_KEYS and isinstance(inner, list):
+            contains = True
+            yield from opened_value(inner, f"{place}.{key}")
+        elif key in CONTAINER_KEYS and isinstance(inner, dict):
+            contains = True
+            yield from (Element(f"{place}.{key}.{name}", name, item) for name, item in inner.items())
+        elif key in RECORD_KEYS and not contains:
+            break
+    if not contains:
+        yield Element(place, None, value)
+
+
+def _is_record(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("steps"), list)
+
+
+@dataclass(frozen=True)
+class Head:
+    """The first kilobytes of a file."""
+
+    path: str
+    data: bytes
+    """The first bytes as they are."""
+    records: tuple[Any, ...]
+    """The first records: lines of JSON Lines, values one after the other, elements of a top-level list, or the one
+    object. The last one may be cut off where the kilobytes end: it then has the members that were seen so far."""
+    members: tuple[str, ...] = ()
+    """Of a zip: the names in it; `records` is empty then."""
+    whole: tuple[Any] | None = None
+    """The one JSON value that the file is, where the first kilobytes are all of it."""
+
+    @property
+    def first(self) -> dict[str, Any]:
+        """The first record that is an object; empty where there is none."""
+        return next((record for record in self.records if isinstance(record, dict)), {})
+
+    @property
+    def elements(self) -> tuple[Any, ...]:
+        """The records, or what they hold under a container key or by id, as `Document.elements` gives them."""
+        if len(self.records) != 1 or not isinstance(self.records[0], dict):
+            return self.records
+        return tuple(element.value for element in opened_value(self.records[0]))
+
+
+def head_of(path: str, data: bytes, members: tuple[str, ...] = ()) -> Head:
+    """The head of a file from its first bytes."""
+    if members:
+        return Head(path, data, (), members)
+    if len(data) < HEAD_BYTES:
+        try:
+            value = json_value(data.removeprefix(_BOM))
+        except ValueError:  # several values, broken, or not JSON at all
+            pass
+        else:
+            records = value if isinstance(value, list) else [value] if isinstance(value, dict) else []
+            return Head(path, data, tuple(records), whole=(value,) if isinstance(value, list | dict) else None)
+    return Head(path, data, tuple(_first_records(data.decode("utf-8-sig", "ignore"))))
+
+
+def _first_records(text: str) -> Iterator[Any]:
+    """The records at the beginning of a text, with what there is of the one at its end."""
+    position, count = _skip(text, 0), 0
+    while position < len(text) and count < MAX_HEAD_RECORDS:
+        line_end = text.find("\n", position)
+        if text[position] not in "[{":
+            position = _skip(text, len(text) if line_end < 0 else line_end)
+            continue
+        try:
+            value, end = first_json(text, position)
+        except ValueError:
+            value, end = begun_json(text[position:]), len(text)
+        yield from value if isinstance(value, list) else [] if value is None else [value]
+        position, count = _skip(text, end), count + 1
+
+
+def _skip(text: str, position: int) -> int:
+    match = _SPACE.match(text, position)
+    return match.end() if match else position
+
+
 class Document:
     """One pass through a file.
 
     Args:
         file: the file.
+        names: how its name is read.
         only: places to read, where the other records belong to another reader; None for all.
     """
 
-    def __init__(self, file: InputFile, only: frozenset[str] | None = None) -> None:
+    def __init__(self, file: InputFile, names: FileNames, only: frozenset[str] | None = None) -> None:
         self.path = file.path
         self.notes: list[str] = []
         """What was not read, and why, one sentence each, with the place."""
         self.left: list[str] = []
         """Places of the records that the reader left for other readers."""
         self._file = file
+        self._names = names
         self._only = only
+
+    @property
+    def model_name(self) -> str:
+        """The model that the file's name tells, for trajectories that name none."""
+        return self._names.model(self.path)
+
+    @property
+    def task_name(self) -> str:
+        """The task that the file's name tells: the id of a trajectory that has none of its own."""
+        return self._names.task(self.path)
+
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        """Labels of the task that the file's name tells."""
+        return self._names.labels(self.path) if self._names.label_names else {}
 
     def open(self) -> BinaryIO:
         """The bytes from the beginning, for formats that are not JSON."""
@@ -73,39 +183,21 @@ class Document:
     @cached_property
     def head(self) -> Head:
         """The first kilobytes."""
-        return head_of(self.path, self._beginning, self._file.members)
-
-    @cached_property
-    def _beginning(self) -> bytes:
         with self.open() as stream:
-            return stream.read(HEAD_BYTES)
+            return head_of(self.path, stream.read(HEAD_BYTES), self._file.members)
 
     @cached_property
     def shape(self) -> Literal["array", "object", "lines"]:
         """`array`: a list of records; `object`: one record, records by id, or under a container key; `lines`: JSONL."""
-        if len(self._beginning) < HEAD_BYTES and b"\n" not in self._beginning.strip():
-            return "array" if self._beginning.lstrip(b"\xef\xbb\xbf").lstrip()[:1] == b"[" else "object"
+        head = self.__dict__.get("head")
+        if head is not None and head.whole is not None:
+            return "array" if isinstance(head.whole[0], list) else "object"
         with self.open() as stream:
-            first = next((line for line in _lines_of(stream) if line.strip()), b"").lstrip(b"\xef\xbb\xbf").lstrip()
+            first = next((line for line in _lines_of(stream) if line.strip()), b"").lstrip()
             if first[:1] == b"[":
                 return "array"
             more = any(line.strip() for line in _lines_of(stream))
         return "lines" if more and _is_whole(first) else "object"
-
-    @cached_property
-    def text(self) -> str:
-        """The whole file as text.
-
-        Raises:
-            FormatError: it is not UTF-8 text.
-        """
-        with self.open() as stream:
-            data = stream.read()
-        try:
-            return data.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            raise FormatError(self.path, f"not UTF-8 text (byte 0x{data[error.start]:02x})", f"line {line}") from None
 
     def check_is_json(self) -> None:
         """Check that the file begins as JSON does.
@@ -114,15 +206,12 @@ class Document:
             FormatError: it is empty or something else.
         """
         beginning = self.head.data.decode("utf-8-sig", "replace")
-        stripped = beginning.lstrip()
-        if not stripped:
+        start = _skip(beginning, 0)
+        if start == len(beginning):
             raise FormatError(self.path, "the file is empty; expected JSON or JSON Lines with trajectories")
-        if stripped[0] not in "[{":
-            start = len(beginning) - len(stripped)
-            place = (
-                f"line {beginning.count(chr(10), 0, start) + 1}, column {start - beginning.rfind(chr(10), 0, start)}"
-            )
-            raise UnknownFormatError(self.path, f"expected JSON ('{{' or '['), found {stripped[:20]!r}", place)
+        if beginning[start] not in "[{":
+            found = f"expected JSON ('{{' or '['), found {beginning[start : start + 20]!r}"
+            raise UnknownFormatError(self.path, found, _line_and_column(beginning, start))
 
     def records(self) -> Iterator[Element]:
         """The records as they stand at the top of the file: the lines of JSON Lines, the elements of a list, or the
@@ -131,7 +220,7 @@ class Document:
         Raises:
             FormatError: broken JSON, with line and column.
         """
-        return self._wanted(self._lines() if self.shape == "lines" else self._values(open_containers=False))
+        return self._wanted(open_containers=False)
 
     def elements(self) -> Iterator[Element]:
         """As `records`, and where the file is one object, the records in it by id or under a container key.
@@ -139,9 +228,10 @@ class Document:
         Raises:
             FormatError: broken JSON, with line and column.
         """
-        return self._wanted(self._lines() if self.shape == "lines" else self._values(open_containers=True))
+        return self._wanted(open_containers=True)
 
-    def _wanted(self, elements: Iterator[Element]) -> Iterator[Element]:
+    def _wanted(self, *, open_containers: bool) -> Iterator[Element]:
+        elements = self._lines() if self.shape == "lines" else self._values(open_containers=open_containers)
         return elements if self._only is None else (item for item in elements if item.place in self._only)
 
     def _lines(self) -> Iterator[Element]:
@@ -155,7 +245,7 @@ class Document:
                     self.note(f"broken JSON, this line was not read: {broken[1]}", f"line {broken[0]}")
                     broken = None
                 try:
-                    value = _decode_line(line)
+                    value = json_value(line)
                 except ValueError as error:
                     broken = (number, _reason(error))
                     continue
@@ -165,192 +255,122 @@ class Document:
                 "the last line is not whole (still being written?); everything before it was read", f"line {broken[0]}"
             )
 
-    @cached_property
-    def _begin(self) -> int:
-        """Offset of the first value."""
-        return self._skip(0)
-
     def _values(self, *, open_containers: bool) -> Iterator[Element]:
-        position, number = self._begin, 0
-        while position < len(self.text):
-            prefix = f"value {number + 1}: $" if number else "$"
-            if self.text[position] not in "[{" and number:
-                line = self.text.count("\n", 0, position) + 1
-                self.note(
-                    f"{self.text[position : position + 20]!r} and what follows is not JSON; not read", f"line {line}"
-                )
+        """The records of the one value that the file is."""
+        whole = self._take_whole()
+        if whole is None:
+            with self.open() as stream:
+                data = stream.read().removeprefix(_BOM)
+            try:
+                whole = (json_value(data),)
+            except ValueError:  # several values, or broken
+                text = self._text(data)
+                del data
+                yield from self._one_by_one(text, open_containers=open_containers)
                 return
-            position = yield from self._one_value(position, prefix, open_containers=open_containers)
-            position, number = self._skip(position), number + 1
-
-    def _one_value(self, start: int, place: str, *, open_containers: bool) -> Generator[Element, None, int]:
-        if self.text[start] == "[":
-            return (yield from self._array(start, place))
-        if open_containers:
-            return (yield from self._object(start, place))
-        value, end = self._value(start)
-        yield Element(place, None, value)
-        return end
-
-    def _array(self, start: int, place: str) -> Generator[Element, None, int]:
-        """The elements of a list; a generator of values returns the offset behind what it read."""
-        index, position = 0, self._skip(start + 1)
-        if self.text[position : position + 1] == "]":
-            return position + 1
-        while True:
-            value, end = self._value(position)
-            yield Element(f"{place}[{index}]", None, value)
-            index, (position, closed) = index + 1, self._after(end, "]")
-            if closed:
-                return position
-
-    def _object(self, start: int, place: str) -> Generator[Element, None, int]:
-        """Records under container keys, or by id, or the object itself as the one record."""
-        opened = False
-        position, closed = self._first_member(start)
-        is_first = True
-        while not closed:
-            try:
-                key, begin = self._key(position)
-                if key in CONTAINER_KEYS and self.text[begin : begin + 1] in {"[", "{"}:
-                    opened = True
-                    read = self._array if self.text[begin] == "[" else self._by_id
-                    end = yield from read(begin, f"{place}.{key}")
-                elif key in RECORD_KEYS and not opened:
-                    break
-                else:
-                    value, end = self._value(begin)
-                    if is_first and _is_record(value):
-                        return (yield from self._by_id(start, place))
-                position, closed = self._after(end, "}")
-            except FormatError as error:
-                if not opened or error.place == "":
-                    raise
-                self.note(f"{error.message}; from here on nothing was read", error.place)
-                return len(self.text)
-            is_first = False
-        if opened:
-            return position
-        value, end = self._value(start)
-        yield Element(place, None, value)
-        return end
-
-    def _by_id(self, start: int, place: str) -> Generator[Element, None, int]:
-        position, closed = self._first_member(start)
-        while not closed:
-            key, begin = self._key(position)
-            value, end = self._value(begin)
-            yield Element(f"{place}.{key}", key, value)
-            position, closed = self._after(end, "}")
-        return position
-
-    def _first_member(self, start: int) -> tuple[int, bool]:
-        """Offset of the first member of the object that begins at `start`, and whether it has none."""
-        position = self._skip(start + 1)
-        return (position + 1, True) if self.text[position : position + 1] == "}" else (position, False)
-
-    def _key(self, position: int) -> tuple[str, int]:
-        """The key at an offset, and the offset of its value."""
-        key, end = self._value(position)
-        if not isinstance(key, str):
-            raise self.broken(position, "a key in double quotes")
-        colon = self._skip(end)
-        if self.text[colon : colon + 1] != ":":
-            raise self.broken(colon, "':' after a key")
-        return key, self._skip(colon + 1)
-
-    def _after(self, end: int, closing: str) -> tuple[int, bool]:
-        """Offset of what follows the value that ended at `end`, and whether its container is closed there."""
-        position = self._skip(end)
-        mark = self.text[position : position + 1]
-        if mark not in {",", closing}:
-            raise self.broken(position, f"',' or '{closing}'")
-        return (position + 1, True) if mark == closing else (self._skip(position + 1), False)
-
-    def _skip(self, position: int) -> int:
-        match = _SPACE.match(self.text, position)
-        return match.end() if match else position
-
-    def _value(self, start: int) -> tuple[Any, int]:
-        if start == self._begin:
-            known = self._take_whole()
-            if known is not None:
-                return known[0], len(self.text)
-            try:
-                return from_json(self.text[start:] if start else self.text), len(self.text)
-            except ValueError:
-                pass  # more follows it, it is broken, or has what only the slower reader takes
-        try:
-            value, end = self._decode(start)
-        except json.JSONDecodeError as error:
-            raise self.broken(error.pos, error.msg) from None
-        except RecursionError:
-            raise FormatError(self.path, TOO_DEEP) from None
-        return (without_lone_surrogates(value) if "\\ud" in self.text[start:end].lower() else value), end
+        yield from _records_in(whole[0], "$", open_containers=open_containers)
 
     def _take_whole(self) -> tuple[Any] | None:
         """The value that the file is, where it was decoded already to tell its format; handed out once."""
         head: Head | None = self.__dict__.get("head")
-        if head is None or head.whole is None or len(self._beginning) == HEAD_BYTES:
+        if head is None or head.whole is None:
             return None
         self.head = replace(head, whole=None)
         return head.whole
 
-    def _decode(self, start: int) -> tuple[Any, int]:
+    def _text(self, data: bytes) -> str:
         try:
-            return _DECODER.raw_decode(self.text, start)
-        except json.JSONDecodeError:
-            raise
-        except ValueError:  # an integer of thousands of digits
-            return DECODER.raw_decode(self.text, start)
+            return with_whole_pairs(data.decode())
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            raise FormatError(self.path, f"not UTF-8 text (byte 0x{data[error.start]:02x})", f"line {line}") from None
 
-    def broken(self, position: int, expected: str) -> FormatError:
-        """The error for broken JSON at an offset."""
-        line = self.text.count("\n", 0, position) + 1
-        column = position - (self.text.rfind("\n", 0, position) + 1) + 1
-        at_end = position >= len(self.text) or not self.text[position:].strip()
-        found = "the file ends here" if at_end else repr(self.text[position : position + 20])
-        return FormatError(
-            self.path, f"broken JSON: {_lower_first(expected)}; found {found}", f"line {line}, column {column}"
-        )
+    def _one_by_one(self, text: str, *, open_containers: bool) -> Iterator[Element]:
+        """The records of the values that stand in the file one after the other, as far as it is whole."""
+        position, number = _skip(text, 0), 0
+        while position < len(text):
+            place = f"value {number + 1}: $" if number else "$"
+            if text[position] not in "[{" and number:
+                found = repr(text[position : position + 20])
+                self.note(f"{found} and what follows is not JSON; not read", f"line {_line(text, position)}")
+                return
+            try:
+                value, end = first_json(text, position)
+            except TooDeepError:
+                raise FormatError(self.path, TOO_DEEP) from None
+            except json.JSONDecodeError as error:
+                broken = self._broken(text, error)
+                records = list(_records_before_break(text, position, place)) if open_containers else []
+                if not records:
+                    raise broken from None
+                yield from records
+                self.note(f"{broken.message}; from here on nothing was read", broken.place)
+                return
+            yield from _records_in(value, place, open_containers=open_containers)
+            position, number = _skip(text, end), number + 1
+
+    def _broken(self, text: str, error: json.JSONDecodeError) -> FormatError:
+        rest = text[error.pos :].strip()
+        found = repr(text[error.pos : error.pos + 20]) if rest else "the file ends here"
+        message = f"broken JSON: {_lower_first(error.msg)}; found {found}"
+        return FormatError(self.path, message, _line_and_column(text, error.pos))
+
+
+def _records_in(value: Any, place: str, *, open_containers: bool) -> Iterator[Element]:
+    if isinstance(value, list) or (open_containers and isinstance(value, dict)):
+        return opened_value(value, place)
+    return iter([Element(place, None, value)])
+
+
+def _records_before_break(text: str, start: int, place: str) -> Iterator[Element]:
+    """Of an object that is broken or cut off: the records in the lists under its container keys, up to the break."""
+    position = start + 1
+    try:
+        while True:
+            key, end = first_json(text, _skip(text, position))
+            position = _skip(text, text.index(":", end) + 1)
+            if key in CONTAINER_KEYS and text[position] == "[":
+                index = 0
+                while text[position] in "[,":
+                    value, end = first_json(text, _skip(text, position + 1))
+                    yield Element(f"{place}.{key}[{index}]", None, value)
+                    position, index = _skip(text, end), index + 1
+                position += 1
+            else:
+                _, position = first_json(text, position)
+            position = text.index(",", position) + 1
+    except (ValueError, IndexError):
+        return
 
 
 def _lines_of(stream: BinaryIO) -> Iterator[bytes]:
     """The lines of a stream, ended by a line feed and nothing else: JSON strings may hold any other separator."""
     first = stream.readline(MAX_LINE_BYTES)
     if first:
-        yield first.removeprefix(b"\xef\xbb\xbf")
+        yield first.removeprefix(_BOM)
         while line := stream.readline(MAX_LINE_BYTES):
             yield line
 
 
-def _decode_line(line: bytes) -> Any:
-    try:
-        return from_json(line)
-    except ValueError:
-        pass  # it is broken, or has what only the slower reader takes: lone surrogates, deep nesting, huge integers
-    return decoded(line.decode("utf-8"))
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, json.JSONDecodeError):
-        return f"{_lower_first(error.msg)} at column {error.colno}"
-    if isinstance(error, UnicodeDecodeError):
-        return "not UTF-8 text"
-    return str(error)
-
-
 def _is_whole(line: bytes) -> bool:
     try:
-        return isinstance(_decode_line(line), dict)
+        return isinstance(json_value(line), dict)
     except TooDeepError:
         return line.rstrip().endswith(b"}")
     except ValueError:
         return False
 
 
-def _is_record(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("steps"), list)
+def _reason(error: ValueError) -> str:
+    return "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error).replace(" at line 1 ", " at ")
+
+
+def _line(text: str, position: int) -> int:
+    return text.count("\n", 0, position) + 1
+
+
+def _line_and_column(text: str, position: int) -> str:
+    return f"line {_line(text, position)}, column {position - text.rfind(chr(10), 0, position)}"
 
 
 def _lower_first(text: str) -> str:

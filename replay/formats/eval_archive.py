@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from replay.errors import FormatError
 from replay.extras import install_command
-from replay.formats.document import Document
-from replay.formats.head import Head
+from replay.formats.document import Document, Head
 from replay.records import JsonObject
 
 if TYPE_CHECKING:

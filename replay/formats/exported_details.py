@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from replay.formats.loose_json import text_of
-from replay.formats.record_builders import as_object
+from replay.formats.record_builders import as_object, text_of
 from replay.records import Call, JsonObject, ToolResult
 from replay.records.answer import texts_of
 

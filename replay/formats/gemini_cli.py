@@ -9,23 +9,23 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document
-from replay.formats.file_names import FileNames
-from replay.formats.gemini_lines import (
-    ChatLines,
-    contents_in,
-    has_parts,
-    is_event,
-    is_message,
-    is_meta,
-    is_stream_event,
-    messages_of,
-)
-from replay.formats.head import Head
+from replay.formats.document import Document, Head
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import MISSING, build_call, objects, result_with_flag, seconds_between
-from replay.records import Call, JsonObject, Source, Task, Trajectory, Usage
+from replay.formats.record_builders import (
+    MISSING,
+    as_object,
+    build_call,
+    first_of,
+    joined_text,
+    objects,
+    result_with_flag,
+    seconds_between,
+    text_of,
+)
+from replay.records import Call, JsonObject, Trajectory
 
+_MESSAGE_TYPES = frozenset({"user", "gemini", "info", "error", "warning"})
+_STREAM_TYPES = frozenset({"init", "message", "tool_use", "tool_result", "error", "result"})
 BUILT_IN = frozenset({
     "activate_skill", "ask_user", "cli_help", "codebase_investigator", "complete_task", "delegate_to_agent",
     "edit", "enter_plan_mode", "exit_plan_mode", "generalist", "get_internal_docs", "glob", "google_web_search",
@@ -60,25 +60,25 @@ class GeminiCliReader:
         contents = [content for record in records for content in contents_in(record)]
         return Match(0.8, "contents of the Gemini API") if any(map(has_parts, contents)) else NO_MATCH
 
-    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a chat."""
         lines = ChatLines()
         contents: list[JsonObject] = []
         for element in document.records():
             value = element.value
             if _is_chat(value):
-                yield _trajectory(value, element.place, document, names)
+                yield _trajectory(value, element.place, document)
             elif isinstance(value, dict) and lines.read(value):
                 continue
             elif found := contents_in(value):
                 contents += found
             elif not is_stream_event(value):
                 document.leave(element)
-        for chat in lines.chats(names.task(document.path)):
-            yield _trajectory(chat, "$", document, names)
+        for chat in lines.chats(document.task_name):
+            yield _trajectory(chat, "$", document)
         if contents:
-            chat = {"sessionId": names.task(document.path), "messages": messages_of(contents)}
-            yield _trajectory(chat, "$", document, names)
+            chat = {"sessionId": document.task_name, "messages": messages_of(contents)}
+            yield _trajectory(chat, "$", document)
 
 
 def _is_chat(value: Any) -> bool:
@@ -89,40 +89,63 @@ def _is_chat(value: Any) -> bool:
     )
 
 
-def _trajectory(chat: JsonObject, place: str, document: Document, names: FileNames) -> Trajectory:
-    log, prompts, models, usage = CallLog(), [], [], [0, 0]
-    started_at = chat.get("startTime") if isinstance(chat.get("startTime"), str) else None
-    messages = chat["messages"] if isinstance(chat["messages"], list) else []
-    for number, message in enumerate(messages):
+def is_meta(value: JsonObject) -> bool:
+    """The first line of a chat in JSON Lines: which session it is."""
+    return {"sessionId", "projectHash"} <= value.keys() and "messages" not in value
+
+
+def is_message(value: JsonObject) -> bool:
+    """A line with one message; a changed message is written again under its id."""
+    return str(value.get("type")) in _MESSAGE_TYPES and {"id", "timestamp", "content"} <= value.keys()
+
+
+def is_event(value: JsonObject) -> bool:
+    """A call or an answer among the events of `--output-format stream-json`."""
+    return value.get("type") in ("tool_use", "tool_result") and isinstance(value.get("tool_id"), str)
+
+
+def is_stream_event(value: Any) -> bool:
+    """Any of those events."""
+    return isinstance(value, dict) and str(value.get("type")) in _STREAM_TYPES
+
+
+def contents_in(value: Any) -> list[JsonObject]:
+    """The contents of the Gemini API that a record is or holds: a saved history, a request."""
+    if not isinstance(value, dict):
+        return []
+    if has_parts(value):
+        return [value]
+    found = objects(first_of(value, "clientHistory", "history", "contents"))
+    return found if any(map(has_parts, found)) else []
+
+
+def has_parts(value: JsonObject) -> bool:
+    """Whether it is a content of the Gemini API."""
+    return value.get("role") in ("user", "model", "function") and isinstance(value.get("parts"), list)
+
+
+def _trajectory(chat: JsonObject, place: str, document: Document) -> Trajectory:
+    log = CallLog()
+    log.started_at = text_of(chat.get("startTime"))
+    for number, message in enumerate(chat["messages"] if isinstance(chat["messages"], list) else []):
         if not isinstance(message, dict):
             continue
-        text = _text(message.get("content"))
-        if message.get("type") == "user" and text:
-            prompts.append(text)
+        text = joined_text(message.get("content"))
+        if message.get("type") == "user":
+            log.prompts.append(text)
         if message.get("type") != "gemini":
             continue
-        if isinstance(message.get("model"), str):
-            models.append(message["model"])
+        log.model = text_of(message.get("model")) or log.model
         log.say(text)
-        _count(message.get("tokens"), usage)
+        tokens = as_object(message.get("tokens")) or {}
+        log.count_tokens(tokens.get("input"), tokens.get("output"))
         for written in objects(message.get("toolCalls")):
-            log.add(_call(written, started_at), number, model=models[-1] if models else None)
-    model = models[-1] if models else names.model(document.path)
-    return Trajectory(
-        id=str(chat["sessionId"]),
-        model=model,
-        task=Task(question="\n\n".join(prompts) or None),
-        source=Source(file=document.path, format=GeminiCliReader.name, position=place),
-        steps=log.steps(model),
-        final_reply=log.final_reply,
-        usage=Usage(input_tokens=usage[0], output_tokens=usage[1]) if any(usage) else None,
-        started_at=started_at,
-    )
+            log.add(_call(written, log.started_at), number, model=log.model)
+    return log.trajectory(document, GeminiCliReader.name, place, str(chat["sessionId"]))
 
 
 def _call(written: JsonObject, started_at: str | None) -> Call:
     name, status = written.get("name", MISSING), written.get("status")
-    identifier = written.get("id")
     shown = _SHOWN_SERVER.match(str(written.get("displayName")))
     fields = {"server": shown["server"], "tool": shown["tool"]} if shown else {}
     answer = None
@@ -136,7 +159,7 @@ def _call(written: JsonObject, started_at: str | None) -> Call:
     return build_call(
         name,
         written.get("args", MISSING),
-        id=identifier if isinstance(identifier, str) else None,
+        id=text_of(written.get("id")),
         answer=answer,
         started=seconds_between(started_at, written.get("timestamp")),
         local=isinstance(name, str) and name in BUILT_IN,
@@ -145,14 +168,92 @@ def _call(written: JsonObject, started_at: str | None) -> Call:
     )
 
 
-def _text(content: Any) -> str | None:
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else ()
-    return "\n".join(p["text"] for p in parts if isinstance(p, dict) and isinstance(p.get("text"), str)) or None
+class ChatLines:
+    """Puts a chat together from its lines."""
+
+    def __init__(self) -> None:
+        self._about: JsonObject = {}
+        self._messages: dict[str, JsonObject] = {}
+        self._calls: dict[str, JsonObject] = {}
+        self._started = False
+
+    def read(self, line: JsonObject) -> bool:
+        """Take in a line; whether it was one of a chat's."""
+        if is_message(line):
+            self._messages[str(line["id"])] = line
+        elif is_meta(line):
+            self._about = {**self._about, **line}
+        elif isinstance(line.get("$set"), dict):
+            self._set(line["$set"])
+        elif "$rewindTo" in line:
+            pass  # what was taken back was called all the same
+        elif is_stream_event(line) and ("session_id" in line or self._started):
+            self._started = True
+            self._read_event(line)
+        else:
+            return False
+        return True
+
+    def _set(self, changes: JsonObject) -> None:
+        messages = changes.get("messages")
+        if isinstance(messages, list):
+            self._messages = {str(message.get("id")): message for message in objects(messages)}
+        self._about = {**self._about, **{key: value for key, value in changes.items() if key != "messages"}}
+
+    def _read_event(self, event: JsonObject) -> None:
+        kind, number = event.get("type"), str(len(self._messages))
+        if kind == "init":
+            self._about |= {"sessionId": event.get("session_id"), "startTime": event.get("timestamp")}
+            self._about["model"] = event.get("model")
+        elif kind == "message":
+            role = "user" if event.get("role") == "user" else "gemini"
+            self._messages[number] = {"type": role, "content": event.get("content")}
+        elif kind == "tool_use":
+            call = {"id": event.get("tool_id"), "name": event.get("tool_name"), "args": event.get("parameters")}
+            call["timestamp"] = event.get("timestamp")
+            self._calls[str(event.get("tool_id"))] = call
+            self._messages[number] = {"type": "gemini", "toolCalls": [call], "model": self._about.get("model")}
+        elif kind == "tool_result":
+            call = self._calls.get(str(event.get("tool_id")), {})
+            failed = event.get("status") == "error"
+            error = as_object(event.get("error")) or {}
+            content = event.get("output") if event.get("output") is not None else error.get("message")
+            call["status"] = "error" if failed else "success"
+            call["result"] = [{"functionResponse": {"response": {"error" if failed else "output": content}}}]
+
+    def chats(self, name: str) -> Iterator[JsonObject]:
+        """The chat, if there was one."""
+        if self._about or self._messages:
+            about = {**self._about, "messages": list(self._messages.values())}
+            about["sessionId"] = self._about.get("sessionId") or name
+            yield about
 
 
-def _count(tokens: Any, usage: list[int]) -> None:
-    for place, key in enumerate(("input", "output")):
-        count = tokens.get(key) if isinstance(tokens, dict) else None
-        usage[place] += count if isinstance(count, int) else 0
+def messages_of(contents: list[JsonObject]) -> list[JsonObject]:
+    """The messages of a chat, out of contents of the Gemini API; an answer goes to the first call of its id or name."""
+    messages: list[JsonObject] = []
+    waiting: list[JsonObject] = []
+    for content in contents:
+        parts = objects(content.get("parts"))
+        calls = []
+        for part in parts:
+            written = as_object(first_of(part, "functionCall", "function_call"))
+            if written:
+                calls.append({"id": written.get("id"), "name": written.get("name"), "args": written.get("args") or {}})
+            response = as_object(first_of(part, "functionResponse", "function_response"))
+            if response:
+                _answer(waiting, response)
+        waiting += calls
+        texts = [part for part in parts if not part.get("thought")]
+        role = "gemini" if content.get("role") == "model" else "user"
+        messages.append({"type": role, "content": texts, "toolCalls": calls})
+    return messages
+
+
+def _answer(waiting: list[JsonObject], response: JsonObject) -> None:
+    for call in waiting:
+        known = response.get("id") is not None and call["id"] is not None
+        if (call["id"] == response["id"]) if known else (call["name"] == response.get("name")):
+            call["result"] = [{"functionResponse": response}]
+            waiting.remove(call)
+            return

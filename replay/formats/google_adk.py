@@ -1,7 +1,8 @@
 """Sessions of Google's Agent Development Kit: events with google-genai contents.
 
 `{id, app_name, user_id, state, events, last_update_time}`; older files have `context` and `past_events`. The names of
-the fields are snake_case, or camelCase where ADK's web server wrote them.
+the fields are snake_case, or camelCase where ADK's web server wrote them. Eval sets are read too: the conversations
+that an agent is held against, made into the events of sessions.
 """
 
 from __future__ import annotations
@@ -9,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from replay.formats.document import Document
-from replay.formats.file_names import FileNames
-from replay.formats.google_adk_eval import is_eval_set, sessions_of
+from replay.formats.call_log import CallLog
+from replay.formats.document import Document, Head
 from replay.formats.harness_tools import ADK
-from replay.formats.head import Head
-from replay.formats.loose_json import (
+from replay.formats.reader import NO_MATCH, Match
+from replay.formats.record_builders import (
     answer_of,
+    as_object,
     error_answer,
     first_of,
     identifier_of,
@@ -26,10 +27,9 @@ from replay.formats.loose_json import (
     text_of,
     written_call,
 )
-from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import as_object, number_calls
-from replay.records import Answer, Call, JsonObject, Source, Step, Task, Trajectory
+from replay.records import Answer, JsonObject, Trajectory
 
+_OLD_TURN = frozenset({"query", "expected_tool_use"})
 _MARKS = ("app_name", "appName", "user_id", "userId", "past_events", "pastEvents", "last_update_time", "lastUpdateTime")
 
 
@@ -53,7 +53,7 @@ class GoogleAdkReader:
             return Match(0.9, 'events with "author" and "invocation_id"')
         return NO_MATCH
 
-    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a session; a bare list of events is one session."""
         bare: list[JsonObject] = []
         turns: list[JsonObject] = []
@@ -64,36 +64,30 @@ class GoogleAdkReader:
                     if name is None:
                         turns += case["events"]
                     else:
-                        yield self._trajectory(case, name, element.place, document, names)
+                        yield self._trajectory(case, name, element.place, document)
             elif isinstance(record, dict) and isinstance(record.get("events"), list):
                 identifier = identifier_of(record.get("id"))
-                identifier = identifier or (names.task(document.path) if element.place == "$" else element.place)
-                yield self._trajectory(record, identifier, element.place, document, names)
+                identifier = identifier or (document.task_name if element.place == "$" else element.place)
+                yield self._trajectory(record, identifier, element.place, document)
             elif isinstance(record, dict) and _is_event(record):
                 bare.append(record)
             else:
                 document.leave(element)
         if turns:
-            yield self._trajectory({"events": turns}, names.task(document.path), "$", document, names)
+            yield self._trajectory({"events": turns}, document.task_name, "$", document)
         if bare:
-            yield self._trajectory({"events": bare}, names.task(document.path), "$", document, names)
+            yield self._trajectory({"events": bare}, document.task_name, "$", document)
 
-    def _trajectory(
-        self, record: JsonObject, identifier: str, place: str, document: Document, names: FileNames
-    ) -> Trajectory:
-        past = objects(first_of(record, "past_events", "pastEvents"))
-        events = [*past, *objects(record.get("events"))]
-        session = _Session(events)
-        return Trajectory(
-            id=identifier,
-            model=session.model or names.model(document.path),
-            task=Task(question="\n\n".join(session.questions) or None),
-            source=Source(file=document.path, format=self.name, position=place),
-            steps=number_calls(session.steps),
-            final_reply=session.reply,
-            usage=summed_usage(map(_tokens, events)),
-            started_at=iso_time(session.start),
-        )
+    def _trajectory(self, record: JsonObject, identifier: str, place: str, document: Document) -> Trajectory:
+        events = [*objects(first_of(record, "past_events", "pastEvents")), *objects(record.get("events"))]
+        times = [moment for event in events if (moment := seconds_of(event.get("timestamp"))) is not None]
+        start = min(times, default=None)
+        log = CallLog()
+        log.model, log.started_at = next(filter(None, map(_model_of, events)), None), iso_time(start)
+        for number, event in enumerate(events):
+            _read(event, number, start, log)
+        usage = summed_usage(map(_tokens, events))
+        return log.trajectory(document, self.name, place, identifier, usage=usage)
 
 
 def _is_event(value: JsonObject) -> bool:
@@ -108,80 +102,34 @@ def _tokens(event: JsonObject) -> tuple[Any, Any]:
     )
 
 
-class _Session:
-    """The events of a session, put together into steps: the calls of one event are one step."""
-
-    def __init__(self, events: list[JsonObject]) -> None:
-        times = [moment for event in events if (moment := seconds_of(event.get("timestamp"))) is not None]
-        self.start = min(times, default=None)
-        self.model = next((name for event in events if (name := _model_of(event))), None)
-        self.steps: list[Step] = []
-        self.questions: list[str] = []
-        self.reply: str | None = None
-        self._responses = _Responses(events)
-        for index, event in enumerate(events):
-            self._add(event, index)
-
-    def _add(self, event: JsonObject, index: int) -> None:
-        if event.get("partial") is True:  # a piece of a streamed reply, which comes again whole
-            return
-        parts = _parts(event)
-        text = (
-            "\n".join(part["text"] for part in parts if text_of(part.get("text")) and not part.get("thought")) or None
-        )
-        written = [call for part in parts if (call := as_object(first_of(part, "function_call", "functionCall")))]
-        if written:
-            moment = seconds_of(event.get("timestamp"))
-            started = None if moment is None or self.start is None else max(0.0, moment - self.start)
-            calls = tuple(_call(call, self._responses.take(call, index), started) for call in written)
-            self.steps.append(Step(calls=calls, text=text, model=_other(_model_of(event), self.model)))
-            self.reply = None
-        elif event.get("author") == "user" and text:
-            self.questions.append(text)
-        elif text:
-            self.reply = text
-
-
-def _other(model: str | None, usual: str | None) -> str | None:
-    return model if model != usual else None
-
-
-def _parts(event: JsonObject) -> list[JsonObject]:
-    return objects((as_object(event.get("content")) or {}).get("parts"))
+def _read(event: JsonObject, number: int, start: float | None, log: CallLog) -> None:
+    """Take in one event: its calls are one step."""
+    parts = objects((as_object(event.get("content")) or {}).get("parts"))
+    for response in filter(
+        None, (as_object(first_of(part, "function_response", "functionResponse")) for part in parts)
+    ):
+        log.answer(identifier_of(response.get("id")), _answer(response.get("response")), name=response.get("name"))
+    if event.get("partial") is True:  # a piece of a streamed reply, which comes again whole
+        return
+    texts = (part["text"] for part in parts if text_of(part.get("text")) and not part.get("thought"))
+    text = "\n".join(texts) or None
+    written = [item for part in parts if (item := as_object(first_of(part, "function_call", "functionCall")))]
+    if not written:
+        if event.get("author") == "user":
+            log.prompts.append(text)
+        else:
+            log.final_reply = text or log.final_reply
+        return
+    log.say(text)
+    moment = seconds_of(event.get("timestamp"))
+    started = None if moment is None or start is None else max(0.0, moment - start)
+    for item in written:
+        call = written_call(item.get("name"), item.get("args"), id=identifier_of(item.get("id")), started=started)
+        log.add(call.model_copy(update={"local": call.name in ADK}), number, model=_model_of(event))
 
 
 def _model_of(event: JsonObject) -> str | None:
     return text_of(first_of(event, "model_version", "modelVersion"))
-
-
-def _call(written: JsonObject, answer: Answer | None, started: float | None) -> Call:
-    call = written_call(
-        written.get("name"), written.get("args"), id=identifier_of(written.get("id")), answer=answer, started=started
-    )
-    return call.model_copy(update={"local": call.name in ADK})
-
-
-class _Responses:
-    """The function responses of a session, given out to the calls: by id, and by name and order where there is none."""
-
-    def __init__(self, events: list[JsonObject]) -> None:
-        self._waiting = [
-            (index, response)
-            for index, event in enumerate(events)
-            for part in _parts(event)
-            if (response := as_object(first_of(part, "function_response", "functionResponse")))
-        ]
-
-    def take(self, call: JsonObject, index: int) -> Answer | None:
-        """The answer of a call made in the event at `index`."""
-        identifier = identifier_of(call.get("id"))
-        for place, (at, response) in enumerate(self._waiting):
-            answered = identifier_of(response.get("id"))
-            same = answered == identifier if identifier and answered else response.get("name") == call.get("name")
-            if at > index and same:
-                del self._waiting[place]
-                return _answer(response.get("response"))
-        return None
 
 
 def _answer(response: Any) -> Answer | None:
@@ -189,3 +137,58 @@ def _answer(response: Any) -> Answer | None:
     if isinstance(response, dict) and set(response) == {"error"} and isinstance(response["error"], str):
         return error_answer(response["error"])
     return answer_of("null" if response is None else response)
+
+
+def is_eval_set(value: Any) -> bool:
+    """Whether a record is an eval set, or an entry of one of the older forms: a turn, or a case with turns."""
+    if not isinstance(value, dict):
+        return False
+    cases = objects(first_of(value, "eval_cases", "evalCases"))
+    if any("conversation" in case for case in cases):
+        return True
+    return _is_old_turn(value) or any(map(_is_old_turn, objects(value.get("data"))))
+
+
+def _is_old_turn(value: JsonObject) -> bool:
+    return value.keys() >= _OLD_TURN
+
+
+def sessions_of(value: JsonObject) -> Iterator[tuple[str | None, JsonObject]]:
+    """(name, session) of each case."""
+    if _is_old_turn(value):
+        yield None, {"events": list(_old_events([value]))}
+        return
+    turns = objects(value.get("data"))
+    if turns:
+        yield identifier_of(value.get("name")), {"events": list(_old_events(turns))}
+        return
+    for case in objects(first_of(value, "eval_cases", "evalCases")):
+        events = [event for turn in objects(case.get("conversation")) for event in _events(turn)]
+        yield identifier_of(first_of(case, "eval_id", "evalId")), {"events": events}
+
+
+def _events(turn: JsonObject) -> Iterator[JsonObject]:
+    """The events of one turn; the tools of `tool_uses` are in order, and nothing says which were asked together."""
+    moment = first_of(turn, "creation_timestamp", "creationTimestamp")
+    yield {"author": "user", "content": first_of(turn, "user_content", "userContent"), "timestamp": moment}
+    between = as_object(first_of(turn, "intermediate_data", "intermediateData")) or {}
+    events = objects(first_of(between, "invocation_events", "invocationEvents"))
+    yield from events
+    if not events:
+        for use in objects(first_of(between, "tool_uses", "toolUses")):
+            yield _event({"function_call": use})
+        for response in objects(first_of(between, "tool_responses", "toolResponses")):
+            yield _event({"function_response": response})
+    yield {"author": "agent", "content": first_of(turn, "final_response", "finalResponse")}
+
+
+def _old_events(turns: list[JsonObject]) -> Iterator[JsonObject]:
+    for turn in turns:
+        yield {"author": "user", "content": {"parts": [{"text": turn.get("query")}]}}
+        for use in objects(turn.get("expected_tool_use")):
+            yield _event({"function_call": {"name": use.get("tool_name"), "args": use.get("tool_input")}})
+        yield _event({"text": turn.get("reference")})
+
+
+def _event(part: JsonObject) -> JsonObject:
+    return {"author": "agent", "content": {"parts": [part]}}

@@ -6,27 +6,49 @@ epoch, under one id: both together name a trajectory.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
-from replay.formats.document import Document
+from replay.formats.call_log import CallLog
+from replay.formats.document import Document, Head
 from replay.formats.eval_archive import looks_like_eval_archive, read_eval_archive
-from replay.formats.file_names import FileNames
-from replay.formats.head import Head
-from replay.formats.inspect_messages import SampleMessages
-from replay.formats.loose_json import (
+from replay.formats.harness_tools import INSPECT
+from replay.formats.reader import NO_MATCH, Match
+from replay.formats.record_builders import (
+    answer_of,
+    as_number,
+    as_object,
+    build_call,
     identifier_of,
     objects,
     seconds_of,
     summed_usage,
     text_of,
     tool_definitions,
+    with_mcp_server,
+    written_call,
 )
-from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import MAX_DEPTH, as_number, as_object, number_calls
 from replay.formats.task_facts import labels_of
-from replay.records import JsonObject, ReportedResult, Source, Task, Tool, Trajectory, Usage
+from replay.json_values import MAX_DEPTH
+from replay.records import (
+    Answer,
+    Call,
+    JsonObject,
+    ReportedResult,
+    Task,
+    TextAnswer,
+    Tool,
+    ToolResult,
+    Trajectory,
+    Usage,
+)
 
+_PARSE_ERROR = re.compile(r"Error parsing the following tool call arguments:\n\n(.*)\n\nError details:", re.DOTALL)
+_INTERRUPTIONS = frozenset({"approval", "limit"})
+"""Errors of a tool message that say that the call was stopped, not that it failed."""
+
+Times = dict[str, tuple[float | None, float | None]]
 _NEWEST = 3
 _ATTACHMENT = "attachment://"
 _GRADES = {"C": True, "I": False}
@@ -52,14 +74,14 @@ class InspectReader:
             return Match(0.8, '"version", "status" and "eval"')
         return NO_MATCH
 
-    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a sample and epoch."""
         if looks_like_eval_archive(document.head):
             header, samples = read_eval_archive(document)
             _note_version(document, header)
             for sample in samples:
                 place = f"samples/{sample.get('id')}_epoch_{sample.get('epoch')}.json"
-                yield _trajectory(sample, header, place, document, names)
+                yield _trajectory(sample, header, place, document)
             return
         for element in document.records():
             if not (isinstance(element.value, dict) and "eval" in element.value):
@@ -67,7 +89,7 @@ class InspectReader:
                 continue
             _note_version(document, element.value)
             for index, sample in enumerate(objects(element.value.get("samples"))):
-                yield _trajectory(sample, element.value, f"{element.place}.samples[{index}]", document, names)
+                yield _trajectory(sample, element.value, f"{element.place}.samples[{index}]", document)
 
 
 def _note_version(document: Document, header: JsonObject) -> None:
@@ -78,35 +100,36 @@ def _note_version(document: Document, header: JsonObject) -> None:
         )
 
 
-def _trajectory(sample: JsonObject, header: JsonObject, place: str, document: Document, names: FileNames) -> Trajectory:
+def _trajectory(sample: JsonObject, header: JsonObject, place: str, document: Document) -> Trajectory:
     specification = as_object(header.get("eval")) or {}
-    model = text_of(specification.get("model")) or names.model(document.path)
     attachments = as_object(sample.get("attachments")) or {}
     events = objects(sample.get("events"))
     messages = objects(resolved(sample.get("messages"), attachments))
     start = next((moment for event in events if (moment := seconds_of(event.get("timestamp"))) is not None), None)
-    read = SampleMessages(messages, _tool_times(events), start)
+    began = text_of(sample.get("started_at")) or next((text_of(item.get("timestamp")) for item in events), None)
+    log, times = CallLog(), _tool_times(events)
+    for number, message in enumerate(messages):
+        _read(message, number, log, times, start)
     identifier = identifier_of(sample.get("id")) or place
-    return Trajectory(
-        id=f"{identifier}_epoch_{sample.get('epoch', 1)}",
-        model=model,
+    log.model, log.started_at = text_of(specification.get("model")), began
+    return log.trajectory(
+        document,
+        InspectReader.name,
+        place,
+        f"{identifier}_epoch_{sample.get('epoch', 1)}",
         task=Task(
-            question=read.question or _input(sample, attachments),
+            question=_question(messages) or _input(sample, attachments),
             type=text_of(specification.get("task")),
             id=identifier,
             labels=labels_of(as_object(sample.get("metadata")) or {}),
         ),
-        source=Source(file=document.path, format=InspectReader.name, position=place),
-        steps=number_calls(read.steps),
-        final_reply=read.reply,
         usage=_usage(sample),
         tools=_tools(events, attachments),
         reported=_reported(sample),
-        started_at=text_of(sample.get("started_at")) or next((text_of(item.get("timestamp")) for item in events), None),
     )
 
 
-def resolved(value: Any, attachments: JsonObject, levels: int = MAX_DEPTH) -> Any:
+def resolved(value: Any, attachments: JsonObject, levels: int = 2 * MAX_DEPTH) -> Any:
     """A value with the texts that `attachment://HASH` stands for, but for what is nested deeper than so many levels."""
     if levels == 0:
         return value
@@ -123,7 +146,12 @@ def _input(sample: JsonObject, attachments: JsonObject) -> str | None:
     value = resolved(sample.get("input"), attachments)
     if isinstance(value, str):
         return value or None
-    return SampleMessages(objects(value), {}, None).question
+    return _question(objects(value))
+
+
+def _question(messages: list[JsonObject]) -> str | None:
+    texts = (_text(message.get("content")) for message in messages if message.get("role") == "user")
+    return "\n\n".join(filter(None, texts)) or None
 
 
 def _tool_times(events: list[JsonObject]) -> dict[str, tuple[float | None, float | None]]:
@@ -160,3 +188,91 @@ def _reported(sample: JsonObject) -> ReportedResult | None:
     if error is not None:
         details["error"] = error.get("message")
     return ReportedResult(passed=_GRADES.get(first) if isinstance(first, str) else None, score=number, details=details)
+
+
+def _read(message: JsonObject, number: int, log: CallLog, times: Times, start: float | None) -> None:
+    """Take in one message of a sample: its calls are one step."""
+    if message.get("role") == "tool":
+        answer, kind = _answer(message)
+        log.answer(identifier_of(message.get("tool_call_id")), answer, interrupted=kind in _INTERRUPTIONS)
+    elif message.get("role") == "assistant":
+        content = message.get("content")
+        text = _text(content) or None
+        provided = [_provider_call(part) for part in objects(content) if part.get("type") == "tool_use"]
+        calls = [*provided, *(_call(written, times, start) for written in objects(message.get("tool_calls")))]
+        if not calls:
+            log.final_reply = text or log.final_reply
+            return
+        log.say(text)
+        for call in calls:
+            log.add(call, number)
+
+
+def _call(written: JsonObject, times: Times, start: float | None) -> Call:
+    began, ended = times.get(str(written.get("id")), (None, None))
+    name = written.get("function")
+    fields: JsonObject = {
+        "id": identifier_of(written.get("id")),
+        "started": max(0.0, began - start) if began is not None and start is not None else None,
+        "seconds": max(0.0, ended - began) if ended is not None and began is not None else None,
+    }
+    if text_of(written.get("parse_error")):
+        return _unparsed(written, fields)
+    local = isinstance(name, str) and (name in INSPECT or name.startswith("transfer_to_"))
+    return with_mcp_server(written_call(name, written.get("arguments"), local=local, **fields))
+
+
+def _unparsed(written: JsonObject, fields: JsonObject) -> Call:
+    """A call whose arguments Inspect could not read; the model's text stands in what it said of them."""
+    call = build_call(written.get("function"), {}, **fields)
+    if call.unreadable is not None:
+        return call
+    match = _PARSE_ERROR.search(written["parse_error"])
+    raw = match[1] if match else written["parse_error"]
+    return call.model_copy(update={"arguments": None, "unreadable": "arguments", "raw": raw})
+
+
+def _answer(message: JsonObject) -> tuple[Answer, str | None]:
+    content = message.get("content")
+    text = _text(content) or ""
+    error = as_object(message.get("error"))
+    if error is not None:
+        answer = answer_of(text or text_of(error.get("message")) or "", is_error=True)
+        return answer or TextAnswer(text=text), text_of(error.get("type"))
+    blocks = objects(content)
+    if blocks and not all(block.get("type") == "text" for block in blocks):
+        return ToolResult(content=tuple(map(_block, blocks))), None
+    return ToolResult(content=({"type": "text", "text": text},)), None
+
+
+def _block(part: JsonObject) -> JsonObject:
+    """A content part of Inspect as a content block of MCP."""
+    image = part.get("image")
+    if part.get("type") == "image" and isinstance(image, str) and image.startswith("data:"):
+        kind, _, data = image.removeprefix("data:").partition(";base64,")
+        return {"type": "image", "data": data, "mimeType": kind}
+    return part
+
+
+def _text(content: Any) -> str | None:
+    if isinstance(content, str) or content is None:
+        return content
+    return "\n".join(
+        part["text"] for part in objects(content) if part.get("type") == "text" and text_of(part.get("text"))
+    )
+
+
+def _provider_call(part: JsonObject) -> Call:
+    """A call that the model's provider carried out: of a remote MCP server, or of a tool of its own."""
+    remote = part.get("tool_type") == "mcp_call"
+    server, name = text_of(part.get("context")), text_of(part.get("name"))
+    failed = part.get("error") is not None
+    call = written_call(
+        name,
+        part.get("arguments"),
+        id=identifier_of(part.get("id")),
+        answer=answer_of(part.get("error") if failed else part.get("result"), is_error=failed),
+    )
+    return call.model_copy(
+        update={"local": not remote, **({"server": server, "tool": name} if remote and server and name else {})}
+    )

@@ -5,26 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from replay.formats.document import Document
-from replay.formats.file_names import FileNames
-from replay.formats.genai_attributes import call_arguments, call_id, call_result, is_tool_span, tool_name, undecorated
+from replay.formats.document import Document, Head
+from replay.formats.genai import call_arguments, call_id, call_result, is_tool_span, tool_name, undecorated
 from replay.formats.harness_tools import ADK
-from replay.formats.head import Head
-from replay.formats.loose_json import (
+from replay.formats.reader import NO_MATCH, Match
+from replay.formats.record_builders import (
+    as_number,
+    as_object,
     first_of,
     identifier_of,
     iso_time,
+    number_calls,
     objects,
     opened,
     seconds_of,
     summed_usage,
     text_of,
+    to_json,
     tool_definitions,
     with_mcp_server,
     written_call,
 )
-from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import as_number, as_object, number_calls, to_json
 from replay.formats.spans import Span, attributes_of
 from replay.formats.trace_steps import Timed, calls_without_spans, recorded, steps_of
 from replay.records import Call, JsonObject, ReportedResult, Source, Step, Task, Tool, Trajectory
@@ -47,7 +48,7 @@ class LangfuseReader:
                 return Match(0.9, '"trace" with a "projectId"')
         return NO_MATCH
 
-    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a trace; bare observations are grouped by the trace that they name."""
         bare: dict[str, list[JsonObject]] = {}
         for element in document.records():
@@ -58,10 +59,10 @@ class LangfuseReader:
             if not (trace or observations):
                 document.leave(element)
                 continue
-            identifier = identifier_of(trace.get("id")) or names.task(document.path)
-            yield _trajectory(trace, observations, identifier, element.place, document, names)
+            identifier = identifier_of(trace.get("id")) or document.task_name
+            yield _trajectory(trace, observations, identifier, element.place, document)
         for identifier, observations in bare.items():
-            yield _trajectory({}, observations, identifier, f"trace {identifier}", document, names)
+            yield _trajectory({}, observations, identifier, f"trace {identifier}", document)
 
 
 def _opened_record(value: Any) -> tuple[JsonObject, list[JsonObject]]:
@@ -82,7 +83,6 @@ def _trajectory(
     identifier: str,
     place: str,
     document: Document,
-    names: FileNames,
 ) -> Trajectory:
     ordered = sorted(observations, key=lambda item: seconds_of(item.get("startTime")) or 0.0)
     generations = [item for item in ordered if item.get("type") == "GENERATION"]
@@ -92,9 +92,7 @@ def _trajectory(
     start = next((moment for item in ordered if (moment := seconds_of(item.get("startTime"))) is not None), None)
     return Trajectory(
         id=identifier,
-        model=model
-        or text_of((as_object(metadata.get("attributes")) or {}).get("model_name"))
-        or names.model(document.path),
+        model=model or text_of((as_object(metadata.get("attributes")) or {}).get("model_name")) or document.model_name,
         task=Task(question=_as_text(trace.get("input")), type=text_of(trace.get("name"))),
         source=Source(file=document.path, format=LangfuseReader.name, position=place),
         steps=number_calls(_steps(ordered, generations)),

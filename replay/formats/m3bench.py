@@ -11,12 +11,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.errors import FormatError
-from replay.formats.document import Document, Element
-from replay.formats.file_names import FileNames
-from replay.formats.head import Head
-from replay.formats.openai_chat import is_unparsed_call, usage_in
+from replay.formats.document import Document, Element, Head
+from replay.formats.openai_chat import is_unparsed_call
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import MISSING, build_call, number_calls, recorded_answer, to_json
+from replay.formats.record_builders import MISSING, build_call, number_calls, recorded_answer, to_json, usage_in
 from replay.formats.task_facts import labels_of, reported_of
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory
 
@@ -40,7 +38,7 @@ class M3BenchReader:
             return Match(0.7, 'records with "steps"') if named else NO_MATCH
         return Match(0.4, 'records with "id" and "question"') if {"id", "question"} <= record.keys() else NO_MATCH
 
-    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a record."""
         for element in document.elements():
             if (
@@ -50,14 +48,14 @@ class M3BenchReader:
             ):
                 document.leave(element)
             else:
-                yield self._trajectory(element, document, names)
+                yield self._trajectory(element, document)
 
-    def _trajectory(self, element: Element, document: Document, names: FileNames) -> Trajectory:
+    def _trajectory(self, element: Element, document: Document) -> Trajectory:
         record = self._record(document, element.value, element.place)
         model = record.get("model")
         return Trajectory(
-            id=_id(record, element, document, names),
-            model=model if isinstance(model, str) and model else names.model(document.path),
+            id=_id(record, element, document),
+            model=model if isinstance(model, str) and model else document.model_name,
             task=_task(record),
             source=Source(file=document.path, format=self.name, position=element.place),
             steps=number_calls(_steps(record, document.path, element.place)),
@@ -74,11 +72,11 @@ class M3BenchReader:
         return record
 
 
-def _id(record: JsonObject, element: Element, document: Document, names: FileNames) -> str:
+def _id(record: JsonObject, element: Element, document: Document) -> str:
     for value in (record.get("id"), element.key):
         if isinstance(value, str | int) and not isinstance(value, bool):
             return str(value)
-    return names.task(document.path) if element.place == "$" else element.place
+    return document.task_name if element.place == "$" else element.place
 
 
 def _task(record: JsonObject) -> Task:

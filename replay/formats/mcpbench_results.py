@@ -10,24 +10,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from replay.formats.document import Document
-from replay.formats.file_names import FileNames
+from replay.formats.document import Document, Head
 from replay.formats.harness_tools import ADK
-from replay.formats.head import Head
-from replay.formats.loose_json import (
+from replay.formats.reader import NO_MATCH, Match
+from replay.formats.record_builders import (
+    MISSING,
     answer_of,
+    as_number,
+    as_object,
     error_answer,
     first_of,
     identifier_of,
     iso_time,
+    number_calls,
     objects,
     seconds_of,
     text_of,
     usage_of,
     written_call,
 )
-from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import MISSING, as_number, as_object, number_calls
 from replay.formats.task_facts import labels_of
 from replay.records import Answer, Call, JsonObject, ParentCall, ReportedResult, Source, Step, Task, Trajectory
 
@@ -54,7 +55,7 @@ class McpBenchReader:
         listed = next((objects(value) for value in first.values() if objects(value)), [])
         return Match(0.9, "tasks by model") if listed and "execution_results" in listed[0] else NO_MATCH
 
-    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a task and model, and one for each agent that was called as a tool."""
         for element in document.records():
             found = list(_tasks(element.value, element.place))
@@ -62,7 +63,7 @@ class McpBenchReader:
                 document.leave(element)
             several = len({model for model, _, _ in found}) > 1
             for model, task, place in found:
-                model_name = text_of(task.get("model_name")) or model or names.model(document.path)
+                model_name = text_of(task.get("model_name")) or model or document.model_name
                 task_id = identifier_of(task.get("task_id")) or place
                 identifier = f"{task_id}@{model_name}" if several else task_id
                 yield from _task_trajectories(task, identifier, model_name, place, document)

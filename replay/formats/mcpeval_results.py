@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from replay.formats.document import Document
-from replay.formats.file_names import FileNames
-from replay.formats.head import Head
-from replay.formats.loose_json import identifier_of, objects, text_of, written_call
+from replay.formats.document import Document, Head
 from replay.formats.openai_chat import conversation_steps
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import as_object, number_calls
+from replay.formats.record_builders import as_object, identifier_of, number_calls, objects, text_of, written_call
 from replay.records import JsonObject, ReportedResult, Source, Step, Task, Trajectory
 
 
@@ -32,7 +29,7 @@ class McpEvalReader:
             return Match(0.95, '"task_id" with "conversation" and "tool_calls"')
         return NO_MATCH
 
-    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a result."""
         for element in document.elements():
             record = element.value
@@ -46,7 +43,7 @@ class McpEvalReader:
             success = record.get("success")
             yield Trajectory(
                 id=identifier_of(record.get("task_id")) or element.place,
-                model=text_of(record.get("model")) or names.model(document.path),
+                model=text_of(record.get("model")) or document.model_name,
                 task=Task(question=_question(record)),
                 source=Source(file=document.path, format=self.name, position=element.place),
                 steps=number_calls(steps),

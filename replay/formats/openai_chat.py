@@ -6,20 +6,26 @@ The calls of one assistant message are one step.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from replay.errors import FormatError
 from replay.formats.api_envelopes import opened as opened_envelope
-from replay.formats.decoding import decoded
-from replay.formats.document import Document, Element
-from replay.formats.file_names import FileNames
-from replay.formats.head import Head
+from replay.formats.document import Document, Element, Head
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import MISSING, build_call, number_calls, recorded_answer, to_json
+from replay.formats.record_builders import (
+    MISSING,
+    joined_text,
+    json_text_call,
+    number_calls,
+    objects,
+    recorded_answer,
+    to_json,
+    usage_in,
+)
 from replay.formats.task_facts import labels_of, reported_of
-from replay.records import Call, JsonObject, Source, Step, Task, Trajectory, Usage
+from replay.records import Call, JsonObject, Source, Step, Task, Trajectory
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 
@@ -50,14 +56,14 @@ class OpenAIChatReader:
             return Match(0.85, 'messages with "role" and "tool_calls"')
         return Match(0.5, 'messages with "role"')
 
-    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One for a file of bare messages, else one a conversation."""
         bare: list[Any] = []
         for element in document.elements():
             value = element.value if _is_message(element.value) else opened_envelope(element.value)
             if _holds_messages(value):
-                identifier = _id(replace(element, value=value), document, names)
-                yield self._trajectory(value, identifier, element.place, document, names)
+                identifier = _id(replace(element, value=value), document)
+                yield self._trajectory(value, identifier, element.place, document)
             elif bare or _is_message(value):
                 bare.append(value)
             elif document.shape == "lines":
@@ -65,17 +71,15 @@ class OpenAIChatReader:
             else:
                 raise FormatError(document.path, 'expected an object with a list "messages"', element.place)
         if bare:
-            yield self._trajectory({"messages": bare}, names.task(document.path), "$", document, names)
+            yield self._trajectory({"messages": bare}, document.task_name, "$", document)
 
-    def _trajectory(
-        self, record: JsonObject, identifier: str, place: str, document: Document, names: FileNames
-    ) -> Trajectory:
+    def _trajectory(self, record: JsonObject, identifier: str, place: str, document: Document) -> Trajectory:
         messages = record["messages"]
         steps, reply = conversation_steps(messages, document.path, place)
         model = record.get("model")
         return Trajectory(
             id=identifier,
-            model=model if isinstance(model, str) and model else names.model(document.path),
+            model=model if isinstance(model, str) and model else document.model_name,
             task=Task(
                 question=user_text(messages),
                 type=_string(record.get("type")),
@@ -100,12 +104,12 @@ def _holds_messages(value: Any) -> bool:
     return isinstance(messages, list) and (not messages or _is_message(messages[0]))
 
 
-def _id(element: Element, document: Document, names: FileNames) -> str:
+def _id(element: Element, document: Document) -> str:
     for field in ("id", "task_id"):
         value = element.value.get(field)
         if isinstance(value, str | int) and not isinstance(value, bool):
             return str(value)
-    return element.key or (names.task(document.path) if element.place == "$" else element.place)
+    return element.key or (document.task_name if element.place == "$" else element.place)
 
 
 def conversation_steps(messages: list[Any], path: str, place: str) -> tuple[list[Step], str | None]:
@@ -155,23 +159,8 @@ def _call(written: JsonObject, answer: Any) -> Call:
     if not isinstance(function, dict):
         function = written if function is MISSING and "name" in written else {"name": function}
     identifier = _string(written.get("id"))
-    arguments = function.get("arguments", "")
-    if isinstance(arguments, str):
-        return _call_from_text(function.get("name", MISSING), arguments, identifier, answer)
-    return build_call(function.get("name", MISSING), arguments, id=identifier, answer=recorded_answer(answer))
-
-
-def _call_from_text(name: Any, text: str, identifier: str | None, answer: Any) -> Call:
-    try:
-        arguments = decoded(text) if text.strip() else {}
-    except ValueError:
-        arguments = None
-    if isinstance(arguments, dict):
-        return build_call(name, arguments, id=identifier, answer=recorded_answer(answer))
-    call = build_call(name, {}, id=identifier, answer=recorded_answer(answer))
-    if call.unreadable == "name":
-        return call
-    return call.model_copy(update={"arguments": None, "unreadable": "arguments", "raw": text})
+    name, arguments = function.get("name", MISSING), function.get("arguments", "")
+    return json_text_call(name, arguments, id=identifier, answer=recorded_answer(answer))
 
 
 class _Answers:
@@ -199,15 +188,7 @@ class _Answers:
 
 
 def _content_text(content: Any) -> str | None:
-    if isinstance(content, str) or content is None:
-        return content
-    if isinstance(content, list):
-        return "\n".join(part["text"] for part in _parts(content) if isinstance(part.get("text"), str)) or None
-    return to_json(content)
-
-
-def _parts(content: Any) -> Iterable[JsonObject]:
-    return (part for part in content if isinstance(part, dict)) if isinstance(content, list) else ()
+    return joined_text(content) if content is None or isinstance(content, str | list) else to_json(content)
 
 
 def user_text(messages: list[Any]) -> str | None:
@@ -221,25 +202,13 @@ def _images(messages: list[Any]) -> tuple[str, ...]:
         (part.get("image_url") or {}).get("url") if isinstance(part.get("image_url"), dict) else part.get("image_url")
         for message in messages
         if _role(message) == "user"
-        for part in _parts(message.get("content"))
+        for part in objects(message.get("content"))
     )
     return tuple(url for url in urls if isinstance(url, str) and not url.startswith("data:"))
 
 
 def _role(message: Any) -> Any:
     return message.get("role") if isinstance(message, dict) else None
-
-
-def usage_in(value: Any) -> Usage | None:
-    """The token counts of a `usage` object, by OpenAI's names or by Anthropic's."""
-    if not isinstance(value, dict):
-        return None
-    counts = (
-        value.get("prompt_tokens", value.get("input_tokens")),
-        value.get("completion_tokens", value.get("output_tokens")),
-    )
-    read, written = (count if isinstance(count, int) else None for count in counts)
-    return Usage(input_tokens=read, output_tokens=written) if read is not None or written is not None else None
 
 
 def _string(value: Any) -> str | None:

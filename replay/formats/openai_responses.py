@@ -7,13 +7,22 @@ from typing import Any
 
 from replay.formats.api_envelopes import opened
 from replay.formats.call_log import CallLog
-from replay.formats.decoding import decoded
-from replay.formats.document import Document
-from replay.formats.file_names import FileNames
-from replay.formats.head import Head
+from replay.formats.document import Document, Head
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import json_text_call, recorded_answer, result_with_flag, text_call
-from replay.records import Answer, JsonObject, Source, Task, Tool, ToolResult, Trajectory, Usage
+from replay.formats.record_builders import (
+    as_object,
+    joined_text,
+    json_text_call,
+    objects,
+    recorded_answer,
+    result_with_flag,
+    text_call,
+    text_of,
+    tool_definitions,
+    usage_in,
+)
+from replay.formats.record_builders import opened as opened_text
+from replay.records import Answer, JsonObject, ToolResult, Trajectory
 
 CALL_TYPES = frozenset({"function_call", "function_call_output", "mcp_call", "custom_tool_call", "mcp_list_tools"})
 ITEM_TYPES = CALL_TYPES | {
@@ -46,27 +55,27 @@ class OpenAIResponsesReader:
             return Match(0.95, f"items of the type {min(kinds & CALL_TYPES)}")
         if kinds & ITEM_TYPES:
             return Match(0.7, f"items of the type {min(kinds & ITEM_TYPES)}")
-        texts = {str(part.get("type")) for record in head.records for part in _parts(record)}
+        texts = {str(part.get("type")) for item in objects(list(head.records)) for part in objects(item.get("content"))}
         return Match(0.6, "messages of output_text parts") if texts & {"output_text", "input_text"} else NO_MATCH
 
-    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One for a list of items, else one a body."""
         items: list[JsonObject] = []
         for element in document.records():
             value = _final(opened(element.value))
             if _is_body(value):
                 identifier = value.get("id")
-                name = identifier if isinstance(identifier, str) else names.task(document.path)
+                name = identifier if isinstance(identifier, str) else document.task_name
                 if element.place.startswith("line ") and not isinstance(identifier, str):
                     name = f"{name}_{element.place.removeprefix('line ')}"
-                yield _trajectory(value, name, element.place, document, names)
+                yield _trajectory(value, name, element.place, document)
             elif isinstance(value, dict) and (isinstance(value.get("type"), str) or isinstance(value.get("role"), str)):
                 if not str(value.get("type")).startswith("response."):
                     items.append(value)
             else:
                 document.leave(element)
         if items:
-            yield _trajectory({"input": items}, names.task(document.path), "$", document, names)
+            yield _trajectory({"input": items}, document.task_name, "$", document)
 
 
 def _final(value: Any) -> Any:
@@ -85,39 +94,28 @@ def _is_body(value: Any) -> bool:
     return isinstance(items, list) and any(isinstance(i, dict) and ("type" in i or "role" in i) for i in items)
 
 
-def _trajectory(body: JsonObject, identifier: str, place: str, document: Document, names: FileNames) -> Trajectory:
-    log, prompts, tools = CallLog(), [], _tools(body.get("tools"))
-    items = [*_list(body.get("input")), *_list(body.get("output"))]
-    approved = [item.get("approval_request_id") for item in items if isinstance(item, dict)]
+def _trajectory(body: JsonObject, identifier: str, place: str, document: Document) -> Trajectory:
+    log, tools = CallLog(), tool_definitions(body.get("tools"))
+    items = [*objects(body.get("input")), *objects(body.get("output"))]
+    approved = [item.get("approval_request_id") for item in items]
     for item in items:
-        if not isinstance(item, dict):
-            continue
         if item.get("role") == "user":
-            prompts.append(_text(item.get("content")) or "")
+            log.prompts.append(joined_text(item.get("content")))
         elif item.get("role") == "assistant":
-            log.say(_text(item.get("content")))
+            log.say(joined_text(item.get("content")))
         elif item.get("type") == "mcp_list_tools":
-            tools += _tools(item.get("tools"))
+            tools += tool_definitions(item.get("tools"))
         elif item.get("type") == "mcp_approval_request" and item.get("id") is not None and item["id"] in approved:
             continue  # the call that was approved follows
         else:
             _read_call(item, log)
-    model = body.get("model")
-    return Trajectory(
-        id=identifier,
-        model=model if isinstance(model, str) and model else names.model(document.path),
-        task=Task(question="\n\n".join(filter(None, prompts)) or None),
-        source=Source(file=document.path, format=OpenAIResponsesReader.name, position=place),
-        steps=log.steps(),
-        final_reply=log.final_reply,
-        usage=_usage(body.get("usage")),
-        tools=tuple(tools),
-    )
+    log.model, usage = text_of(body.get("model")), usage_in(body.get("usage"))
+    return log.trajectory(document, OpenAIResponsesReader.name, place, identifier, usage=usage, tools=tools)
 
 
 def _read_call(item: JsonObject, log: CallLog) -> None:
     kind = str(item.get("type"))
-    identifier = item.get("call_id") if isinstance(item.get("call_id"), str) else None
+    identifier = text_of(item.get("call_id"))
     if kind == "function_call":
         log.add(json_text_call(item.get("name"), item.get("arguments"), id=identifier))
     elif kind == "custom_tool_call" and isinstance(item.get("input"), str):
@@ -127,7 +125,7 @@ def _read_call(item: JsonObject, log: CallLog) -> None:
     elif kind.removesuffix("_output") in _HARNESS_CALLS | _PROVIDER_CALLS:
         _read_own_tool(item, kind, log)
     elif kind in {"mcp_call", "mcp_approval_request"}:
-        identifier = item.get("id") if isinstance(item.get("id"), str) else None
+        identifier = text_of(item.get("id"))
         server, name = item.get("server_label"), item.get("name")
         fields = {"server": server, "tool": name} if isinstance(server, str) and isinstance(name, str) else {}
         log.add(json_text_call(name, item.get("arguments"), id=identifier, **fields))
@@ -159,8 +157,8 @@ def unwrapped(output: Any) -> Answer | None:
     if isinstance(output, list):
         texts = [part["text"] for part in output if isinstance(part, dict) and isinstance(part.get("text"), str)]
         return recorded_answer("\n".join(texts) if len(texts) == len(output) else output)
-    outer = _object(output)
-    inner = _object(outer.get("text")) if outer and outer.get("type") == "text" else outer
+    outer = as_object(opened_text(output))
+    inner = as_object(opened_text(outer.get("text"))) if outer and outer.get("type") == "text" else outer
     if inner and isinstance(inner.get("content"), list) and {"isError", "is_error"} & inner.keys():
         answer = recorded_answer(inner)
         if isinstance(answer, ToolResult):
@@ -168,54 +166,8 @@ def unwrapped(output: Any) -> Answer | None:
     return recorded_answer(output)
 
 
-def _object(value: Any) -> JsonObject | None:
-    if isinstance(value, dict):
-        return value
-    if not isinstance(value, str) or not value.lstrip().startswith("{"):
-        return None
-    try:
-        found = decoded(value)
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) else None
-
-
 def _error_text(error: Any) -> Any:
     if isinstance(error, dict):
         content = error.get("content", error.get("message"))
         return content if content is not None else error
     return error
-
-
-def _parts(record: Any) -> list[JsonObject]:
-    content = record.get("content") if isinstance(record, dict) else None
-    return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
-
-
-def _text(content: Any) -> str | None:
-    if isinstance(content, str):
-        return content
-    texts = [part["text"] for part in _list(content) if isinstance(part, dict) and isinstance(part.get("text"), str)]
-    return "\n".join(texts) or None
-
-
-def _tools(listed: Any) -> list[Tool]:
-    found = []
-    for tool in _list(listed):
-        if isinstance(tool, dict) and isinstance(tool.get("name"), str):
-            description = tool.get("description")
-            schema = tool.get("parameters", tool.get("input_schema"))
-            description = description if isinstance(description, str) else None
-            found.append(Tool(name=tool["name"], description=description, input_schema=schema))
-    return found
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _usage(value: Any) -> Usage | None:
-    if not isinstance(value, dict):
-        return None
-    read, written = (n if isinstance(n, int) else None for n in (value.get("input_tokens"), value.get("output_tokens")))
-    return Usage(input_tokens=read, output_tokens=written) if read is not None or written is not None else None

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Any
 
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document
-from replay.formats.file_names import FileNames
-from replay.formats.head import Head
+from replay.formats.document import Document, Head
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import MISSING, as_number, as_object, build_call, objects, result_with_flag
-from replay.records import Call, JsonObject, ParentCall, Source, Task, Trajectory, Usage
+from replay.formats.record_builders import (
+    MISSING,
+    as_number,
+    as_object,
+    build_call,
+    iso_time,
+    objects,
+    result_with_flag,
+    text_of,
+)
+from replay.records import Call, JsonObject, ParentCall, Trajectory
 
 EVENT_TYPES = frozenset({"step_start", "tool_use", "text", "reasoning", "step_finish", "error"})
 
@@ -37,7 +43,7 @@ class OpenCodeReader:
             return Match(0.95, 'events with "sessionID" and "part"')
         return Match(0.95, '"info" and "messages" with "parts"') if _is_export(head.first) else NO_MATCH
 
-    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a session."""
         sessions: dict[str, _Session] = {}
         for element in document.records():
@@ -45,22 +51,19 @@ class OpenCodeReader:
             if _is_export(value):
                 session = _Session(element.place)
                 session.read_export(value)
-                yield session.trajectory(str(value["info"].get("id") or names.task(document.path)), document, names)
+                yield session.trajectory(str(value["info"].get("id") or document.task_name), document)
             elif _is_event(value):
                 sessions.setdefault(str(value.get("sessionID")), _Session(element.place)).read_event(value)
             else:
                 document.leave(element)
         for identifier, session in sessions.items():
-            yield session.trajectory(identifier, document, names)
+            yield session.trajectory(identifier, document)
 
 
 class _Session:
     def __init__(self, place: str) -> None:
         self._place = place
         self._log = CallLog()
-        self._model: str | None = None
-        self._prompts: list[str] = []
-        self._tokens = [0, 0]
         self._started: float | None = None
         self._parent: str | None = None
 
@@ -75,18 +78,18 @@ class _Session:
     def read_export(self, export: JsonObject) -> None:
         """Take in a whole session."""
         info = export["info"]
-        self._parent = info.get("parentID") if isinstance(info.get("parentID"), str) else None
+        self._parent = text_of(info.get("parentID"))
         created = info["time"].get("created") if isinstance(info.get("time"), dict) else None
         self._started = _seconds(created)
         for number, message in enumerate(export["messages"]):
             about = message.get("info") if isinstance(message, dict) else None
             if not isinstance(about, dict):
                 continue
-            model = about.get("modelID") if isinstance(about.get("modelID"), str) else None
-            self._model = self._model or model
+            model = text_of(about.get("modelID"))
+            self._log.model = self._log.model or model
             for part in objects(message.get("parts")):
                 if about.get("role") == "user":
-                    self._prompts += [part["text"]] if isinstance(part.get("text"), str) else []
+                    self._log.prompts.append(text_of(part.get("text")))
                 else:
                     self._read_part(part, ("message", number), model)
 
@@ -97,31 +100,13 @@ class _Session:
         elif kind == "text" and isinstance(part.get("text"), str):
             self._log.say(part["text"])
         elif kind == "step-finish" and isinstance(part.get("tokens"), dict):
-            for place, key in enumerate(("input", "output")):
-                count = part["tokens"].get(key)
-                self._tokens[place] += count if isinstance(count, int) else 0
+            self._log.count_tokens(part["tokens"].get("input"), part["tokens"].get("output"))
 
-    def trajectory(self, identifier: str, document: Document, names: FileNames) -> Trajectory:
+    def trajectory(self, identifier: str, document: Document) -> Trajectory:
         """What was read."""
-        model = self._model or names.model(document.path)
-        return Trajectory(
-            id=identifier,
-            model=model,
-            task=Task(question="\n\n".join(self._prompts) or None),
-            source=Source(file=document.path, format=OpenCodeReader.name, position=self._place),
-            steps=self._log.steps(model),
-            final_reply=self._log.final_reply,
-            usage=Usage(input_tokens=self._tokens[0], output_tokens=self._tokens[1]) if any(self._tokens) else None,
-            parent=ParentCall(trajectory=self._parent) if self._parent else None,
-            started_at=_iso(self._started),
-        )
-
-
-def _iso(seconds: float | None) -> str | None:
-    try:
-        return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat()
-    except (OverflowError, ValueError, OSError):
-        return None
+        parent = ParentCall(trajectory=self._parent) if self._parent else None
+        self._log.started_at = iso_time(self._started)
+        return self._log.trajectory(document, OpenCodeReader.name, self._place, identifier, parent=parent)
 
 
 def _seconds(milliseconds: Any) -> float | None:
@@ -150,7 +135,7 @@ def _is_export(value: Any) -> bool:
 def _call(part: JsonObject, session_start: float | None) -> Call:
     """A call. MCP tools are `SERVER_TOOL`: the first word is taken for the server until a fleet's names tell."""
     state = as_object(part.get("state")) or {}
-    name, identifier, status = part.get("tool", MISSING), part.get("callID"), state.get("status")
+    name, status = part.get("tool", MISSING), state.get("status")
     answer = None
     if status == "completed":
         answer = result_with_flag(state.get("output"), is_error=False)
@@ -166,7 +151,7 @@ def _call(part: JsonObject, session_start: float | None) -> Call:
     return build_call(
         name,
         state.get("input", MISSING),
-        id=identifier if isinstance(identifier, str) else None,
+        id=text_of(part.get("callID")),
         answer=answer,
         started=begin - session_start if begin and session_start and begin >= session_start else None,
         seconds=end - begin if begin and end and end >= begin else None,

@@ -7,36 +7,37 @@ from dataclasses import replace
 from typing import Any
 
 from replay.errors import FormatError
-from replay.formats.document import Document
+from replay.formats.document import Document, Head
 from replay.formats.exported_details import details_in_attributes, with_details
-from replay.formats.file_names import FileNames
-from replay.formats.genai_attributes import (
+from replay.formats.genai import (
+    answers_in_request,
     call_arguments,
     call_id,
     call_result,
+    calls_in_reply,
     is_genai,
     is_model_span,
     is_tool_span,
     offered_tools,
+    question_in,
     span_model,
     span_usage,
+    text_in_reply,
     tool_failure,
     tool_name,
 )
-from replay.formats.genai_messages import answers_in_request, calls_in_reply, question_in, text_in_reply
 from replay.formats.harness_tools import ADK
-from replay.formats.head import Head
-from replay.formats.loose_json import (
+from replay.formats.reader import NO_MATCH, Match
+from replay.formats.record_builders import (
     answer_of,
     identifier_of,
     iso_time,
+    number_calls,
     opened,
     summed_usage,
     with_mcp_server,
     written_call,
 )
-from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import number_calls
 from replay.formats.spans import RESOURCE_KEYS, Span, log_events_of, spans_of
 from replay.formats.trace_steps import Timed, Written, calls_without_spans, pair_with_spans, recorded, steps_of
 from replay.records import Call, JsonObject, Source, Step, Task, Tool, Trajectory, Usage
@@ -66,7 +67,7 @@ class OtelReader:
         mentioned = b"gen_ai." in head.data or b"openinference.span.kind" in head.data
         return Match(0.9 if mentioned else 0.6, "spans of OpenTelemetry")
 
-    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a trace that has anything to do with a model."""
         traces: dict[str, list[Span]] = {}
         logged: dict[str, list[tuple[str, JsonObject]]] = {}
@@ -85,7 +86,7 @@ class OtelReader:
             document.note(f"{len(traces) - len(kept)} traces without a model, an agent or a tool were left out")
         for trace, spans in kept.items():
             whole = [replace(span, events=(*span.events, *logged.get(span.id, ()))) for span in spans]
-            yield _Trace(whole).trajectory(trace or names.task(document.path), document, names)
+            yield _Trace(whole).trajectory(trace or document.task_name, document)
 
 
 def _has_span_keys(record: dict[str, Any]) -> bool:
@@ -113,13 +114,13 @@ class _Trace:
         self._answers = {key: answer for span in self._models for key, answer in answers_in_request(span)}
         self._start = next((span.start for span in ordered if span.start is not None), None)
 
-    def trajectory(self, identifier: str, document: Document, names: FileNames) -> Trajectory:
+    def trajectory(self, identifier: str, document: Document) -> Trajectory:
         """What the spans say, in the order of their start."""
         model = next((name for span in self._models if (name := span_model(span))), None)
         question = next((text for span in self._models if (text := question_in(span))), None)
         return Trajectory(
             id=identifier,
-            model=model or names.model(document.path),
+            model=model or document.model_name,
             task=Task(question=question),
             source=Source(file=document.path, format=OtelReader.name, position=f"trace {identifier}"),
             steps=number_calls(self._steps()),

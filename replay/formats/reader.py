@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from replay.formats.document import Document
-from replay.formats.file_names import FileNames
-from replay.formats.head import Head
+from replay.formats.document import Document, Head
 from replay.records import Trajectory
 
 
@@ -42,7 +40,7 @@ class Reader(Protocol):
     def sniff(self, head: Head) -> Match:
         """How sure it is that the file is of this format, from its first kilobytes. Never raises."""
 
-    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """The trajectories, one after the other, in the order of the file, duplicates and all.
 
         It is called twice on one file (to look it through, then to read it) and gives the same both times. What it

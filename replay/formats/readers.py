@@ -9,9 +9,9 @@ from replay.formats.claude_code import ClaudeCodeReader
 from replay.formats.codex import CodexReader
 from replay.formats.copilot_cli import CopilotCliReader
 from replay.formats.dagfile import DagFileReader
+from replay.formats.document import Head
 from replay.formats.gemini_cli import GeminiCliReader
 from replay.formats.google_adk import GoogleAdkReader
-from replay.formats.head import Head
 from replay.formats.inspect_log import InspectReader
 from replay.formats.langfuse import LangfuseReader
 from replay.formats.m3bench import M3BenchReader

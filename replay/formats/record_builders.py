@@ -1,18 +1,15 @@
-"""From JSON values of any type to calls, answers and steps; used by every reader."""
+"""From JSON values that nobody validated to calls, answers, steps, times and counts; used by every reader."""
 
 from __future__ import annotations
 
+import ast
 import json
-from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
-from replay.formats.decoding import decoded
-from replay.records import Answer, Call, JsonObject, Step, TextAnswer, ToolResult
-
-MAX_DEPTH = 200
-"""Nesting of arguments and answers; a deeper value is kept as its text."""
-_CONTAINERS = (dict, list)
+from replay.json_values import json_value
+from replay.records import Answer, Call, JsonObject, Step, TextAnswer, Tool, ToolResult, Usage
 
 
 def number_calls(steps: Sequence[Step]) -> tuple[Step, ...]:
@@ -38,7 +35,7 @@ def build_call(name: Any, arguments: Any, **fields: Any) -> Call:
     if not isinstance(name, str) or not name.strip():
         raw = None if name is None or name is MISSING else to_json(name)
         return Call(position="", unreadable="name", raw=raw, arguments=as_object(arguments), **fields)
-    if not isinstance(arguments, dict) or is_too_deep(arguments):
+    if not isinstance(arguments, dict):
         raw = None if arguments is MISSING else to_json(arguments)
         return Call(position="", name=name, unreadable="arguments", raw=raw, **fields)
     return Call(position="", name=name, arguments=arguments, **fields)
@@ -56,7 +53,7 @@ def json_text_call(name: Any, text: Any, **fields: Any) -> Call:
     if not text.strip():
         return build_call(name, {}, **fields)
     try:
-        value = decoded(text)
+        value = json_value(text)
     except ValueError:
         value = None
     if isinstance(value, dict):
@@ -74,8 +71,6 @@ def result_with_flag(content: Any, is_error: bool | None) -> Answer | None:
     """
     if is_error is None:
         return recorded_answer(content)
-    if is_too_deep(content):
-        content = to_json(content)
     if isinstance(content, list) and content and all(isinstance(block, dict) for block in content):
         return ToolResult(content=tuple(content), is_error=is_error)
     if isinstance(content, dict) and isinstance(content.get("content"), list):
@@ -89,7 +84,7 @@ def nested_lines(value: Any, is_line: Callable[[JsonObject], bool]) -> list[Json
     """A line of a log by itself, or the lines that an object around them holds as a list under one of its keys."""
     if not isinstance(value, dict) or is_line(value):
         return [value] if isinstance(value, dict) else []
-    lists = (list(objects(inner)) for inner in value.values() if isinstance(inner, list))
+    lists = ([item for item in inner if isinstance(item, dict)] for inner in value.values() if isinstance(inner, list))
     return next((lines for lines in lists if any(map(is_line, lines))), [value])
 
 
@@ -100,26 +95,6 @@ def seconds_between(start: Any, moment: Any) -> float | None:
     except (TypeError, ValueError):
         return None
     return seconds if seconds >= 0 else None
-
-
-def is_too_deep(value: Any) -> bool:
-    """Whether a JSON value is nested deeper than what files of ours can hold."""
-    level = [value] if isinstance(value, _CONTAINERS) else []
-    for _ in range(MAX_DEPTH - 1):
-        level = [
-            child
-            for item in level
-            for child in (item.values() if isinstance(item, dict) else item)
-            if isinstance(child, _CONTAINERS)
-        ]
-        if not level:
-            return False
-    return any(level)
-
-
-def objects(value: Any) -> Iterator[dict[str, Any]]:
-    """The objects in what should be a list of them."""
-    return (item for item in value if isinstance(item, dict)) if isinstance(value, list) else iter(())
 
 
 class _Missing:
@@ -156,8 +131,6 @@ def recorded_answer(value: Any) -> Answer | None:
         return None
     if isinstance(value, str):
         return TextAnswer(text=value)
-    if is_too_deep(value):
-        return TextAnswer(text=to_json(value))
     if isinstance(value, dict) and isinstance(value.get("content"), list) and all(map(as_object, value["content"])):
         return ToolResult(
             content=tuple(value["content"]),
@@ -165,3 +138,178 @@ def recorded_answer(value: Any) -> Answer | None:
             is_error=value.get("isError", value.get("is_error")) is True,
         )
     return TextAnswer(text=to_json(value))
+
+
+_MCP_PREFIX = "mcp__"
+
+
+def objects(value: Any) -> list[JsonObject]:
+    """The objects in a list; nothing where it is not a list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def text_of(value: Any) -> str | None:
+    """A string that is not empty, else None."""
+    return value if isinstance(value, str) and value else None
+
+
+def joined_text(content: Any) -> str | None:
+    """The text of a message: a string, or the texts of its parts; None where there is none."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] for part in objects(content) if isinstance(part.get("text"), str)) or None
+
+
+def identifier_of(value: Any) -> str | None:
+    """An id: a string that is not empty, or a number, else None."""
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) and value != "" else None
+
+
+def whole_number(value: Any) -> int | None:
+    """A count, also where it was written as text."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        return int(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def opened(value: Any) -> Any:
+    """The object or list that a text holds as JSON; any other value as it is."""
+    if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
+        try:
+            return json_value(value)
+        except ValueError:
+            return value
+    return value
+
+
+def opened_repr(value: Any) -> Any:
+    """As `opened`, and also what Python's `str()` makes of a dict: `{'city': 'Rome'}`."""
+    found = opened(value)
+    if isinstance(found, str) and found.lstrip()[:1] == "{":
+        try:
+            literal = ast.literal_eval(found.strip())
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            return found
+        return literal if isinstance(literal, dict) and all(isinstance(key, str) for key in literal) else found
+    return found
+
+
+def seconds_of(value: Any) -> float | None:
+    """A time as seconds since 1970: ISO 8601, or a number of seconds, milliseconds, microseconds or nanoseconds."""
+    if isinstance(value, str):
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            count = whole_number(value)
+            return None if count is None else seconds_of(count)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    number = None if isinstance(value, bool) else as_number(value)
+    if number is None:
+        return None
+    for limit, unit in ((1e11, 1), (1e14, 1e3), (1e17, 1e6)):
+        if abs(number) < limit:
+            return number / unit
+    return number / 1e9
+
+
+def iso_time(seconds: float | None) -> str | None:
+    """Seconds since 1970 as ISO 8601 in UTC."""
+    try:
+        return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def written_call(name: Any, arguments: Any, **fields: Any) -> Call:
+    """A call whose arguments are an object, or the JSON of one; none at all stand for `{}`.
+
+    `mcp__SERVER__TOOL` names its server.
+    """
+    return with_mcp_server(json_text_call(name, {} if arguments is None else arguments, **fields))
+
+
+def with_mcp_server(call: Call) -> Call:
+    """The call with the server that `mcp__SERVER__TOOL` names."""
+    if call.server is None and call.name and call.name.startswith(_MCP_PREFIX):
+        server, _, tool = call.name.removeprefix(_MCP_PREFIX).partition("__")
+        if server and tool:
+            return call.model_copy(update={"server": server, "tool": tool})
+    return call
+
+
+def answer_of(value: Any, is_error: bool | None = None) -> Answer | None:
+    """A recorded answer, with the error flag where the source has one.
+
+    Args:
+        value: None, text, the JSON of a `CallToolResult`, or any other JSON value.
+        is_error: what the source says beside it; None where it says nothing.
+    """
+    whole = opened(value)
+    if isinstance(whole, dict) and identifier_of(whole.get("tool_call_id")) and "content" in whole:
+        failed = is_error or whole.get("status") == "error"  # LangChain's ToolMessage
+        flag = failed if failed or whole.get("status") == "success" else is_error
+        return answer_of(whole["content"], flag)
+    if isinstance(whole, dict) and isinstance(whole.get("content"), list):
+        own_flag = first_of(whole, "isError", "is_error")
+        return result_with_flag(whole, is_error or own_flag is True)
+    if isinstance(whole, list) and whole and all(map(_is_text_block, whole)):
+        blocks = tuple({"type": "text", "text": item["text"]} for item in whole)
+        return ToolResult(content=blocks, is_error=is_error or False)
+    return None if value is None else result_with_flag(value, is_error)
+
+
+def error_answer(message: Any) -> ToolResult:
+    """The answer of a call of which only the error is known."""
+    text = message if isinstance(message, str) else "" if message is None else to_json(message)
+    return ToolResult(content=({"type": "text", "text": text},), is_error=True)
+
+
+def _is_text_block(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("text"), str) and value.get("type", "text") == "text"
+
+
+def usage_of(input_tokens: Any, output_tokens: Any) -> Usage | None:
+    """Token counts; None where there are none."""
+    read, written = whole_number(input_tokens), whole_number(output_tokens)
+    return None if read is None and written is None else Usage(input_tokens=read, output_tokens=written)
+
+
+def usage_in(value: Any) -> Usage | None:
+    """The token counts of a `usage` object, by OpenAI's names or by Anthropic's."""
+    counts = as_object(value) or {}
+    read = counts.get("prompt_tokens", counts.get("input_tokens"))
+    written = counts.get("completion_tokens", counts.get("output_tokens"))
+    return usage_of(*(count if isinstance(count, int) else None for count in (read, written)))
+
+
+def summed_usage(counts: Iterable[tuple[Any, Any]]) -> Usage | None:
+    """The sum of (input, output) token counts; None where there are none."""
+    pairs = [(whole_number(read), whole_number(written)) for read, written in counts]
+    reads = [read for read, _ in pairs if read is not None]
+    writes = [written for _, written in pairs if written is not None]
+    return usage_of(sum(reads) if reads else None, sum(writes) if writes else None)
+
+
+def tool_definitions(value: Any) -> tuple[Tool, ...]:
+    """Tools as a request offers them: `{name, description, parameters | inputSchema | input_schema}`, or in `function`.
+
+    Of several of one name the first stands.
+    """
+    tools: dict[str, Tool] = {}
+    entries = opened(value)
+    for entry in map(opened, entries if isinstance(entries, list) else []):
+        body = as_object(entry.get("function")) or entry if isinstance(entry, dict) else {}
+        name = text_of(body.get("name"))
+        if name is None:
+            continue
+        schema = first_of(body, "parameters", "inputSchema", "input_schema", "parameters_json_schema")
+        tools.setdefault(name, Tool(name=name, description=text_of(body.get("description")), input_schema=schema))
+    return tuple(tools.values())
+
+
+def first_of(values: Mapping[str, Any], *keys: str) -> Any:
+    """The value of the first key that is there and not null."""
+    return next((values[key] for key in keys if values.get(key) is not None), None)

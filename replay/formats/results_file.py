@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from replay.errors import FormatError
-from replay.formats.document import TOO_DEEP, Document
+from replay.formats.document import MAX_HEAD_RECORDS, TOO_DEEP, Document, Head
 from replay.formats.file_names import FileNames
-from replay.formats.head import HEAD_BYTES, MAX_HEAD_RECORDS, Head
-from replay.formats.input_file import InputFile
 from replay.formats.limits import within_limits
 from replay.formats.reader import READER_FAULTS, Reader
 from replay.formats.readers import surest_reader
+from replay.formats.sources import InputFile
 from replay.records import Trajectory
-from replay.records.dispatch import with_calls, without_dispatcher
+from replay.records.tool_name import with_calls, without_dispatcher
 
 MAX_HELD = 8
 """Trajectories of a compressed file, whose size tells little, that are held from looking it through to reading it."""
@@ -191,15 +190,14 @@ def _prepared(trajectory: Trajectory, labels: dict[str, str]) -> Trajectory:
 def read_parts(file: InputFile, parts: Sequence[Part], names: FileNames) -> Iterator[Trajectory]:
     """All trajectories of a file whose formats are known."""
     for part in parts:
-        yield from _guarded(part.reader, Document(file, part.only), names)
+        yield from _guarded(part.reader, Document(file, names, part.only))
 
 
-def _guarded(reader: Reader, document: Document, names: FileNames) -> Iterator[Trajectory]:
+def _guarded(reader: Reader, document: Document) -> Iterator[Trajectory]:
     """The trajectories; whatever a reader trips over is an error of its file and ends no run."""
     try:
-        labels = names.labels(document.path) if names.label_names else {}
-        for trajectory in reader.trajectories(document, names):
-            yield _prepared(trajectory, labels)
+        for trajectory in reader.trajectories(document):
+            yield _prepared(trajectory, document.labels)
     except RecursionError:
         raise FormatError(document.path, TOO_DEEP) from None
     except READER_FAULTS as error:
@@ -236,13 +234,13 @@ def looking_through(file: InputFile, names: FileNames, room: Room | None = None)
     warnings: list[str] = []
     only: frozenset[str] | None = None
     while True:
-        document = Document(file, only)
+        document = Document(file, names, only)
         reader, why, doubt = _reader_of(document, first=not parts)
         if reader is None:
             warnings.append(f"{file.path}: {len(only or ())} records of no known format were not read: {_some(only)}")
             break
         warnings += filter(None, [doubt])
-        for trajectory in _guarded(reader, document, names):
+        for trajectory in _guarded(reader, document):
             slots.append(_slot(trajectory))
             if size <= room.left and (file.is_plain or len(slots) <= MAX_HELD):
                 held.append(trajectory)
@@ -293,17 +291,16 @@ def _reader_of(document: Document, *, first: bool) -> tuple[Reader | None, str, 
     head = document.head
     if first and not (head.members or head.data.startswith(b"PK")):
         document.check_is_json()
-        if not head.elements:
+        if head.whole is not None and not head.elements:
             raise FormatError(document.path, "an empty list; expected at least one trajectory")
     try:
         reader, match, doubt = surest_reader(head if first else _whole_head(document))
     except FormatError:
         if not first:
             return None, "", None
-        next(document.elements(), None)  # where it is broken, that is what to say
-        if len(head.data) < HEAD_BYTES or head.members:
+        if head.members:
             raise
-        reader, match, doubt = surest_reader(_whole_head(document))
+        reader, match, doubt = surest_reader(_whole_head(document))  # where it is broken, that is what to say
     return reader, match.why, doubt
 
 

@@ -7,8 +7,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from replay.formats.loose_json import first_of, identifier_of, objects, seconds_of, text_of, whole_number
-from replay.formats.record_builders import as_object
+from replay.formats.record_builders import (
+    as_object,
+    first_of,
+    identifier_of,
+    objects,
+    seconds_of,
+    text_of,
+    whole_number,
+)
 from replay.records import JsonObject
 
 RESOURCE_KEYS = ("resourceSpans", "resource_spans", "batches")
@@ -154,20 +161,16 @@ def _otlp_value(value: Any) -> Any:
     """The value in OTLP's wrapping: `{"stringValue": ...}`, `{"intValue": "5"}`, `{"arrayValue": {...}}`."""
     if not isinstance(value, dict) or len(value) != 1:
         return value
-    (kind, inner), *_ = value.items()
-    match kind:
-        case "intValue" | "int_value":
-            number = whole_number(inner)
-            return inner if number is None else number
-        case "arrayValue" | "array_value":
-            return [_otlp_value(item) for item in (as_object(inner) or {}).get("values") or []]
-        case "kvlistValue" | "kvlist_value":
-            return attributes_of((as_object(inner) or {}).get("values") or [])
-        case (
-            "stringValue" | "string_value" | "boolValue" | "bool_value" | "doubleValue" | "double_value" | "bytesValue"
-        ):
-            return inner
-    return value
+    ((kind, inner),) = value.items()
+    if kind in _PLAIN_VALUES:
+        return inner
+    if kind in {"intValue", "int_value"}:
+        number = whole_number(inner)
+        return inner if number is None else number
+    values = (as_object(inner) or {}).get("values") or []
+    if kind in {"arrayValue", "array_value"}:
+        return [_otlp_value(item) for item in values]
+    return attributes_of(values) if kind in {"kvlistValue", "kvlist_value"} else value
 
 
 def _events(value: Any) -> Iterator[tuple[str, JsonObject]]:

@@ -1,19 +1,29 @@
-"""tau-bench results: a list of (or one) `{task_id, reward, info, traj, trial}`; `traj` is OpenAI chat messages."""
+"""tau-bench results: a list of (or one) `{task_id, reward, info, traj, trial}`; `traj` is OpenAI chat messages.
+
+tau2-bench results: `{info, tasks, simulations: [{task_id, messages, reward_info, trial}]}`, or one simulation.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from replay.formats.document import Document
-from replay.formats.file_names import FileNames
-from replay.formats.head import Head
-from replay.formats.loose_json import objects
+from replay.formats.call_log import CallLog
+from replay.formats.document import Document, Head
 from replay.formats.openai_chat import conversation_steps, user_text
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import as_number, number_calls
+from replay.formats.record_builders import (
+    MISSING,
+    as_number,
+    as_object,
+    json_text_call,
+    number_calls,
+    objects,
+    result_with_flag,
+    seconds_between,
+    text_of,
+)
 from replay.formats.task_facts import labels_of
-from replay.formats.tau2_bench import is_results, is_simulation, model_of, simulation_trajectory
 from replay.records import JsonObject, ReportedResult, Source, Task, Trajectory
 
 
@@ -27,7 +37,7 @@ class TauBenchReader:
     def sniff(self, head: Head) -> Match:
         """A task with its trajectory and reward."""
         first = next(iter(head.elements), None)
-        if is_results(head.first) or is_simulation(first):
+        if _is_results(head.first) or _is_simulation(first):
             return Match(0.95, '"simulations" of tau2-bench')
         if not isinstance(first, dict) or "task_id" not in first:
             return NO_MATCH
@@ -35,34 +45,33 @@ class TauBenchReader:
             return Match(0.95, '"task_id" and "traj"')
         return Match(0.6, '"task_id", "reward" and "info"') if {"reward", "info"} <= first.keys() else NO_MATCH
 
-    def trajectories(self, document: Document, names: FileNames) -> Iterator[Trajectory]:
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a task and trial."""
         for element in document.elements():
             record = element.value
-            if is_results(record):
-                model = model_of(record) or names.model(document.path)
+            if _is_results(record):
+                model = _model_of(record)
                 for number, simulation in enumerate(objects(record["simulations"])):
                     place = f"{element.place}.simulations[{number}]"
-                    yield simulation_trajectory(simulation, model, document.path, place, self.name)
-            elif is_simulation(record):
-                model = names.model(document.path)
-                yield simulation_trajectory(record, model, document.path, element.place, self.name)
+                    yield _simulation(simulation, model, place, document)
+            elif _is_simulation(record):
+                yield _simulation(record, None, element.place, document)
             elif isinstance(record, dict) and isinstance(record.get("traj"), list):
-                yield _trajectory(record, element.place, document, names)
+                yield _trajectory(record, element.place, document)
             elif isinstance(record, dict) and "task_id" in record:
                 document.note('has no list "traj"; not read', element.place)
             else:
                 document.leave(element)
 
 
-def _trajectory(record: JsonObject, place: str, document: Document, names: FileNames) -> Trajectory:
+def _trajectory(record: JsonObject, place: str, document: Document) -> Trajectory:
     messages, trial = record["traj"], record.get("trial")
     steps, reply = conversation_steps(messages, document.path, place)
     reward, model = record.get("reward"), record.get("model")
     identifier = str(record.get("task_id", place))
     return Trajectory(
         id=identifier if trial is None else f"{identifier}_trial_{trial}",
-        model=model if isinstance(model, str) and model else names.model(document.path),
+        model=model if isinstance(model, str) and model else document.model_name,
         task=Task(question=user_text(messages), id=None if trial is None else identifier, labels=labels_of(record)),
         source=Source(file=document.path, format=TauBenchReader.name, position=place),
         steps=number_calls(steps),
@@ -74,3 +83,60 @@ def _trajectory(record: JsonObject, place: str, document: Document, names: FileN
 def _reported(reward: Any) -> ReportedResult | None:
     score = None if isinstance(reward, bool) else as_number(reward)
     return None if score is None else ReportedResult(passed=abs(score - 1) < 1e-6, score=score)
+
+
+def _is_results(value: Any) -> bool:
+    """Whether a record holds the simulations of a run."""
+    return isinstance(value, dict) and isinstance(value.get("simulations"), list)
+
+
+def _is_simulation(value: Any) -> bool:
+    """Whether a record is one simulation."""
+    return (
+        isinstance(value, dict)
+        and "task_id" in value
+        and isinstance(value.get("messages"), list)
+        and bool({"reward_info", "termination_reason"} & value.keys())
+    )
+
+
+def _model_of(results: JsonObject) -> str | None:
+    """The model of the agent, which stands beside the simulations."""
+    agent = as_object((as_object(results.get("info")) or {}).get("agent_info")) or {}
+    model = agent.get("llm")
+    return model if isinstance(model, str) and model else None
+
+
+def _simulation(record: JsonObject, model: str | None, place: str, document: Document) -> Trajectory:
+    """One simulation of tau2-bench."""
+    log = CallLog()
+    log.model, log.started_at = model, text_of(record.get("start_time"))
+    for number, message in enumerate(_messages(record)):
+        role, text = message.get("role"), text_of(message.get("content"))
+        if role == "assistant":
+            log.say(text)
+            for written in objects(message.get("tool_calls")):
+                started = seconds_between(log.started_at, message.get("timestamp"))
+                fields = {"id": text_of(written.get("id")), "started": started}
+                log.add(json_text_call(written.get("name"), written.get("arguments", MISSING), **fields), number)
+        elif role == "tool" and message.get("requestor") != "user":
+            content, failed = message.get("content"), message.get("error")
+            answer = result_with_flag(
+                content if isinstance(content, str) else None, failed if isinstance(failed, bool) else None
+            )
+            log.answer(text_of(message.get("id")), answer)
+        elif role == "user" and not log.prompts:
+            log.prompts += [text] if text else []
+    identifier, trial = str(record.get("task_id", place)), record.get("trial")
+    reported = _reported((as_object(record.get("reward_info")) or {}).get("reward"))
+    name = identifier if trial is None else f"{identifier}_trial_{trial}"
+    return log.trajectory(document, TauBenchReader.name, place, name, reported=reported)
+
+
+def _messages(record: JsonObject) -> list[JsonObject]:
+    """The messages, with those that answer several calls at once taken apart."""
+    return [
+        inner
+        for message in objects(record.get("messages"))
+        for inner in (objects(message.get("tool_messages")) or [message])
+    ]

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from replay.formats.loose_json import answer_of, error_answer, identifier_of, opened, written_call
-from replay.formats.record_builders import to_json
+from replay.formats.record_builders import answer_of, error_answer, identifier_of, opened, to_json, written_call
 from replay.records import Answer, Call, JsonObject, Step
 
 

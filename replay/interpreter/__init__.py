@@ -1,9 +1,11 @@
-"""The MCP host: fleet file, sessions, workspaces, effects policy. The only door to processes."""
+"""The interpreter is what the paper calls the MCP host: fleet file, sessions, workspaces, which calls may be sent.
+
+It alone starts servers.
+"""
 
 from replay.interpreter.config.fleet import Fleet
 from replay.interpreter.config.specs import AuthSpec, Defaults, ServerSpec, WorkspaceSpec
-from replay.interpreter.events import ServerEvent
-from replay.interpreter.interpreter import Interpreter
-from replay.interpreter.sandbox import Sandbox
+from replay.interpreter.interpreter import Interpreter, Sandbox
+from replay.interpreter.session.supervisor import ServerEvent
 
 __all__ = ["AuthSpec", "Defaults", "Fleet", "Interpreter", "Sandbox", "ServerEvent", "ServerSpec", "WorkspaceSpec"]

@@ -1,14 +1,19 @@
-"""The directory that a trajectory works in: a fresh copy of its template, gone when the trajectory is done."""
+"""The directory that a trajectory works in: a fresh copy of its template, gone when the trajectory is done.
+
+What was recorded under one directory is replayed under another: paths are rewritten in arguments, and back in answers.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Final
 
 import anyio
 import anyio.to_thread
@@ -16,6 +21,15 @@ import anyio.to_thread
 from replay.errors import FleetError
 from replay.interpreter.config.fleet import Fleet
 from replay.interpreter.owned_directory import make_owned_directory
+from replay.records import Answer, RpcError, ToolResult, TransportFault
+
+DEFAULT_PLACE: Final = "/workspace"
+_BEFORE: Final = r"(?:(?<![\w.~+%/\\-])|(?<=\\[nrt\"'])|(?<=://)|(?<=:\\/\\/))"
+"""Where a path may begin: not inside another; but after a JSON escape or a URL's scheme it may."""
+_AFTER: Final = r"(?![\w~+%-])(?!\.\w)"
+"""Where the directory's name ends: `/workspace` is no part of `/workspace2` or of `/workspace.bak`."""
+_MAX_ESCAPES: Final = 64
+"""Backslashes before the slashes of a path that stands in JSON in JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,3 +89,67 @@ def _copy(fleet: Fleet, template: Path, target: Path) -> None:
         why = problem.args[0][0][-1] if isinstance(problem, shutil.Error) else problem
         raise FleetError(str(fleet.path), f"{template} cannot be copied: {why}", "workspace.template") from None
     target.chmod(target.stat().st_mode | stat.S_IRWXU)
+
+
+class PathMap:
+    """Rewrites the recorded places of a workspace to where it is now, and back."""
+
+    def __init__(self, recorded: Sequence[str], actual: Sequence[str]) -> None:
+        """Map paths.
+
+        Args:
+            recorded: what the workspace was called when it was recorded; answers speak of the first, or of
+                `/workspace` where there is none, which then is rewritten in arguments too: they may come from answers.
+            actual: what it is called now, the first being the name to use, the others its aliases.
+        """
+        places = tuple(recorded) or (DEFAULT_PLACE,)
+        self._there = _Rewriter(places, actual[0])
+        self._back = _Rewriter(actual, places[0])
+
+    def arguments(self, value: Any) -> Any:
+        """A JSON value with the recorded places replaced by the actual one."""
+        return self._there.value(value)
+
+    def answer(self, answer: Answer) -> Answer:
+        """An answer with the actual place replaced by the recorded one."""
+        if isinstance(answer, ToolResult):
+            content = tuple(self._back.value(block) for block in answer.content)
+            return answer.model_copy(update={"content": content, "structured": self._back.value(answer.structured)})
+        if isinstance(answer, RpcError):
+            changes = {"message": self._back.text(answer.message), "data": self._back.value(answer.data)}
+            return answer.model_copy(update=changes)
+        if isinstance(answer, TransportFault):
+            return answer.model_copy(update={"message": self._back.text(answer.message)})
+        return answer.model_copy(update={"text": self._back.text(answer.text)})
+
+
+class _Rewriter:
+    """Replaces directories by another, at path boundaries, in plain and in JSON-escaped form."""
+
+    def __init__(self, places: Sequence[str], target: str) -> None:
+        self._target = target
+        hints = {re.escape(max(place.split("/"), key=len)) for place in places}
+        self._hint = re.compile("|".join(hints))
+        self._reach = 2 * max(map(len, places)) + _MAX_ESCAPES
+        longest_first = sorted(set(places), key=len, reverse=True)
+        forms = "|".join(re.escape(place[1:]).replace("/", r"\1/") for place in longest_first)
+        self._pattern = re.compile(rf"{_BEFORE}(\\*)/(?:{forms}){_AFTER}")
+
+    def text(self, text: str) -> str:
+        """The text rewritten. Looks only around each hint: the pattern is slow on answers of many megabytes."""
+        pieces: list[str] = []
+        done = 0
+        for hint in self._hint.finditer(text):
+            if hint.start() >= done:
+                found = self._pattern.search(text, max(done, hint.start() - self._reach), hint.end() + self._reach)
+                if found is not None:
+                    pieces += (text[done : found.start()], self._target.replace("/", found[1] + "/"))
+                    done = found.end()
+        return "".join((*pieces, text[done:])) if pieces else text
+
+    def value(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, dict):
+            return {self.text(key) if isinstance(key, str) else key: self.value(item) for key, item in value.items()}
+        return [self.value(item) for item in value] if isinstance(value, list) else value

@@ -1,24 +1,41 @@
-"""The one ordered table of answer rules. The first that matches decides.
-
-Those for transport faults, and what a rule is, stand in `fault_rules`.
-"""
+"""The one ordered table of answer rules: the first that matches decides, and what each is certain of."""
 
 from __future__ import annotations
 
-from replay.outcomes.answer import (
-    ParsedAnswer,
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from replay.outcomes.conditions import (
+    Condition,
     arguments_are_refused,
-    code_in,
+    brings_data,
+    brings_text,
+    cause_is_hidden,
+    coded,
     error_is_only_a_value,
-    error_matches,
+    fault_is,
+    fault_status_is,
+    holds_what_was_asked,
+    host_says,
     internal_error_only,
     network_is_down,
     one_of,
     os_denies_named_path,
+    own_file_missing,
+    own_name_undefined,
+    own_part_fails,
+    own_process_failed,
+    own_program_failed,
     program_failed,
     program_reports_missing,
+    query_names_nothing,
+    says,
+    says_a_cause,
+    says_it_went_well,
     schema_explains,
-    status_in,
+    session_is_lost,
+    status_says,
     stored_json_is_broken,
     thing_is_missing,
     tool_is_unknown,
@@ -26,20 +43,83 @@ from replay.outcomes.answer import (
     undefined_in_place,
     value_is_malformed,
 )
-from replay.outcomes.causes.cause_words import says_a_cause
-from replay.outcomes.causes.harness_reports import call_was_cancelled, permission_not_given
-from replay.outcomes.causes.responsibility import (
-    model_says,
-    own_file_missing,
-    own_name_undefined,
-    own_part_fails,
-    own_process_failed,
-    own_program_failed,
-    query_names_nothing,
+from replay.outcomes.evidence import ParsedAnswer
+from replay.records import Certainty, Outcome, Reason, TransportFault
+
+
+class Example(NamedTuple):
+    """An answer that a rule decides, and the call that it answers."""
+
+    answer: str | TransportFault
+    arguments: Mapping[str, object] = MappingProxyType({})
+    tool: str = "get_item"
+    flagged: bool = True
+    """Whether the answer has `isError`."""
+
+
+class Rule(NamedTuple):
+    """One way in which an answer says how a call went."""
+
+    id: str
+    outcome: Outcome
+    sentence: str
+    example: Example
+    matches: Condition
+    reason: Reason | None = None
+    certainty: Certainty = "certain"
+
+
+FAULT_RULES: tuple[Rule, ...] = (
+    Rule(
+        "fault.timeout",
+        Outcome.INCONCLUSIVE,
+        "No answer came within the time limit.",
+        Example(TransportFault(fault="timeout", message="no answer within 30 s")),
+        fault_is("timeout"),
+        Reason.TIMEOUT,
+    ),
+    Rule(
+        "fault.closed",
+        Outcome.INCONCLUSIVE,
+        "The connection ended before the answer.",
+        Example(TransportFault(fault="closed", message="the server exited with code 1")),
+        fault_is("closed"),
+        Reason.SERVER_FAULT,
+    ),
+    Rule(
+        "fault.not-started",
+        Outcome.INCONCLUSIVE,
+        "The server never ran.",
+        Example(TransportFault(fault="not-started", message="command not found: uvx")),
+        fault_is("not-started"),
+        Reason.SERVER_UNAVAILABLE,
+    ),
+    Rule(
+        "fault.unauthorized",
+        Outcome.INCONCLUSIVE,
+        "The server refused the request over HTTP for want of credentials (401, 403, 407).",
+        Example(TransportFault(fault="unreadable", message="HTTP 401 Unauthorized")),
+        fault_status_is(401, 403, 407),
+        Reason.UNAUTHORIZED,
+    ),
+    Rule(
+        "fault.rate-limited",
+        Outcome.INCONCLUSIVE,
+        "The server refused the request over HTTP because there were too many (429).",
+        Example(TransportFault(fault="unreadable", message="HTTP 429 Too Many Requests")),
+        fault_status_is(429),
+        Reason.RATE_LIMITED,
+    ),
+    Rule(
+        "fault.unreadable",
+        Outcome.INCONCLUSIVE,
+        "What came back was not a valid answer.",
+        Example(TransportFault(fault="unreadable", message="content: expected a list")),
+        fault_is("unreadable"),
+        Reason.SERVER_FAULT,
+    ),
 )
-from replay.outcomes.fault_rules import FAULT_RULES, Example, Rule
-from replay.outcomes.words import error_phrases
-from replay.records import Outcome, Reason
+"""For transport faults, before all other rules."""
 
 ERROR_RULES: tuple[Rule, ...] = (
     Rule(
@@ -47,14 +127,14 @@ ERROR_RULES: tuple[Rule, ...] = (
         Outcome.ILLEGAL_FORMAT,
         "The harness says that the arguments which the model wrote were not JSON.",
         Example('Error running tool write: Invalid JSON input for tool write: {"path": "a.txt"', flagged=False),
-        error_matches(error_phrases.INPUT_NOT_JSON, program=False),
+        says("input-not-json", program=False),
     ),
     Rule(
         "answer.needs-a-client",
         Outcome.INCONCLUSIVE,
         "The tool asked its client for something (sampling, elicitation, roots) that a replay does not answer.",
         Example("Error executing tool get_item: sampling/createMessage is not available in a replay"),
-        error_matches(error_phrases.NEEDS_A_CLIENT, program=False),
+        says("needs-client", program=False),
         Reason.WITHHELD,
     ),
     Rule(
@@ -62,7 +142,7 @@ ERROR_RULES: tuple[Rule, ...] = (
         Outcome.INCONCLUSIVE,
         "The harness did not make the call: its user has not permitted it.",
         Example("The agent asked for permission to use get_item, and you have not granted it."),
-        permission_not_given,
+        host_says("not-permitted"),
         Reason.UNAUTHORIZED,
     ),
     Rule(
@@ -70,8 +150,24 @@ ERROR_RULES: tuple[Rule, ...] = (
         Outcome.INCONCLUSIVE,
         "The harness or its user cancelled the call.",
         Example("The user cancelled this tool call"),
-        call_was_cancelled,
+        one_of(host_says("cancelled"), says("cancelled", program=False)),
         Reason.INTERRUPTED,
+    ),
+    Rule(
+        "harness.session-lost",
+        Outcome.INCONCLUSIVE,
+        "The session or the connection between host and server is gone.",
+        Example("Bad Request: No valid session ID provided"),
+        session_is_lost,
+        Reason.NETWORK,
+    ),
+    Rule(
+        "harness.no-cause",
+        Outcome.INCONCLUSIVE,
+        "A host or an SDK says that the call failed, and keeps the cause to itself.",
+        Example("An error occurred invoking 'get_item'."),
+        cause_is_hidden,
+        Reason.UNEXPLAINED,
     ),
     Rule(
         "answer.tool-unknown",
@@ -87,7 +183,7 @@ ERROR_RULES: tuple[Rule, ...] = (
         Example(
             "Error executing tool get_item: 1 validation error for get_itemOutput\nprice\n  Input should be a number"
         ),
-        error_matches(error_phrases.OUTPUT_INVALID),
+        says("own-output"),
         Reason.SERVER_FAULT,
     ),
     Rule(
@@ -111,7 +207,7 @@ ERROR_RULES: tuple[Rule, ...] = (
         Outcome.INCONCLUSIVE,
         "The answer was held back because it is longer than the harness or the server hands out.",
         Example("Error: result (2,000,000 characters) exceeds the allowed number of tokens", tool="run"),
-        error_matches(error_phrases.TOO_LARGE, program=False),
+        says("too-large", program=False),
         Reason.RATE_LIMITED,
         "likely",
     ),
@@ -120,7 +216,7 @@ ERROR_RULES: tuple[Rule, ...] = (
         Outcome.INCONCLUSIVE,
         "The backend limits how often, or how much, may be asked.",
         Example("Error: 429 Too Many Requests"),
-        one_of(status_in(429), error_matches(error_phrases.RATE_LIMIT)),
+        says("rate-limited"),
         Reason.RATE_LIMITED,
     ),
     Rule(
@@ -130,7 +226,7 @@ ERROR_RULES: tuple[Rule, ...] = (
         Example(
             "Error: Access denied - path outside allowed directories: /etc/passwd", {"path": "/etc/passwd"}, "read_file"
         ),
-        error_matches(error_phrases.POLICY_REFUSAL),
+        says("policy"),
     ),
     Rule(
         "answer.permission-denied",
@@ -161,7 +257,7 @@ ERROR_RULES: tuple[Rule, ...] = (
         Outcome.INCONCLUSIVE,
         "The server, or something behind it, waited in vain.",
         Example("TimeoutError: locator.click: Timeout 5000ms exceeded."),
-        one_of(code_in(-32001), status_in(408, 504), error_matches(error_phrases.TIMEOUT)),
+        says("timeout"),
         Reason.TIMEOUT,
     ),
     Rule(
@@ -193,7 +289,7 @@ ERROR_RULES: tuple[Rule, ...] = (
         Outcome.INCONCLUSIVE,
         "Something that the server needs is not installed, full or broken where it runs.",
         Example("browserType.launch: Executable doesn't exist at /opt/chrome. Run: npx playwright install"),
-        one_of(error_matches(error_phrases.ENVIRONMENT), own_part_fails),
+        one_of(says("environment"), own_part_fails),
         Reason.SERVER_FAULT,
     ),
     Rule(
@@ -201,7 +297,7 @@ ERROR_RULES: tuple[Rule, ...] = (
         Outcome.INCONCLUSIVE,
         "The backend answered with a fault of its own (5xx).",
         Example("Request failed: 503 Service Unavailable"),
-        one_of(status_in(*range(500, 600)), error_matches(error_phrases.OUTAGE)),
+        says("outage"),
         Reason.SERVER_FAULT,
     ),
     Rule(
@@ -224,7 +320,7 @@ ERROR_RULES: tuple[Rule, ...] = (
         Outcome.NOT_FOUND,
         "The backend answered 404 or 410.",
         Example("failed to get file: GET https://api.example.org/contents/a.md: 404 Not Found []"),
-        one_of(status_in(404, 410), code_in(-32002)),
+        status_says("missing"),
     ),
     Rule(
         "answer.explained-by-schema",
@@ -238,7 +334,7 @@ ERROR_RULES: tuple[Rule, ...] = (
         Outcome.INVALID_ARGUMENTS,
         "What the call would make is there already.",
         Example("Error: Sheet Totals already exists", {"sheet": "Totals"}),
-        error_matches(error_phrases.ALREADY_EXISTS),
+        says("exists"),
     ),
     Rule(
         "answer.own-file-missing",
@@ -287,14 +383,14 @@ ERROR_RULES: tuple[Rule, ...] = (
         Outcome.INVALID_ARGUMENTS,
         "The backend refused the request (4xx).",
         Example('{"status": 400, "object": "error", "message": "Block does not support children."}'),
-        one_of(status_in(*range(400, 500)), code_in(-32602)),
+        coded("invalid"),
     ),
     Rule(
         "answer.crash",
         Outcome.INCONCLUSIVE,
         "The server's own code crashed, with nothing wrong in the arguments that anybody knows of.",
         Example("Cannot read properties of undefined (reading 'map')"),
-        one_of(error_matches(error_phrases.CRASH), internal_error_only, own_name_undefined),
+        one_of(says("crash"), internal_error_only, own_name_undefined),
         Reason.SERVER_FAULT,
         "likely",
     ),
@@ -303,39 +399,14 @@ ERROR_RULES: tuple[Rule, ...] = (
         Outcome.INVALID_ARGUMENTS,
         "The server refuses the arguments and says what they should be.",
         Example("Invalid slide index: 5. Available slides: 0-0", {"slide": 5}),
-        error_matches(error_phrases.REFUSAL),
-        certainty="likely",
-    ),
-    Rule(
-        "model.environment",
-        Outcome.INCONCLUSIVE,
-        "The sentence reads like those that report a fault of the environment.",
-        Example("The add-on for charts was not set up on this host.", tool="draw", flagged=False),
-        model_says("inconclusive"),
-        Reason.SERVER_FAULT,
-        "likely",
-    ),
-    Rule(
-        "model.not-found",
-        Outcome.NOT_FOUND,
-        "The sentence reads like those that report a missing thing.",
-        Example("Nobody with the id 7 is on file.", tool="get_user"),
-        model_says("not_found"),
-        certainty="likely",
-    ),
-    Rule(
-        "model.invalid-arguments",
-        Outcome.INVALID_ARGUMENTS,
-        "The sentence reads like those that refuse the arguments.",
-        Example("Please open a session with 'begin' before this action.", tool="update_item", flagged=False),
-        model_says("invalid_arguments"),
+        says("requirement"),
         certainty="likely",
     ),
     Rule(
         "answer.says-why",
         Outcome.INVALID_ARGUMENTS,
-        "The answer is an error that gives a cause, and the cause is none of the environment's.",
-        Example("Booking failed: no rooms left", {"date": "2026-01-01"}, "book"),
+        "The answer is an error whose cause names an argument, a value or a limit, and is none of the environment's.",
+        Example("Booking failed: hotel-7 is for groups alone", {"hotel": "hotel-7"}, "book"),
         says_a_cause,
         certainty="fallback",
     ),
@@ -380,11 +451,42 @@ CONTENT_RULES: tuple[Rule, ...] = (
         lambda parsed: parsed.is_empty,
     ),
     Rule(
+        "success.structured",
+        Outcome.SUCCESS,
+        "The answer is data that reports no error: an object, a list, an image, structured content.",
+        Example('{"id": 7, "name": "lamp"}', flagged=False),
+        brings_data,
+    ),
+    Rule(
+        "success.asked-for",
+        Outcome.SUCCESS,
+        "The answer is more than a sentence, and holds a value that the call asked for.",
+        Example("Order 4711-b\n\nred lamp\n12 EUR\nshipped on Monday", {"order": "4711-b"}, "get_order", False),
+        holds_what_was_asked,
+    ),
+    Rule(
+        "success.says-so",
+        Outcome.SUCCESS,
+        "The answer says that what was asked was done.",
+        Example("Successfully wrote the page", {"title": "a"}, "write_page", False),
+        says_it_went_well,
+        certainty="likely",
+    ),
+    Rule(
+        "success.payload",
+        Outcome.SUCCESS,
+        "The answer is more than a sentence: a text of some length, a table, a number.",
+        Example("lamp 12 EUR\ndesk 90 EUR\nchair 40 EUR", {"room": "a"}, "list_prices", False),
+        brings_text,
+        certainty="likely",
+    ),
+    Rule(
         "success.answered",
         Outcome.SUCCESS,
-        "The tool answered.",
-        Example("Error handling in Rust\n\nErrors are values.", {"path": "a.md"}, "read_file", False),
+        "The tool answered, and nothing in its words says how it went.",
+        Example("The blue one", {"q": "x"}, "choose", False),
         lambda _: True,
+        certainty="fallback",
     ),
 )
 """For answers that report no error, of which the last takes any."""
@@ -396,3 +498,35 @@ def deciding_rule(parsed: ParsedAnswer) -> Rule:
     """The first rule that matches; only those are asked that can."""
     rules = RULES if parsed.fault is not None else ERROR_RULES if parsed.error is not None else CONTENT_RULES
     return next(rule for rule in rules if rule.matches(parsed))
+
+
+_OUTCOME_OF = {
+    rule_cause: outcome
+    for outcome, causes in {
+        Outcome.INCONCLUSIVE: "rate-limited unauthorized network timeout outage environment crash own-output cancelled"
+        " session-lost not-permitted hidden",
+        Outcome.INVALID_ARGUMENTS: "validation policy malformed exists query-name invalid denied bad-address",
+        Outcome.NOT_FOUND: "not-found missing",
+        Outcome.UNKNOWN_TOOL: "tool-unknown",
+    }.items()
+    for rule_cause in causes.split()
+}
+"""What a cause says of the call, where nothing else is known."""
+
+
+def certainty_of(rule: Rule, parsed: ParsedAnswer) -> Certainty:
+    """How sure a verdict is: certain by a flag, a code, a schema or a typed envelope; likely by words alone.
+
+    A failure is certain where the answer is marked as one, and its codes, or all causes that its words name, say the
+    same of the call.
+    """
+    error = parsed.error
+    if error is None or rule.certainty != "certain":
+        return rule.certainty
+    if error.basis in ("sentence", "exit"):
+        return "likely"
+    outcomes = {_OUTCOME_OF[cause] for cause in (*parsed.said, *parsed.coded) if cause in _OUTCOME_OF}
+    coded = {_OUTCOME_OF[cause] for cause in parsed.coded if cause in _OUTCOME_OF}
+    if rule.outcome is Outcome.UNKNOWN_TOOL:
+        outcomes.discard(Outcome.NOT_FOUND)  # a tool that is not found is a thing that is not found
+    return "certain" if outcomes == {rule.outcome} or coded == {rule.outcome} else "likely"

@@ -8,22 +8,20 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import anyio
 import anyio.abc
-from mcp.server.context import ServerRequestContext
 from mcp.server.stdio import stdio_server
 
 from replay.errors import NoServerReachedError
 from replay.interpreter.config.fleet import Fleet
-from replay.interpreter.events import ServerEvent
 from replay.interpreter.interpreter import Interpreter
+from replay.interpreter.session.supervisor import ServerEvent
 from replay.recorder.fleet_server import FleetServer
 from replay.recorder.http_server import HttpSessionResolver, listen, serve
-from replay.recorder.notices import print_notice
-from replay.recorder.recording import RecordingInfo
-from replay.recorder.recording_session import RecordingSession, SessionManager
+from replay.recorder.recording import RecordingInfo, print_notice
+from replay.recorder.recording_session import SessionManager
 from replay.recorder.recording_store import RecordingStore
 from replay.safety.redaction import Redactor
 
@@ -67,7 +65,7 @@ class FleetHost:
             interpreter, tasks = await self._enter(stack)
             sessions = SessionManager(self._store, interpreter, tasks)
             session = sessions.begin()
-            fleet_server = FleetServer(interpreter, _SingleSession(session))
+            fleet_server = FleetServer(interpreter, lambda ctx: session)
             tasks.start_soon(self._start, interpreter, fleet_server)
             tasks.start_soon(_stop_on_signal, tasks.cancel_scope)
             async with stdio_server() as (read, write):
@@ -81,7 +79,7 @@ class FleetHost:
         async with AsyncExitStack() as stack:
             interpreter, tasks = await self._enter(stack)
             resolver = HttpSessionResolver(SessionManager(self._store, interpreter, tasks))
-            fleet_server = FleetServer(interpreter, resolver)
+            fleet_server = FleetServer(interpreter, resolver.session_of)
             await self._start(interpreter, fleet_server)
             print_notice(f"serving on http://127.0.0.1:{listener.getsockname()[1]}/mcp")
             await serve(fleet_server.server, resolver, listener)
@@ -105,16 +103,6 @@ class FleetHost:
         print_notice(f"offering {count} tools of {len(reached)} of {len(self._fleet.servers)} servers")
         if not reached:
             raise NoServerReachedError("none of the fleet's servers could be started")
-
-
-class _SingleSession:
-    """Over stdio there is one client."""
-
-    def __init__(self, session: RecordingSession) -> None:
-        self._session = session
-
-    def session_of(self, ctx: ServerRequestContext[Any, Any]) -> RecordingSession | None:
-        return self._session
 
 
 async def _stop_on_signal(scope: anyio.CancelScope) -> None:

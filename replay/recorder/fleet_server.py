@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final, Protocol
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
 
 import anyio
 import mcp_types as types
@@ -14,19 +16,19 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from replay import __version__
 from replay.interpreter.interpreter import Interpreter
-from replay.recorder.recording_session import RecordingSession, to_result
-from replay.recorder.tool_names import ServerTool, exposed_names
+from replay.recorder.recording_session import RecordingSession, ServerTool, to_result
 from replay.records import RpcError, Tool, ToolResult
 
+MAX_NAME_LENGTH: Final = 64
+_FORBIDDEN: Final = re.compile(r"[^a-zA-Z0-9_-]")
+_HASH_SUFFIX_LENGTH: Final = 7
+"""Length of `_` and six hexadecimal digits."""
 _INVALID_PARAMS: Final = -32602
 _CONNECTION_CLOSED: Final = -32000
 
 
-class SessionResolver(Protocol):
-    """Finds the session of a request."""
-
-    def session_of(self, ctx: ServerRequestContext[Any, Any]) -> RecordingSession | None:
-        """The session that a request belongs to; None for a request that begins none."""
+SessionOf = Callable[[ServerRequestContext[Any, Any]], RecordingSession | None]
+"""Finds the session that a request belongs to; None for a request that begins none."""
 
 
 class FleetServer:
@@ -34,11 +36,11 @@ class FleetServer:
 
     Args:
         interpreter: holds the servers.
-        resolver: finds the session of a request.
+        session_of: finds the session of a request.
     """
 
-    def __init__(self, interpreter: Interpreter, resolver: SessionResolver) -> None:
-        self._interpreter, self._resolver = interpreter, resolver
+    def __init__(self, interpreter: Interpreter, session_of: SessionOf) -> None:
+        self._interpreter, self._session_of = interpreter, session_of
         self._tools_ready = anyio.Event()
         self._tools: list[dict[str, Any]] = []
         self._targets: Mapping[str, ServerTool] = {}
@@ -70,7 +72,7 @@ class FleetServer:
 
     async def _handle(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """Before the SDK validates, and instead of its own answer for tools."""
-        session = self._resolver.session_of(ctx)
+        session = self._session_of(ctx)
         if ctx.request_id is None or ctx.method not in {"tools/list", "tools/call"}:
             return await call_next(ctx)
         await self._tools_ready.wait()
@@ -145,3 +147,24 @@ def _envelope(ctx: ServerRequestContext[Any, Any], result: dict[str, Any]) -> di
 async def _not_reached(ctx: Any, params: Any) -> Any:
     """Stands for the capability; the middleware answers first."""
     raise MCPError(code=types.INTERNAL_ERROR, message="not reached")
+
+
+def exposed_names(tools: Iterable[ServerTool]) -> Mapping[str, ServerTool]:
+    """`server__tool` for each tool: at most 64 of `a-z A-Z 0-9 _ -`, each different.
+
+    Where two tools would get one name, or a name had to be changed or cut, six digits of a hash of the real names
+    stand at its end; so a tool's name does not depend on what else is exposed, but for such clashes.
+    """
+    exposed: dict[str, ServerTool] = {}
+    for target in sorted(set(tools)):
+        joined = f"{target.server}__{target.tool}"
+        name = _FORBIDDEN.sub("_", joined)
+        if name != joined or len(name) > MAX_NAME_LENGTH or name in exposed:
+            name = _with_hash(name, target)
+        exposed[name] = target
+    return exposed
+
+
+def _with_hash(name: str, target: ServerTool) -> str:
+    digest = hashlib.sha256("\0".join(target).encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{name[: MAX_NAME_LENGTH - _HASH_SUFFIX_LENGTH]}_{digest[: _HASH_SUFFIX_LENGTH - 1]}"

@@ -1,9 +1,10 @@
-"""One direction of a pass-through: complete lines in, the same bytes out, with a bounded buffer between."""
+"""One direction of a pass-through: complete lines in, the same bytes out, a bounded buffer between; until a signal."""
 
 from __future__ import annotations
 
 import os
 import select
+import signal
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -183,3 +184,21 @@ def pump_ready(pumps: Sequence[LinePump], wakeup_fd: int, timeout: float | None 
         if pump.wants_read and pump.source in ready:
             pump.read()
     return bool(ready)
+
+
+class StopSignal:
+    """Whether a signal to stop has been received; `wakeup_fd` then becomes readable, so that no wait outlasts it."""
+
+    def __init__(self) -> None:
+        self.received = False
+        self.wakeup_fd, self._wakeup_writer = os.pipe()
+        os.set_blocking(self._wakeup_writer, False)
+
+    def listen(self) -> None:
+        """Take SIGTERM, SIGINT and SIGHUP as the wish to stop."""
+        signal.set_wakeup_fd(self._wakeup_writer, warn_on_full_buffer=False)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._receive)
+
+    def _receive(self, number: int, frame: object) -> None:
+        self.received = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any, Final
 
 from replay.recorder.journal import JOURNAL_FORMAT, JOURNAL_VERSION, Journal
 from replay.safety.redaction import Redactor
+from replay.safety.text import printable
 
 DEFAULT_SERVER_NAME: Final = "server"
 """The name of a server that gives none of itself."""
@@ -142,3 +144,10 @@ class Recording:
                 why = error.strerror if isinstance(error, OSError) else error
                 self._notify(f"not all could be recorded: {self.journal.path}: {why}")
             self.broken = True
+
+
+def print_notice(line: str) -> None:
+    """One line to the user, on standard error; standard output is the protocol's."""
+    if sys.stderr is not None:
+        sys.stderr.write(printable(f"replay: {line}") + "\n")
+        sys.stderr.flush()

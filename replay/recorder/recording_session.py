@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import anyio
 import anyio.abc
 
 from replay.errors import ReplayError
-from replay.interpreter.interpreter import Interpreter
+from replay.interpreter.interpreter import Interpreter, Sandbox
 from replay.recorder.recording import Recording
 from replay.recorder.recording_store import RecordingStore
-from replay.recorder.tool_names import ServerTool
 from replay.records import Answer, JsonObject, RpcError, Server, ToolResult, TransportFault
 from replay.safety.text import one_line
 
 
-class ToolCaller(Protocol):
-    """What calls a tool: a sandbox of the interpreter."""
+class ServerTool(NamedTuple):
+    """A server of the fleet, and a tool as the server calls it."""
 
-    async def call(self, server: str, tool: str, arguments: JsonObject) -> Answer:
-        """Call a tool; whatever happens is an answer."""
+    server: str
+    tool: str
 
 
 class RecordingSession:
@@ -29,7 +28,7 @@ class RecordingSession:
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
-        self._caller: ToolCaller | None = None
+        self._caller: Sandbox | None = None
         self._failure = "the session has ended"
         self._servers_ready, self._ended = anyio.Event(), anyio.Event()
 

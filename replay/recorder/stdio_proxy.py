@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Sequence
@@ -11,23 +12,34 @@ from pathlib import Path
 from typing import Final
 
 from replay.errors import ReplayError
-from replay.interpreter.processes import find_command
-from replay.recorder.error_responder import answer_with_errors
-from replay.recorder.line_pump import LinePump, is_writable, pump_ready
+from replay.interpreter.processes import (
+    STARTED_BY,
+    ProcessGuard,
+    end_groups,
+    exit_in_words,
+    find_command,
+    signal_groups,
+)
+from replay.recorder.line_pump import LinePump, StopSignal, is_writable, pump_ready
 from replay.recorder.message_inspector import MessageInspector
-from replay.recorder.notices import print_notice
-from replay.recorder.recording import RecordingInfo
+from replay.recorder.recording import RecordingInfo, print_notice
 from replay.recorder.recording_store import RecordingStore
-from replay.recorder.stop_signal import StopSignal
-from replay.recorder.watchdog import Watchdog, describe_exit, end_server, start_server
 from replay.safety.redaction import Redactor, secrets_around
 
+_FIRST_REQUEST_TIMEOUT: Final = 30.0
+"""Seconds that a client has to send its first request, where the server never started."""
+_NEXT_REQUEST_TIMEOUT: Final = 5.0
+"""Seconds for another request, such as `initialize` after `server/discover` was refused."""
+_AFTER_CRASH_TIMEOUT: Final = 1.0
+"""The same for a server that had started: clients start a new one only when we have exited."""
 _EOF_TIMEOUT: Final = 1.0
 """Seconds from the end of the client's input to SIGTERM. The SDK's client ends its server, us, after two."""
 _ANSWER_TIMEOUT: Final = 30.0
 """The same, where answers are still to come."""
 _TOOLS_LIST_TIMEOUT: Final = 0.5
 _EXIT_TIMEOUT: Final = 1.0
+_SIGTERM_TIMEOUT: Final = 0.5
+"""Seconds from SIGTERM to SIGKILL."""
 
 
 class StdioProxy:
@@ -50,21 +62,26 @@ class StdioProxy:
         Returns:
             The exit code: 0 unless the server could not be started or died.
         """
-        watchdog = Watchdog()
+        guard = ProcessGuard()
         self._stop_signal.listen()
+        program = find_command(self._command[0], path_first=True) or self._command[0]
         try:
-            process = start_server(
-                (find_command(self._command[0], path_first=True) or self._command[0], *self._command[1:]), watchdog.mark
+            process = subprocess.Popen(
+                (program, *self._command[1:]),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, STARTED_BY: guard.new_mark()},
+                process_group=0,
+                bufsize=0,
             )
         except OSError as error:
-            watchdog.dismiss()
             return self._report_missing_server("not-started", f"{self._command[0]}: {error.strerror or error}")
-        watchdog.watch(process.pid)
+        guard.started(process.pid)
         try:
             return self._pump_until_end(process)
         finally:
-            end_server(process, 0, watchdog.mark)
-            watchdog.dismiss()
+            _end(process)
+            guard.close()
 
     def _pump_until_end(self, process: subprocess.Popen[bytes]) -> int:
         assert process.stdin is not None
@@ -99,7 +116,8 @@ class StdioProxy:
         if code == 0 and not self._inspector.has_pending_requests and self._inspector.server_identified:
             self._finish()
             return 0
-        self._report_missing_server("closed", f"{self._command[0]} {describe_exit(process)}")
+        how = "closed its output" if code is None else exit_in_words(code)
+        self._report_missing_server("closed", f"{self._command[0]} {how}")
         return code if code is not None and code > 0 else 1
 
     def _flush(self, to_client: LinePump) -> None:
@@ -142,7 +160,7 @@ class StdioProxy:
         """There is no server (any more): tell the user, and answer each request with an error."""
         what = "the MCP server could not be started" if fault == "not-started" else "the MCP server ended"
         print_notice(f"{what}: {reason}")
-        answer_with_errors(self._inspector, self._stop_signal, fault, f"{what}: {reason}")
+        _answer_with_errors(self._inspector, self._stop_signal, fault, f"{what}: {reason}")
         self._finish()
         return 1
 
@@ -153,6 +171,16 @@ class StdioProxy:
             print_notice(
                 f"the recording could not be finished: {error}; free some space, then: replay record --recover"
             )
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a server with its whole process group."""
+    if process.poll() is None:
+        signal_groups([process.pid], signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_SIGTERM_TIMEOUT)
+    end_groups([process.pid], grace=0, term_grace=_SIGTERM_TIMEOUT)
+    process.wait()
 
 
 def record_server(
@@ -169,3 +197,31 @@ def record_server(
     """
     store = RecordingStore(path, info, Redactor(secrets_around(os.environ, command), patterns), print_notice)
     return StdioProxy(command, store, name).run()
+
+
+def _answer_with_errors(inspector: MessageInspector, stop_signal: StopSignal, fault: str, reason: str) -> None:
+    """Answer all pending and coming requests with an error, until the client sends no more.
+
+    A client whose server is not running gets a JSON-RPC error, not a closed pipe.
+
+    Args:
+        inspector: knows the pending requests, and records.
+        stop_signal: ends it early.
+        fault: `not-started` or `closed`.
+        reason: the error's message.
+    """
+    timeout = _AFTER_CRASH_TIMEOUT if fault == "closed" else _FIRST_REQUEST_TIMEOUT
+
+    def refuse(lines: list[bytes]) -> list[bytes]:
+        nonlocal timeout
+        inspector.inspect_client_lines(lines)
+        errors = inspector.fail_pending(fault, reason)
+        timeout = min(timeout, _NEXT_REQUEST_TIMEOUT) if errors else timeout
+        return errors
+
+    pump = LinePump(0, 1, refuse)
+    for error in refuse([]):
+        pump.send(error)
+    while not (stop_signal.received or pump.broken or (pump.ended and not pump.wants_write)):
+        if not pump_ready((pump,), stop_signal.wakeup_fd, timeout):
+            return

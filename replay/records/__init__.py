@@ -1,32 +1,12 @@
 """What things are: frozen records. Imports nothing of ours."""
 
-from replay.records.alignment import (
-    Aggregate,
-    AlignedCall,
-    AlignedFile,
-    AlignedModel,
-    AlignedTask,
-    AlignmentDocument,
-    CallClass,
-    Candidate,
-    JudgeScores,
-    McpBenchRates,
-    McpEvalScores,
-    MissedCall,
-    ReferenceFault,
-    Scores,
-    SweepRow,
-    TypeRow,
-)
 from replay.records.answer import Answer, RpcError, TextAnswer, ToolResult, TransportFault, blocks_of, texts_of
 from replay.records.base import JsonObject, Record
-from replay.records.call_result import CallResult
 from replay.records.digests import canonical, digest
-from replay.records.fleet import FleetFacts, ServerFacts
-from replay.records.rule import RuleSpec
-from replay.records.server import Server, Tool, digest_of
+from replay.records.server import FleetFacts, Server, ServerFacts, Tool, digest_of
 from replay.records.trajectory import (
     Call,
+    CallResult,
     DataEdge,
     Dispatch,
     ParentCall,
@@ -51,6 +31,7 @@ from replay.records.verdict import (
     Outcome,
     Reason,
     Rebinding,
+    RuleSpec,
     SchemaViolation,
     Verdict,
 )
@@ -58,17 +39,9 @@ from replay.records.verdict import (
 __all__ = [
     "ENVIRONMENT_REASONS",
     "FAILURES",
-    "Aggregate",
-    "AlignedCall",
-    "AlignedFile",
-    "AlignedModel",
-    "AlignedTask",
-    "AlignmentDocument",
     "Answer",
     "Call",
-    "CallClass",
     "CallResult",
-    "Candidate",
     "Certainty",
     "DataEdge",
     "Dispatch",
@@ -79,34 +52,26 @@ __all__ = [
     "Evidence",
     "FleetFacts",
     "JsonObject",
-    "JudgeScores",
     "Judgement",
-    "McpBenchRates",
-    "McpEvalScores",
-    "MissedCall",
     "Outcome",
     "ParentCall",
     "Reason",
     "Rebinding",
     "Record",
-    "ReferenceFault",
     "ReportedResult",
     "RpcError",
     "RuleSpec",
     "SchemaViolation",
-    "Scores",
     "Server",
     "ServerFacts",
     "Source",
     "Step",
-    "SweepRow",
     "Task",
     "TextAnswer",
     "Tool",
     "ToolResult",
     "Trajectory",
     "TransportFault",
-    "TypeRow",
     "Usage",
     "Verdict",
     "blocks_of",

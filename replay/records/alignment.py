@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, NamedTuple, TypeAlias
 
 from replay.records.base import Record
 from replay.records.verdict import Outcome, SchemaViolation
-
-ALIGNMENT_FORMAT: Final = "replay.alignment"
-ALIGNMENT_VERSION: Final = 1
-COLUMNS: Final = (
-    "recall",
-    "precision",
-    "argument_similarity",
-    "step_coherence",
-    "order_consistency",
-    "merge_purity",
-)
-"""The columns of the leaderboard that need no judge, in the order of the paper's tables."""
 
 Definitions: TypeAlias = Literal["published", "equations"]
 """`published`: what the released evaluator computes and the paper's tables hold; `equations`: the paper's own 2-6."""
@@ -41,16 +30,39 @@ class CallClass(StrEnum):
     UNMATCHED = "unmatched"
 
 
-class Scores(Record):
-    """The metrics of one task, or of many; each in [0, 1]."""
+class Metric(NamedTuple):
+    """What is said of a metric wherever it is shown, and how it is summed over tasks."""
 
-    recall: float
-    precision: float
-    argument_similarity: float
-    argument_similarity_strong: float
-    step_coherence: float
-    order_consistency: float
-    merge_purity: float
+    label: str
+    """At the head of a column."""
+    about: str
+    whole: Literal["total_gt_calls", "total_pred_calls"] = "total_gt_calls"
+    """What tasks are weighted by."""
+    counts_matches: bool = False
+    """The part is the number of matched calls; else it is the metric times the weight."""
+
+
+class Scores(Record):
+    """The metrics of one task, or of many; each in [0, 1]. All that lists metrics takes them from here."""
+
+    recall: Annotated[float, Metric("recall", "Reference calls matched", counts_matches=True)]
+    precision: Annotated[float, Metric("precision", "Predicted calls matched", "total_pred_calls", True)]
+    argument_similarity: Annotated[float, Metric("arg.sim", "Argument similarity")]
+    argument_similarity_strong: Annotated[float, Metric("arg.sim strong", "Argument similarity, strong matches alone")]
+    step_coherence: Annotated[float, Metric("step coh.", "Step coherence")]
+    order_consistency: Annotated[float, Metric("order", "Order consistency")]
+    merge_purity: Annotated[float, Metric("purity", "Merge purity")]
+
+
+METRICS: Final[Mapping[str, Metric]] = {
+    name: metric
+    for name, field in Scores.model_fields.items()
+    for metric in field.metadata
+    if isinstance(metric, Metric)
+}
+"""By the names of their fields."""
+COLUMNS: Final = tuple(name for name in METRICS if name != "argument_similarity_strong")
+"""The columns of the leaderboard that need no judge, in the order of the paper's tables."""
 
 
 class Aggregate(Scores):
@@ -258,7 +270,7 @@ class AlignedFile(AlignedModel):
 class AlignmentDocument(Record):
     """What `replay align --json` prints."""
 
-    format: Literal["replay.alignment"] = ALIGNMENT_FORMAT
-    version: Literal[1] = ALIGNMENT_VERSION
+    format: Literal["replay.alignment"] = "replay.alignment"
+    version: Literal[1] = 1
     models: tuple[AlignedFile, ...]
     reference_faults: tuple[ReferenceFault, ...] = ()

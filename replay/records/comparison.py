@@ -1,6 +1,8 @@
-"""Two runs, or two models of one run, side by side."""
+"""Comparisons: what is different between two runs, and many models with intervals and tests."""
 
 from __future__ import annotations
+
+from typing import Literal, TypeAlias
 
 from pydantic import Field
 
@@ -52,8 +54,8 @@ class MetricChange(Record):
     after: float
 
 
-class Comparison(Record):
-    """What is different."""
+class RunDiff(Record):
+    """What is different between two runs, or two models of one run."""
 
     first: SideSummary
     second: SideSummary
@@ -68,7 +70,8 @@ class Comparison(Record):
     tools: tuple[ToolChange, ...]
     metrics: tuple[MetricChange, ...]
     p_value: float | None
-    """Of the two-proportion test over the shares of failed calls; None where there are too few calls for it."""
+    """Of no difference in the shares of failed calls: of two runs by McNemar's exact test over the calls that both
+    judged, of two models by task; None where there is nothing to test."""
     test_summary: str = Field(serialization_alias="words")
     """What the test says."""
 
@@ -76,3 +79,171 @@ class Comparison(Record):
     def new_failures(self) -> tuple[Change, ...]:
         """Failed calls that only the second side has."""
         return tuple(change for change in self.new if change.after in FAILURES)
+
+
+MeasureKind: TypeAlias = Literal["share", "mean"]
+
+
+class Measure(Record):
+    """What models are compared by."""
+
+    id: str
+    label: str
+    """At the head of a column."""
+    kind: MeasureKind
+    """A `share` lies between 0 and 1."""
+    about: str
+    """What it is, in a sentence, with what it is a share or a mean of."""
+    lower_is_better: bool = False
+
+
+class Figure(Record):
+    """A value with its 95 % interval."""
+
+    value: float
+    n: int
+    """Of what the share is, or over how many tasks the mean is."""
+    low: float | None = None
+    """None where there are too few to tell."""
+    high: float | None = None
+
+
+class Spread(Record):
+    """One figure over several runs of the same tasks."""
+
+    values: tuple[float, ...]
+    """Run by run."""
+    mean: float
+    deviation: float
+    """Standard deviation from run to run."""
+
+
+class ComparedModel(Record):
+    """One model over all its files."""
+
+    model: str
+    files: tuple[str, ...]
+    tasks: int
+    trajectories: int
+    """Runs of these tasks; sub-agents count with the task that started them."""
+    runs: int
+    """The most runs of a task."""
+    calls: int
+    outcomes: dict[Outcome, int]
+    figures: dict[str, Figure]
+    """By the id of the measure; what is not known is left out."""
+    spread: dict[str, Spread] | None = None
+    """Where tasks were run several times."""
+    missing: int = 0
+    """Tasks of the reference for which it has no result."""
+
+
+class ModelStratum(Record):
+    """What one model did in one stratum."""
+
+    model: str
+    stratum: str
+    tasks: int
+    figures: dict[str, Figure]
+
+
+class Strata(Record):
+    """The models, stratum by stratum."""
+
+    by: str
+    names: tuple[str, ...]
+    rows: tuple[ModelStratum, ...]
+
+
+class ModelDifference(Record):
+    """Two models in one measure, over the tasks that both have."""
+
+    measure: str
+    first: str
+    second: str
+    tasks: int
+    difference: float
+    """First minus second."""
+    low: float | None = None
+    high: float | None = None
+    p_value: float
+    corrected_p_value: float
+    """After Holm, over all pairs."""
+    beyond_chance: bool
+
+
+class Association(Record):
+    """How an outcome, a tool's failure or a kind of finding goes with tasks that were lost."""
+
+    subject: Literal["outcome", "tool", "finding"]
+    name: str
+    lost_with: int
+    """Trajectories: lost, and with at least one such call."""
+    passed_with: int
+    lost_without: int
+    passed_without: int
+    odds_ratio: float
+    low: float
+    high: float
+    p_value: float
+    corrected_p_value: float
+    """After Holm, over all of the same subject."""
+    beyond_chance: bool
+
+
+class Recovery(Record):
+    """What became of failed calls."""
+
+    subject: Literal["model", "tool", "finding"]
+    name: str
+    failed: int
+    recovered: int
+    open: int
+    share: Figure | None = None
+
+
+class FailedInTasks(Record):
+    """Calls in the tasks that passed, and in those that were lost."""
+
+    model: str
+    passed_tasks: int
+    failed_calls_in_passed: int
+    calls_in_passed: int
+    lost_tasks: int
+    failed_calls_in_lost: int
+    calls_in_lost: int
+
+
+class FindingOfModel(Record):
+    """How often one model shows a kind of finding."""
+
+    model: str
+    kind: str
+    n: int
+    trajectories: int
+
+
+class ModelComparison(Record):
+    """What `replay compare --json` prints."""
+
+    format: Literal["replay.compare"] = "replay.compare"
+    version: Literal[1] = 1
+    measures: tuple[Measure, ...]
+    """Those that any model has a figure of."""
+    sorted_by: str
+    metric: str
+    """The measure that strata and differences are about."""
+    models: tuple[ComparedModel, ...]
+    """Best first."""
+    common_tasks: int
+    """Tasks that all models have."""
+    strata: Strata | None = None
+    differences: tuple[ModelDifference, ...] = ()
+    """Every pair of models, the surest first."""
+    associations: tuple[Association, ...] = ()
+    """None where the recording does not say which tasks passed."""
+    recoveries: tuple[Recovery, ...] = ()
+    failed_in_tasks: tuple[FailedInTasks, ...] = ()
+    findings: tuple[FindingOfModel, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What cannot be shown, and why."""

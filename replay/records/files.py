@@ -7,9 +7,8 @@ from typing import Any, Final, Literal, TypeAlias
 
 from replay.records.answer import Answer
 from replay.records.base import JsonObject, Record
-from replay.records.failure import RecurringFailure
-from replay.records.fleet import FleetFacts
-from replay.records.server import Server
+from replay.records.finding import RecurringFailure
+from replay.records.server import FleetFacts, Server
 from replay.records.trajectory import Trajectory
 from replay.records.verdict import Verdict
 
@@ -93,7 +92,7 @@ Migration: TypeAlias = Callable[[JsonObject], JsonObject]
 MIGRATIONS: Mapping[str, Mapping[int, Migration]] = {TRAJECTORY_FORMAT: {}, RUN_FORMAT: {}, CASSETTE_FORMAT: {}}
 
 
-def migrate(document: JsonObject, newest: int) -> JsonObject:
+def migrate_document(document: JsonObject, newest: int) -> JsonObject:
     """Bring a document of ours to version `newest`, one step at a time.
 
     Raises:

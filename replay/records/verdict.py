@@ -175,3 +175,15 @@ class Verdict(Judgement):
     """With `--trials`: what moved from trial to trial, as JSON pointers in the answer."""
     seconds: float | None = None
     """How long the re-issued call took."""
+
+
+class RuleSpec(Record):
+    """`servers.NAME.rules[]`: an answer whose text matches `pattern` has this outcome."""
+
+    id: str
+    pattern: str
+    """Regular expression, searched in the whole text of the answer."""
+    outcome: Outcome
+    reason: Reason | None = None
+    sentence: str = ""
+    """What the verdict says; the matched text where empty."""

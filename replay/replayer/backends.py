@@ -19,7 +19,7 @@ from replay.records import (
     canonical,
     digest,
 )
-from replay.records.call_result import stderr_key
+from replay.records.trajectory import stderr_key
 
 
 class ToolRequest(NamedTuple):

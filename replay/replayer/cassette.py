@@ -14,15 +14,15 @@ from replay.errors import FormatError, UsageError
 from replay.interpreter import Fleet
 from replay.json_values import parse_json
 from replay.records import Answer, FleetFacts, Server
-from replay.records.call_result import is_stderr_key
 from replay.records.files import (
     CASSETTE_FORMAT,
     CASSETTE_VERSION,
     CassetteAnswer,
     CassetteHeader,
     dump,
-    migrate,
+    migrate_document,
 )
+from replay.records.trajectory import is_stderr_key
 from replay.runfile import Run
 from replay.safety.filesystem import atomic_writer
 from replay.safety.redaction import Redactor
@@ -126,7 +126,7 @@ def _header(path: Path, line: str) -> CassetteHeader:
         value = parse_json(line)
         if not isinstance(value, dict) or value.get("format") != CASSETTE_FORMAT:
             raise ValueError(f'expected a cassette, whose first line holds "format": "{CASSETTE_FORMAT}"')
-        return CassetteHeader.model_validate(migrate(value, CASSETTE_VERSION))
+        return CassetteHeader.model_validate(migrate_document(value, CASSETTE_VERSION))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from replay.records import Answer
-from replay.records.effects import EffectKey
+from replay.records.digests import EffectKey
 from replay.replayer.worker import Claim, JudgedRows, LeaseLostError, Sent, Settings
 from replay.runfile import Run
 from replay.runfile.effects_journal import Origin

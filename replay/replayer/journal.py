@@ -9,7 +9,7 @@ from typing import Protocol
 from replay.formats import ResultsFile
 from replay.outcomes import Registry
 from replay.records import Answer, Call, CallResult, Trajectory
-from replay.records.effects import EffectKey, effect_keys
+from replay.records.digests import EffectKey, effect_keys
 from replay.replayer.recorded_servers import with_fleet_names
 from replay.runfile.effects_journal import Origin, SentCall, StillHolds
 from replay.runfile.run import Run

@@ -13,7 +13,7 @@ from replay.formats import FileSummary, ResultsFile
 from replay.interpreter import Fleet, ServerEvent
 from replay.outcomes import Registry
 from replay.records import FleetFacts, RuleSpec, Server, ServerFacts, Trajectory, digest
-from replay.records.dispatch import with_calls, without_dispatcher
+from replay.records.tool_name import with_calls, without_dispatcher
 from replay.replayer.backends import AnswerBackend
 from replay.replayer.journal import InputCalls
 from replay.replayer.recorded_servers import servers_named, with_fleet_dispatchers, with_fleet_names

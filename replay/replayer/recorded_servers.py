@@ -6,8 +6,14 @@ from collections.abc import Iterable, Mapping
 
 from replay.outcomes import Registry, read_name
 from replay.records import Call, Server, Step, Trajectory
-from replay.records.dispatch import as_written, is_dispatcher, with_calls, without_dispatcher
-from replay.records.tool_name import is_joined_name, read_joined_name
+from replay.records.tool_name import (
+    as_written,
+    is_dispatcher,
+    is_joined_name,
+    read_joined_name,
+    with_calls,
+    without_dispatcher,
+)
 
 
 def servers_named(trajectory: Trajectory, fleet: Iterable[str]) -> set[str]:

@@ -32,7 +32,7 @@ from replay.records import (
     Verdict,
     qualified_name,
 )
-from replay.records.effects import EffectKey
+from replay.records.digests import EffectKey
 from replay.replayer.backends import BackendSession, ToolRequest, answer_key, next_state
 from replay.replayer.journal import Checkpoint, SentBefore, keys_of
 from replay.replayer.plan import Options, ReplayContext

@@ -25,7 +25,7 @@ from replay.formats import FileSummary, UnopenedFile, open_file
 from replay.interpreter import Fleet, Interpreter
 from replay.outcomes import Registry
 from replay.records import Answer, CallResult, FleetFacts, RuleSpec, Server, Trajectory
-from replay.records.effects import EffectKey
+from replay.records.digests import EffectKey
 from replay.replayer.backends import AnswerBackend, LiveBackend, StoredBackend
 from replay.replayer.journal import Checkpoint, InputCalls, NothingKept, TrialCheckpoint
 from replay.replayer.plan import Options, ReplayContext, registry_of

@@ -13,7 +13,7 @@ from replay.errors import FormatError, ReplayError
 from replay.formats import FileSummary, ResultsFile, UnopenedFile, open_file
 from replay.interpreter import Fleet
 from replay.records import Answer, FleetFacts, Server, Trajectory
-from replay.records.effects import EffectKey
+from replay.records.digests import EffectKey
 from replay.replayer import worker as on_worker
 from replay.replayer.backends import AnswerBackend, StoredBackend
 from replay.replayer.desk import Desk

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from importlib.resources import files
 from typing import Any, Final
 
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from replay import __version__
+from replay.charts import svg
+from replay.charts.counts import outcomes_of, trajectory_finding_of
+from replay.charts.metrics import leaderboard
+from replay.charts.options import ChartOptions
 from replay.diagnosis import RunTally
 from replay.records import Outcome
-from replay.records.model_comparison import FindingOfModel
+from replay.records.chart import Chart
 from replay.reports import Selection
 from replay.reports.html_data import (
     alignment_data,
@@ -25,20 +24,20 @@ from replay.reports.html_data import (
     trajectory_data,
     what_went_wrong,
 )
-from replay.reports.model_figures import finding_cells, heat_map, leaderboard, ranked_of
-from replay.reports.page_share import shown_share
-from replay.reports.report_scope import MAX_LISTED, ReportScope, scope_of
-from replay.reports.svg import STYLE, figure
+from replay.reports.page import page, part
+from replay.reports.scope import MAX_MODELS, ReportScope, scope_of, shown_share
 from replay.runfile import Run
 from replay.runfile.filters import Vocabulary
-from replay.runfile.finding_queries import finding_counts
+from replay.runfile.task_runs import finding_counts
 from replay.safety.redaction import Redactor
 from replay.safety.text import printable
 
 _ESCAPES: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 MAX_DRAWN: Final = 50
-"""Models that figures draw."""
+"""Models that charts draw."""
+_MAX_DRAWN_KINDS: Final = 12
+"""Columns of the heat map."""
 
 _CHOICE_KEYS: Final = ("outcome", "reason", "evidence", "certainty", "drift", "caused", "passed")
 """Keys of the filter of which the values are known whatever the run holds."""
@@ -50,20 +49,16 @@ def render(run: Run, selection: Selection) -> str:
     scope, left_out = shown_share(whole)
     models = [_model(model) for model in whole.models]
     data = _data(scope, whole.outcomes)
-    style = Markup(_part("page.css") + STYLE)  # noqa: S704 - ours
-    script = Markup(_part("filter.js") + _part("graph.js") + _part("page.js"))  # noqa: S704 - ours
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    page = environment.from_string(_part("page.html"))
-    return page.render(
-        policy=_policy(style, script),
-        style=style,
-        script=script,
+    outcomes = outcomes_of(whole.models[:MAX_DRAWN])
+    return page(
+        "page.html",
+        style=part("page.css") + svg.STYLE,
+        script=part("filter.js", "graph.js", "page.js"),
         data=Markup(_embedded(data)),  # noqa: S704 - every character that could end the element is escaped
         left_out=" ".join(filter(None, (left_out, _models_left_out(whole.model_count)))),
-        figure=figure(whole.models[:MAX_DRAWN]),
-        narrow_figure=figure(whole.models[:MAX_DRAWN], narrow=True),
-        model_figures=list(_model_figures(whole)),
-        models=_cleaned(models[:MAX_LISTED]),
+        outcomes=(svg.drawn(outcomes), svg.drawn(outcomes, narrow=True)),
+        charts=[(chart.title, svg.drawn(chart), svg.drawn(chart, narrow=True)) for chart in _charts_of_models(whole)],
+        models=_cleaned(models[:MAX_MODELS]),
         findings=data["findings"],
         failures=data["failures"],
         causes=data["causes"],
@@ -72,7 +67,6 @@ def render(run: Run, selection: Selection) -> str:
         alignments=data["alignments"],
         title=data["title"],
         totals=data["totals"],
-        version=__version__,
     )
 
 
@@ -80,24 +74,20 @@ def _models_left_out(count: int) -> str:
     """What the page does not show of very many models; "" where it shows all."""
     if count <= MAX_DRAWN:
         return ""
-    listed = f", and the table the first {MAX_LISTED:,}" if count > MAX_LISTED else ""
+    listed = f", and the table the first {MAX_MODELS:,}" if count > MAX_MODELS else ""
     return f"Of {count:,} models the bars show the first {MAX_DRAWN}{listed}; replay compare has all."
 
 
-def _model_figures(scope: ReportScope) -> Iterator[tuple[str, Markup, Markup]]:
-    """Of a whole run of several models: each further figure with its title, wide and narrow."""
+def _charts_of_models(scope: ReportScope) -> Iterator[Chart]:
+    """Of a whole run of several models: what else is drawn of them."""
     if not scope.whole or not 2 <= scope.model_count <= MAX_DRAWN:
         return
-    from replay.charts import leaderboard as figure_data
-    from replay.charts.options import FigureOptions
-
-    data = figure_data.gather(scope.run, FigureOptions())
-    measure, ranked = ranked_of(data)
-    yield data.title, leaderboard(measure, ranked), leaderboard(measure, ranked, narrow=True)
-    found = [FindingOfModel(**row._asdict()) for row in finding_counts(scope.run.connection)]
-    cells = finding_cells([(model.model, model.trajectories) for model in scope.models], found)
-    if cells.columns:
-        yield "Trajectories with each kind of finding", heat_map(cells), heat_map(cells, narrow=True)
+    yield leaderboard(scope.run, ChartOptions())
+    counts = {(row.model, row.kind): row.trajectories for row in finding_counts(scope.run.connection)}
+    totals = {model.model: model.trajectories for model in scope.models}
+    findings = trajectory_finding_of(counts, totals, _MAX_DRAWN_KINDS)
+    if findings.columns:
+        yield findings
 
 
 def _data(scope: ReportScope, outcomes: Mapping[Outcome, int]) -> dict[str, Any]:
@@ -180,20 +170,6 @@ def _servers(scope: ReportScope) -> Iterator[dict[str, Any]]:
             "error": server.error or "",
             "notes": list(server.notes),
         }
-
-
-def _policy(style: str, script: str) -> str:
-    """Nothing is loaded from anywhere, and no script or style but ours is run."""
-    ours = f"style-src '{_hash(style)}'; script-src '{_hash(script)}'"
-    return f"default-src 'none'; {ours}; base-uri 'none'; form-action 'none'"
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _part(name: str) -> str:
-    return (files("replay.reports") / "page" / name).read_text("utf-8")
 
 
 def _embedded(data: Any) -> str:

@@ -9,11 +9,10 @@ from typing import Any, Final
 from replay.diagnosis import Diagnosis
 from replay.records import Call, Outcome, ParentCall, Trajectory, qualified_name
 from replay.records.alignment import AlignedCall, AlignedModel, AlignedTask
-from replay.records.failure import KnownFailure
 from replay.records.files import CallRow
-from replay.records.finding import Finding
+from replay.records.finding import Finding, KnownFailure
 from replay.reports.call_text import EVIDENCE, answer_text, call_text
-from replay.reports.report_scope import ReportScope
+from replay.reports.scope import ReportScope
 from replay.runfile.alignment_queries import (
     ReferenceCall,
     aligned_tasks,

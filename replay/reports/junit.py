@@ -9,11 +9,11 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from replay.diagnosis import Diagnosis
 from replay.records import FAILURES, Outcome
-from replay.records.failure import KnownFailure
 from replay.records.files import CallRow
+from replay.records.finding import KnownFailure
 from replay.reports import Selection
 from replay.reports.call_text import answer_text, call_text, outcome_label
-from replay.reports.report_scope import ReportScope, scope_of
+from replay.reports.scope import ReportScope, scope_of
 from replay.reports.spool import Spool
 from replay.runfile import Run
 from replay.safety.redaction import Redactor

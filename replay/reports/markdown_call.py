@@ -15,12 +15,26 @@ from replay.records import EnvelopeKind, EnvelopeLayer, Outcome
 from replay.records.files import CallRow
 from replay.records.finding import Finding
 from replay.reports.call_text import EVIDENCE, answer_text, call_text, outcome_label
-from replay.reports.markdown_syntax import block, code, details, prose, table
-from replay.reports.report_scope import ReportScope
+from replay.reports.markdown_syntax import block, code, details, prose
+from replay.reports.scope import ReportScope
+from replay.reports.tables import Column, Table
 from replay.runfile.run_command import load_command
 
 _MAX_UNFOLDED: Final = 900
 """Characters of an answer from which it is folded away."""
+_SERVER_COLUMNS: Final = (
+    Column("server in the fleet", "name", 60),
+    Column("name of itself", "name", 60),
+    Column("version", "name", 40),
+    Column("protocol", "name", 20),
+    Column("digest", "name"),
+)
+_VIOLATION_COLUMNS: Final = (
+    Column("place", "name"),
+    Column("keyword", "name"),
+    Column("violation", limit=300),
+    Column("the schema wants", "name", 200),
+)
 
 
 def call_report(scope: ReportScope) -> str:
@@ -80,16 +94,9 @@ def what_happened(row: CallRow, findings: tuple[Finding, ...]) -> str:
 def versions(context: TrajectoryContext, rows: list[CallRow]) -> str:
     """The servers that the calls went to, and this program."""
     names = dict.fromkeys(row.server for row in rows if row.server)
-    servers = [context.servers[name] for name in names if name in context.servers]
     lines = [
-        [
-            code(server.name, 60),
-            code(server.title or "?", 60),
-            code(server.version or "?", 40),
-            code(server.protocol or "?", 20),
-            code((server.digest or "?")[:12]),
-        ]
-        for server in servers
+        [server.name, server.title or "?", server.version or "?", server.protocol or "?", (server.digest or "?")[:12]]
+        for server in (context.servers[name] for name in names if name in context.servers)
     ]
     program = f"mcp-replay {code(__version__)}"
     if not rows:
@@ -100,8 +107,7 @@ def versions(context: TrajectoryContext, rows: list[CallRow]) -> str:
             return f"{program}; no server was asked, as {how} decided."
         whose = "this call" if len(rows) == 1 else "these calls"
         return f"{program}; the run knows of no server for {whose}: {how} decided."
-    header = ["server in the fleet", "name of itself", "version", "protocol", "digest"]
-    return f"{table(header, lines)}\n\n{program}"
+    return f"{Table(_SERVER_COLUMNS, lines).markdown()}\n\n{program}"
 
 
 def finding_lines(findings: tuple[Finding, ...]) -> str:
@@ -192,22 +198,17 @@ def _layer(layer: EnvelopeLayer) -> str:
 
 
 def _violations(row: CallRow) -> Iterator[str]:
-    if not row.violations:
-        return
     lines = [
         [
-            code(violation.pointer or "(the arguments)"),
-            code(violation.keyword),
-            prose(violation.message, 300),
-            _expected(violation.expected),
+            violation.pointer or "(the arguments)",
+            violation.keyword,
+            violation.message,
+            None if violation.expected is None else json.dumps(violation.expected, ensure_ascii=False, default=str),
         ]
         for violation in row.violations
     ]
-    yield f"## Schema violations\n\n{table(['place', 'keyword', 'violation', 'the schema wants'], lines)}"
-
-
-def _expected(value: object) -> str:
-    return "" if value is None else code(json.dumps(value, ensure_ascii=False, default=str), 200)
+    if lines:
+        yield f"## Schema violations\n\n{Table(_VIOLATION_COLUMNS, lines).markdown()}"
 
 
 def _fix(findings: tuple[Finding, ...]) -> Iterator[str]:
@@ -220,12 +221,9 @@ def _before(context: TrajectoryContext, position: str) -> Iterator[str]:
     ancestors = context.graph.ancestors(position)
     if not ancestors:
         return
-    lines = [
-        [code(before), code(context.rows[before].tool or "?", 80), prose(outcome_label(context.rows[before]))]
-        for before in ancestors
-        if before in context.rows
-    ]
-    shown = table(["call", "tool", "outcome"], lines)
+    rows = [context.rows[before] for before in ancestors if before in context.rows]
+    lines = [[row.call, row.tool or "?", outcome_label(row)] for row in rows]
+    shown = Table([Column("call", "name"), Column("tool", "name", 80), Column("outcome")], lines).markdown()
     yield f"## What it depends on\n\nValues of these calls flow into its arguments:\n\n{shown}"
 
 

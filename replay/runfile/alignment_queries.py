@@ -6,13 +6,13 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass
 
-from replay.records import AlignedModel, AlignedTask, Outcome
-from replay.records.alignment import AlignedCall
+from replay.records import Outcome
+from replay.records.alignment import AlignedCall, AlignedModel, AlignedTask
 from replay.runfile.conditions import placeholders
 from replay.runfile.effects_journal import absolute_path
 from replay.runfile.rows import pack, unpack
 from replay.runfile.run import Run
-from replay.runfile.task_runs import row_of_task, save_task_score, trajectory_rows
+from replay.runfile.task_runs import row_of_task, rows_by_id, save_task_score
 
 
 @dataclass(frozen=True)
@@ -107,23 +107,23 @@ def task_names(connection: sqlite3.Connection, file: int) -> list[str]:
 
 def aligned_task(connection: sqlite3.Connection, file: int, task: str) -> AlignedTask | None:
     """One of them."""
-    found = connection.execute("SELECT record FROM aligned_tasks WHERE file = ? AND task = ?", (file, task)).fetchone()
-    return None if found is None else AlignedTask.model_validate(unpack(found[0]))
+    return next(iter(_tasks(connection, "WHERE file = ? AND task = ?", file, task)), None)
 
 
 def aligned_task_of(connection: sqlite3.Connection, trajectory: int) -> AlignedTask | None:
     """What the alignment found of a trajectory, by its row."""
-    found = connection.execute(
-        "SELECT a.record FROM task_scores s JOIN aligned_tasks a ON a.file = s.file AND a.task = s.task "
-        "WHERE s.trajectory = ?",
-        (trajectory,),
-    ).fetchone()
-    return None if found is None else AlignedTask.model_validate(unpack(found[0]))
+    return next(
+        iter(_tasks(connection, "JOIN task_scores s USING (file, task) WHERE s.trajectory = ?", trajectory)), None
+    )
 
 
 def aligned_tasks(connection: sqlite3.Connection, file: int) -> list[AlignedTask]:
     """The aligned tasks of a file, in the order of their names."""
-    rows = connection.execute("SELECT record FROM aligned_tasks WHERE file = ? ORDER BY task", (file,))
+    return _tasks(connection, "WHERE file = ? ORDER BY task", file)
+
+
+def _tasks(connection: sqlite3.Connection, condition: str, *values: object) -> list[AlignedTask]:
+    rows = connection.execute(f"SELECT a.record FROM aligned_tasks a {condition}", values)  # noqa: S608
     return [AlignedTask.model_validate(unpack(record)) for (record,) in rows]
 
 
@@ -172,7 +172,7 @@ def save_alignment(
             db.execute("DELETE FROM aligned_tasks WHERE file = ?", (row,))
             db.execute("DELETE FROM task_scores WHERE file = ?", (row,))
     db.execute("INSERT INTO alignments VALUES (?, ?)", (file, pack(model.model_dump(mode="json"))))
-    rows = trajectory_rows(db, model)
+    rows = rows_by_id(db, model)
     for task in tasks:
         db.execute("INSERT INTO aligned_tasks VALUES (?, ?, ?)", (file, task.id, pack(task.model_dump(mode="json"))))
         trajectory = row_of_task(task.id, rows)

@@ -1,8 +1,4 @@
-"""The calls that a filter matches: how many, in which order, and the next failure among them.
-
-The list of calls is walked over `call_group_index`, which holds the group of each call and is a hundredth of the size
-of `calls`; the wide rows are read for what is on the screen, only.
-"""
+"""Calls with their verdicts one at a time, and those that a filter matches: in which order, and the next failure."""
 
 from __future__ import annotations
 
@@ -11,10 +7,54 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from replay.records import Outcome
-from replay.runfile.conditions import is_failure, placeholders
-from replay.runfile.filter_sql import call_condition, group_condition
-from replay.runfile.filters import Filter
+from replay.records import Outcome, qualified_name
+from replay.records.files import CallRow, TrajectoryRow
+from replay.runfile.conditions import in_files, is_failure, placeholders
+from replay.runfile.filters import Filter, call_condition, group_condition
+from replay.runfile.rows import rows_as_dicts, verdict_of_row
+from replay.runfile.run import Run
+
+
+def trajectory_rows(run: Run, files: Sequence[int] | None = None) -> Iterator[TrajectoryRow]:
+    """The trajectories of these files (by the run's numbers, by default all), in the order in which they were read."""
+    rows = run.connection.execute(
+        f"""
+        SELECT f.path, f.model, t.name, t.task_type, t.question, t.calls, t.steps
+        FROM trajectories t JOIN files f ON f.id = t.file WHERE {in_files("f.id", files)} ORDER BY t.file, t.id
+        """  # noqa: S608
+    )
+    for path, model, name, task_type, question, calls, steps in rows:
+        yield TrajectoryRow(
+            file=path, model=model, trajectory=name, task_type=task_type, question=question, calls=calls, steps=steps
+        )
+
+
+def call_rows(run: Run, *, files: Sequence[int] | None = None, trajectory: int | None = None) -> Iterator[CallRow]:
+    """Calls with their verdicts, trajectory by trajectory, in the order of the steps.
+
+    Args:
+        run: open for reading or writing.
+        files: only of these, by the run's numbers; by default of all.
+        trajectory: only of this one, by its row.
+    """
+    of_trajectory = "1" if trajectory is None else f"c.trajectory = {int(trajectory)}"
+    query = f"""
+        SELECT c.*, f.path AS file_path, f.model AS model, t.name AS trajectory_name
+        FROM calls c JOIN trajectories t ON t.id = c.trajectory JOIN files f ON f.id = t.file
+        WHERE {in_files("f.id", files)} AND {of_trajectory} ORDER BY c.file, c.trajectory, c.ordinal
+    """  # noqa: S608
+    for columns in rows_as_dicts(run.connection.execute(query)):
+        yield CallRow(
+            file=columns["file_path"],
+            model=columns["model"],
+            trajectory=columns["trajectory_name"],
+            call=columns["position"],
+            server=columns["server"],
+            tool=qualified_name(columns["server"], columns["tool"]) or None,
+            task_type=columns["task_type"],
+            **dict(verdict_of_row(columns)),
+        )
+
 
 Order: TypeAlias = Literal["run", "outcome", "tool", "model", "task", "rule", "certainty", "drift"]
 ORDERS: Final[tuple[Order, ...]] = ("run", "outcome", "tool", "model", "task", "rule", "certainty", "drift")
@@ -211,3 +251,11 @@ def next_failure(
         (*place, *more, *parameters),
     ).fetchone()
     return None if found is None else (int(found[0]), int(found[1]))
+
+
+def calls_of_trajectories(connection: sqlite3.Connection) -> dict[int, tuple[int, int]]:
+    """How many calls each trajectory has, and how many of them failed, by its row."""
+    rows = connection.execute(
+        f"SELECT trajectory, count(*), sum({is_failure('outcome')}) FROM calls GROUP BY 1"  # noqa: S608
+    )
+    return {row: (calls, failed) for row, calls, failed in rows}

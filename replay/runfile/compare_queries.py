@@ -77,6 +77,11 @@ def model_names(run: Run) -> list[str]:
     return [model for (model,) in run.connection.execute("SELECT DISTINCT model FROM files ORDER BY id")]
 
 
+def file_paths(connection: sqlite3.Connection) -> dict[int, str]:
+    """The results files of a run by its numbers of them, in the order in which they were read."""
+    return dict(connection.execute("SELECT id, path FROM files ORDER BY id"))
+
+
 def call_outcomes(run: Run) -> Iterator[CallOutcome]:
     """The calls of a run, trajectory by trajectory, in the order of the steps."""
     rows = run.connection.execute(

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, Self
 from pydantic import TypeAdapter
 
 from replay.records import Answer, Trajectory, TransportFault, digest
-from replay.records.effects import EffectKey
+from replay.records.digests import EffectKey
 from replay.runfile.rows import pack, unpack
 from replay.safety.redaction import Redactor
 

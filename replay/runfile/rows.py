@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 
 from replay.json_values import decode, encode
 from replay.records import Answer, Call, CallResult, Outcome, TextAnswer, TransportFault, Verdict
-from replay.records.call_result import stderr_key
+from replay.records.trajectory import stderr_key
 from replay.runfile.conditions import placeholders
 from replay.safety.redaction import Redactor
 

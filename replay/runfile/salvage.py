@@ -16,7 +16,8 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 
 from replay.errors import RunFileError
-from replay.records import AlignedModel, AlignedTask, Answer, FleetFacts, Server, Trajectory
+from replay.records import Answer, FleetFacts, Server, Trajectory
+from replay.records.alignment import AlignedModel, AlignedTask
 from replay.runfile.connection import SAVE, check_is_ours, open_connection, prepare_tables, version_of
 from replay.runfile.effects_journal import journalled
 from replay.runfile.rows import unpack, verdict_of_row

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from replay.records import Call, Trajectory, digest
-from replay.records.effects import effect_keys
+from replay.records.digests import effect_keys
 from replay.records.tool_name import read_name
 from replay.runfile.rows import unpack
 from replay.runfile.task_runs import rebuild_task_runs, rebuild_task_scores

@@ -1,14 +1,17 @@
-"""The summary of a run, by SQL over its tables."""
+"""What a run comes to, by SQL over its tables: counts by model, tool and rule, what went wrong most, root causes."""
 
 from __future__ import annotations
 
 import posixpath
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import get_args
+import sqlite3
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
 
-from replay.records import Certainty, Outcome, Reason, qualified_name
+from replay.records import FAILURES, Certainty, Outcome, Reason, qualified_name
 from replay.records.summary import Disagreements, FailureGroup, ModelSummary, RootCause, RunSummary
+from replay.runfile.compare_queries import file_paths
 from replay.runfile.conditions import in_files, is_failure, placeholders
 from replay.runfile.run import Run
 
@@ -25,12 +28,18 @@ def summarize(
         most_models: how many models are listed, the first ones; by default all. The other counts are of all models.
     """
     where = in_files("f.id", files)
-    outcomes, reasons = _totals(run, where)
+    models = model_counts(run.connection, files)
+    paths = file_paths(run.connection)
+    outcomes: Counter[Outcome] = Counter()
+    reasons: Counter[Reason] = Counter()
+    for counted in models:
+        outcomes.update(counted.outcomes)
+        reasons.update(counted.reasons)
     return RunSummary(
-        models=tuple(_models(run, where, most_models)),
-        model_count=run.connection.execute(f"SELECT count(DISTINCT model) FROM files f WHERE {where}").fetchone()[0],  # noqa: S608
+        models=tuple(_model_summary(counted, paths) for counted in models[:most_models]),
+        model_count=len(models),
         outcomes={outcome: outcomes[outcome] for outcome in Outcome},
-        reasons=dict(reasons.most_common()),
+        reasons=_most_first(reasons),
         certainties=_certainties(run, where),
         failures=tuple(_groups(run, f"{is_failure('c.outcome')} AND {where}", most)),
         inconclusive=tuple(_groups(run, f"c.outcome = 'inconclusive' AND {where}", most)),
@@ -80,56 +89,19 @@ def withheld_servers(run: Run) -> dict[str, int]:
     return dict(rows.fetchall())
 
 
-def _totals(run: Run, where: str) -> tuple[Counter[Outcome], Counter[Reason]]:
-    """The outcomes of all calls, and why some have none."""
-    outcomes: Counter[Outcome] = Counter()
-    reasons: Counter[Reason] = Counter()
-    counts = f"""
-        SELECT outcome, reason, sum(n) FROM outcome_counts o JOIN files f ON f.id = o.file
-        WHERE n > 0 AND {where} GROUP BY outcome, reason
-    """  # noqa: S608
-    for outcome, reason, count in run.connection.execute(counts):
-        outcomes[Outcome(outcome)] += count
-        if reason and outcome == Outcome.INCONCLUSIVE:
-            reasons[Reason(reason)] += count
-    return outcomes, reasons
+def _model_summary(counted: ModelCount, paths: Mapping[int, str]) -> ModelSummary:
+    return ModelSummary(
+        model=counted.model,
+        files=tuple(paths[file] for file in counted.files),
+        trajectories=counted.trajectories,
+        calls=sum(counted.outcomes.values()),
+        outcomes={outcome: counted.outcomes.get(outcome, 0) for outcome in Outcome},
+        reasons=_most_first(counted.reasons),
+    )
 
 
-def _models(run: Run, where: str, most: int | None) -> Iterator[ModelSummary]:
-    models = run.connection.execute(
-        f"""
-        SELECT model, count(DISTINCT t.id) FROM files f LEFT JOIN trajectories t ON t.file = f.id
-        WHERE {where} GROUP BY model ORDER BY min(f.id) LIMIT ?
-        """,  # noqa: S608
-        (-1 if most is None else most,),
-    ).fetchall()
-    listed: list[str] = []
-    if most is not None:
-        listed = [model for model, _ in models]
-        where = f"{where} AND model IN ({placeholders(listed)})"
-    outcomes: dict[str, Counter[Outcome]] = {model: Counter() for model, _ in models}
-    reasons: dict[str, Counter[Reason]] = {model: Counter() for model, _ in models}
-    counts = f"""
-        SELECT model, outcome, reason, sum(n) FROM outcome_counts o JOIN files f ON f.id = o.file
-        WHERE n > 0 AND {where} GROUP BY model, outcome, reason
-    """  # noqa: S608
-    for model, outcome, reason, count in run.connection.execute(counts, listed):
-        outcomes[model][Outcome(outcome)] += count
-        if reason and outcome == Outcome.INCONCLUSIVE:
-            reasons[model][Reason(reason)] += count
-    files: dict[str, list[str]] = {model: [] for model, _ in models}
-    paths = f"SELECT model, path FROM files f WHERE {where} ORDER BY id"  # noqa: S608
-    for model, path in run.connection.execute(paths, listed):
-        files[model].append(path)
-    for model, trajectories in models:
-        yield ModelSummary(
-            model=model,
-            files=tuple(files[model]),
-            trajectories=trajectories,
-            calls=outcomes[model].total(),
-            outcomes={outcome: outcomes[model][outcome] for outcome in Outcome},
-            reasons=dict(reasons[model].most_common()),
-        )
+def _most_first(reasons: Mapping[Reason, int]) -> dict[Reason, int]:
+    return dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _groups(run: Run, where: str, most: int) -> Iterator[FailureGroup]:
@@ -191,3 +163,131 @@ def _root_causes(run: Run, most: int, where: str) -> Iterator[RootCause]:
                 outcome=outcome,
                 followed=outcomes,
             )
+
+
+Breakdown: TypeAlias = Literal["server", "tool", "task_type", "rule", "reason"]
+
+
+@dataclass(frozen=True)
+class ModelCount:
+    """One model, with all of its results files."""
+
+    model: str
+    files: tuple[int, ...]
+    trajectories: int
+    outcomes: dict[Outcome, int]
+    reasons: dict[Reason, int]
+    """Why calls are inconclusive."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """The calls that share a server, a tool, a task type, a rule or a reason."""
+
+    names: tuple[str, ...]
+    outcomes: dict[Outcome, int]
+
+
+@dataclass(frozen=True)
+class RootGroup:
+    """Failures of one tool, under one rule, that made others fail."""
+
+    server: str
+    tool: str
+    outcome: Outcome
+    rule: str
+    roots: int
+    followed: int
+
+
+def data_version(connection: sqlite3.Connection) -> int:
+    """A number that moves when another process wrote to the run."""
+    return int(connection.execute("PRAGMA data_version").fetchone()[0])
+
+
+def model_counts(connection: sqlite3.Connection, files: Sequence[int] | None = None) -> list[ModelCount]:
+    """The models in the order of their files, with how many calls of each outcome.
+
+    Args:
+        connection: to the run file.
+        files: the run's numbers of the files to count; by default all.
+    """
+    where = in_files("file", files)
+    trajectories = dict(
+        connection.execute(f"SELECT file, count(*) FROM trajectories WHERE {where} GROUP BY file")  # noqa: S608
+    )
+    outcomes: dict[str, Counter[Outcome]] = defaultdict(Counter)
+    reasons: dict[str, Counter[Reason]] = defaultdict(Counter)
+    for model, outcome, reason, number in connection.execute(
+        "SELECT model, outcome, reason, sum(n) FROM outcome_counts JOIN files ON files.id = file "  # noqa: S608
+        f"WHERE n > 0 AND {where} GROUP BY model, outcome, reason"
+    ):
+        outcomes[model][Outcome(outcome)] += number
+        if reason and outcome == Outcome.INCONCLUSIVE:
+            reasons[model][Reason(reason)] += number
+    of_model: dict[str, list[int]] = defaultdict(list)
+    for file, model in connection.execute(f"SELECT id, model FROM files WHERE {in_files('id', files)} ORDER BY id"):  # noqa: S608
+        of_model[model].append(file)
+    return [
+        ModelCount(
+            model,
+            tuple(own),
+            sum(trajectories.get(file, 0) for file in own),
+            dict(outcomes[model]),
+            dict(reasons[model]),
+        )
+        for model, own in of_model.items()
+    ]
+
+
+def breakdown(connection: sqlite3.Connection, by: Breakdown, files: Sequence[int] = ()) -> list[Group]:
+    """Counts by server, tool, task type, rule or reason; what has most failures first.
+
+    Args:
+        connection: to the run file.
+        by: what to group by.
+        files: only of these; all where empty.
+    """
+    columns = "server, tool" if by == "tool" else by
+    table = "outcome_counts" if by in {"task_type", "reason"} else "call_groups"
+    inside = f"file IN ({placeholders(files)})" if files else "1"
+    rows = connection.execute(
+        f"SELECT {columns}, outcome, sum(n) FROM {table} WHERE n > 0 AND {inside} GROUP BY {columns}, outcome",  # noqa: S608
+        tuple(files),
+    )
+    groups: dict[tuple[str, ...], dict[Outcome, int]] = {}
+    for *names, outcome, number in rows:
+        groups.setdefault(tuple(names), {})[Outcome(outcome)] = number
+    found = [Group(names, outcomes) for names, outcomes in groups.items() if any(names) or by != "reason"]
+    return sorted(found, key=lambda group: (-failed(group.outcomes), -sum(group.outcomes.values()), group.names))
+
+
+def outcomes_by_trajectory(connection: sqlite3.Connection) -> dict[int, dict[Outcome, int]]:
+    """How many calls of each outcome every trajectory has, by its row."""
+    counts: dict[int, dict[Outcome, int]] = {}
+    for row, outcome, number in connection.execute("SELECT trajectory, outcome, count(*) FROM calls GROUP BY 1, 2"):
+        counts.setdefault(row, {})[Outcome(outcome)] = number
+    return counts
+
+
+def failed(outcomes: dict[Outcome, int]) -> int:
+    """How many of the calls are failures of the model."""
+    return sum(outcomes.get(outcome, 0) for outcome in FAILURES)
+
+
+def root_groups(connection: sqlite3.Connection, files: Sequence[int] = (), limit: int = 50) -> list[RootGroup]:
+    """The failures that made others fail, alike ones together; those that most followed from first."""
+    inside = f"c.file IN ({placeholders(files)}) AND" if files else ""
+    rows = connection.execute(
+        f"""
+        WITH followers AS (
+          SELECT c.trajectory, c.caused_by, count(*) AS n FROM calls c INDEXED BY calls_by_cause
+          WHERE {inside} c.caused_by IS NOT NULL GROUP BY c.file, c.trajectory, c.caused_by
+        )
+        SELECT ifnull(r.server, ''), ifnull(r.tool, ''), r.outcome, r.rule, count(*), sum(f.n)
+        FROM followers f JOIN calls r ON r.trajectory = f.trajectory AND r.position = f.caused_by
+        GROUP BY 1, 2, 3, 4 ORDER BY 6 DESC, 1, 2 LIMIT ?
+        """,  # noqa: S608
+        (*files, limit),
+    )
+    return [RootGroup(server, tool, Outcome(outcome), *rest) for server, tool, outcome, *rest in rows]

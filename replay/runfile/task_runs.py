@@ -1,27 +1,20 @@
-"""The tables `task_runs` and `task_scores`: a trajectory as a run of its task, and the figures of its alignment."""
+"""The tables that models are compared by: runs of tasks, figures of their alignment, calls in groups, and findings."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from sys import intern
+from typing import Any, Final, NamedTuple
 
-from replay.records import AlignedModel, AlignedTask, Trajectory
-from replay.runfile.conditions import placeholders
+from replay.records import Certainty, Outcome, Trajectory
+from replay.records.alignment import METRICS, AlignedModel, AlignedTask
+from replay.records.comparison import FindingOfModel
+from replay.runfile.conditions import in_files, is_failure, placeholders
 from replay.runfile.effects_journal import absolute_path
 from replay.runfile.rows import unpack
 from replay.safety.redaction import Redactor
-
-SCORE_COLUMNS: Final = (
-    "recall",
-    "precision",
-    "argument_similarity",
-    "argument_similarity_strong",
-    "step_coherence",
-    "order_consistency",
-    "merge_purity",
-)
 
 
 def save_task_run(db: sqlite3.Connection, row: int, name: str, trajectory: Trajectory, redactor: Redactor) -> None:
@@ -79,7 +72,7 @@ def save_task_score(db: sqlite3.Connection, file: int, task: AlignedTask, trajec
         "predicted_calls": task.total_pred_calls,
         "matched": task.matched,
         "steps": task.steps,
-        **{name: getattr(task, name) for name in SCORE_COLUMNS},
+        **{name: getattr(task, name) for name in METRICS},
         "completion_rate": judge.completion_rate if judge else None,
         "information_grounding_rate": judge.information_grounding_rate if judge else None,
     }
@@ -94,13 +87,13 @@ def rebuild_task_scores(db: sqlite3.Connection) -> None:
     """Fill `task_scores` anew from the records of the alignments."""
     db.execute("DELETE FROM task_scores")
     for file, record in db.execute("SELECT file, record FROM alignments").fetchall():
-        rows = trajectory_rows(db, AlignedModel.model_validate(unpack(record)))
+        rows = rows_by_id(db, AlignedModel.model_validate(unpack(record)))
         for (task,) in db.execute("SELECT record FROM aligned_tasks WHERE file = ?", (file,)).fetchall():
             aligned = AlignedTask.model_validate(unpack(task))
             save_task_score(db, file, aligned, row_of_task(aligned.id, rows))
 
 
-def trajectory_rows(db: sqlite3.Connection, model: AlignedModel) -> dict[str, int]:
+def rows_by_id(db: sqlite3.Connection, model: AlignedModel) -> dict[str, int]:
     """The trajectories of an alignment's files, by id."""
     paths = tuple(absolute_path(path) for path in model.files or (model.file,))
     query = (
@@ -113,3 +106,190 @@ def trajectory_rows(db: sqlite3.Connection, model: AlignedModel) -> dict[str, in
 def row_of_task(task: str, rows: Mapping[str, int]) -> int | None:
     """The trajectory of a task, also where JSON wrote its id without leading zeros."""
     return rows.get(task, rows.get(task.lstrip("0") if task.isdecimal() else task))
+
+
+_CALLS: Final = "SELECT trajectory, call_group FROM call_group_index"
+_RECOVERED_CALLS: Final = f"""
+  SELECT m.trajectory, m.call_group FROM (
+    SELECT DISTINCT trajectory, ordinal FROM findings WHERE kind IN ('later-succeeded', 'dependent-succeeded')
+  ) n JOIN call_group_index m ON m.trajectory = n.trajectory AND m.ordinal = n.ordinal
+  JOIN call_groups g ON g.id = m.call_group WHERE {is_failure("g.outcome")}
+"""  # noqa: S608
+_RECOVERED: Final = """
+  EXISTS (SELECT 1 FROM findings n WHERE n.trajectory = m.trajectory AND n.ordinal = m.ordinal
+    AND n.kind IN ('later-succeeded', 'dependent-succeeded'))
+"""
+"""The kinds of finding about a failed call that say that the task went on in spite of it."""
+
+
+class TrajectoryFacts(NamedTuple):
+    """One trajectory as a run of its task."""
+
+    row: int
+    file: int
+    name: str
+    model: str
+    task: str
+    type: str | None
+    labels: dict[str, str]
+    parent: str | None
+    passed: bool | None
+    score: float | None
+    tokens: int | None
+    """Read and written."""
+
+
+class CallGroup(NamedTuple):
+    """What calls are counted by."""
+
+    server: str
+    tool: str
+    outcome: Outcome
+
+
+class TaskScores(NamedTuple):
+    """The figures of one aligned task."""
+
+    trajectory: int
+    type: str | None
+    total_gt_calls: int
+    total_pred_calls: int
+    matched: int
+    scores: tuple[float, ...]
+    """In the order of `METRICS`."""
+    completion: float | None
+    grounding: float | None
+
+
+def trajectory_facts(connection: sqlite3.Connection, files: Sequence[int] | None = None) -> Iterator[TrajectoryFacts]:
+    """The trajectories, in the order in which they were read.
+
+    Args:
+        connection: to the run file.
+        files: the run's numbers of the files to take; by default all.
+    """
+    rows = connection.execute(
+        "SELECT t.id, t.file, t.name, ifnull(k.model, f.model), ifnull(k.task, t.name), t.task_type, k.labels, "  # noqa: S608
+        "k.parent, k.passed, k.score, CASE WHEN k.input_tokens IS NOT NULL OR k.output_tokens IS NOT NULL "
+        "THEN ifnull(k.input_tokens, 0) + ifnull(k.output_tokens, 0) END "
+        "FROM trajectories t JOIN files f ON f.id = t.file LEFT JOIN task_runs k ON k.trajectory = t.id "
+        f"WHERE {in_files('t.file', files)} ORDER BY t.file, t.id"
+    )
+    read: dict[str | None, dict[str, str]] = {None: {}, "": {}}
+    for row, file, name, model, task, type_, labels, parent, passed, score, tokens in rows:
+        known = None if passed is None else bool(passed)
+        if labels not in read:
+            read[labels] = json.loads(labels)
+        yield TrajectoryFacts(
+            row, file, name, intern(model), intern(task), type_, read[labels], parent, known, score, tokens
+        )
+
+
+def label_names(connection: sqlite3.Connection) -> list[str]:
+    """The names of the tasks' labels, such as `difficulty`, in the order of the alphabet."""
+    rows = connection.execute("SELECT DISTINCT labels FROM task_runs")
+    return sorted({name for (labels,) in rows if labels for name in json.loads(labels)})
+
+
+def call_groups(connection: sqlite3.Connection, files: Sequence[int] | None = None) -> dict[int, CallGroup]:
+    """The groups of calls, by the number under which `grouped_calls` has them."""
+    rows = connection.execute(
+        f"SELECT id, server, tool, outcome FROM call_groups WHERE n > 0 AND {in_files('file', files)}"  # noqa: S608
+    )
+    same: dict[tuple[str, str, str], CallGroup] = {}  # of every file there is one, and few are different
+    found = {}
+    for number, server, tool, outcome in rows:
+        found[number] = same.get((server, tool, outcome)) or same.setdefault(
+            (server, tool, outcome), CallGroup(server, tool, Outcome(outcome))
+        )
+    return found
+
+
+def grouped_calls(connection: sqlite3.Connection, *, recovered: bool = False) -> Iterator[tuple[int, int]]:
+    """The trajectory and the group of each call, of all files.
+
+    Args:
+        connection: to the run file.
+        recovered: only of failed calls that were recovered.
+    """
+    return connection.execute(_RECOVERED_CALLS if recovered else _CALLS)
+
+
+def task_scores(connection: sqlite3.Connection, files: Sequence[int] | None = None) -> Iterator[TaskScores]:
+    """The figures of the aligned tasks whose trajectory the run holds."""
+    rows = connection.execute(
+        "SELECT s.trajectory, s.task_type, s.reference_calls, s.predicted_calls, s.matched, s.completion_rate, "  # noqa: S608
+        f"s.information_grounding_rate, {', '.join(f's.{name}' for name in METRICS)} "
+        f"FROM task_scores s JOIN trajectories t ON t.id = s.trajectory WHERE {in_files('t.file', files)}"
+    )
+    for trajectory, type_, reference, predicted, matched, completion, grounding, *scores in rows:
+        yield TaskScores(trajectory, type_, reference, predicted, matched, tuple(scores), completion, grounding)
+
+
+def findings_by_trajectory(connection: sqlite3.Connection) -> Iterator[tuple[int, str]]:
+    """Which kinds of finding each trajectory shows."""
+    yield from connection.execute("SELECT DISTINCT trajectory, kind FROM findings")
+
+
+def recovery_by_finding(connection: sqlite3.Connection, files: Sequence[int] | None) -> Iterator[tuple[str, int, int]]:
+    """Each kind of finding about failed calls: how many of these there are, and how many were recovered."""
+    yield from connection.execute(
+        f"SELECT f.kind, count(*), sum({_RECOVERED}) FROM findings f "  # noqa: S608
+        "JOIN call_group_index m ON m.trajectory = f.trajectory AND m.ordinal = f.ordinal "
+        "JOIN call_groups g ON g.id = m.call_group "
+        f"WHERE {is_failure('g.outcome')} AND {in_files('g.file', files)} GROUP BY 1 ORDER BY 2 DESC, 1"
+    )
+
+
+def reference_tool_names(connection: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
+    """The names of the tools that the reference calls in each task, where the run was aligned with one."""
+    rows = connection.execute("SELECT task, record FROM reference_tasks")
+    return {task: tuple(call[3] or "" for call in unpack(record)) for task, record in rows}
+
+
+class FindingRow(NamedTuple):
+    """The findings of one kind about one call."""
+
+    ordinal: int
+    """Of the call; -1 for the trajectory as a whole."""
+    kind: str
+    certainty: Certainty
+    n: int
+
+
+def keep_findings(db: sqlite3.Connection, row: int, found: Iterable[FindingRow]) -> None:
+    """Keep the findings of a trajectory in the place of all that were known of it; committed with the next `flush`."""
+    if not db.in_transaction:
+        db.execute("BEGIN IMMEDIATE")
+    db.execute("DELETE FROM findings WHERE trajectory = ?", (row,))
+    db.executemany("INSERT INTO findings VALUES (?, ?, ?, ?, ?)", ((row, *one) for one in found))
+    db.execute("UPDATE task_runs SET diagnosed = 1 WHERE trajectory = ?", (row,))
+
+
+def undiagnosed(connection: sqlite3.Connection) -> list[int]:
+    """The trajectories that are done and whose findings were not looked for."""
+    rows = connection.execute(
+        "SELECT t.id FROM trajectories t JOIN task_runs k ON k.trajectory = t.id "
+        "WHERE t.done AND NOT k.diagnosed ORDER BY t.id"
+    )
+    return [row for (row,) in rows]
+
+
+def finding_counts(connection: sqlite3.Connection, files: Sequence[int] | None = None) -> list[FindingOfModel]:
+    """How many findings of each kind each model has, and in how many trajectories; the most frequent first.
+
+    Args:
+        connection: to the run file.
+        files: the run's numbers of the files to count; by default all.
+    """
+    rows = connection.execute(
+        "SELECT k.model, f.kind, sum(f.n), count(DISTINCT f.trajectory) FROM findings f "  # noqa: S608
+        "JOIN task_runs k ON k.trajectory = f.trajectory JOIN trajectories t ON t.id = f.trajectory "
+        f"WHERE {in_files('t.file', files)} GROUP BY 1, 2 ORDER BY 3 DESC, 2, 1"
+    )
+    return [FindingOfModel(model=model, kind=kind, n=n, trajectories=count) for model, kind, n, count in rows]
+
+
+def kinds_found(connection: sqlite3.Connection) -> tuple[str, ...]:
+    """The kinds that stand in the run, in the order of the alphabet."""
+    return tuple(kind for (kind,) in connection.execute("SELECT DISTINCT kind FROM findings ORDER BY 1"))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
+from collections.abc import Iterable
 from typing import Any, Final
 
 from replay.safety.redaction import clean
 
-__all__ = ["cut", "json_text", "one_line", "printable"]
+__all__ = ["csv_line", "cut", "json_text", "one_line", "printable"]
 
 _UNSAFE: Final = re.compile(
     "["
@@ -23,6 +26,7 @@ _JOINED: Final = re.compile(f"(?<=[{_SYMBOL}\ufe0f])\u200d(?=[{_SYMBOL}])")
 """The joiner inside one emoji, such as a family, is part of it."""
 _KEPT: Final = "\ue000"
 """Stands for such a joiner while the rest is escaped."""
+_FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
 _WHITESPACE: Final = re.compile(r"\s+")
 _ELLIPSIS: Final = "…"
 _MAX_SEARCHED: Final = 65_536
@@ -75,3 +79,17 @@ def _escape(match: re.Match[str]) -> str:
     if code <= 0xFF:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def csv_line(cells: Iterable[object]) -> str:
+    """A line of comma-separated values; what a spreadsheet would take for a formula is marked as text."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerow([_csv_cell(cell) for cell in cells])
+    return out.getvalue()
+
+
+def _csv_cell(cell: object) -> object:
+    if not isinstance(cell, str):
+        return cell
+    text = printable(str(cell))
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text

@@ -1,25 +1,35 @@
-"""What a maintainer gets: a trajectory, a fleet file with only the servers that it needs, and one command."""
+"""What a maintainer gets: a trajectory, a fleet file with only the servers that it needs, and one command, tried."""
 
 from __future__ import annotations
 
 import os
 import shlex
+import shutil
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import yaml
 
+from replay.diagnosis import TrajectoryContext
+from replay.errors import ReplayError, UsageError
 from replay.interpreter import Fleet
+from replay.records import CallResult
 from replay.records.files import TrajectoryFile
+from replay.runfile import Run
+from replay.runfile.trajectory_queries import trajectory_places
 from replay.safety.filesystem import write_atomically, write_json
 from replay.safety.redaction import REDACTED, Redactor
 from replay.safety.text import one_line
 from replay.shrinking.shrink import Shrunk
+from replay.shrinking.trial import Failure
 
 TRAJECTORY: Final = "repro.trajectory.json"
 FLEET: Final = "repro.servers.yaml"
 RUN: Final = "repro.db"
-_DEFAULTS: Final = ("call_timeout", "startup_timeout", "max_restarts")
+_MAX_LENGTH: Final = 200
 
 
 class Repro(NamedTuple):
@@ -100,11 +110,6 @@ def _spec(fleet: Fleet, name: str, directory: Path, redactor: Redactor, variable
         spec["cwd"] = _relative(fleet.directory / spec["cwd"], directory)
     if not spec["args"]:
         del spec["args"]
-    return redactor_safe(spec)
-
-
-def redactor_safe(spec: dict[str, Any]) -> dict[str, Any]:
-    """The specification as plain YAML data."""
     return {key: spec[key] for key in sorted(spec, key=lambda key: (key not in ("command", "url", "args"), key))}
 
 
@@ -137,3 +142,72 @@ def _moved(text: str, fleet: Fleet, directory: Path) -> str:
 
 def _relative(path: Path, directory: Path) -> str:
     return os.path.relpath(path, directory.absolute())
+
+
+def confirm(repro: Repro, shrunk: Shrunk, redactor: Redactor) -> None:
+    """Run the command of a reproduction, and see that the call fails as it did; the run that it makes is deleted.
+
+    Args:
+        repro: the files and the command.
+        shrunk: how the call came out when it was last replayed.
+        redactor: of the fleet: the run holds answers without secrets, so that they are compared without.
+
+    Raises:
+        UsageError: it does not; the files are deleted too, since they show nothing.
+    """
+    try:
+        problem = _problem(repro, shrunk, redactor)
+    finally:
+        _delete_run(repro.run)
+    if problem is not None:
+        for path in (repro.trajectory, repro.fleet):
+            path.unlink(missing_ok=True)
+        if repro.made:
+            with suppress(OSError):
+                repro.fleet.parent.rmdir()
+        raise UsageError(
+            f"what was found does not fail again when it is run by itself, so nothing was written: {problem}"
+        )
+
+
+def _problem(repro: Repro, shrunk: Shrunk, redactor: Redactor) -> str | None:
+    done = subprocess.run(
+        [sys.executable, "-m", "replay", *repro.words[1:]],
+        env={**os.environ, **repro.variables},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode != 0:
+        return one_line(done.stderr.strip().rpartition("\n")[2], _MAX_LENGTH)
+    try:
+        result = _result(repro.run, shrunk.position)
+    except ReplayError as error:
+        return str(error)
+    failure = Failure.of(result.verdict, result.call, result.answer)
+    if failure == _without_secrets(shrunk.result, redactor):
+        return None
+    return f"{shrunk.position} is {failure.outcome} ({failure.rule}): {one_line(result.verdict.message, _MAX_LENGTH)}"
+
+
+def _without_secrets(result: CallResult, redactor: Redactor) -> Failure:
+    verdict = type(result.verdict).model_validate(redactor.json(result.verdict.model_dump(mode="json")))
+    if result.answer is None:
+        return Failure.of(verdict, result.call, None)
+    answer = type(result.answer).model_validate(redactor.json(result.answer.model_dump(mode="json")))
+    return Failure.of(verdict, result.call, answer)
+
+
+def _result(path: Path, position: str) -> CallResult:
+    with Run.read(path) as run:
+        context = TrajectoryContext.load(run, trajectory_places(run)[0])
+    row = context.rows[position]
+    return CallResult(context.calls[position], row, row.server, row.tool, None, context.answers.get(position))
+
+
+def _delete_run(path: Path) -> None:
+    for suffix in ("", "-wal", "-shm", "-lock"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+    shutil.rmtree(path.with_name(f"{path.stem}.logs"), ignore_errors=True)

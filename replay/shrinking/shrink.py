@@ -14,8 +14,7 @@ from replay.records import FAILURES, CallResult, Outcome, Server, Trajectory
 from replay.replayer import servers_named, with_fleet_names
 from replay.replayer.plan import facts_of
 from replay.safety.redaction import Redactor
-from replay.shrinking.arguments import bound_pointers, shorter, with_arguments
-from replay.shrinking.reduce import Reduction
+from replay.shrinking.reduce import Reduction, bound_pointers, shorter, with_arguments
 from replay.shrinking.trial import Failure, Trials, part_of
 
 MAX_REPLAYS = 58

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from replay.diagnosis.bare_words import bare_words
+from replay.diagnosis.error_answers import normalized_error
 from replay.interpreter import Fleet, Interpreter
 from replay.outcomes import Registry
 from replay.records import Answer, Call, CallResult, FleetFacts, Outcome, RuleSpec, Step, Trajectory, Verdict, texts_of
@@ -40,7 +40,7 @@ class Failure(NamedTuple):
             (re.sub(r"/\d+(?=/|$)", "/#", found.pointer), found.keyword, found.message * (found.keyword == "required"))
             for found in verdict.violations
         )
-        return cls(verdict.outcome, verdict.rule, violations, bare_words(words, call))
+        return cls(verdict.outcome, verdict.rule, violations, normalized_error(words, call))
 
 
 class Trials:

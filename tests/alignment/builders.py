@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from replay.alignment.metrics import MatchSet, Pair
-from replay.alignment.signature import SignedTask, sign
+from replay.alignment.tasks import SignedTask, sign
 from replay.records import Call, Source, Step, Task, Trajectory
 
 Written = tuple[str | None, Any]

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from replay.alignment import Reference, Results, Settings, align, pair_ids, texts_of
-from replay.alignment.explain import explain
+from replay.alignment.aligner import VALUES, sweep
 from replay.alignment.judges import Judges
-from replay.alignment.sweep import VALUES, sweep
-from replay.alignment.tables import by_type, calls_table, differing_ids, leaderboard
+from replay.alignment.tables import by_type, calls_table, differing_ids, explain, leaderboard
 from replay.records import Outcome
 from replay.records.alignment import AlignedCall, CallClass, JudgeScores
 

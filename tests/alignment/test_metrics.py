@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from replay.alignment.averages import overall_average, task_average
 from replay.alignment.metrics import (
     aggregate,
     covered_order,
@@ -15,11 +14,13 @@ from replay.alignment.metrics import (
     in_order,
     mean_strong_similarity,
     merge_purity,
+    overall_average,
     precision,
     recall,
     recalled_order,
     score,
     step_coherence,
+    task_average,
 )
 from replay.records.alignment import AlignedTask, JudgeScores, McpEvalScores, Scores
 

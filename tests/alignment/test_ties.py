@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given, settings
 
 from replay.alignment.aligner import Settings, align_task
-from replay.alignment.assignment import UNITS
-from replay.alignment.matching import Block, MatchedBlock, Side, blocks_of, match_blocks, texts_to_embed
-from replay.alignment.signature import SignedCall
+from replay.alignment.matching import UNITS, Block, MatchedBlock, Side, blocks_of, match_blocks, texts_to_embed
+from replay.alignment.tasks import SignedCall
 from replay.alignment.ties import STEP_METRICS, StepPairs, model_ties, step_pairs, task_ties
 from replay.records.alignment import AlignedTask
 

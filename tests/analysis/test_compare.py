@@ -12,18 +12,16 @@ import pytest
 
 from replay.alignment import Reference, Results, Settings, sign, texts_of
 from replay.alignment import align as align_one
-from replay.alignment.group_by_model import group_by_model
+from replay.alignment.aligner import group_by_model
 from replay.alignment.judges import Judges
-from replay.alignment.run_store import RunStore
-from replay.analysis.compare import Settings as CompareSettings
-from replay.analysis.compare import compare_models
-from replay.analysis.shares import wilson
+from replay.alignment.output import RunStore
+from replay.analysis.compare import CompareSettings, compare_models
+from replay.analysis.statistics import wilson
 from replay.errors import UsageError
 from replay.formats import FileNames, open_file
 from replay.records.alignment import AlignedModel, JudgeScores
-from replay.records.model_comparison import ComparedModel, ModelComparison
-from replay.reports.compare_documents import render
-from replay.reports.compare_text import comparison_text
+from replay.records.comparison import ComparedModel, ModelComparison
+from replay.reports.compare import comparison_text, render
 from replay.runfile import Run
 from tests.alignment.builders import vectors
 from tests.runs import call, failed, make_run, write_trajectory

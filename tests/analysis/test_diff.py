@@ -10,10 +10,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from scipy.stats import chi2_contingency
 
-from replay.analysis.diff import two_proportions
-from replay.records.comparison import SideSummary
 from tests.runs import call, failed, make_run, schema, server, write_trajectory
 from tests.scripts import schema_of
 
@@ -133,29 +130,36 @@ def test_what_to_compare_must_be_said(replay: Replay, make: Make) -> None:
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)
 
 
-def standing(failed_calls: int, judged: int) -> SideSummary:
-    return SideSummary(name="x", calls=judged, judged=judged, failed=failed_calls, outcomes={})
-
-
 @pytest.mark.parametrize(
-    ("first", "second", "words"),
+    ("before", "after", "p_value", "words"),
     [
-        ((10, 200), (40, 200), "There are more failures than chance explains (two-proportion test, p < 0.001)."),
-        ((40, 200), (10, 200), "There are fewer failures than chance explains"),
-        ((20, 200), (24, 200), "The difference may well be chance (two-proportion test, p = 0.523)."),
+        ([GOOD] * 6, [LOST] * 6, 2 / 64, "There are more failures than chance explains (McNemar's exact test: 0 fixed"),
+        ([LOST] * 9, [GOOD] * 9, 2 / 512, "There are fewer failures than chance explains"),
+        ([GOOD, LOST, GOOD, LOST], [LOST, GOOD, LOST, LOST], 1.0, "The difference may well be chance"),
     ],
 )
-def test_the_test_of_the_difference_agrees_with_chi_square_and_is_said_in_words(
-    first: tuple[int, int], second: tuple[int, int], words: str
+def test_the_same_calls_of_two_runs_are_tested_as_pairs(
+    replay: Replay, make: Make, before: list[Any], after: list[Any], p_value: float, words: str
 ) -> None:
-    found, told = two_proportions(standing(*first), standing(*second))
-    table = [[side[0], side[1] - side[0]] for side in (first, second)]
-    assert found == pytest.approx(chi2_contingency(table, correction=False).pvalue)
-    assert words in told
+    document = json.loads(replay("diff", make("before", t=before), make("after", t=after), "--json").stdout)
+    assert document["p_value"] == pytest.approx(p_value)
+    assert words in document["words"]
 
 
-@pytest.mark.parametrize(("first", "second"), [((1, 10), (3, 10)), ((0, 0), (0, 0)), ((0, 500), (0, 500))])
-def test_too_few_calls_are_not_tested_and_that_is_said(first: tuple[int, int], second: tuple[int, int]) -> None:
-    found, told = two_proportions(standing(*first), standing(*second))
-    assert found is None
-    assert "There are too few calls for a test of the difference." in told
+def test_calls_that_no_side_judged_are_not_tested_and_that_is_said(replay: Replay, make: Make) -> None:
+    document = json.loads(replay("diff", make("before", t=[UNKNOWN]), make("after", t=[GOOD]), "--json").stdout)
+    assert document.get("p_value") is None
+    assert "There are too few calls for a test of the difference." in document["words"]
+
+
+def test_two_models_have_the_p_value_that_compare_gives_them(replay: Replay, tmp_path: Path) -> None:
+    files = [
+        write_trajectory(tmp_path / f"{model}{task}.trajectory.json", calls, model=model, id=f"t{task}")
+        for task in range(5)
+        for model, calls in (("a", [GOOD, GOOD]), ("b", [LOST, GOOD if task else LOST]))
+    ]
+    run = make_run(tmp_path / "run.db", files, FILES)
+    diffed = json.loads(replay("diff", run, "--models", "a", "b", "--json").stdout)
+    compared = json.loads(replay("compare", run, "--metric", "success", "--json").stdout)
+    assert diffed["p_value"] == compared["differences"][0]["p_value"] == pytest.approx(2 / 32)
+    assert "paired by task, 5 tasks" in diffed["words"]

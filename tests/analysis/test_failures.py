@@ -11,10 +11,10 @@ from xml.etree import ElementTree as ET
 import jsonschema
 import pytest
 
-from replay.analysis.history import failed_calls
-from replay.analysis.known_file import NAME, add_known, find_known_file, read_known_file
+from replay.analysis.fingerprint import failed_calls
+from replay.analysis.known_failures import NAME, add_known, find_known_file, read_known_file
 from replay.errors import InputError
-from replay.records.failure import KnownFailure
+from replay.records.finding import KnownFailure
 from replay.runfile import Run
 from tests.in_process import Done, replay_here
 from tests.runs import call, failed, make_run, schema, server, write_trajectory

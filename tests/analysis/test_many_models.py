@@ -7,11 +7,8 @@ from pathlib import Path
 import numpy as np
 from scipy.special import ndtri
 
-from replay.analysis.compare import Settings, compare_models
-from replay.analysis.figures import TaskSums, figures_of
-from replay.analysis.measures import RATIOS
-from replay.analysis.ratios import Resampling
-from replay.analysis.shares import CONFIDENCE, QUANTILE
+from replay.analysis.compare import CompareSettings, compare_models
+from replay.analysis.statistics import CONFIDENCE, QUANTILE, Resampling
 from replay.runfile import Run
 from tests.runs import failed, make_run, write_trajectory
 
@@ -30,20 +27,11 @@ def test_intervals_made_together_are_those_made_alone_also_where_draws_are_unkno
     assert Resampling(1).intervals(values) == [None] * 4
 
 
-def test_figures_of_many_models_are_those_of_each_alone() -> None:
-    generator = np.random.default_rng(6)
-    each = []
-    for tasks in (1, 5, 5, 0, 9):
-        wholes = generator.integers(0, 3, (tasks, len(RATIOS))).astype(float)
-        each.append(TaskSums(tuple(map(str, range(tasks))), wholes * generator.random(wholes.shape), wholes))
-    assert figures_of(each) == [figures_of([one])[0] for one in each]
-
-
 def test_tools_with_equally_many_failures_stand_in_the_order_of_their_names(tmp_path: Path) -> None:
     calls = [
         failed(f"f/{tool}", {"path": "x"}, "Error: file not found: x") for tool in ("write", "list", "read", "read")
     ]
     run_path = make_run(tmp_path / "run.db", [write_trajectory(tmp_path / "t1.trajectory.json", calls, model="ada")])
     with Run.read(run_path) as run:
-        found = compare_models(run, Settings(by="server"))
+        found = compare_models(run, CompareSettings(by="server"))
     assert [row.name for row in found.recoveries if row.subject == "tool"] == ["f/read", "f/list", "f/write"]

@@ -8,10 +8,21 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from replay.analysis.odds import odds_ratio
-from replay.analysis.paired import holm, paired_test, task_values
-from replay.analysis.ratios import Resampling, ratio
-from replay.analysis.shares import wilson
+from replay.analysis.statistics import (
+    Numbers,
+    PairedTest,
+    Resampling,
+    holm,
+    mcnemar,
+    odds_ratio,
+    paired_tests,
+    task_values,
+    wilson,
+)
+
+
+def paired_test(first: Numbers, second: Numbers) -> PairedTest:
+    return paired_tests((first - second)[:, None])[0]
 
 
 @pytest.mark.parametrize(("part", "whole"), [(0, 5), (5, 5), (1, 3), (47, 400), (9999, 10000)])
@@ -22,7 +33,6 @@ def test_wilsons_interval_is_that_of_scipy(part: int, whole: int) -> None:
 
 def test_no_trial_has_no_share_and_no_interval() -> None:
     assert wilson(0, 0) is None
-    assert ratio(np.zeros(0), np.zeros(0)) is None
 
 
 def test_the_draws_are_the_same_each_time_and_their_interval_is_that_of_scipy() -> None:
@@ -102,3 +112,10 @@ def test_an_empty_cell_gives_a_finite_odds_ratio() -> None:
 
 def test_a_property_that_all_have_has_no_odds_ratio() -> None:
     assert odds_ratio(5, 3, 0, 0) is None
+
+
+@pytest.mark.parametrize(("fixed", "broken", "expected"), [(0, 0, 1.0), (1, 0, 1.0), (0, 6, 2 / 64), (5, 5, 1.0)])
+def test_pairs_that_changed_are_tested_exactly_by_which_way_they_changed(
+    fixed: int, broken: int, expected: float
+) -> None:
+    assert mcnemar(fixed, broken) == mcnemar(broken, fixed) == pytest.approx(expected)

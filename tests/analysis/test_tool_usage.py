@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from replay.analysis.tool_usage import ToolSelection, tool_report
-from replay.diagnosis.schema_place import field_place, keyword_place
+from replay.diagnosis.schema_violations import field_location, keyword_location
 from replay.errors import UsageError
 from replay.records import Outcome, Server
 from replay.records.tool_usage import ToolReport, ToolUsage
@@ -185,14 +185,14 @@ def test_a_place_in_a_schema_is_found_through_references_lists_and_variants() ->
         },
         "$defs": {"item": {"properties": {"a/b": {"type": "integer"}}}},
     }
-    assert field_place(document, "/items/3/a~1b").pointer == "/$defs/item/properties/a~1b"
-    assert field_place(document, "/either/x").pointer == "/properties/either/anyOf/1/properties/x"
-    assert field_place(document, "/new") == ("/properties/new", {})
-    assert field_place(document, "/loop/x").pointer.startswith("/properties/loop")
-    assert field_place(document, "/lost").pointer == "/properties/lost"
-    assert field_place([1], "/x/0").pointer == "/properties/x/items"
-    assert field_place({"anyOf": 3, "properties": [1]}, "/x").pointer == "/properties/x"
+    assert field_location(document, "/items/3/a~1b").pointer == "/$defs/item/properties/a~1b"
+    assert field_location(document, "/either/x").pointer == "/properties/either/anyOf/1/properties/x"
+    assert field_location(document, "/new") == ("/properties/new", {})
+    assert field_location(document, "/loop/x").pointer.startswith("/properties/loop")
+    assert field_location(document, "/lost").pointer == "/properties/lost"
+    assert field_location([1], "/x/0").pointer == "/properties/x/items"
+    assert field_location({"anyOf": 3, "properties": [1]}, "/x").pointer == "/properties/x"
     assert (
-        keyword_place(document, "/properties/items/items/$ref/properties/a~1b/type")
+        keyword_location(document, "/properties/items/items/$ref/properties/a~1b/type")
         == "/$defs/item/properties/a~1b/type"
     )

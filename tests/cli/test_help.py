@@ -58,3 +58,10 @@ def test_an_unknown_option_is_a_usage_error(replay: Replay) -> None:
     done = replay("classify", "x.json", "--ofline")
     assert done.returncode == 2
     assert "--offline" in done.stderr
+
+
+def test_a_former_name_of_a_verb_is_understood_and_not_shown(replay: Replay) -> None:
+    done = replay("import", "--help")
+    assert done.returncode == 0
+    assert "Usage: replay convert" in done.stdout
+    assert "import" not in replay("--help").stdout

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from replay.reports.json_documents import ShownRun, ShownTrajectory
+from replay.reports.json_ import ShownRun, ShownTrajectory
 from tests.tui.sample import sample_run
 
 Replay = Callable[..., subprocess.CompletedProcess[str]]

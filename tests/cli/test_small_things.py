@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from replay.cli.fail_on import fail_conditions, found_by
-from replay.cli.options import bar_on, echo_err
+from replay.cli.options import fail_conditions, found_by
+from replay.cli.terminal import bar_on, echo_err
 from replay.dag import to_dot
 from replay.diagnosis.phrasing import counted
 from replay.errors import UsageError

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from replay.dag import infer_edges
-from replay.records import TextAnswer, ToolResult, Trajectory
+from replay.dag.graph import roots_of
+from replay.dag.history import History
+from replay.records import Call, Source, Step, TextAnswer, ToolResult, Trajectory
 
 Build = Callable[..., Trajectory]
 
@@ -292,3 +294,21 @@ def test_a_path_that_a_tool_works_on_is_no_output(build: Build, tool: str, key: 
 def test_a_path_that_a_tool_makes_is_an_output(build: Build, tool: str, key: str) -> None:
     path = "/srv/kx91/thing"
     assert ("s1c1", "s2c1", path) in pairs(build((tool, {key: path}, "ok"), ("x/look", {"path": path}, "ok")))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Allowed directories:\n/srv/Shop",
+        "é: the WORKSPACE is /srv/Shop.",
+        "the wor\u212a\u017fpace is /srv/Shop",
+        "İ\nCWD = /srv/Shop",
+    ],
+)
+def test_an_announced_directory_is_a_root_in_whatever_case_it_is_announced(answer: str) -> None:
+    call = Call(position="s1c1", name="files/list", arguments={}, answer=TextAnswer(text=answer))
+    source = Source(file="a.json", format="test")
+
+    roots = roots_of(History(Trajectory(id="a", model="m", source=source, steps=(Step(calls=(call,)),))))
+
+    assert {"/srv/Shop", "/srv"} <= roots

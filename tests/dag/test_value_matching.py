@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from replay.dag.value_matching import ArgumentIndex, argument_by_name, argument_by_value, occurrences
+from replay.dag.value_matching import argument_by_name, argument_by_value, occurrences
 
 
 @pytest.mark.parametrize(
@@ -19,25 +19,6 @@ from replay.dag.value_matching import ArgumentIndex, argument_by_name, argument_
 )
 def test_a_value_flows_only_where_it_stands_as_a_whole(text: str, value: str, found: list[int]) -> None:
     assert list(occurrences(text, value)) == found
-
-
-def test_an_answer_names_a_value_also_by_the_last_segment_of_its_path() -> None:
-    index = ArgumentIndex({"path": "/data/reports/may.csv", "rows": [12, True]})
-    assert index.value_named_in("cannot open MAY.CSV")
-    assert index.value_named_in("row 12 is empty")
-    assert not index.value_named_in("row 120 is empty")
-    assert not index.value_named_in("True")
-
-
-def test_an_error_that_is_only_the_value_has_nothing_else_in_it() -> None:
-    index = ArgumentIndex({"repo": "/data/nope/"})
-    assert index.holds_only_values("'/data/nope'")
-    assert not index.holds_only_values("/data/nope is missing")
-    assert not index.holds_only_values("")
-
-
-def test_keys_that_look_like_ids_are_no_values_of_the_call() -> None:
-    assert ArgumentIndex({"cells": {"A1": "total"}}).texts == ("total",)
 
 
 def test_an_error_speaks_of_the_longest_argument_that_it_repeats_or_of_none() -> None:

@@ -16,7 +16,6 @@ from replay.records import Outcome
 from replay.replayer.classifier import classify_live, classify_stored
 from replay.replayer.plan import Options, Progress
 from replay.runfile import Run
-from tests.conftest import shared
 
 CHECKED: list[dict[str, Any]] = json.loads((Path(__file__).parent / "checked.json").read_text("utf-8"))["checked"]
 Found = dict[tuple[str, str, str], tuple[Any, ...]]
@@ -63,24 +62,26 @@ def test_at_least_fifty_findings_were_read_by_hand() -> None:
     assert len(CHECKED) >= 50
 
 
-def test_the_ten_published_toolathlon_runs_get_specific_findings_and_those_checked_stand(tmp_path: Path) -> None:
-    files = sorted(shared("toolathlon", "results").glob("*.json"))
+def test_the_ten_published_toolathlon_runs_get_specific_findings_and_those_checked_stand(
+    tmp_path: Path, shared_data: Path
+) -> None:
+    files = sorted((shared_data / "toolathlon" / "results").glob("*.json"))
     found = primary(offline(tmp_path, files, "{model}_{task}.json"))
     check("toolathlon", found)
     assert share_of_specific(found) >= 0.9
 
 
-def test_findings_on_single_recorded_calls_stand_as_they_were_checked(tmp_path: Path) -> None:
-    found = primary(offline(tmp_path, [shared("recorded", "recorded.jsonl")]))
+def test_findings_on_single_recorded_calls_stand_as_they_were_checked(tmp_path: Path, shared_data: Path) -> None:
+    found = primary(offline(tmp_path, [shared_data / "recorded" / "recorded.jsonl"]))
     check("recorded", found)
     assert share_of_specific(found) >= 0.8
 
 
 @pytest.mark.live
 @pytest.mark.slow
-def test_the_labelled_calls_get_specific_findings_on_the_real_servers(tmp_path: Path) -> None:
-    workspace = shared("labelled", "workspace")
-    servers = json.loads(shared("labelled", "fleet.json").read_text().replace('"/ws', '"${workspace}'))
+def test_the_labelled_calls_get_specific_findings_on_the_real_servers(tmp_path: Path, shared_data: Path) -> None:
+    workspace = shared_data / "labelled" / "workspace"
+    servers = json.loads((shared_data / "labelled" / "fleet.json").read_text().replace('"/ws', '"${workspace}'))
     fleet = Fleet.model_validate(
         {
             "servers": {
@@ -91,7 +92,7 @@ def test_the_labelled_calls_get_specific_findings_on_the_real_servers(tmp_path: 
             "path": tmp_path / "servers.yaml",
         }
     )
-    files = [open_file(file) for file in sorted(shared("labelled", "results").glob("*.json"))]
+    files = [open_file(file) for file in sorted((shared_data / "labelled" / "results").glob("*.json"))]
 
     async def judge(run: Run) -> None:
         await classify_live(run, files, fleet, Options(), logs=tmp_path / "logs", progress=Progress())
@@ -103,8 +104,8 @@ def test_the_labelled_calls_get_specific_findings_on_the_real_servers(tmp_path: 
     assert share_of_specific(found) >= 0.9
 
 
-def test_a_case_can_be_read_after_its_run_was_closed(tmp_path: Path) -> None:
-    run = offline(tmp_path, [shared("recorded", "recorded.jsonl")])
+def test_a_case_can_be_read_after_its_run_was_closed(tmp_path: Path, shared_data: Path) -> None:
+    run = offline(tmp_path, [shared_data / "recorded" / "recorded.jsonl"])
     case: TrajectoryContext = next(iter(diagnoses(run))).context
     run.close()
     assert case.graph.depth == 1

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from replay.alignment.reference import read_reference
+from replay.alignment.tasks import read_reference
 from replay.diagnosis import findings_of_run, findings_of_trajectory
 from replay.diagnosis.diagnose import diagnosed_calls
-from replay.diagnosis.environment import environment_findings
+from replay.diagnosis.environment import environment_finding
 from replay.formats import open_file
+from replay.records import Reason
 from replay.runfile import Run
 from tests.runs import call, case_of, failed, make_run, schema, server, write_trajectory
 
@@ -79,7 +80,7 @@ def test_a_root_cause_is_named_with_what_followed(tmp_path: Path) -> None:
     ]
     found = {one.kind: one.sentence for one in findings_of_trajectory(case_of(tmp_path, calls, book))}
     assert found["root-cause"] == (
-        's1c1 ("excel/create_workbook") came out invalid arguments, and 1 later failure follows from it: s2c1.'
+        's1c1 ("excel/create_workbook") was judged invalid arguments, and 1 later failure follows from it: s2c1.'
     )
 
 
@@ -144,7 +145,7 @@ def test_a_state_gap_says_what_became_of_the_call_before(
         position: type(row).model_validate(row.model_dump() | (gap if position == "s1c1" else behind))
         for position, row in case.rows.items()
     }
-    (finding,) = environment_findings(replace(case, rows=rows), "s2c1")
+    finding = environment_finding(replace(case, rows=rows), "s2c1", Reason.STATE_GAP)
     assert happened in finding.sentence
     assert suggestion in (finding.suggestion or "")
 
@@ -165,4 +166,4 @@ def test_the_faults_of_the_reference_are_named_but_not_those_of_servers_nobody_k
         found = [one.sentence for one in findings_of_run(run, reference=known) if one.kind == "reference-fault"]
     assert len(found) == 2
     assert any("reference:s1c1 (files/read)" in one for one in found)
-    assert any("1 call that would come out as unknown tool, as in reference:s2c1" in one for one in found)
+    assert any("1 call that would be judged unknown tool, as in reference:s2c1" in one for one in found)

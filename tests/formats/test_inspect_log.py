@@ -8,7 +8,6 @@ import pytest
 from replay.errors import FormatError
 from replay.formats import open_file
 from replay.records import ToolResult
-from tests.conftest import shared
 from tests.formats.samples import inspect_log, opened, read
 
 HAS_INSPECT = importlib.util.find_spec("inspect_ai") is not None
@@ -60,13 +59,13 @@ def test_a_newer_version_is_read_and_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(HAS_INSPECT, reason="inspect_ai is installed here")
-def test_without_the_package_an_eval_file_says_how_to_install_it() -> None:
+def test_without_the_package_an_eval_file_says_how_to_install_it(shared_data: Path) -> None:
     with pytest.raises(FormatError, match=r"pip install '.*\[inspect\]'"):
-        open_file(shared(*EVAL))
+        open_file(shared_data.joinpath(*EVAL))
 
 
 @pytest.mark.skipif(not HAS_INSPECT, reason="inspect_ai (the extra `inspect`) is not installed")
-def test_an_eval_file_is_read_through_the_package() -> None:
-    results = open_file(shared(*EVAL))
+def test_an_eval_file_is_read_through_the_package(shared_data: Path) -> None:
+    results = open_file(shared_data.joinpath(*EVAL))
     (trajectory,) = results.trajectories()
     assert [call.name for call in trajectory.calls()] == ["bash"] * 5

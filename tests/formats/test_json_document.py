@@ -4,11 +4,14 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from replay.errors import FormatError
 from replay.formats import open_file, open_files
+from replay.formats.document import HEAD_BYTES
+from replay.records import TextAnswer
 
 
 def message_of(path: Path, text: str | bytes) -> str:
@@ -92,6 +95,37 @@ def test_a_file_that_changes_while_it_is_read_is_noticed(tmp_path: Path) -> None
     path.write_text("[]")
     with pytest.raises(FormatError, match="changed while it was being read"):
         list(file.trajectories())
+
+
+def conversation(answer: str, **fields: Any) -> dict[str, Any]:
+    written = {"id": "1", "function": {"name": "s/t", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "?"},
+        {"role": "assistant", "content": None, "tool_calls": [written]},
+        {"role": "tool", "tool_call_id": "1", "content": answer},
+    ]
+    return {**fields, "messages": messages}
+
+
+@pytest.mark.parametrize("levels", [1, 2, 5])
+def test_an_answer_longer_than_the_beginning_that_tells_the_format_is_read(tmp_path: Path, levels: int) -> None:
+    answer: str = '{"path": "C:\\\\logs", "text": "a\\n\\"b\\" \\ud83d"}' * (HEAD_BYTES // 20)
+    for _ in range(levels - 1):
+        answer = json.dumps(answer)[: 2 * HEAD_BYTES]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(conversation(answer)))
+    (trajectory,) = open_file(path).trajectories()
+    (call,) = trajectory.calls()
+    assert isinstance(call.answer, TextAnswer)
+    assert call.answer.text == answer
+
+
+@pytest.mark.parametrize("lines", [False, True])
+def test_a_format_that_only_the_end_of_a_large_file_tells_is_found(tmp_path: Path, lines: bool) -> None:
+    record = json.dumps(conversation("x", note="lorem ipsum \\" * HEAD_BYTES))
+    path = tmp_path / "a.json"
+    path.write_text(f"{record}\n{record}" if lines else record)
+    assert open_file(path).calls == (2 if lines else 1)
 
 
 MEASURE = """

@@ -21,6 +21,7 @@ def published(name: str) -> list[tuple[Path, Path]]:
     return [(path, calls) for path, calls in files if path.suffix != ".eval" or find_spec("inspect_ai") is not None]
 
 
+@pytest.mark.shared_data
 @pytest.mark.parametrize("name", FORMATS)
 def test_the_calls_of_published_files_are_read_as_they_stand_there(name: str) -> None:
     total = Comparison()
@@ -34,6 +35,7 @@ def test_the_calls_of_published_files_are_read_as_they_stand_there(name: str) ->
     assert total.answers_right >= 0.97 * total.expected, total.problems[:10]
 
 
+@pytest.mark.shared_data
 @pytest.mark.parametrize("name", FORMATS)
 def test_published_files_go_to_their_own_reader_without_a_doubt(name: str) -> None:
     for path, _ in published(name):

@@ -152,7 +152,7 @@ def test_a_file_name_that_is_not_utf_8_is_shown_escaped(tmp_path: Path) -> None:
 
 def test_stdin_is_read_and_listed(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "replay", "import", "--list", "-"],
+        [sys.executable, "-m", "replay", "convert", "--list", "-"],
         input=chat(), capture_output=True, text=True, cwd=tmp_path, check=False, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -15,14 +15,14 @@ from replay.dag import infer_edges
 from replay.errors import ReplayError
 from replay.formats import READERS, InputFile, ResultsFile, open_file
 from replay.interpreter import Fleet
-from replay.interpreter.session.answer_reader import answer_of
 from replay.interpreter.session.json_rpc import Failed, Returned
+from replay.interpreter.session.server_connection import answer_of
 from replay.interpreter.session.stdio import _message_of
 from replay.json_values import bounded
 from replay.outcomes import judge_answer
 from replay.outcomes.input_schema import check_schema
 from replay.recorder.assembly import write_trajectory
-from replay.recorder.recovery import write_recovered
+from replay.recorder.recording_store import write_recovered
 from replay.records import Call, DataEdge, Server, Tool, Trajectory, canonical
 from replay.records.files import TrajectoryFile, dump
 from replay.replayer.cassette import read_cassette

@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from replay.cli import main as replay_main
-from replay.recorder import assembly, fleet_host, stdio_proxy  # noqa: F401  loaded before the fork
 from replay.records.files import TrajectoryFile
 from tests.hostile.modes import stdio_modes
 from tests.hostile.runner import GOOD, batches, over_stdio, peak_kb

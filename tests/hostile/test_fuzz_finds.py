@@ -166,7 +166,7 @@ def test_a_field_with_a_line_end_in_its_name_is_refused_in_one_line(tmp_path: Pa
 
 def test_half_of_a_surrogate_pair_between_the_values_of_a_recording_costs_one_entry() -> None:
     broken = b'{"event": "note", "t": \xed\xa0\x80, "message": "x"}\n'
-    with pytest.raises(ValueError, match="Expecting value"):
+    with pytest.raises(ValueError, match=r"(?i)expect(ed|ing) value"):
         parse_json(broken.decode("utf-8", "surrogatepass"))
     assert entry_of(broken) is None
     assert entry_of(b'{"event": "note", "message": "\xed\xa0\x80"}\n') == {"event": "note", "message": "\ufffd"}

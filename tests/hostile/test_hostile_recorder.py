@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from replay.interpreter.orphans import VARIABLE
+from replay.interpreter.processes import STARTED_BY
 from tests.hostile.modes import short_modes, stdio_modes
 from tests.hostile.recorder_runner import record, recordings
 from tests.hostile.runner import batches, over_stdio
@@ -104,7 +104,7 @@ def test_a_server_of_a_recorder_is_marked_and_what_it_starts_in_a_session_of_its
         "import os, subprocess, sys\n"
         "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'], start_new_session=True,\n"
         "                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)\n"
-        f"open({str(kept)!r}, 'w').write(str(child.pid) + ' ' + os.environ[{VARIABLE!r}])\n"
+        f"open({str(kept)!r}, 'w').write(str(child.pid) + ' ' + os.environ[{STARTED_BY!r}])\n"
         f"os.execv(sys.executable, [sys.executable, '-S', '-E', {over_stdio('')['args'][2]!r}, 'ordinary'])\n"
     )
     output = tmp_path / "run.trajectory.json"
@@ -115,4 +115,4 @@ def test_a_server_of_a_recorder_is_marked_and_what_it_starts_in_a_session_of_its
         assert psutil.pid_exists(int(pid))
         assert client.close() == 0
     assert not psutil.pid_exists(int(pid)) or psutil.Process(int(pid)).status() == psutil.STATUS_ZOMBIE
-    assert os.environ.get(VARIABLE) != mark
+    assert os.environ.get(STARTED_BY) != mark

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from replay.interpreter.session.boxed_trace import unboxed
-from replay.interpreter.session.server_process import tail_of
+from replay.interpreter.session.stderr_log import tail_of, unboxed
 from replay.records import Judgement, Outcome
 from replay.replayer.verdict import with_stderr
 

@@ -8,10 +8,8 @@ from typing import Any, cast
 import anyio
 import pytest
 
-from replay.interpreter.session.channel import Unreadable
-from replay.interpreter.session.json_rpc import JsonRpcClient, Returned
-from replay.interpreter.session.server_process import Pipes, ServerProcess
-from replay.interpreter.session.stdio import StdioChannel
+from replay.interpreter.session.json_rpc import Unreadable
+from replay.interpreter.session.stdio import Pipes, ServerProcess, StdioChannel
 
 pytestmark = pytest.mark.anyio
 
@@ -63,35 +61,6 @@ async def test_a_sender_that_waits_hears_that_the_server_was_stopped(pipes):
 async def _close_soon(pipes: Pipes) -> None:
     await anyio.wait_all_tasks_blocked()
     pipes.close_stdin()
-
-
-async def test_all_that_comes_beside_an_answer_is_taken_too(pipes):
-    notes: list[str] = []
-    heard: list[str] = []
-    client = JsonRpcClient(StdioChannel(process_over(pipes)), notes.append)
-    later = anyio.Event()
-
-    def hear(method: str, params: object) -> None:
-        heard.append(method)
-        if method == "notifications/later":
-            later.set()
-
-    client.on_notification = hear
-
-    async def answer() -> None:
-        sent = await anyio.to_thread.run_sync(os.read, pipes.servers_stdin, 65_536)
-        number = sent.split(b'"id":')[1].split(b",")[0]
-        os.write(pipes.servers_stdout, b'noise\n\n{"jsonrpc":"2.0","id":%s,"result":{"a":1}}\n' % number)
-        os.write(pipes.servers_stdout, b'{"jsonrpc":"2.0","method":"notifications/told"}\n{"jsonrpc"')
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(client.run)
-        group.start_soon(answer)
-        assert await client.request("tools/call", {}) == Returned({"a": 1})
-        os.write(pipes.servers_stdout, b':"2.0","method":"notifications/later"}\n')
-        await later.wait()
-        assert (heard, len(notes)) == (["notifications/told", "notifications/later"], 1)
-        group.cancel_scope.cancel()
 
 
 async def test_a_line_that_is_too_long_stands_in_its_place_among_the_others(pipes, monkeypatch):

@@ -9,8 +9,7 @@ import pytest
 
 from replay.errors import FleetError
 from replay.interpreter import Fleet
-from replay.interpreter.config.variables import VariableScope
-from tests.conftest import shared
+from replay.interpreter.config.fleet import VariableScope
 
 FULL = """\
 version: 1
@@ -200,8 +199,8 @@ def test_m3_bench_json_is_read(load):
 
 
 @pytest.mark.parametrize("where", ["toolathlon", "labelled"])
-def test_a_bare_dict_of_servers_is_read(where):
-    fleet = Fleet.load(shared(where, "fleet.json"))
+def test_a_bare_dict_of_servers_is_read(where, shared_data):
+    fleet = Fleet.load(shared_data / where / "fleet.json")
     assert "filesystem" in fleet.servers
 
 

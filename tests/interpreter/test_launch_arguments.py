@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from replay.interpreter.config.variables import ResolvedServer
+from replay.interpreter.config.fleet import ResolvedServer
 from replay.interpreter.session.launch import launch_of
 
 

@@ -22,8 +22,8 @@ from replay.cli.servers import servers as verb
 from replay.errors import UsageError
 from replay.interpreter.config.specs import AuthSpec
 from replay.interpreter.session.launch import CannotStartError, Launch
-from replay.interpreter.session.login import log_in
 from replay.interpreter.session.oauth import LoginRequiredError, storage_of, stored_login
+from replay.interpreter.session.remote import log_in
 from tests.interpreter.conftest import answer_text, fleet_of, serving
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay.interpreter.path_map import PathMap
+from replay.interpreter.workspace import PathMap
 from replay.records import RpcError, TextAnswer, ToolResult, TransportFault
 
 RECORDED = "/workspace/dumps/workspace"

@@ -7,7 +7,7 @@ import mcp_types
 import mcp_types.version
 import pytest
 
-from replay.interpreter.session import protocol_versions
+from replay.interpreter.session import handshake as protocol_versions
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replay.outcomes import judge_answer
-from replay.outcomes.envelopes.opening import MAX_LAYERS, open_answer
+from replay.outcomes.envelopes import MAX_LAYERS, open_answer
 from replay.records import Call, Outcome, RuleSpec, TextAnswer, ToolResult
 
 
@@ -263,7 +263,7 @@ def test_an_image_beside_a_wrapped_text_is_not_lost():
     inner = json.dumps({"content": [{"type": "image", "data": "AA==", "mimeType": "image/png"}], "isError": False})
     opened = open_answer(TextAnswer(text=inner))
     assert opened.has_media
-    assert _judge(inner).rule == "success.answered"
+    assert _judge(inner).rule == "success.structured"
 
 
 def test_a_result_that_holds_structured_content_alone_is_judged_by_it():

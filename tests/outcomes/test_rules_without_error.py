@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from replay.outcomes.answer import ParsedAnswer
+from replay.outcomes.evidence import ParsedAnswer
 from replay.outcomes.rules import CONTENT_RULES, RULES
 from replay.records import Call, SchemaViolation, TextAnswer
 

@@ -1,4 +1,4 @@
-"""Sentences without any error flag, in several languages, none of which the model was trained on word for word."""
+"""Sentences without any error flag, in several languages."""
 
 from __future__ import annotations
 
@@ -68,16 +68,9 @@ def test_a_bare_sentence_that_reports_a_success_is_one(text):
     assert _outcome(text).outcome == "success"
 
 
-def test_a_verdict_of_the_model_says_how_likely_it_is_and_which_words_weighed_most():
-    judged = _outcome("Please open a session with 'begin' before this action.")
-    assert judged.rule == "model.invalid-arguments"
-    assert "%" in judged.message
-    assert any(word in judged.message for word in ("please", "before", "session", "open"))
-
-
-def test_an_error_that_says_nothing_more_is_not_charged_to_anybody_by_the_model():
+def test_an_error_that_says_nothing_more_is_not_charged_to_anybody():
     for text in ("Error: something went wrong", "Error: unknown error", "An unexpected error occurred."):
-        assert not _outcome(text).rule.startswith("model.")
+        assert _outcome(text).reason == "unexplained"
 
 
 @pytest.mark.parametrize("tool", ["get_last_errors", "read_file", "list_failures", "get_crash_log"])

@@ -163,8 +163,8 @@ def test_a_signal_finishes_the_file_and_ends_the_server(output: Path, number: in
     ("command", "why"),
     [
         (("no-such-command-anywhere",), "no-such-command-anywhere"),
-        ((sys.executable, "-c", "import sys; sys.exit(3)"), "exited with code 3"),
-        ((sys.executable, str(SERVERS / "dies_at_start.py")), "exited with code"),
+        ((sys.executable, "-c", "import sys; sys.exit(3)"), "exited with status 3"),
+        ((sys.executable, str(SERVERS / "dies_at_start.py")), "exited with status"),
     ],
     ids=["does not exist", "exits", "dies at start"],
 )

@@ -20,7 +20,8 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
 
-from replay.recorder.tool_names import MAX_NAME_LENGTH, ServerTool, exposed_names
+from replay.recorder.fleet_server import MAX_NAME_LENGTH, exposed_names
+from replay.recorder.recording_session import ServerTool
 from replay.records import ToolResult, TransportFault
 from tests.recorder.raw_client import (
     LEDGER,

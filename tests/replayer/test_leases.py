@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from replay.records import FleetFacts, TextAnswer
-from replay.records.effects import EffectKey
+from replay.records.digests import EffectKey
 from replay.replayer.dask_workers import PACKAGE, described_workers, refusal
 from replay.replayer.desk import Desk
 from replay.replayer.plan import Options

@@ -133,7 +133,7 @@ def test_the_workers_import_what_one_process_imports(
     steps = [[("fs/list", {"path": "/x"}, "/x/a-1234.txt")], [("fs/read", {"path": "/x/a-1234.txt"}, "text")]]
     many = results_file("gpt_test_mcp_fuzzy.json", **{f"t{number}": steps for number in range(40)})
     alone, together = (
-        replay("import", many, "-o", directory, *options)
+        replay("convert", many, "-o", directory, *options)
         for directory, options in (("alone", ()), ("together", workers))
     )
     assert together.returncode == 0, together.stderr

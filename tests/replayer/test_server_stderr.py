@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from replay.records import Judgement, Outcome, TextAnswer
-from replay.records.effects import EffectKey
+from replay.records.digests import EffectKey
 from replay.replayer.verdict import with_stderr
 from replay.runfile import Run, call_rows
 from replay.runfile.effects_journal import Origin, SentCall

@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 
 from replay.errors import UsageError
-from replay.reports import call_markdown, render
+from replay.reports import Selection, render
 from replay.reports.csv_ import COLUMNS, REPORT_COLUMNS
 from replay.runfile import Run
 from tests.runs import call, failed, make_run, schema, server, write_trajectory
@@ -45,7 +45,7 @@ def run(run_path: Path) -> Run:
 
 
 def test_the_markdown_of_a_call_has_all_that_a_bug_report_needs(run: Run) -> None:
-    text = call_markdown(run, "task-1:s3c1")
+    text = render(run, "markdown", Selection(call="task-1:s3c1"))
     assert text.startswith("# `files/read`: invalid arguments (`task-1:s3c1`)\n")
     for part in ("## The call", "## Recorded and replayed", "## Why it is invalid arguments", "## Schema violations"):
         assert part in text
@@ -57,7 +57,7 @@ def test_the_markdown_of_a_call_has_all_that_a_bug_report_needs(run: Run) -> Non
 
 
 def test_the_markdown_of_a_trajectory_lists_its_calls_and_findings(run: Run) -> None:
-    text = render(run, "markdown", trajectory="task-1")
+    text = render(run, "markdown", Selection(trajectory="task-1"))
     assert text.startswith(
         "# Trajectory `task-1` of `gpt`: 1 invalid arguments, 1 not found, 2 success, 1 inconclusive"
     )
@@ -69,7 +69,7 @@ def test_the_markdown_of_a_run_has_a_row_a_model(run: Run) -> None:
     text = render(run, "markdown")
     assert "| `gpt` | 1 | 5 | 0 (0.0 %) | 0 (0.0 %) | 1 (25.0 %) | 1 (25.0 %) | 2 (50.0 %) | 3 (75.0 %) | 1 |" in text
     assert "7 calls of 2 models: **3 failed**, 1 inconclusive." in text
-    assert "`other`" not in render(run, "markdown", model="gpt")
+    assert "`other`" not in render(run, "markdown", Selection(model="gpt"))
 
 
 def test_junit_has_a_case_a_call_grouped_by_trajectory(run: Run) -> None:
@@ -92,7 +92,7 @@ def test_csv_has_stable_columns_and_a_row_a_call(run: Run) -> None:
     assert REPORT_COLUMNS[: len(COLUMNS)] == COLUMNS
     assert len(rows) == 7
     assert rows[2]["finding"] == "missing-field"
-    assert len(render(run, "csv", call="task-1:s2c1").splitlines()) == 2
+    assert len(render(run, "csv", Selection(call="task-1:s2c1")).splitlines()) == 2
 
 
 def test_json_holds_every_finding(run: Run) -> None:
@@ -107,13 +107,13 @@ def test_json_holds_every_finding(run: Run) -> None:
 
 def test_an_unknown_id_names_the_nearest_and_an_ambiguous_one_asks(run: Run) -> None:
     with pytest.raises(UsageError, match=r"there is no call task-1:s9c1 in this run; nearest: task-1:s1c1"):
-        render(run, "markdown", call="task-1:s9c1")
+        render(run, "markdown", Selection(call="task-1:s9c1"))
     with pytest.raises(UsageError, match=r"there is no trajectory tusk-1 in this run; nearest: task-1, task-2"):
-        render(run, "markdown", trajectory="tusk-1")
+        render(run, "markdown", Selection(trajectory="tusk-1"))
     with pytest.raises(UsageError, match=r"there is no model gtp in this run; nearest: gpt"):
-        render(run, "csv", model="gtp")
+        render(run, "csv", Selection(model="gtp"))
     with pytest.raises(UsageError, match=r"a call's id looks like TRAJECTORY:s2c1"):
-        render(run, "markdown", call="nonsense")
+        render(run, "markdown", Selection(call="nonsense"))
 
 
 def test_a_model_or_a_file_tells_equal_trajectories_apart(tmp_path: Path) -> None:
@@ -123,9 +123,9 @@ def test_a_model_or_a_file_tells_equal_trajectories_apart(tmp_path: Path) -> Non
     two = write_trajectory(tmp_path / "b" / "same.trajectory.json", [call("files/list", {"path": "/w"})], model="other")
     with Run.read(make_run(tmp_path / "run.db", [one, two], FILES)) as run:
         with pytest.raises(UsageError, match="is the id of 2 calls; say which: gpt:same:s1c1, other:same:s1c1"):
-            render(run, "markdown", call="same:s1c1")
-        assert "`other` called" in render(run, "markdown", call="other:same:s1c1")
-        assert "`gpt` called" in render(run, "markdown", call=f"{one}:same:s1c1")
+            render(run, "markdown", Selection(call="same:s1c1"))
+        assert "`other` called" in render(run, "markdown", Selection(call="other:same:s1c1"))
+        assert "`gpt` called" in render(run, "markdown", Selection(call=f"{one}:same:s1c1"))
 
 
 def test_a_run_without_verdicts_is_one_clear_line(tmp_path: Path, replay: Replay) -> None:
@@ -157,8 +157,8 @@ def test_a_call_that_was_not_judged_by_a_failure_gets_no_shrink_and_no_recorded_
     calls = [call("nowhere/x", {"a": 1}, "fine"), {"raw": "<tool_call>{", "unreadable": "call"}]
     file = write_trajectory(tmp_path / "odd.trajectory.json", calls)
     with Run.read(make_run(tmp_path / "odd.db", [file], server("files", list=schema("path")))) as run:
-        unjudged = render(run, "markdown", call="odd:s1c1")
-        illegal = render(run, "markdown", call="odd:s2c1")
+        unjudged = render(run, "markdown", Selection(call="odd:s1c1"))
+        illegal = render(run, "markdown", Selection(call="odd:s2c1"))
     assert "replay shrink" not in unjudged
     assert "replay shrink" in illegal
     assert "no server was asked, as the form of the call decided" in illegal

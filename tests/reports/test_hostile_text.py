@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from replay.reports import FORMATS, render
+from replay.reports import FORMATS, Selection, render
 from replay.reports.markdown_syntax import block, code, prose, table
 from replay.runfile import Run
 from tests.runs import call, failed, make_run, schema, server, write_trajectory
@@ -51,7 +51,7 @@ def test_every_format_can_be_made_and_holds_no_control_or_bidirectional_characte
 
 def test_markdown_of_a_call_opens_no_html_and_mentions_nobody(run: Run) -> None:
     for position in ("s1c1", "s2c1", "s3c1", "s4c1", "s5c1"):
-        outside = outside_code(render(run, "markdown", call=f"hostile:{position}"))
+        outside = outside_code(render(run, "markdown", Selection(call=f"hostile:{position}")))
         assert "<script" not in outside
         assert "<img" not in outside
         assert "@octocat" not in outside
@@ -59,7 +59,7 @@ def test_markdown_of_a_call_opens_no_html_and_mentions_nobody(run: Run) -> None:
 
 
 def test_markdown_of_a_run_and_a_trajectory_mentions_nobody(run: Run) -> None:
-    for text in (render(run, "markdown"), render(run, "markdown", trajectory="hostile")):
+    for text in (render(run, "markdown"), render(run, "markdown", Selection(trajectory="hostile"))):
         outside = outside_code(text)
         assert "@octocat" not in outside
         assert "@bob" not in outside
@@ -95,7 +95,7 @@ class Rendered(HTMLParser):
     ids=str,
 )
 def test_a_markdown_parser_finds_only_our_own_elements_and_links_nothing(run: Run, selection: dict[str, Any]) -> None:
-    page = Rendered(render(run, "markdown", **selection))
+    page = Rendered(render(run, "markdown", Selection(**selection)))
     ours = {"h1", "h2", "h3", "p", "pre", "code", "strong", "em", "ul", "li", "details", "summary"}
     assert page.tags <= ours | {"table", "thead", "tbody", "tr", "th", "td"}
     prose = "".join(page.prose)

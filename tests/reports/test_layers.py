@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 from replay.records import EnvelopeKind
-from replay.reports import call_markdown, markdown_call
+from replay.reports import Selection, markdown_call, render
 from replay.runfile import Run
 from tests.runs import call, make_run, schema, server, write_trajectory
 
@@ -19,7 +19,7 @@ PACKED = json.dumps({"content": [{"type": "text", "text": "Error: no such port"}
 
 def _report(folder: Path, answer: str) -> str:
     file = write_trajectory(folder / "t.trajectory.json", [call("harbour/ships", {"port": "Bergen"}, answer)])
-    return call_markdown(Run.read(make_run(folder / "run.db", [file], HARBOUR)), "t:s1c1")
+    return render(Run.read(make_run(folder / "run.db", [file], HARBOUR)), "markdown", Selection(call="t:s1c1"))
 
 
 @pytest.mark.parametrize(

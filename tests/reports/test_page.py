@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from replay.records.alignment import AlignedModel, AlignedTask, McpEvalScores, Scores
-from replay.reports import render
+from replay.reports import Selection, render
 from replay.runfile import Run
 from replay.runfile.rows import pack
 from tests.filter_vectors import VECTORS, vectors_run
@@ -236,7 +236,7 @@ def test_aligned_pairs_stand_side_by_side_with_the_metrics(tmp_path: Path, open_
     with Run.open(run_path) as run:
         run.connection.execute("INSERT INTO alignments VALUES (1, ?)", (pack(model.model_dump(mode="json")),))
         run.connection.execute("INSERT INTO aligned_tasks VALUES (1, 't', ?)", (pack(task.model_dump(mode="json")),))
-        (tmp_path / "report.html").write_text(render(run, "html", reference=reference), "utf-8")
+        (tmp_path / "report.html").write_text(render(run, "html", Selection(reference=reference)), "utf-8")
     page = open_page(tmp_path / "report.html")
     assert "0.625" in page.inner_text("#alignment table")
     page.click("#pairs summary")

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from replay.reports import Selection, html, page_share, render, report_scope
-from replay.reports.page_share import shown_share
-from replay.reports.report_scope import scope_of
+from replay.reports import Selection, html, render, scope
+from replay.reports.scope import scope_of, shown_share
 from replay.runfile import Run
 from tests.runs import call, failed, make_run, schema, server, write_trajectory
 
@@ -35,7 +34,7 @@ def test_trajectories_with_failed_calls_come_first_and_all_stand_in_the_order_of
 
 
 def test_the_page_says_what_it_left_out_and_counts_all(run_path, monkeypatch):
-    monkeypatch.setattr(page_share, "MAX_CALLS", 6)
+    monkeypatch.setattr(scope, "MAX_CALLS", 6)
     with Run.read(run_path) as run:
         page = render(run, "html")
     assert "This page shows 6 of 12 calls, in 2 of 4 trajectories" in page
@@ -44,8 +43,8 @@ def test_the_page_says_what_it_left_out_and_counts_all(run_path, monkeypatch):
 
 def test_of_very_many_models_the_page_draws_the_first_and_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(html, "MAX_DRAWN", 1)
-    monkeypatch.setattr(html, "MAX_LISTED", 2)
-    monkeypatch.setattr(report_scope, "MAX_LISTED", 2)
+    monkeypatch.setattr(html, "MAX_MODELS", 2)
+    monkeypatch.setattr(scope, "MAX_MODELS", 2)
     steps = [call("files/read", {"path": "/w/x"}, "text")]
     paths = [
         write_trajectory(tmp_path / f"{name}.trajectory.json", steps, model=name) for name in ("ada", "bob", "eve")

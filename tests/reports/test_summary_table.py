@@ -6,7 +6,7 @@ import pytest
 
 from replay.records import Outcome, Reason
 from replay.records.summary import Disagreements, FailureGroup, ModelSummary, RootCause, RunSummary
-from replay.reports.summary_table import summary_text
+from replay.reports.summary import summary_text
 
 
 def counts(*numbers: int) -> dict[Outcome, int]:

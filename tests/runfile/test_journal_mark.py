@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from replay.records.effects import EffectKey
+from replay.records.digests import EffectKey
 from replay.runfile import Run
 from replay.runfile.effects_journal import Origin
 

@@ -15,11 +15,10 @@ from replay.records import Call, Outcome, Source, Step, Task, Trajectory
 from replay.runfile import Run, summarize
 from replay.runfile.call_queries import matching_calls
 from replay.runfile.compare_queries import attach, models_to_compare, task_pairs
-from replay.runfile.count_queries import breakdown, model_counts
-from replay.runfile.filter_sql import read_vocabulary
-from replay.runfile.filters import parse
+from replay.runfile.filters import parse, read_vocabulary
 from replay.runfile.rows import pack
 from replay.runfile.schema import VERSION
+from replay.runfile.summary import breakdown, model_counts
 from replay_tui.open_run import OpenRun
 
 OUTCOMES = ("success", "not_found", "not_found")

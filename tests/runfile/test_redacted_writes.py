@@ -27,9 +27,9 @@ from replay.records import (
     Trajectory,
     Verdict,
 )
-from replay.reports import FORMATS, render
+from replay.reports import FORMATS, Selection, render
 from replay.runfile import Run
-from replay.runfile.document_rows import call_rows, trajectory_rows
+from replay.runfile.call_queries import call_rows, trajectory_rows
 from replay.runfile.trajectory_queries import stored_trajectory
 from replay.safety.redaction import Redactor
 from tests.runs import call, failed, make_run, write_trajectory
@@ -166,7 +166,7 @@ def test_a_run_with_such_an_answer_can_be_reported_in_every_format(tmp_path: Pat
     with Run.read(make_run(tmp_path / "run.db", [file])) as run:
         for form in FORMATS:
             assert TOKEN[:12] not in render(run, form)
-            assert TOKEN[:12] not in render(run, form, call="t:s1c1")
+            assert TOKEN[:12] not in render(run, form, Selection(call="t:s1c1"))
 
 
 def test_no_part_of_a_token_is_left_where_a_text_is_cut(tmp_path: Path) -> None:

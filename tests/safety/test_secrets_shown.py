@@ -29,7 +29,7 @@ def results(tmp_path: Path) -> Path:
     "verb",
     [
         ["show"], ["show", "--json"], ["show", "--dot"], ["show", "--mermaid"],
-        ["import", "-o", "dags"],
+        ["convert", "-o", "dags"],
         ["align", "--reference", RESULTS], ["align", "--reference", RESULTS, "--json"],
         ["align", "--reference", RESULTS, "--csv"],
         ["align", "--reference", RESULTS, "--explain", f"t-{TOKEN}"],

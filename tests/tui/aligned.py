@@ -10,7 +10,7 @@ import numpy as np
 
 from replay.alignment import Results, Settings, align, read_reference, sign, texts_of
 from replay.alignment.judges import Judges
-from replay.alignment.run_store import RunStore
+from replay.alignment.output import RunStore
 from replay.formats import open_file
 from tests.tui.sample import calls, sample_run, task
 

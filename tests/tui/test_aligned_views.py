@@ -54,8 +54,8 @@ async def test_the_task_comes_along_from_a_trajectory_to_its_alignment_and_back(
         assert (trajectory.stored.model, trajectory.stored.record.id) == ("bob", "films")
         await press(pilot, "4")
         alignment = cast("AlignmentScreen", pilot.app.screen)
-        assert alignment.table.selected is not None
-        assert alignment.table.selected.id == "films"
+        assert alignment.table.selected_task is not None
+        assert alignment.table.selected_task.id == "films"
         assert "bob · model 2 of 2" in screen_text(pilot)
         await press(pilot, "down", "3")
         assert cast("TrajectoryScreen", pilot.app.screen).stored is not None

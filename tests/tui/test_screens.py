@@ -6,18 +6,17 @@ from typing import cast
 import pytest
 from textual.command import CommandList
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widgets import Input, Tab, Tabs
+from textual.widgets._footer import FooterKey
 
 from replay.records import Call, Outcome, Reason
 from replay.runfile import Run
 from replay_tui.app import BrowseApp
 from replay_tui.screens.calls_screen import CallsScreen
 from replay_tui.screens.compare_screen import CompareScreen
-from replay_tui.screens.export_screen import ExportScreen
-from replay_tui.screens.help_screen import HelpScreen
+from replay_tui.screens.dialogs import ExportScreen, HelpScreen, WholeTextScreen
 from replay_tui.screens.overview_screen import OverviewScreen
 from replay_tui.screens.trajectory_screen import TrajectoryScreen
-from replay_tui.screens.whole_text_screen import WholeTextScreen
 from replay_tui.widgets.counts_table import CountsTable
 from replay_tui.widgets.dag_view import DagView
 from replay_tui.widgets.filter_line import FilterLine
@@ -65,9 +64,11 @@ async def test_the_breakdown_of_one_model_and_shares(browse: Browsing, sample: P
 
 async def test_few_lines_show_one_breakdown_at_a_time(browse: Browsing, sample: Path) -> None:
     async with browse(sample, size=(80, 24)) as pilot:
-        assert "[Servers]" in screen_text(pilot)
+        panels = pilot.app.screen.query_one("#panels", Tabs)
+        assert panels.active_tab is not None
+        assert str(panels.active_tab.label) == "Servers"
         await press(pilot, "right_square_bracket")
-        assert "[Tools]" in screen_text(pilot)
+        assert str(panels.active_tab.label) == "Tools"
         assert pilot.app.focused is pilot.app.screen.query_one("#tools", CountsTable)
 
 
@@ -192,9 +193,23 @@ async def test_a_row_is_opened_with_a_double_click(browse: Browsing, sample: Pat
 
 async def test_the_tabs_at_the_top_can_be_clicked(browse: Browsing, sample: Path) -> None:
     async with browse(sample) as pilot:
-        await pilot.click("TopBar", offset=(15, 0))
+        await pilot.click("TopBar #tab-calls")
         await settle(pilot)
         assert isinstance(pilot.app.screen, CallsScreen)
+        await pilot.click("TopBar #tab-overview")
+        await settle(pilot)
+        assert isinstance(pilot.app.screen, OverviewScreen)
+        active = pilot.app.screen.query_one("TopBar Tab.-active", Tab)
+        assert str(active.label) == "1 Overview"
+
+
+async def test_the_keys_in_the_last_line_can_be_clicked(browse: Browsing, sample: Path) -> None:
+    async with browse(sample) as pilot:
+        keys = {key.description: key for key in pilot.app.screen.query(FooterKey)}
+        assert keys["Shares"].tooltip == "Show shares in per cent, or numbers"
+        await pilot.click(keys["Shares"])
+        await settle(pilot)
+        assert "33.3%" in screen_text(pilot)
 
 
 async def test_copying_a_diagnosis(browse: Browsing, sample: Path, tmp_path: Path) -> None:

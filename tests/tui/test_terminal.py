@@ -122,5 +122,5 @@ def test_the_editor_opens_at_the_source(terminal: Terminal, sample: Path, tmp_pa
     terminal.wait_for("step 1")
     terminal.press("o")
     terminal.wait_for("ada_test_mcp_fuzzy.json:3")
-    assert (tmp_path / "opened").read_text().strip() == "+3 ada_test_mcp_fuzzy.json"
+    assert (tmp_path / "opened").read_text().strip() == f"+3 {sample.parent}/ada_test_mcp_fuzzy.json"
     assert "step 1" in terminal.screen

@@ -30,10 +30,11 @@ def browse_run(
     Raises:
         RunFileError: there is no run, it is none, it is newer than we are, or damaged.
         UsageError: the filter has an unknown key or value.
+        SystemExit: it broke, and said so.
     """
     from replay_tui.app import BrowseApp
     from replay_tui.open_run import OpenRun
-    from replay_tui.terminal_watch import end_with_terminal
+    from replay_tui.terminal import end_with_terminal
     from replay_tui.theme import DARK, LIGHT
 
     end_with_terminal(clean_up)
@@ -48,3 +49,5 @@ def browse_run(
         open_run.close()
     if app.damage is not None:
         raise app.damage
+    if app.return_code:
+        raise SystemExit(app.return_code)

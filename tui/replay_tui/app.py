@@ -3,41 +3,40 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
+import platformdirs
 from textual import events, on, work
-from textual.app import App, SuspendNotSupported
+from textual.app import SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
+from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.widgets import Input
 from textual.worker import WorkerFailed
 
 from replay.errors import ReplayError, RunFileError
-from replay.runfile import trajectory_queries
-from replay.runfile.filter_sql import read_vocabulary
-from replay.runfile.filters import Filter
+from replay.runfile import Run, trajectory_queries
+from replay.runfile.filters import read_vocabulary
 from replay.runfile.salvage import damage_behind
 from replay.runfile.trajectory_queries import StoredTrajectory
-from replay.safety.text import printable
-from replay_tui import clipboard, editor
-from replay_tui.export_request import ExportRequest, write_whole
-from replay_tui.messages import ShowCalls, ShowPreviousScreen, ShowScreen, ShowTrajectory
+from replay.safety.filesystem import write_atomically
+from replay.safety.text import one_line, printable
+from replay_tui.browser import Browser, ExportRequest, ShowCalls, ShowTrajectory
 from replay_tui.open_run import OpenRun
 from replay_tui.palette import ActionProvider, NameProvider
-from replay_tui.plain_text import PLAIN_TEXT
 from replay_tui.screens.calls_screen import CallsScreen
 from replay_tui.screens.compare_screen import CompareScreen
-from replay_tui.screens.help_screen import HelpScreen
+from replay_tui.screens.dialogs import ExportScreen, HelpScreen
 from replay_tui.screens.overview_screen import OverviewScreen
 from replay_tui.screens.run_screen import RunScreen
+from replay_tui.terminal import PLAIN_TEXT, open_in_editor, source_line
 from replay_tui.theme import DARK, LIGHT
 
 if TYPE_CHECKING:
-    from replay_tui.browser import Browser
     from replay_tui.screens.trajectory_screen import TrajectoryScreen
 
 _POLL_SECONDS = 1.0
@@ -65,7 +64,7 @@ def _models() -> Screen[None]:
     return ModelsScreen()
 
 
-class BrowseApp(App[None]):
+class BrowseApp(Browser):
     """`replay browse`.
 
     Args:
@@ -113,13 +112,9 @@ class BrowseApp(App[None]):
     def __init__(
         self, open_run: OpenRun, *, clipboard_file: Path | None = None, theme: str = DARK.name, start: str | None = None
     ) -> None:
-        super().__init__()
+        super().__init__(open_run)
         self._start = start
-        self.open_run = open_run
-        self.clipboard_file = clipboard_file
-        self.filter = Filter()
-        self.notice = ""
-        self.changes = 0
+        self._clipboard_file = clipboard_file or Path(platformdirs.user_state_path("mcp-replay")) / "copied.md"
         self._history: list[str] = []
         self._leaving = False
         self._prepared = asyncio.Event()
@@ -145,11 +140,6 @@ class BrowseApp(App[None]):
             super()._fatal_error()
         else:
             self._close_messages_no_wait()
-
-    @property
-    def run_note(self) -> str:
-        """The run's name."""
-        return self.open_run.label
 
     async def on_mount(self) -> None:
         """Begin with the overview, and look at the file from time to time."""
@@ -237,16 +227,6 @@ class BrowseApp(App[None]):
 
     async def action_back(self) -> None:
         """Go back to the screen before."""
-        await self.show_previous_screen()
-
-    @on(ShowScreen)
-    async def show_screen(self, message: ShowScreen) -> None:
-        """Go to a screen."""
-        await self.action_go(message.name)
-
-    @on(ShowPreviousScreen)
-    async def show_previous_screen(self) -> None:
-        """Go back to the screen before."""
         if self._history:
             await self.switch_mode(self._history.pop())
 
@@ -276,88 +256,104 @@ class BrowseApp(App[None]):
     # --- what leaves the browser
 
     def _selected(self) -> tuple[StoredTrajectory, str] | None:
-        """The selected call; says so where there is none."""
+        """The selected call, if there is one."""
         screen = self.screen
         selected = screen.selected_call() if isinstance(screen, RunScreen) else None
         stored = trajectory_queries.stored_trajectory(self.open_run.connection, selected[0]) if selected else None
-        if selected is None or stored is None:
+        return (stored, selected[1]) if selected and stored else None
+
+    def _selected_or_told(self) -> tuple[StoredTrajectory, str] | None:
+        if (selected := self._selected()) is None:
             self.notify("select a call first: in the list of calls, or in a trajectory", timeout=3)
-            return None
-        return stored, selected[1]
+        return selected
 
     def action_copy_diagnosis(self) -> None:
         """Copy the diagnosis of the selected call as Markdown."""
-        if (selected := self._selected()) is not None:
+        if (selected := self._selected_or_told()) is not None:
             self._copy(*selected)
 
     @work(thread=True, exclusive=True, group="copy")
     def _copy(self, stored: StoredTrajectory, position: str) -> None:
-        from replay_tui import diagnoses
+        from replay.reports import Selection, render
 
         try:
-            with self.open_run.thread_connection() as run:
-                if run is None:
-                    raise RunFileError(self.open_run.path.name, "the run is gone")
-                text = diagnoses.markdown(run, stored, position)
+            with self._run_of_thread() as run:
+                text = render(run, "markdown", Selection(call=_call_id(stored, position)))
         except ReplayError as error:
-            self.call_from_thread(self.notify, printable(str(error)), severity="error", markup=False)
+            self.call_from_thread(self._tell, str(error), severity="error")
             return
         self.call_from_thread(self._copied, f"{stored.record.id}:{position}", text)
 
     def _copied(self, name: str, text: str) -> None:
-        self.copy_to_clipboard(clipboard.encodable(text))
-        path = self.clipboard_file or clipboard.default_clipboard_file()
+        """Ask the terminal to take it, and keep it in a file for terminals that do not."""
+        self.copy_to_clipboard(text.encode("utf-8", "replace").decode())
+        path = self._clipboard_file
         try:
-            write_whole(text, path)
-            where = f"\nalso in {path}"
+            _write(text, path)
+            where = f"also in {path}"
         except OSError as error:
-            where = f"\n{path} cannot be written: {error.strerror}"
-        self.notify(printable(f"{name}, {len(text):,} characters{where}"), title="Diagnosis copied", markup=False)
+            where = f"{path} cannot be written: {error.strerror}"
+        self._tell(f"{name}, {len(text):,} characters\n{where}", title="Diagnosis copied")
 
     def action_export(self) -> None:
         """Ask which report, and where to."""
-        from replay_tui import diagnoses
-        from replay_tui.screens.export_screen import ExportScreen
+        from replay.reports import FORMATS
 
-        screen = self.screen
-        selected = screen.selected_call() if isinstance(screen, RunScreen) else None
-        stored = trajectory_queries.stored_trajectory(self.open_run.connection, selected[0]) if selected else None
-        call = diagnoses.reference(stored, selected[1]) if selected and stored else None
+        selected = self._selected()
+        call = _call_id(*selected) if selected else None
 
         def on_closed(request: ExportRequest | None) -> None:
             if request is not None:
                 self._export(request, call if request.about == "call" else None)
 
-        self.push_screen(ExportScreen(call, self.filter.text), on_closed)
+        self.push_screen(ExportScreen(FORMATS, call, self.filter.text), on_closed)
 
     @work(thread=True, group="export")
     def _export(self, request: ExportRequest, call: str | None) -> None:
-        from replay_tui import diagnoses
+        from replay.reports import Selection, render
 
         try:
-            with self.open_run.thread_connection() as run:
-                if run is None:
-                    raise RunFileError(self.open_run.path.name, "the run is gone")
+            with self._run_of_thread() as run:
                 filter_text = self.filter.text if request.about == "filter" else None
-                text = diagnoses.render_report(run, request.format, call=call, filter_text=filter_text)
-                write_whole(text, request.path)
+                _write(render(run, request.format, Selection(call=call, filter=filter_text)), request.path)
         except (ReplayError, OSError, ImportError) as error:
-            self.call_from_thread(self.notify, printable(f"not exported: {error}"), severity="error", markup=False)
+            self.call_from_thread(self._tell, f"not exported: {error}", severity="error")
             return
-        self.call_from_thread(self.notify, printable(f"wrote {request.path}"), title="Exported", markup=False)
+        self.call_from_thread(self._tell, f"wrote {request.path}", title="Exported")
+
+    @contextmanager
+    def _run_of_thread(self) -> Iterator[Run]:
+        with self.open_run.thread_connection() as run:
+            if run is None:
+                raise RunFileError(self.open_run.path.name, "the run is gone")
+            yield run
 
     def action_open_source(self) -> None:
         """Open the results file in the editor, or say where to look."""
-        if (selected := self._selected()) is None:
+        if (selected := self._selected_or_told()) is None:
             return
-        path, line, position = editor.source_location(selected[0])
+        stored = selected[0]
+        path, line = Path(stored.path), source_line(stored)
         problem: str | None = "this terminal cannot be left for an editor"
         with suppress(SuspendNotSupported), self.suspend():
-            problem = editor.open_in_editor(path, line)
-        place = f"{path}:{line}" if line else f"{path} {position}"
-        location = printable(f"{place} {position}" if line else place)
-        self.notify(f"{location}\n{problem}" if problem else location, title="Source", timeout=8, markup=False)
+            problem = open_in_editor(path, line)
+        location = f"{path}:{line}" if line else f"{path}"
+        told = one_line(f"{location} {stored.record.source.position}", 400)
+        self._tell(f"{told}\n{problem}" if problem else told, title="Source", timeout=8)
+
+    def _tell(
+        self, text: str, *, title: str = "", severity: SeverityLevel = "information", timeout: float | None = None
+    ) -> None:
+        """A notification of hostile text."""
+        self.notify(printable(text), title=title, severity=severity, timeout=timeout, markup=False)
 
 
-if TYPE_CHECKING:
-    _browser: type[Browser] = BrowseApp  # the screens rely on it
+def _call_id(stored: StoredTrajectory, position: str) -> str:
+    """The call's id, unmistakable in its run."""
+    return f"{stored.path}:{stored.record.id}:{position}"
+
+
+def _write(text: str, path: Path) -> None:
+    """Write a text to a file, whole or not at all, in a folder that is made where there is none."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, text, "replace")

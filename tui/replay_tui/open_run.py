@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from replay.errors import RunFileError
-from replay.runfile import Run, compare_queries, count_queries
-from replay.runfile.filter_sql import read_vocabulary
-from replay.runfile.filters import Filter, Vocabulary, parse
+from replay.runfile import Run, compare_queries
+from replay.runfile import summary as count_queries
+from replay.runfile.filters import Filter, Vocabulary, parse, read_vocabulary
 
 FileChange: TypeAlias = Literal["none", "grown", "replaced", "gone"]
 

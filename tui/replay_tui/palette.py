@@ -13,22 +13,14 @@ from replay.records import qualified_name
 from replay.runfile import trajectory_queries
 from replay.runfile.filters import quoted
 from replay.safety.text import one_line
-from replay_tui.browser import Browser, browser_of
-from replay_tui.messages import ShowCalls, ShowTrajectory
+from replay_tui.browser import ShowCalls, ShowTrajectory, browser_of
 
-_MAX_FOUND = 12
+_MAX_SHOWN = 12
 _MOVES = 4
 _LEFT_OUT = frozenset({"command_palette", "back", "app.focus_next", "app.focus_previous"})
 
 
-class _RunProvider(Provider):
-    @property
-    def browser(self) -> Browser:
-        """The app."""
-        return browser_of(self.app)
-
-
-class ActionProvider(_RunProvider):
+class ActionProvider(Provider):
     """The actions of the keys."""
 
     async def discover(self) -> Hits:
@@ -70,7 +62,7 @@ class ActionProvider(_RunProvider):
         return 3 if active.binding.show else _MOVES
 
 
-class NameProvider(_RunProvider):
+class NameProvider(Provider):
     """Tasks, tools and models."""
 
     async def search(self, query: str) -> Hits:
@@ -78,23 +70,24 @@ class NameProvider(_RunProvider):
         wanted = query.strip().lower()
         if not wanted:
             return
-        vocabulary = self.browser.open_run.vocabulary
-        models = [(model, "model", f"model:{quoted(path)}") for _, model, path in vocabulary.models]
-        tools = [(qualified_name(*tool), "tool", f"tool:{quoted(qualified_name(*tool))}") for tool in vocabulary.tools]
-        servers = [(server, "server", f"server:{quoted(server)}") for server in vocabulary.servers]
-        found = [entry for entry in (*models, *servers, *tools) if wanted in entry[0].lower()]
-        for name, what, text in found[:_MAX_FOUND]:
-            yield self._hit(
-                f"{what} {name}", _rank(name, wanted), partial(self.app.post_message, ShowCalls(text)), "its calls"
-            )
-        for task in trajectory_queries.find_tasks(self.browser.open_run.connection, query.strip(), _MAX_FOUND):
+        open_run = browser_of(self.app).open_run
+        names = [(name, "model", f"model:{quoted(path)}") for _, name, path in open_run.vocabulary.models]
+        names += [(server, "server", f"server:{quoted(server)}") for server in open_run.vocabulary.servers]
+        tools = [qualified_name(*tool) for tool in open_run.vocabulary.tools]
+        names += [(tool, "tool", f"tool:{quoted(tool)}") for tool in tools]
+        for name, what, text in [entry for entry in names if wanted in entry[0].lower()][:_MAX_SHOWN]:
+            go = partial(self.app.post_message, ShowCalls(text))
+            yield _hit(f"{what} {name}", _rank(name, wanted), go, "its calls")
+        for task in trajectory_queries.find_tasks(open_run.connection, query.strip(), _MAX_SHOWN):
             go = partial(self.app.post_message, ShowTrajectory(task.row))
-            label = f"task {task.name} · {task.model} · {task.task_type}"
-            yield self._hit(label, _rank(task.name, wanted), go, "its trajectory")
+            yield _hit(
+                f"task {task.name} · {task.model} · {task.task_type}", _rank(task.name, wanted), go, "its trajectory"
+            )
 
-    def _hit(self, label: str, score: float, run: Callable[[], object], words: str) -> Hit:
-        plain = one_line(label, 100)
-        return Hit(score, Content(plain), run, text=plain, help=words)
+
+def _hit(label: str, score: float, run: Callable[[], object], words: str) -> Hit:
+    plain = one_line(label, 100)
+    return Hit(score, Content(plain), run, text=plain, help=words)
 
 
 def _rank(name: str, wanted: str) -> float:

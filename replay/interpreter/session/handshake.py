@@ -1,52 +1,67 @@
 """Agreeing on a protocol version: servers of 2026-07-28 are discovered, older ones initialized.
 
 The policy is that of the SDK's connect-time negotiation (`Client(mode="auto")`), which refuses a server that does not
-say its version (tests/interpreter/test_sdk.py); here that is noted, and the server used.
+say its version (tests/interpreter/test_sdk.py); here that is noted, and the server used. The SDK has the versions and
+keys that stand here too, and takes longer to import than all else that a replay needs; a test holds them equal.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib import metadata
 from typing import Any, Final
 
 import anyio
 
-from replay.interpreter.session.channel import Unreadable
-from replay.interpreter.session.json_rpc import Closed, Failed, JsonRpcClient, Returned, RpcReply
+from replay import __version__
+from replay.interpreter.session.json_rpc import Closed, Failed, JsonRpcClient, Returned, RpcReply, Unreadable
 from replay.interpreter.session.launch import CannotStartError
-from replay.interpreter.session.protocol_versions import (
-    CLIENT_CAPABILITIES_META_KEY,
-    CLIENT_INFO_META_KEY,
-    HANDSHAKE_PROTOCOL_VERSIONS,
-    LATEST_HANDSHAKE_VERSION,
-    LATEST_MODERN_VERSION,
-    MODERN_PROTOCOL_VERSIONS,
-    PROTOCOL_VERSION_META_KEY,
-    SERVER_INFO_META_KEY,
-    UNSUPPORTED_PROTOCOL_VERSION,
-)
-from replay.interpreter.session.server_history import ServerHistory
 from replay.records import JsonObject
 from replay.safety.text import one_line
 
+HANDSHAKE_PROTOCOL_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+"""Agreed on by `initialize`, oldest first."""
+MODERN_PROTOCOL_VERSIONS: Final = ("2026-07-28",)
+"""Found by `server/discover`; each request carries its own envelope. Oldest first."""
+LATEST_HANDSHAKE_VERSION: Final = HANDSHAKE_PROTOCOL_VERSIONS[-1]
+LATEST_MODERN_VERSION: Final = MODERN_PROTOCOL_VERSIONS[-1]
+PROTOCOL_VERSION_META_KEY: Final = "io.modelcontextprotocol/protocolVersion"
+CLIENT_INFO_META_KEY: Final = "io.modelcontextprotocol/clientInfo"
+CLIENT_CAPABILITIES_META_KEY: Final = "io.modelcontextprotocol/clientCapabilities"
+SERVER_INFO_META_KEY: Final = "io.modelcontextprotocol/serverInfo"
+UNSUPPORTED_PROTOCOL_VERSION: Final = -32022
+"""The code of the JSON-RPC error that names the versions a server does speak."""
+_MAX_NOTES: Final = 50
 _PROBE_TIMEOUT: Final = 10.0
 """Seconds for `server/discover`: an old server may never answer a method that it does not know."""
 _MAX_MESSAGE_LENGTH: Final = 200
 
 
+class ServerHistory:
+    """Breaches of the specification that were met, and how to open a conversation."""
+
+    def __init__(self) -> None:
+        self._sentences: dict[str, None] = {}
+        self.login: object | None = None
+        """How the server is logged in to, where it wants that; see `transports.login_of`."""
+        self.tools_complete = True
+        """Whether the list of its tools was read to its end, and has not changed since."""
+        self.wants_initialize = False
+        """Whether it is an older server: the next connection is initialized without asking first."""
+
+    def note(self, sentence: str) -> None:
+        """Keep a sentence, once, unless there are too many already."""
+        if len(self._sentences) < _MAX_NOTES:
+            self._sentences.setdefault(sentence)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """All sentences, in the order in which they came up."""
+        return tuple(self._sentences)
+
+
 def _client_info() -> JsonObject:
-    return {"name": "replay", "version": _own_version()}
-
-
-@cache
-def _own_version() -> str:
-    try:
-        return metadata.version("mcp-replay")
-    except metadata.PackageNotFoundError:
-        return "0"
+    return {"name": "replay", "version": __version__}
 
 
 @dataclass(frozen=True, slots=True)

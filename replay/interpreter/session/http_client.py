@@ -11,7 +11,7 @@ from urllib.parse import urljoin, urlsplit
 import httpx2
 from mcp.client.auth import OAuthFlowError
 
-from replay.interpreter.session.channel import MAX_ANSWER_BYTES, encoded
+from replay.interpreter.session.json_rpc import MAX_ANSWER_BYTES, encoded
 from replay.interpreter.session.launch import CannotStartError
 from replay.json_values import parse_json
 from replay.records import JsonObject

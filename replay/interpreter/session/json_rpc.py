@@ -8,31 +8,67 @@ is not a number or that comes without an id, and takes about twice as long for a
 
 from __future__ import annotations
 
+import json
 import secrets
-from array import array
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import anyio
 from anyio.abc import TaskGroup
 
-from replay.interpreter.session.channel import Channel, ChannelClosedError, Incoming, Unreadable
+from replay.json_values import encode
 from replay.records import JsonObject
 from replay.safety.text import one_line
 
+MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
+"""Bytes of the longest message that is read."""
 _METHOD_NOT_FOUND: Final = -32601
 _MAX_NOTE_LENGTH: Final = 100
 _CANCEL_TIMEOUT: Final = 1.0
 _MAX_ID_GAP: Final = 1 << 12
 """Ids grow by random steps: a server cannot answer a request before it was sent."""
-_ID_BYTES_AT_ONCE: Final = 1024
 _MAX_ID_DIGITS: Final = 15
 _MAX_REFUSALS: Final = 256
 """Answers to the server's own requests that wait to be read by it."""
-
 REFUSAL: Final = "{method} is not available in a replay"
 """What a server hears that asks its client for anything; the rule `answer.needs-a-client` knows the sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Something arrived that is not a message."""
+
+    why: str
+    request_id: int | None = None
+    """The request that it was the answer to, where that can be told."""
+    is_answer: bool = False
+    """Whether it was meant as an answer: too long, or broken JSON-RPC; else it is mere noise."""
+    lost: bool = False
+    """Whether the answer never arrived, because the connection broke."""
+
+
+Incoming = JsonObject | Unreadable
+
+
+def encoded(message: JsonObject) -> bytes:
+    """A message as it goes over the wire, in ASCII: a server may take it for any encoding."""
+    line = encode(message)
+    return line if line.isascii() else json.dumps(message, separators=(",", ":")).encode()
+
+
+class ChannelClosedError(Exception):
+    """The connection ended; the text says how."""
+
+
+class Channel(Protocol):
+    """Both directions of a connection."""
+
+    async def send(self, message: JsonObject, headers: Mapping[str, str]) -> None:
+        """Send a message; headers matter to HTTP only. Raises ChannelClosedError."""
+
+    async def receive(self) -> Incoming:
+        """The next thing that arrived. Raises ChannelClosedError at the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,27 +96,24 @@ RpcReply = Returned | Failed | Unreadable | Closed
 
 
 class _Waiter:
-    __slots__ = ("_arrived", "reply")
+    """A request whose answer has not come yet."""
 
     def __init__(self) -> None:
-        self._arrived: anyio.Event | None = None
-        self.reply: RpcReply | None = None
+        self._arrived = anyio.Event()
+        self._reply: RpcReply | None = None
 
     def resolve(self, reply: RpcReply) -> bool:
         """Take an answer; the first one stands. Whether this one was the first."""
-        if self.reply is not None:
+        if self._reply is not None:
             return False
-        self.reply = reply
-        if self._arrived is not None:
-            self._arrived.set()
+        self._reply = reply
+        self._arrived.set()
         return True
 
     async def result(self) -> RpcReply:
         """The answer, once it is there."""
-        if self.reply is None:
-            self._arrived = anyio.Event()
-            await self._arrived.wait()
-        return self.reply or Closed("the connection ended")
+        await self._arrived.wait()
+        return self._reply or Closed("the connection ended")
 
 
 class JsonRpcClient:
@@ -90,7 +123,6 @@ class JsonRpcClient:
         self._channel, self._note = channel, note
         self._waiting: dict[int, _Waiter] = {}
         self._last_id = secrets.randbelow(_MAX_ID_GAP)
-        self._id_gaps = array("H")
         self._refusals: TaskGroup | None = None
         self._refusals_under_way = 0
         self._closed: Closed | None = None
@@ -196,9 +228,7 @@ class JsonRpcClient:
             await self.notify("notifications/cancelled", {"requestId": request_id}, headers)
 
     def _next_id(self) -> int:
-        if not self._id_gaps:
-            self._id_gaps = array("H", secrets.token_bytes(_ID_BYTES_AT_ONCE))
-        self._last_id += 1 + self._id_gaps.pop() % _MAX_ID_GAP
+        self._last_id += 1 + secrets.randbelow(_MAX_ID_GAP)
         return self._last_id
 
     def _take(self, message: JsonObject) -> None:

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from replay.interpreter.config.fleet import ResolvedServer
 from replay.interpreter.config.specs import AuthSpec, TransportType
-from replay.interpreter.config.variables import ResolvedServer
-from replay.interpreter.processes import find_command
-from replay.interpreter.session.process_guard import ProcessGuard
+from replay.interpreter.processes import ProcessGuard, find_command
 
 _INHERITED: Final = frozenset(
     {"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TZ", "TMPDIR"}

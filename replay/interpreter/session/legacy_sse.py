@@ -16,7 +16,6 @@ import anyio
 import httpx2
 from anyio.abc import TaskGroup
 
-from replay.interpreter.session.channel import MAX_ANSWER_BYTES, ChannelClosedError, Incoming, Unreadable
 from replay.interpreter.session.http_client import (
     HTTP_FAILURES,
     MAX_REDIRECTS,
@@ -30,6 +29,7 @@ from replay.interpreter.session.http_client import (
     redirect_within_origin,
     status_in_words,
 )
+from replay.interpreter.session.json_rpc import MAX_ANSWER_BYTES, ChannelClosedError, Incoming, Unreadable
 from replay.interpreter.tasks import task_group
 from replay.records import JsonObject
 from replay.safety.text import one_line

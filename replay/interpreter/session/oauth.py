@@ -1,16 +1,21 @@
-"""OAuth for remote servers. The protocol is the SDK's (`mcp.client.auth`); who may open a browser, and when, is ours.
+"""OAuth for remote servers, and the browser that comes back to this machine with a code.
 
-A replay never opens a browser: `replay servers login NAME` does, once; every other verb uses the tokens that it kept.
+The protocol is the SDK's (`mcp.client.auth`); who may open a browser, and when, is ours. A replay never opens one:
+`replay servers login NAME` does, once; every other verb uses the tokens that it kept.
 """
 
 from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
 from typing import Final
+from urllib.parse import parse_qs, urlsplit
 
+import anyio
+import anyio.abc
 import httpx2
 from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider, OAuthFlowError
 from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
@@ -20,12 +25,17 @@ from pydantic import AnyUrl
 
 from replay.interpreter.config.specs import AuthSpec
 from replay.interpreter.session.token_store import FileTokenStorage
-
-_LONG_AGO: Final = 1.0
-_NO_REDIRECT: Final = "http://127.0.0.1/callback"
+from replay.interpreter.tasks import task_group
+from replay.safety.text import one_line
 
 # a failed login is said once, as the reason why the server cannot be had
 logging.getLogger("mcp.client.auth").addHandler(logging.NullHandler())
+
+_LONG_AGO: Final = 1.0
+_NO_REDIRECT: Final = "http://127.0.0.1/callback"
+PATH: Final = "/callback"
+_MAX_REQUEST_BYTES: Final = 65_536
+_PAGE: Final = "<!doctype html><title>replay</title><p>{text} You can close this page and go back to the terminal.</p>"
 
 
 class LoginRequiredError(OAuthFlowError):
@@ -172,3 +182,69 @@ def _by_browser(
             issuer=auth.issuer,
         )
     return OAuthClientProvider(url, metadata, storage, show, wait)
+
+
+class BrowserCallback:
+    """Waits on 127.0.0.1 for the browser."""
+
+    def __init__(self, port: int) -> None:
+        self.url = f"http://127.0.0.1:{port}{PATH}"
+        self._arrived = anyio.Event()
+        self._parameters: dict[str, str] = {}
+
+    async def result(self) -> AuthorizationCodeResult:
+        """What the browser brought.
+
+        Raises:
+            OAuthFlowError: the login was refused.
+        """
+        await self._arrived.wait()
+        if "code" not in self._parameters:
+            why = self._parameters.get("error_description") or self._parameters.get("error") or "no code came back"
+            raise OAuthFlowError(f"the login was refused: {one_line(why, 200)}")
+        return AuthorizationCodeResult(
+            code=self._parameters["code"], state=self._parameters.get("state"), iss=self._parameters.get("iss")
+        )
+
+    async def serve(self, stream: anyio.abc.SocketStream) -> None:
+        """Answer one request of the browser."""
+        async with stream:
+            with suppress(anyio.EndOfStream, anyio.BrokenResourceError, UnicodeDecodeError, IndexError):
+                target = urlsplit((await _head_of(stream)).split(b" ")[1].decode("ascii"))
+                found = {key: values[0] for key, values in parse_qs(target.query).items()}
+                is_ours = target.path == PATH and ("code" in found or "error" in found)
+                text = "Thank you." if is_ours else "There is nothing here."
+                await stream.send(_response("200 OK" if is_ours else "404 Not Found", _PAGE.format(text=text)))
+                if is_ours and not self._arrived.is_set():
+                    self._parameters = found
+                    self._arrived.set()
+
+
+@asynccontextmanager
+async def browser_callback(port: int | None) -> AsyncIterator[BrowserCallback]:
+    """Listen for the browser.
+
+    Args:
+        port: the port to listen on; any free one where None.
+
+    Raises:
+        OSError: the port is taken.
+    """
+    listener = await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=port or 0)
+    async with listener, task_group() as tasks:
+        callback = BrowserCallback(listener.extra(anyio.abc.SocketAttribute.local_port))  # noqa: S610
+        tasks.start_soon(listener.serve, callback.serve)
+        yield callback
+
+
+async def _head_of(stream: anyio.abc.SocketStream) -> bytes:
+    head = b""
+    while b"\r\n\r\n" not in head and len(head) < _MAX_REQUEST_BYTES:
+        head += await stream.receive()
+    return head
+
+
+def _response(status: str, page: str) -> bytes:
+    body = page.encode()
+    head = f"HTTP/1.1 {status}\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: {len(body)}\r\n"
+    return f"{head}connection: close\r\n\r\n".encode() + body

@@ -1,29 +1,30 @@
-"""One connection to a server: from its start to its end, in a task of its own."""
+"""One connection to a server: from its start to its end, in a task of its own, and the answers that it brings."""
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import anyio
 
-from replay.interpreter.session.answer_reader import answer_of
-from replay.interpreter.session.channel import Channel
-from replay.interpreter.session.handshake import DisconnectedOnProbeError, ServerIdentity, negotiate
-from replay.interpreter.session.json_rpc import Closed, JsonRpcClient, RpcReply
+from replay.interpreter.session.handshake import DisconnectedOnProbeError, ServerHistory, ServerIdentity, negotiate
+from replay.interpreter.session.json_rpc import Channel, Closed, Failed, JsonRpcClient, RpcReply, Unreadable
 from replay.interpreter.session.launch import CannotStartError, Launch
-from replay.interpreter.session.server_history import ServerHistory
-from replay.interpreter.session.server_process import running, tail_of
-from replay.interpreter.session.stdio import StdioChannel
+from replay.interpreter.session.stderr_log import tail_of
+from replay.interpreter.session.stdio import StdioChannel, running
 from replay.interpreter.session.tools_list import list_tools
 from replay.interpreter.tasks import task_group
-from replay.records import Answer, JsonObject, Server, Tool, TransportFault, digest_of
+from replay.records import Answer, JsonObject, RpcError, Server, Tool, ToolResult, TransportFault, digest_of
 from replay.safety.redaction import Redactor
 from replay.safety.text import one_line
 
+_INTERNAL_ERROR: Final = -32603
+_OF_THE_PROTOCOL: Final = frozenset({"_meta", "resultType", "isError"})
+Note = Callable[[str], None]
 _MAX_REASON_LENGTH: Final = 300
 _MAX_LISTINGS: Final = 3
 
@@ -185,9 +186,60 @@ async def _channel(launch: Launch, log: Path, redactor: Redactor, history: Serve
         async with running(launch, log, redactor) as process:
             yield StdioChannel(process)
     else:
-        from replay.interpreter.session.transports import login_of, remote_channel
+        from replay.interpreter.session.remote import login_of, remote_channel
 
         if launch.transport == "sse":
             history.wants_initialize = True  # the transport is older than the question for versions
         async with remote_channel(launch, login_of(launch, history)) as channel:
             yield channel
+
+
+def answer_of(reply: RpcReply, note: Note) -> Answer:
+    """The answer to a tools/call."""
+    if isinstance(reply, Closed):
+        return TransportFault(fault="closed", message=f"{reply.why} before the answer came")
+    if isinstance(reply, Unreadable):
+        return TransportFault(fault="closed" if reply.lost else "unreadable", message=reply.why)
+    if isinstance(reply, Failed):
+        return _error_of(reply.error)
+    if not isinstance(reply.result, dict):
+        return TransportFault(fault="unreadable", message="the result is not a JSON object")
+    if reply.result.get("resultType") == "input_required":
+        return TransportFault(fault="unreadable", message="the server asks its user for input, which a replay has not")
+    return _result_of(reply.result, note)
+
+
+def _error_of(error: JsonObject) -> RpcError:
+    code, message = error.get("code"), error.get("message")
+    return RpcError(
+        code=code if isinstance(code, int) else _INTERNAL_ERROR,
+        message=message if isinstance(message, str) else json.dumps(error if message is None else message),
+        data=error.get("data"),
+    )
+
+
+def _result_of(result: JsonObject, note: Note) -> ToolResult:
+    structured = result.get("structuredContent")
+    if "content" not in result and structured is None:
+        note("answers a call without content")
+        rest = {key: value for key, value in result.items() if key not in _OF_THE_PROTOCOL}
+        structured = rest or None
+    return ToolResult(
+        content=_blocks_of(result.get("content"), note), structured=structured, is_error=bool(result.get("isError"))
+    )
+
+
+def _blocks_of(content: Any, note: Note) -> tuple[JsonObject, ...]:
+    if content is None:
+        return ()
+    if not isinstance(content, list):
+        note("answers a call with content that is not a list")
+        content = [content]
+    return tuple(_block_of(block, note) for block in content)
+
+
+def _block_of(block: Any, note: Note) -> JsonObject:
+    if isinstance(block, dict):
+        return block
+    note("answers a call with a content block that is not an object")
+    return {"type": "text", "text": block if isinstance(block, str) else json.dumps(block)}

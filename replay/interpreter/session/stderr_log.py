@@ -1,9 +1,15 @@
-"""A server's stderr on its way to the log: secrets are taken out before anything is written."""
+"""A server's stderr: on its way to the log, secrets taken out before anything is written, and as it is shown.
+
+The Python SDK logs stack traces in boxes, 80 columns wide where stderr is no terminal: a hundred lines for one error.
+They are shown as Python prints them.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +23,15 @@ MAX_LOG_BYTES: Final = 8 << 20
 """What is kept of a log at least; it is cut back to that when it is twice as long."""
 _DRAIN_TIMEOUT: Final = 0.5
 """Seconds that the end of the log is waited for, once the server is gone."""
+_TOP: Final = re.compile(r"^(\s*)╭─+ Traceback \(most recent call last[)─]?.*╮\s*$")
+_INSIDE: Final = re.compile(r"^\s*│ (.*) │\s*$")
+_BOTTOM: Final = re.compile(r"^\s*╰─+╯\s*$")
+_PLACE: Final = re.compile(r":\d+ in \S+$")
+_MAX_WRAPPED: Final = 12
+"""Lines that one place or one message may be wrapped into."""
+_TAIL_LINES: Final = 20
+_TAIL_BYTES: Final = 65_536
+_COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class RedactedLog:
@@ -83,3 +98,80 @@ def _split(data: bytes) -> tuple[bytes, bytes]:
         return data[:key], data[key:]
     end = data.rfind(b"\n") + 1
     return data[:end], data[end:]
+
+
+def tail_of(log: Path, start: int = 0, *, lines: int = _TAIL_LINES, size: int = _TAIL_BYTES) -> str:
+    """The last lines of a log from byte `start` on, without colours; traces in boxes stand as plain ones.
+
+    Args:
+        log: may be missing.
+        start: in bytes.
+        lines: at most so many.
+        size: bytes that are looked at, at most.
+    """
+    try:
+        with log.open("rb") as file:
+            end = file.seek(0, os.SEEK_END)
+            file.seek(max(start, end - size))
+            text = file.read(size).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    plain = unboxed(_COLOUR.sub("", text))
+    return "\n".join([line.rstrip() for line in plain.splitlines() if line.strip()][-lines:])
+
+
+def unboxed(text: str) -> str:
+    """A text with each boxed trace as Python prints one: its places, a line each, and the error."""
+    if "╭" not in text:
+        return text
+    lines = text.splitlines()
+    return "\n".join(_plain(lines))
+
+
+def _plain(lines: list[str]) -> Iterator[str]:
+    at = 0
+    while at < len(lines):
+        top = _TOP.match(lines[at])
+        if top is None:
+            yield lines[at]
+            at += 1
+            continue
+        inside: list[str] = []
+        at += 1
+        while at < len(lines) and (found := _INSIDE.match(lines[at])):
+            inside.append(found[1])
+            at += 1
+        yield "Traceback (most recent call last):"
+        yield from (f"  {place}" for place in _places(inside))
+        if at < len(lines) and _BOTTOM.match(lines[at]):
+            error, at = _paragraph(lines, at + 1, indent=len(top[1]))
+            yield error
+
+
+def _places(inside: list[str]) -> Iterator[str]:
+    """`file:line in function`, put together where they are wrapped; the source lines between are left out."""
+    held = ""
+    for line in inside:
+        text, full = line.rstrip(), not line.endswith(" ")
+        starts = text.startswith(("/", "in ")) or re.match(r"[A-Za-z]:[\\/]", text) is not None
+        if not held and not starts:
+            continue
+        gap = " " if text.startswith("in ") and held and not held.endswith(" ") else ""
+        held += gap + (text if full else f"{text} ")
+        if _PLACE.search(held.rstrip()):
+            yield held.strip()
+            held = ""
+        elif len(held) > _MAX_WRAPPED * len(line):
+            held = ""
+
+
+def _paragraph(lines: list[str], at: int, *, indent: int) -> tuple[str, int]:
+    """The lines from `at` on that begin in one column, as one, and where they end."""
+    words: list[str] = []
+    while at < len(lines) and len(words) < _MAX_WRAPPED:
+        line = lines[at]
+        if not line.strip() or len(line) - len(line.lstrip()) != indent:
+            break
+        words.append(line.strip())
+        at += 1
+    return " ".join(words), at

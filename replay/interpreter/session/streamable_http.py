@@ -17,7 +17,6 @@ import httpx2
 from anyio.abc import TaskGroup
 from mcp.shared.inbound import encode_header_value
 
-from replay.interpreter.session.channel import MAX_ANSWER_BYTES, ChannelClosedError, Incoming, Unreadable
 from replay.interpreter.session.http_client import (
     HTTP_FAILURES,
     MAX_REDIRECTS,
@@ -31,6 +30,7 @@ from replay.interpreter.session.http_client import (
     status_in_words,
     too_long,
 )
+from replay.interpreter.session.json_rpc import MAX_ANSWER_BYTES, ChannelClosedError, Incoming, Unreadable
 from replay.interpreter.tasks import task_group
 from replay.records import JsonObject
 from replay.safety.text import one_line

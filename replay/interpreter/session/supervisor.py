@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import anyio
 from anyio.abc import TaskGroup
 
 from replay.errors import FleetError
 from replay.interpreter.config.specs import ServerSpec
-from replay.interpreter.events import OnEvent, ServerEvent
+from replay.interpreter.session.handshake import ServerHistory
 from replay.interpreter.session.launch import CannotStartError, Launch
 from replay.interpreter.session.server_connection import ServerConnection
-from replay.interpreter.session.server_history import ServerHistory
-from replay.interpreter.session.server_process import tail_of
+from replay.interpreter.session.stderr_log import tail_of
 from replay.json_values import without_lone_surrogates
-from replay.records import Answer, JsonObject, Server, TransportFault
+from replay.records import Answer, JsonObject, Record, Server, TransportFault
 from replay.safety.redaction import Redactor
 from replay.safety.text import one_line, printable
 
@@ -30,6 +29,22 @@ _MAX_REASON_LENGTH: Final = 300
 _LINES_OF_A_CALL: Final = 120
 _BYTES_OF_A_CALL: Final = 262_144
 """What is kept of what a server wrote during a call: a trace with all of its causes."""
+
+
+class ServerEvent(Record):
+    """Something happened to a server."""
+
+    server: str
+    kind: Literal["starting", "started", "failed", "restarted"]
+    message: str = ""
+    """Why it failed, or was restarted."""
+    trajectory: str | None = None
+    """Whose own process it is; None for a shared one."""
+    log: Path | None = None
+    """Where what it wrote to stderr stands, which is often the reason; None if it wrote nothing."""
+
+
+OnEvent = Callable[[ServerEvent], None]
 
 
 class Supervisor:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
-from replay.interpreter.session.channel import Unreadable
 from replay.interpreter.session.handshake import ServerIdentity
-from replay.interpreter.session.json_rpc import Closed, Failed, JsonRpcClient, Returned
+from replay.interpreter.session.json_rpc import Closed, Failed, JsonRpcClient, Returned, Unreadable
 from replay.interpreter.session.launch import CannotStartError
 from replay.records import JsonObject, Tool
 from replay.safety.text import one_line
@@ -99,7 +98,7 @@ def _tools_of(entries: list[Any], note: Note) -> tuple[Tool, ...]:
         if name in tools:
             note(f"tools/list has {one_line(name, _MAX_NAME_LENGTH)} more than once; the first was taken")
             continue
-        tools[name] = _tool(name, entry)
+        tools[name] = tool_of(name, entry)
         for breach in _breaches_of(entry):
             breaches.setdefault(breach, []).append(name)
     for breach, names in breaches.items():
@@ -107,7 +106,8 @@ def _tools_of(entries: list[Any], note: Note) -> tuple[Tool, ...]:
     return tuple(tools.values())
 
 
-def _tool(name: str, entry: JsonObject) -> Tool:
+def tool_of(name: str, entry: JsonObject) -> Tool:
+    """A tool as a list names it; what breaks the specification is kept as it was sent."""
     description, annotations = entry.get("description"), entry.get("annotations")
     return Tool(
         name=name,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
@@ -14,6 +15,8 @@ from replay.safety.text import printable
 from replay_tui.theme import Palette
 
 Row: TypeAlias = list[Segment]
+_WORD: Final = re.compile("[^ ]* |[^ ]+")
+"""With the space behind it."""
 MAX_LINES: Final = 300
 MAX_CHARACTERS: Final = 20_000
 
@@ -42,7 +45,7 @@ class Writer:
 
     def spans(self, *spans: tuple[str, Style], indent: int = 0) -> None:
         """Prose of several styles, wrapped at words."""
-        words = [(word, style) for text, style in spans for word in _words(printable(text).replace("\n", " "))]
+        words = [(word, style) for text, style in spans for word in _WORD.findall(printable(text).replace("\n", " "))]
         row, used = [Segment(" " * indent)], indent
         for word, style in words:
             for number, piece in enumerate(chop_cells(word, self.width - indent)):
@@ -135,15 +138,6 @@ def cut(lines: Sequence[str]) -> tuple[list[str], str]:
         return shown, ""
     what = f"{hidden:,} lines" if hidden else f"{left:,} characters"
     return shown, f"… {what} more: v shows all"
-
-
-def _words(text: str) -> Iterator[str]:
-    start = 0
-    while start < len(text):
-        end = text.find(" ", start)
-        end = len(text) if end < 0 else end + 1
-        yield text[start:end]
-        start = end
 
 
 def _paired(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[str | None, str | None, bool]]:

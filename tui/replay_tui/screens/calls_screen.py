@@ -9,10 +9,9 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from replay.runfile.filters import Filter
-from replay_tui.messages import ShowPreviousScreen, ShowTrajectory
+from replay_tui.browser import ShowTrajectory
 from replay_tui.screens.run_screen import RunScreen
-from replay_tui.widgets.call_preview import CallPreview
-from replay_tui.widgets.calls_table import CallsTable
+from replay_tui.widgets.calls_table import CallPreview, CallsTable
 from replay_tui.widgets.filter_line import FilterLine
 from replay_tui.widgets.row_list import RowList
 
@@ -21,6 +20,7 @@ class CallsScreen(RunScreen):
     """Which calls?"""
 
     NAME = "calls"
+    FIRST = "CallsTable"
     PURPOSE = "All calls that match the filter. Enter opens the call in its trajectory."
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "Filter", key_display="/", tooltip="Type a filter: words, and key:value"),
@@ -43,10 +43,6 @@ class CallsScreen(RunScreen):
     def table(self) -> CallsTable:
         """The list."""
         return self.query_one(CallsTable)
-
-    def on_mount(self) -> None:
-        """The list has the focus."""
-        self.set_focus(self.table)
 
     def show(self, text: str) -> None:
         """Show the calls that a filter matches."""
@@ -101,12 +97,12 @@ class CallsScreen(RunScreen):
             words = [word for word in words if not word.startswith("outcome:")] + ["outcome:failed"]
         self.show(" ".join(words))
 
-    def action_back(self) -> None:
+    async def action_back(self) -> None:
         """Clear the filter; without one, back to where we came from."""
         if self.filter.text:
             self.show("")
         else:
-            self.app.post_message(ShowPreviousScreen())
+            await self.app.run_action("app.back")
 
     def selected_call(self) -> tuple[int, str] | None:
         """Trajectory row and position of the call under the cursor."""

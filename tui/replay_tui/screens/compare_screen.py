@@ -14,12 +14,12 @@ from textual.worker import get_current_worker
 from replay.runfile import compare_queries
 from replay.runfile.compare_queries import RunModel, TaskPair
 from replay.safety.text import one_line
-from replay_tui.messages import ShowTrajectory
-from replay_tui.pages.compare_page import calls_page
+from replay_tui.browser import ShowTrajectory
+from replay_tui.pages.comparison_pages import calls_page
 from replay_tui.rendering import plain
 from replay_tui.screens.run_screen import RunScreen
+from replay_tui.widgets.comparison_tables import TaskPairs
 from replay_tui.widgets.row_list import RowList
-from replay_tui.widgets.task_pairs import TaskPairs
 from replay_tui.widgets.text_page import TextPage
 
 
@@ -27,6 +27,7 @@ class CompareScreen(RunScreen):
     """What changed?"""
 
     NAME = "compare"
+    FIRST = "TaskPairs"
     PURPOSE = "Two models, or two runs, on the same tasks: which got better or worse, and which calls changed outcome."
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "side(0)", "Other a", tooltip="Another model or run on the left"),
@@ -57,10 +58,6 @@ class CompareScreen(RunScreen):
             return None
         return self._sides[self._chosen[0] % len(self._sides)], self._sides[self._chosen[1] % len(self._sides)]
 
-    def on_mount(self) -> None:
-        """The tasks have the focus; another run is compared with at once, where one was named."""
-        self.set_focus(self.table)
-
     def reload(self) -> None:
         """Read again what there is to compare."""
         known = self._sides
@@ -71,11 +68,11 @@ class CompareScreen(RunScreen):
 
     def _first_choice(self) -> list[int]:
         """Two models of the run; or what stood before, in the other run, and then the same model in this one."""
-        before = [place for place, side in enumerate(self._sides) if side.schema == compare_queries.OTHER]
-        after = {side.model: place for place, side in enumerate(self._sides) if side.schema != compare_queries.OTHER}
+        before = [number for number, side in enumerate(self._sides) if side.schema == compare_queries.OTHER]
+        after = {side.model: number for number, side in enumerate(self._sides) if side.schema != compare_queries.OTHER}
         if not before:
             return [0, 1]
-        same = (place for place in before if self._sides[place].model in after)
+        same = (number for number in before if self._sides[number].model in after)
         first = next(same, before[0])
         return [first, after.get(self._sides[first].model, 0)]
 

@@ -11,17 +11,16 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.worker import get_current_worker
 
-from replay.analysis.compare import Settings, compare_models, sorted_models
-from replay.analysis.strata import strata_names
+from replay.analysis.compare import CompareSettings, compare_models, sorted_models, strata_names
 from replay.errors import UsageError
-from replay.records.model_comparison import ModelComparison
+from replay.records.comparison import ModelComparison
 from replay.runfile.filters import quoted
 from replay.safety.text import one_line
-from replay_tui.messages import ShowCalls
-from replay_tui.pages.model_page import model_page
+from replay_tui.browser import ShowCalls
+from replay_tui.pages.comparison_pages import model_page
 from replay_tui.rendering import plain
 from replay_tui.screens.run_screen import RunScreen
-from replay_tui.widgets.models_table import ModelsTable
+from replay_tui.widgets.comparison_tables import ModelsTable
 from replay_tui.widgets.row_list import RowList
 from replay_tui.widgets.text_page import TextPage
 
@@ -30,6 +29,7 @@ class ModelsScreen(RunScreen):
     """Which model is best, at what, and is that more than chance?"""
 
     NAME = "models"
+    FIRST = "ModelsTable"
     PURPOSE = (
         "All models side by side, as `replay compare` has them: a row a model, sorted by any measure, or one measure "
         "stratum by stratum. Enter lists the calls of the model."
@@ -41,7 +41,7 @@ class ModelsScreen(RunScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._found: ModelComparison | None = None
+        self._comparison: ModelComparison | None = None
         self._by: str | None = None
         self._sort: str | None = None
         self._reverse = False
@@ -57,58 +57,55 @@ class ModelsScreen(RunScreen):
         """The models."""
         return self.query_one(ModelsTable)
 
-    def on_mount(self) -> None:
-        """The models have the focus."""
-        self.table.border_title = plain("Models")
-        self.set_focus(self.table)
-
     def reload(self) -> None:
         """Compare the models again."""
         self.table.border_subtitle = plain("comparing …")
-        self._read(Settings(sort=self._sort, by=self._by))
+        self._read(CompareSettings(sort=self._sort, by=self._by))
 
     @work(thread=True, exclusive=True, group="models")
-    def _read(self, settings: Settings) -> None:
+    def _read(self, settings: CompareSettings) -> None:
         worker = get_current_worker()
         with self.open_run.thread_connection() as run:
             if run is None:
                 return
             try:
-                found = compare_models(run, settings)
+                comparison = compare_models(run, settings)
             except UsageError:  # there is nothing to compare yet, or not by this any more
-                found = None
+                comparison = None
         if not worker.is_cancelled:
-            self.app.call_from_thread(self._compared, found)
+            self.app.call_from_thread(self._compared, comparison)
 
-    def _compared(self, found: ModelComparison | None) -> None:
-        if found is None:
+    def _compared(self, comparison: ModelComparison | None) -> None:
+        if comparison is None:
             self.table.border_subtitle = plain("")
             self.table.refresh_rows()
             return
-        self._found = found
+        self._comparison = comparison
         self._show_models()
 
     def _show_models(self) -> None:
-        found = self._found
-        if found is None:
+        comparison = self._comparison
+        if comparison is None:
             return
-        models = sorted_models(found.models, found.sorted_by)
-        self.table.show(found, list(reversed(models)) if self._reverse else models, reverse=self._reverse)
-        labels = {measure.id: measure.label for measure in found.measures}
-        metric = labels.get(found.metric, found.metric)
-        self.table.border_title = plain(f"{metric} by {found.strata.by}" if found.strata else "Models")
+        models = sorted_models(comparison.models, comparison.sorted_by)
+        self.table.show_comparison(
+            comparison, list(reversed(models)) if self._reverse else models, reverse=self._reverse
+        )
+        labels = {measure.id: measure.label for measure in comparison.measures}
+        metric = labels.get(comparison.metric, comparison.metric)
+        self.table.border_title = plain(f"{metric} by {comparison.strata.by}" if comparison.strata else "Models")
         count = f"{len(models)} {'model' if len(models) == 1 else 'models'}"
-        by = labels.get(found.sorted_by, found.sorted_by)
-        self.table.border_subtitle = plain(f"{count}, {found.common_tasks:,} tasks in common · by {by}")
+        by = labels.get(comparison.sorted_by, comparison.sorted_by)
+        self.table.border_subtitle = plain(f"{count}, {comparison.common_tasks:,} tasks in common · by {by}")
         self._show_model()
 
     def _show_model(self) -> None:
         model, page = self.table.selected, self.query_one(TextPage)
-        if self._found is None or model is None:
+        if self._comparison is None or model is None:
             page.show(lambda _width, _styles: [])
             return
         page.border_title = plain(one_line(model.model, 60))
-        page.show(partial(model_page, self._found, model))
+        page.show(partial(model_page, self._comparison, model))
 
     @on(RowList.Moved, "#models")
     def moved(self) -> None:
@@ -125,18 +122,18 @@ class ModelsScreen(RunScreen):
     def sort_models(self, message: ModelsTable.Sorted) -> None:
         """Another order: at once, and then what differs beyond chance in that measure."""
         self._reverse = message.reverse
-        if self._found is None or message.measure == self._found.sorted_by:
+        if self._comparison is None or message.measure == self._comparison.sorted_by:
             self._show_models()
             return
         self._sort = message.measure
         if self._by is None:
-            self._found = self._found.model_copy(update={"sorted_by": message.measure})
+            self._comparison = self._comparison.model_copy(update={"sorted_by": message.measure})
             self._show_models()
         self.reload()
 
     def action_strata(self, by: int) -> None:
         """Other strata, or none."""
         choices = [None, *strata_names(self.open_run.run)]
-        place = choices.index(self._by) if self._by in choices else 0
-        self._by = choices[(place + by) % len(choices)]
+        number = choices.index(self._by) if self._by in choices else 0
+        self._by = choices[(number + by) % len(choices)]
         self.reload()

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from textual import on, work
+from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Grid
+from textual.widgets import Tabs
 from textual.worker import get_current_worker
 
 from replay.records import qualified_name
-from replay.runfile import Run, alignment_queries, count_queries
-from replay.runfile.count_queries import Breakdown, Group, RootGroup
+from replay.runfile import Run, alignment_queries
+from replay.runfile import summary as count_queries
 from replay.runfile.filters import quoted
-from replay_tui.messages import ShowCalls, ShowScreen
+from replay.runfile.summary import Breakdown, Group, RootGroup
+from replay_tui.browser import ShowCalls
 from replay_tui.rendering import plain
 from replay_tui.screens.run_screen import RunScreen
+from replay_tui.widgets.alignment_tables import ScoresTable
 from replay_tui.widgets.counts_table import CountsRow, CountsTable, Measure
-from replay_tui.widgets.panel_tabs import PanelTabs
 from replay_tui.widgets.row_list import RowList
-from replay_tui.widgets.scores_table import ScoresTable
+from replay_tui.widgets.tabs import LineTabs
 
 _PANELS: tuple[tuple[str, str, str, Breakdown | None], ...] = (
     ("servers", "Servers", "server", "server"),
@@ -31,7 +33,7 @@ _PANELS: tuple[tuple[str, str, str, Breakdown | None], ...] = (
     ("reasons", "Inconclusive", "reason", "reason"),
 )
 _SCORES = "scores"
-_NAMES = (*(name for name, *_ in _PANELS), _SCORES)
+_TABS = {name: title for name, title, *_ in _PANELS} | {_SCORES: "Alignment"}
 _KEYS: dict[Breakdown, str] = {"server": "server", "task_type": "task", "rule": "rule", "reason": "reason"}
 
 
@@ -39,6 +41,7 @@ class OverviewScreen(RunScreen):
     """How did it go?"""
 
     NAME = "overview"
+    FIRST = "#models"
     PURPOSE = (
         "How each model did, and what went wrong where. Enter turns what is under the cursor into a list of calls."
     )
@@ -52,22 +55,16 @@ class OverviewScreen(RunScreen):
     def __init__(self) -> None:
         super().__init__()
         self._all = True
-        self._shown = 0
 
     def compose_body(self) -> ComposeResult:
         """The models above, the breakdowns below."""
-        yield CountsTable("Models", "model", id="models", shares=True)
-        yield PanelTabs([*(title for _, title, _, _ in _PANELS), "Alignment"])
+        yield CountsTable("Models", "model", id="models")
+        yield LineTabs(_TABS, id="panels")
         with Grid(id="breakdowns"):
             for name, title, noun, _ in _PANELS:
                 measure: Measure = "followed" if name == "roots" else "calls" if name == "reasons" else "failed"
                 yield CountsTable(title, noun, id=name, measure=measure)
             yield ScoresTable(id=_SCORES)
-
-    def on_mount(self) -> None:
-        """Start with the models."""
-        self._show_panel(0)
-        self.set_focus(self.query_one("#models"))
 
     def on_resize(self) -> None:
         """Few lines or columns: one breakdown at a time."""
@@ -126,14 +123,9 @@ class OverviewScreen(RunScreen):
         self.app.post_message(ShowCalls(message.filter))
 
     @on(RowList.Chosen, f"#{_SCORES}")
-    def scores_chosen(self) -> None:
+    async def scores_chosen(self) -> None:
         """Open the alignment."""
-        self.app.post_message(ShowScreen("alignment"))
-
-    @on(PanelTabs.Picked)
-    def picked(self, message: PanelTabs.Picked) -> None:
-        """A breakdown was clicked."""
-        self._show_panel(message.place)
+        await self.app.run_action("app.go('alignment')")
 
     def action_all_models(self) -> None:
         """All models together, or the selected one."""
@@ -146,20 +138,26 @@ class OverviewScreen(RunScreen):
 
     def action_panel(self, by: int) -> None:
         """Another breakdown."""
-        self._show_panel((self._shown + by) % len(_NAMES))
-        self.set_focus(self.query_one(f"#{_NAMES[self._shown]}"))
+        names = list(_TABS)
+        name = names[(names.index(self._panels.current) + by) % len(names)]
+        self._panels.current = name
+        self.panel_changed()
+        self.set_focus(self.query_one(f"#{name}"))
 
-    def _show_panel(self, place: int) -> None:
-        self._shown = place
-        self.query_one(PanelTabs).current = place
-        for number, name in enumerate(_NAMES):
-            self.query_one(f"#{name}").set_class(number == place, "-shown")
+    @property
+    def _panels(self) -> LineTabs:
+        return self.query_one("#panels", LineTabs)
 
-    def on_descendant_focus(self, event: Any) -> None:
+    @on(Tabs.TabActivated, "#panels")
+    def panel_changed(self) -> None:
+        """Another breakdown is the current one."""
+        for name in _TABS:
+            self.query_one(f"#{name}").set_class(name == self._panels.current, "-shown")
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """The breakdown with the focus is the current one."""
-        for number, name in enumerate(_NAMES):
-            if event.widget.id == name:
-                self._show_panel(number)
+        if event.widget.id in _TABS:
+            self._panels.current = event.widget.id
 
 
 def _rows(run: Run, by: Breakdown, files: list[int], prefix: str) -> list[CountsRow]:

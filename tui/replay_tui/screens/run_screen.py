@@ -7,12 +7,12 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
-from textual.widgets import Static
+from textual.widgets import Footer, Static
 
+from replay.safety.text import one_line
 from replay_tui.browser import Browser, browser_of
 from replay_tui.open_run import OpenRun
-from replay_tui.widgets.key_bar import KeyBar
-from replay_tui.widgets.top_bar import TopBar
+from replay_tui.widgets.tabs import TopBar
 
 MIN_SIZE = (60, 16)
 """Columns and lines that the screens need."""
@@ -22,7 +22,9 @@ class RunScreen(Screen[None]):
     """A screen over the run."""
 
     NAME: ClassVar[str] = ""
-    AUTO_FOCUS = None  # each screen says which of its parts is first
+    AUTO_FOCUS = None  # it would come later than the keys that are typed ahead
+    FIRST: ClassVar[str] = ""
+    """The part that has the focus at first."""
     PURPOSE: ClassVar[str] = ""
     """One sentence for the help."""
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -41,12 +43,17 @@ class RunScreen(Screen[None]):
         yield TopBar(self.NAME)
         yield Static("", id="notice", markup=False)
         yield from self.compose_body()
-        yield KeyBar()
+        yield Footer(show_command_palette=False)
         yield Static("", id="too-small", markup=False)
 
     def compose_body(self) -> ComposeResult:
         """What is between the top line and the keys."""
         raise NotImplementedError
+
+    def on_mount(self) -> None:
+        """The first part has the focus; there is none where the browser is left while it comes up."""
+        for first in self.query(self.FIRST):
+            self.set_focus(first)
 
     @property
     def browser(self) -> Browser:
@@ -95,7 +102,7 @@ class RunScreen(Screen[None]):
 
     def show_run_state(self) -> None:
         """Show the run's name and what became of it."""
-        self.query_one(TopBar).note = self.browser.run_note
+        self.query_one("#run", Static).update(one_line(self.open_run.label, 200))
         notice = self.query_one("#notice", Static)
         notice.display = bool(self.browser.notice)
         notice.update(self.browser.notice)

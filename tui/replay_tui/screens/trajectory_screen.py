@@ -9,36 +9,36 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Horizontal, Vertical
+from textual.widgets import Tabs
 from textual.worker import get_current_worker
 
 from replay.dag import Graph
-from replay.diagnosis import TrajectoryContext
-from replay.records import FAILURES, Call
+from replay.diagnosis import TrajectoryContext, findings_of_call
+from replay.records import FAILURES, Answer, Call
 from replay.records.finding import Finding
 from replay.runfile import alignment_queries, call_queries, trajectory_queries
 from replay.runfile.alignment_queries import AlignedTrajectory
-from replay.runfile.trajectory_queries import StoredCall, StoredTrajectory
+from replay.runfile.trajectory_queries import StoredCall, StoredTrajectory, TrajectoryPlace
 from replay.safety.text import cut, one_line
-from replay_tui import diagnoses
-from replay_tui.pages.call_page import CallFacts, call_page
-from replay_tui.pages.reference_page import reference_label, reference_page
-from replay_tui.pages.task_page import raw_page, task_page, whole_call, whole_task
+from replay_tui.pages.alignment_pages import reference_label, reference_page
+from replay_tui.pages.trajectory_pages import CallFacts, call_page, raw_page, task_page, whole_call, whole_task
 from replay_tui.pages.writer import Row
 from replay_tui.rendering import plain
+from replay_tui.screens.dialogs import WholeTextScreen
 from replay_tui.screens.run_screen import RunScreen
-from replay_tui.screens.whole_text_screen import WholeTextScreen
 from replay_tui.theme import Palette
 from replay_tui.widgets.dag_view import DagView, box_of
-from replay_tui.widgets.panel_tabs import PanelTabs
+from replay_tui.widgets.tabs import LineTabs
 from replay_tui.widgets.text_page import TextPage
 
-_TABS = ("Call", "Task", "Raw")
+_PANELS = {"call": "Call", "task": "Task", "raw": "Raw"}
 
 
 class TrajectoryScreen(RunScreen):
     """What happened here?"""
 
     NAME = "trajectory"
+    FIRST = "DagView"
     PURPOSE = "A trajectory as a graph of calls, and the selected call with all that is known of it."
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n", "failure(1)", "Next failure", tooltip="The next failure that the filter matches, anywhere"),
@@ -47,8 +47,8 @@ class TrajectoryScreen(RunScreen):
         Binding("c", "cause", "Cause", tooltip="Go to the call that made this one fail"),
         Binding("u", "parent", "Parent", show=False, tooltip="From a sub-agent to the call that started it"),
         Binding("U", "sub_agent", "Sub-agent", show=False, tooltip="From a call to the sub-agent that it started"),
-        Binding("]", "tab(1)", "Call/task/raw", tooltip="The call, its task, what the model wrote"),
-        Binding("[", "tab(-1)", "Panel", show=False, tooltip="The panel to the left"),
+        Binding("]", "panel(1)", "Call/task/raw", tooltip="The call, its task, what the model wrote"),
+        Binding("[", "panel(-1)", "Panel", show=False, tooltip="The panel to the left"),
         Binding("v", "whole", "Whole text", tooltip="Page through everything, however long"),
         Binding("less_than_sign", "neighbour(-1)", "Trajectory before", show=False, tooltip="The trajectory before"),
         Binding("greater_than_sign", "neighbour(1)", "Next trajectory", show=False, tooltip="The next trajectory"),
@@ -57,7 +57,6 @@ class TrajectoryScreen(RunScreen):
     def __init__(self) -> None:
         super().__init__()
         self.stored: StoredTrajectory | None = None
-        self._tab = 0
         self._graph: Graph | None = None
         self._calls: dict[str, Call] = {}
         self._verdicts: dict[str, StoredCall] = {}
@@ -72,7 +71,7 @@ class TrajectoryScreen(RunScreen):
                 yield DagView()
                 yield TextPage(id="reference")
             with Vertical(id="panel"):
-                yield PanelTabs(_TABS)
+                yield LineTabs(_PANELS, id="panels")
                 with Horizontal(id="pages"):
                     yield TextPage(id="page")
                     yield TextPage(id="beside")
@@ -83,14 +82,13 @@ class TrajectoryScreen(RunScreen):
         return self.query_one(DagView)
 
     @property
+    def _panels(self) -> LineTabs:
+        return self.query_one("#panels", LineTabs)
+
+    @property
     def page(self) -> TextPage:
         """The panel's page."""
         return self.query_one("#page", TextPage)
-
-    def on_mount(self) -> None:
-        """The graph has the focus; there is none where the browser is left while it comes up."""
-        for graph in self.query(DagView):
-            self.set_focus(graph)
 
     # --- what to show
 
@@ -147,8 +145,8 @@ class TrajectoryScreen(RunScreen):
         boxes = {}
         for name, call in self._calls.items():
             stored = self._verdicts.get(name)
-            found = self._aligned.counterpart(name) if self._aligned else None
-            beside = reference_label(found[0].index) if found else ""
+            counterpart = self._aligned.counterpart(name) if self._aligned else None
+            beside = reference_label(counterpart[0].index) if counterpart else ""
             boxes[name] = (
                 box_of(stored.server, stored.tool, stored.verdict.outcome, beside)
                 if stored
@@ -188,11 +186,11 @@ class TrajectoryScreen(RunScreen):
         stored, position = self.stored, self.dag.selected
         if stored is None:
             return
-        self.query_one(PanelTabs).current = self._tab
-        self.query_one("#beside", TextPage).show(partial(raw_page if self._tab == 1 else _task, stored, position))
-        if self._tab == 1:
+        panel = self._panels.current
+        self.query_one("#beside", TextPage).show(partial(raw_page if panel == "task" else _task, stored, position))
+        if panel == "task":
             self.page.show(partial(task_page, stored), stay=stay)
-        elif self._tab == 2:
+        elif panel == "raw":
             self.page.show(partial(raw_page, stored, position), stay=stay)
         elif position is not None:
             self.page.show(partial(call_page, self._facts(position)), stay=stay)
@@ -201,13 +199,21 @@ class TrajectoryScreen(RunScreen):
 
     def _facts(self, position: str) -> CallFacts:
         assert self._graph is not None
-        stored_call = self._verdicts.get(position)
-        answer = (
-            self.open_run.run.stored_answer(stored_call.answer_key) if stored_call and stored_call.answer_key else None
-        )
         caused = [stored.position for stored in self._verdicts.values() if stored.verdict.caused_by == position]
-        found = self._findings.get(position)
-        return CallFacts(self._calls[position], self._graph, stored_call, answer, found, caused, self._aligned)
+        return CallFacts(
+            self._calls[position],
+            self._graph,
+            self._verdicts.get(position),
+            self._answer(position),
+            self._findings.get(position),
+            caused,
+            self._aligned,
+        )
+
+    def _answer(self, position: str) -> Answer | None:
+        """What came when the call was re-issued."""
+        stored = self._verdicts.get(position)
+        return self.open_run.run.stored_answer(stored.answer_key) if stored and stored.answer_key else None
 
     @work(thread=True, exclusive=True, group="findings")
     def _look_for_findings(self, stored: StoredTrajectory, position: str) -> None:
@@ -215,19 +221,21 @@ class TrajectoryScreen(RunScreen):
         with self.open_run.thread_connection() as run:
             if run is None:
                 return
-            context = self._trajectory_context or diagnoses.load_context(run, stored)
-            found = diagnoses.findings(context, position)
+            context = self._trajectory_context or TrajectoryContext.load(
+                run, TrajectoryPlace(stored.row, stored.path, stored.model, stored.record.id)
+            )
+            findings = findings_of_call(context, position)
         if not worker.is_cancelled:
-            self.app.call_from_thread(self._found, stored, context, position, found)
+            self.app.call_from_thread(self._findings_arrived, stored, context, position, findings)
 
-    def _found(
-        self, stored: StoredTrajectory, context: TrajectoryContext, position: str, found: tuple[Finding, ...]
+    def _findings_arrived(
+        self, stored: StoredTrajectory, context: TrajectoryContext, position: str, findings: tuple[Finding, ...]
     ) -> None:
         if stored is not self.stored:
             return
         self._trajectory_context = context
-        self._findings[position] = found
-        if position == self.dag.selected and self._tab == 0:
+        self._findings[position] = findings
+        if position == self.dag.selected and self._panels.current == "call":
             self.page.show(partial(call_page, self._facts(position)), stay=True)
 
     # --- keys
@@ -235,15 +243,15 @@ class TrajectoryScreen(RunScreen):
     def action_failure(self, by: int) -> None:
         """The next failure that the filter matches, in this trajectory or another."""
         stored_call = self._verdicts.get(self.dag.selected or "")
-        place = (self.stored.row if self.stored else 0, stored_call.ordinal if stored_call else -1)
-        found = call_queries.next_failure(self.open_run.connection, self.browser.filter, place, back=by < 0)
-        if found is None:
+        start = (self.stored.row if self.stored else 0, stored_call.ordinal if stored_call else -1)
+        failure = call_queries.next_failure(self.open_run.connection, self.browser.filter, start, back=by < 0)
+        if failure is None:
             self.app.notify("no further failure that the filter matches", timeout=2)
-        elif self.stored is not None and found[0] == self.stored.row:
-            position = next((call.position for call in self.stored.calls if call.ordinal == found[1]), None)
+        elif self.stored is not None and failure[0] == self.stored.row:
+            position = next((call.position for call in self.stored.calls if call.ordinal == failure[1]), None)
             self.dag.select(position)
         else:
-            self.show(found[0], ordinal=found[1])
+            self.show(failure[0], ordinal=failure[1])
 
     def action_neighbour(self, by: int) -> None:
         """Another trajectory."""
@@ -264,7 +272,7 @@ class TrajectoryScreen(RunScreen):
         """From a sub-agent's trajectory to the call that started it."""
         parent = self.stored.record.parent if self.stored else None
         if self.stored is None or parent is None:
-            self.app.notify("this is no sub-agent's trajectory", timeout=2)
+            self.app.notify("this is not a sub-agent's trajectory", timeout=2)
             return
         row = trajectory_queries.row_beside(self.open_run.connection, self.stored, parent.trajectory)
         if row is None:
@@ -279,24 +287,24 @@ class TrajectoryScreen(RunScreen):
             return
         started = trajectory_queries.sub_agents(self.open_run.connection, self.stored)
         selected = self.dag.selected
-        here = [one for one in started if one.call == selected] or [one for one in started if one.call is None]
+        here = [agent for agent in started if agent.call == selected] or [
+            agent for agent in started if agent.call is None
+        ]
         if here:
             self.show(here[0].row)
         elif started:
-            calls = ", ".join(sorted({one.call for one in started if one.call}))
+            calls = ", ".join(sorted({agent.call for agent in started if agent.call}))
             self.app.notify(f"this call started no sub-agent; {cut(calls, 60)} did", timeout=3, markup=False)
         else:
             self.app.notify("no call of this trajectory started a sub-agent", timeout=2)
 
-    def action_tab(self, by: int) -> None:
+    def action_panel(self, by: int) -> None:
         """The call, the task, the raw text."""
-        self._tab = (self._tab + by) % len(_TABS)
-        self._show_panel(stay=False)
+        self._panels.action_next_tab() if by > 0 else self._panels.action_previous_tab()
 
-    @on(PanelTabs.Picked)
-    def picked(self, message: PanelTabs.Picked) -> None:
-        """A panel was clicked."""
-        self._tab = message.place
+    @on(Tabs.TabActivated, "#panels")
+    def panel_changed(self) -> None:
+        """Another panel."""
         self._show_panel(stay=False)
 
     def action_whole(self) -> None:
@@ -304,14 +312,10 @@ class TrajectoryScreen(RunScreen):
         stored, position = self.stored, self.dag.selected
         if stored is None or position is None:
             return
-        if self._tab == 1:
+        if self._panels.current == "task":
             self.app.push_screen(WholeTextScreen(f"Task {one_line(stored.record.id, 40)}", whole_task(stored)))
             return
-        stored_call = self._verdicts.get(position)
-        answer = (
-            self.open_run.run.stored_answer(stored_call.answer_key) if stored_call and stored_call.answer_key else None
-        )
-        text = whole_call(self._calls[position], answer)
+        text = whole_call(self._calls[position], self._answer(position))
         self.app.push_screen(WholeTextScreen(f"{position} of {one_line(stored.record.id, 40)}", text))
 
     def selected_call(self) -> tuple[int, str] | None:

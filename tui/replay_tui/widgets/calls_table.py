@@ -10,18 +10,23 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
 
-from textual import events, work
+from rich.segment import Segment
+from rich.style import Style
+from textual import work
 from textual.binding import Binding, BindingType
 from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
 from textual.worker import get_current_worker
 
 from replay.records import qualified_name
 from replay.runfile import call_queries
 from replay.runfile.call_queries import ORDERS, CallLine, Order
 from replay.runfile.filters import Filter
+from replay.safety.text import one_line
 from replay_tui.browser import Browser, browser_of
-from replay_tui.rendering import Cell, Column
-from replay_tui.theme import LETTERS
+from replay_tui.rendering import Cell, Column, strip_of
+from replay_tui.theme import LETTERS, Palette, palette
 from replay_tui.widgets.row_list import RowList
 
 _MAX_LINES_KEPT = 2000
@@ -46,7 +51,6 @@ class CallsTable(RowList):
 
         number: int
         complete: bool
-        seconds: float
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -58,8 +62,6 @@ class CallsTable(RowList):
         self._wanted: int | None = None
         self.order: Order = "run"
         self.descending = False
-        self.seconds = 0.0
-        """How long the last walk over the marks took."""
 
     @property
     def browser(self) -> Browser:
@@ -103,7 +105,7 @@ class CallsTable(RowList):
 
     @work(thread=True, exclusive=True, group="calls")
     def _read(self, wanted: Filter, order: Order, descending: bool, refresh: bool) -> None:
-        worker, began, due = get_current_worker(), time.perf_counter(), 0.0
+        worker, due = get_current_worker(), 0.0
         ids, kinds = array("I"), array("I")
         with self.browser.open_run.thread_connection() as run:
             if run is None:
@@ -117,7 +119,7 @@ class CallsTable(RowList):
                         return
                     if not refresh and time.perf_counter() >= due:
                         due = time.perf_counter() + _PAUSE_SECONDS
-                        self.app.call_from_thread(self._arrived, ids, kinds, began, complete=False)
+                        self.app.call_from_thread(self._arrived, ids, kinds, complete=False)
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
                     raise
@@ -126,21 +128,19 @@ class CallsTable(RowList):
                 if self._asking is run.connection:
                     self._asking = None
         if not worker.is_cancelled:
-            self.app.call_from_thread(self._arrived, ids, kinds, began, complete=True)
+            self.app.call_from_thread(self._arrived, ids, kinds, complete=True)
 
-    def _arrived(self, ids: array[int], kinds: array[int], began: float, *, complete: bool) -> None:
+    def _arrived(self, ids: array[int], kinds: array[int], *, complete: bool) -> None:
         if ids is not self._ids:
             self._ids, self._kinds = ids, kinds
             self.set_reactive(RowList.cursor, 0 if self._wanted is None else min(self.cursor, max(0, len(ids) - 1)))
             if self._wanted is None:
                 self.scroll_to(y=0, animate=False)
-                self.post_message(self.Moved(self, 0))
+                self.post_message(self.Moved(self))
         self.refresh_rows()
-        if complete:
-            self.seconds = time.perf_counter() - began
-            if self._wanted is not None and self.selected_id != self._wanted:
-                self.select(self._wanted)
-        self.post_message(self.Counted(len(ids), complete, time.perf_counter() - began))
+        if complete and self._wanted is not None and self.selected_id != self._wanted:
+            self.select(self._wanted)
+        self.post_message(self.Counted(len(ids), complete))
 
     # --- drawing
 
@@ -225,21 +225,51 @@ class CallsTable(RowList):
 
     def action_failure(self, by: int) -> None:
         """Go to the next failure in the list, or to the one before."""
-        place = self.cursor + by
-        while 0 <= place < len(self._kinds):
-            if self._kinds[place] in self._failing:
-                self.put_cursor(place)
-                return
-            place += by
-        self.app.notify("no further failure in this list", timeout=2)
+        rows = range(self.cursor + by, len(self._kinds) if by > 0 else -1, by)
+        row = next((row for row in rows if self._kinds[row] in self._failing), None)
+        if row is None:
+            self.app.notify("no further failure in this list", timeout=2)
+        else:
+            self.put_cursor(row)
 
-    def on_click(self, event: events.Click) -> None:
-        """A click on a column's title sorts by it."""
-        offset = event.get_content_offset(self)
-        place = self.column_at(event)
-        if offset is not None and offset.y == 0 and place is not None:
-            key = self.columns(self.scrollable_content_region.width)[place].key
-            if key in ORDERS:
-                order = next(order for order in ORDERS if order == key)
-                self.sort_by(order, descending=order == self.order and not self.descending)
-            event.prevent_default()
+    def title_clicked(self, key: str) -> None:
+        """Sort by the column."""
+        order = next(order for order in ORDERS if order == key)
+        self.sort_by(order, descending=order == self.order and not self.descending)
+
+
+class CallPreview(Widget):
+    """The verdict in words, the rule behind it, the start of the arguments."""
+
+    DEFAULT_CSS = """
+    CallPreview { height: 4; border-top: solid $border-blurred; padding: 0 1; background: $surface; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._line: CallLine | None = None
+
+    def show(self, line: CallLine | None) -> None:
+        """Show this call."""
+        self._line = line
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """Draw a line."""
+        width = self.content_region.width
+        styles = palette(dark=self.app.current_theme.dark)
+        parts = self._parts(y, styles) if self._line is not None else []
+        segments = [Segment(one_line(text, width) + "  ", style) for text, style in parts if text]
+        return strip_of(segments, width, self.rich_style)
+
+    def _parts(self, y: int, styles: Palette) -> list[tuple[str, Style]]:
+        line = self._line
+        assert line is not None
+        if y == 0:
+            outcome = f"{LETTERS[line.outcome]} {line.outcome.label}" + (f" ({line.reason})" if line.reason else "")
+            return [(outcome, styles.outcome(line.outcome)), (line.message, styles.text)]
+        if y == 1:
+            cause = f"caused by {line.caused_by}" if line.caused_by else ""
+            facts = [f"rule {line.rule}", line.certainty, f"drift {line.drift}" if line.drift else "", cause]
+            return [(" · ".join(fact for fact in facts if fact), styles.dim)]
+        return [("arguments", styles.dim), (line.arguments or "none", styles.text)]

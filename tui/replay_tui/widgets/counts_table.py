@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Final, Literal, TypeAlias
 
 from rich.segment import Segment
-from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.reactive import reactive
@@ -15,7 +14,7 @@ from textual.reactive import reactive
 from replay.records import FAILURES, Outcome
 from replay_tui.rendering import Cell, Column, bar, fitted, titled
 from replay_tui.theme import LETTERS, SHOWN
-from replay_tui.widgets.row_list import RowList
+from replay_tui.widgets.row_list import RecordList
 
 _BESIDE_NUMBERS: Final = 38
 """Cells of a wide table that name, calls and bar need."""
@@ -39,7 +38,7 @@ class CountsRow:
         return sum(self.outcomes.values())
 
 
-class CountsTable(RowList):
+class CountsTable(RecordList[CountsRow]):
     """A row a thing, a column an outcome; Enter opens the calls of the cell under the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -61,32 +60,16 @@ class CountsTable(RowList):
         noun: str,
         *,
         id: str | None = None,  # noqa: A002
-        shares: bool = False,
         measure: Measure = "failed",
     ) -> None:
         super().__init__(id=id)
         self.border_title = title
-        self._noun, self._shares, self._percent, self._measure = noun, shares, False, measure
-        self._rows: tuple[CountsRow, ...] = ()
-
-    def show(self, rows: Sequence[CountsRow]) -> None:
-        """Show these rows; the cursor stays where it is."""
-        self._rows = tuple(rows)
-        self.refresh_rows()
-
-    @property
-    def selected(self) -> CountsRow | None:
-        """The row under the cursor."""
-        return self._rows[self.cursor] if self._rows else None
+        self._noun, self._percent, self._measure = noun, False, measure
 
     def toggle_shares(self) -> None:
         """Shares of the conclusive calls (of all, for the inconclusive ones), or numbers."""
         self._percent = not self._percent
         self.refresh()
-
-    def row_count(self) -> int:
-        """How many rows there are."""
-        return len(self._rows)
 
     def columns(self, width: int) -> Sequence[Column]:
         """As many numbers as there is room for; the bar takes what is left."""
@@ -112,7 +95,7 @@ class CountsTable(RowList):
 
     def cells(self, row: int, widths: Sequence[int]) -> Sequence[Cell]:
         """Name, bar and numbers."""
-        styles, counts = self.styles_of_theme, self._rows[row]
+        styles, counts = self.styles_of_theme, self.records[row]
         if len(widths) <= 3:
             return self._narrow_cells(counts, widths[1] if len(widths) == 3 else 0)
         numbers = [self._number(row, counts, outcome, widths[3]) for outcome in SHOWN]
@@ -121,7 +104,7 @@ class CountsTable(RowList):
 
     def _narrow_cells(self, counts: CountsRow, width: int) -> Sequence[Cell]:
         styles = self.styles_of_theme
-        scale = max((self._measured(shown).total for shown in self._rows), default=0)
+        scale = max((self._measured(shown).total for shown in self.records), default=0)
         counted = self._measured(counts)
         colour = not self.app.no_color
         drawn = bar(counted.outcomes, width, styles, scale, colour=colour) if counted.total else (Segment(" " * width),)
@@ -155,11 +138,9 @@ class CountsTable(RowList):
         outcome = f"outcome:{SHOWN[self.column - 1]}" if self.column else ""
         self.post_message(self.Drilled(f"{counts.filter} {outcome}".strip()))
 
-    def click_column(self, event: events.MouseEvent) -> None:
+    def column_clicked(self, column: int) -> None:
         """A click on a number selects it."""
-        place = self.column_at(event)
-        if place is not None:
-            self.column = max(0, place - 2) if len(self.columns(self.size.width)) > 3 else 0
+        self.column = max(0, column - 2) if len(self.columns(self.size.width)) > 3 else 0
 
 
 def _short(number: int) -> str:

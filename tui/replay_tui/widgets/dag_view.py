@@ -129,20 +129,11 @@ class DagView(ScrollView, can_focus=True):
         return strip_of(self._line(line, start, width, styles), width, self.rich_style)
 
     def _header(self, start: int, width: int, styles: Palette) -> list[Segment]:
-        line = [" "] * (width + self._layout.stride)
-        first = start // self._layout.stride
-        for column in range(first, len(self._layout.columns)):
-            at = self._layout.left_of(column) - start
-            if at >= width:
-                break
-            label = f"step {self._step_of(column)}"
-            for place, letter in enumerate(label):
-                if 0 <= at + place < len(line):
-                    line[at + place] = letter
-        return [Segment("".join(line[:width]), styles.dim)]
-
-    def _step_of(self, column: int) -> str:
-        return self._layout.columns[column][0].partition("c")[0].lstrip("s")
+        stride = self._layout.stride
+        first = start // stride
+        shown = self._layout.columns[first : first + width // stride + 2]
+        labels = (f"step {calls[0].partition('c')[0].lstrip('s')}".ljust(stride) for calls in shown)
+        return [Segment("".join(labels)[start - first * stride :][:width].ljust(width), styles.dim)]
 
     def _line(self, line: int, start: int, width: int, styles: Palette) -> list[Segment]:
         segments: list[Segment] = []
@@ -228,14 +219,6 @@ class DagView(ScrollView, can_focus=True):
         """Boxes are wider where there is room."""
         self._arrange()
         self.select(self.selected, tell=False)
-
-    def on_focus(self) -> None:
-        """The selected box looks different with the focus."""
-        self.refresh()
-
-    def on_blur(self) -> None:
-        """And without it."""
-        self.refresh()
 
 
 def _shifted(offset: int, start: int, end: int, room: int) -> int:

@@ -2,117 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar, cast
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.message import Message
 from textual.suggester import Suggester
 from textual.timer import Timer
-from textual.widgets import Input, Static
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
 
 from replay.errors import UsageError
-from replay.runfile.filters import KEYS, Candidate, Filter, complete
+from replay.runfile.filters import KEYS, Completion, Filter, complete
+from replay.safety.text import one_line
 from replay_tui.browser import browser_of
-from replay_tui.rendering import Cell, Column
+from replay_tui.rendering import fitted
 from replay_tui.widgets.row_list import RowList
 
 _PAUSE_SECONDS = 0.15
 """Seconds without a key before a filter is applied while one types."""
-
-
-class Completions(RowList, can_focus=False):
-    """How the filter could go on."""
-
-    DEFAULT_CSS = "Completions { height: auto; max-height: 9; background: $panel; display: none; }"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._candidates: tuple[Candidate, ...] = ()
-        self.moved = False
-        """Whether one was picked with the arrow keys."""
-
-    def show(self, candidates: Sequence[Candidate]) -> None:
-        """Offer these."""
-        self._candidates, self.moved = tuple(candidates), False
-        self.display = bool(candidates)
-        self.styles.height = len(candidates) + 1
-        self.cursor = 0
-        self.refresh_rows()
-
-    @property
-    def picked(self) -> Candidate | None:
-        """The one under the cursor."""
-        return self._candidates[self.cursor] if self._candidates else None
-
-    def row_count(self) -> int:
-        """How many there are."""
-        return len(self._candidates)
-
-    def columns(self, width: int) -> Sequence[Column]:
-        """The text and what it is about."""
-        return (Column("  Tab takes, ↑ ↓ choose, Enter applies", 40), Column("", 10, 1))
-
-    def cells(self, row: int, widths: Sequence[int]) -> Sequence[Cell]:
-        """One of them."""
-        candidate = self._candidates[row]
-        return (Cell(f"  {candidate.label}"), Cell(candidate.hint, self.styles_of_theme.dim))
+_LABEL = 40
+"""Cells of a completion; what it is about stands behind."""
 
 
 class FilterInput(Input):
     """The field. Its keys act in the order in which they were typed, however many wait."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab", "take", "Take", tooltip="Take the completion under the cursor"),
         Binding("enter", "submit", "Apply", tooltip="Apply the filter and go to the list"),
-        Binding("down", "pick(1)", "Next", show=False, tooltip="The next completion"),
-        Binding("up", "pick(-1)", "Previous", show=False, tooltip="The completion before"),
-        Binding("escape", "leave", "Leave", tooltip="Leave the filter as it was"),
     ]
 
-    @property
-    def line(self) -> FilterLine:
-        """The line that it is in."""
-        return cast("FilterLine", self.parent.parent if self.parent else None)
-
-    def on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         """Keys that end the typing act here: on the way of a binding the letters after them would still be typed."""
-        acts: dict[str, Callable[[], object]] = {
-            "tab": self.line.take,
-            "enter": self.line.submit,
-            "escape": self.line.leave,
-            "down": partial(self.line.pick, 1),
-            "up": partial(self.line.pick, -1),
-        }
+        line = cast("FilterLine", self.parent.parent if self.parent else None)
+        active = self.screen.active_bindings.get(event.key)
         if self.screen.focused is not self:  # typed after the key that left the field
             self.app.post_message(events.Key(event.key, event.character))
-        elif event.key in acts:
-            acts[event.key]()
+        elif active is not None and (active.node is line or active.binding.action == "submit"):
+            await self.app.run_action(active.binding.action, active.node)
         else:
             return
         event.stop()
         event.prevent_default()
 
-    def action_take(self) -> None:
-        """Take the completion."""
-        self.line.take()
-
     async def action_submit(self) -> None:
         """Apply."""
-        self.line.submit()
-
-    def action_pick(self, by: int) -> None:
-        """Another completion."""
-        self.line.pick(by)
-
-    def action_leave(self) -> None:
-        """Leave without a change."""
-        self.line.leave()
+        cast("FilterLine", self.parent.parent if self.parent else None).submit()
 
 
 class _FirstCandidate(Suggester):
@@ -126,7 +65,7 @@ class _FirstCandidate(Suggester):
         """The first way to go on that begins with what is typed."""
         if not value or value.endswith(" "):
             return None
-        return next((one.text for one in self._line.candidates(value) if one.text.startswith(value)), None)
+        return next((way.text for way in self._line.candidates(value) if way.text.startswith(value)), None)
 
 
 class FilterLine(Vertical):
@@ -139,8 +78,17 @@ class FilterLine(Vertical):
     FilterLine FilterInput, FilterLine FilterInput:focus { border: none; height: 1; width: 1fr; padding: 0;
       background: $panel; }
     FilterLine #count { width: auto; padding: 0 1; color: $foreground 70%; }
+    FilterLine #how { display: none; background: $panel; color: $footer-description-foreground; }
     FilterLine #mistake { height: auto; color: $error; padding: 0 1; display: none; }
+    FilterLine OptionList { height: auto; max-height: 9; border: none; padding: 0; background: $panel; display: none;
+      text-wrap: nowrap; text-overflow: ellipsis; }
     """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab", "take", "Take", tooltip="Take the completion under the cursor"),
+        Binding("down", "pick(1)", "Next", show=False, tooltip="The next completion"),
+        Binding("up", "pick(-1)", "Previous", show=False, tooltip="The completion before"),
+        Binding("escape", "leave", "Leave", tooltip="Leave the filter as it was"),
+    ]
 
     @dataclass
     class Applied(Message):
@@ -152,6 +100,9 @@ class FilterLine(Vertical):
     def __init__(self) -> None:
         super().__init__()
         self._applied = self._before = self._offered = ""
+        self._candidates: list[Completion] = []
+        self._picked = False
+        """Whether a completion was picked with the arrow keys."""
         self._timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
@@ -165,7 +116,10 @@ class FilterLine(Vertical):
             )
             yield Static("", id="count", markup=False)
         yield Static("", id="mistake", markup=False)
-        yield Completions()
+        yield Static("  Tab takes, ↑ ↓ choose, Enter applies", id="how", markup=False)
+        options = OptionList(markup=False)
+        options.can_focus = False
+        yield options
 
     @property
     def field(self) -> FilterInput:
@@ -199,25 +153,31 @@ class FilterLine(Vertical):
         """Say how many calls there are."""
         self.query_one("#count", Static).update(text)
 
-    def take(self) -> None:
+    def action_take(self) -> None:
         """Take the completion under the cursor."""
         if self._offered != self.field.value:
             self._offer()
-        if (picked := self.query_one(Completions).picked) is not None:
-            self.field.value = picked.text
-            self.field.cursor_position = len(picked.text)
+        highlighted = self.query_one(OptionList).highlighted
+        if highlighted is not None and highlighted < len(self._candidates):
+            self.field.value = self._candidates[highlighted].text
+            self.field.cursor_position = len(self.field.value)
 
-    def pick(self, by: int) -> None:
+    @on(OptionList.OptionSelected)
+    def clicked(self) -> None:
+        """A completion was clicked."""
+        self.action_take()
+
+    def action_pick(self, by: int) -> None:
         """Go to another completion."""
-        completions = self.query_one(Completions)
-        completions.moved = True
-        completions.action_move(by)
+        self._picked = True
+        options = self.query_one(OptionList)
+        options.highlighted = max(0, min((options.highlighted or 0) + by, len(self._candidates) - 1))
 
-    def candidates(self, text: str) -> list[Candidate]:
+    def candidates(self, text: str) -> list[Completion]:
         """How a text could go on."""
         return complete(text, browser_of(self.app).open_run.vocabulary, limit=8)
 
-    def leave(self) -> None:
+    def action_leave(self) -> None:
         """Back to what was there before one began to type."""
         self.put(self._before)
         self._close()
@@ -232,9 +192,8 @@ class FilterLine(Vertical):
 
     def submit(self) -> None:
         """Take what was picked, else apply and go to the list."""
-        completions = self.query_one(Completions)
-        if completions.moved and completions.display:
-            self.take()
+        if self._picked and self._candidates:
+            self.action_take()
             return
         if self._apply(finished=True):
             self._close()
@@ -249,7 +208,7 @@ class FilterLine(Vertical):
         try:
             parsed = browser_of(self.app).open_run.parse(text)
         except UsageError as error:
-            mistake.display = finished or not self.query_one(Completions).display
+            mistake.display = finished or not self._candidates
             mistake.update(str(error))
             return False
         mistake.display = False
@@ -266,13 +225,22 @@ class FilterLine(Vertical):
 
     def _offer(self) -> None:
         self._offered = self.field.value
-        self.query_one(Completions).show(self.candidates(self._offered) if self.is_typing else ())
+        self._show_candidates(self.candidates(self._offered) if self.is_typing else [])
+
+    def _show_candidates(self, candidates: list[Completion]) -> None:
+        self._candidates, self._picked = candidates, False
+        options, how = self.query_one(OptionList), self.query_one("#how", Static)
+        options.display = how.display = bool(candidates)
+        options.set_options(
+            Option(Content.assemble("  ", fitted(way.label, _LABEL), (one_line(way.hint), "dim"))) for way in candidates
+        )
+        options.highlighted = 0 if candidates else None
 
     def _close(self) -> None:
         if self._timer is not None:
             self._timer.stop()
-        self.query_one(Completions).show(())
+        self._show_candidates([])
         self.query_one("#mistake", Static).display = False
         with self.prevent(Input.Changed):
             self.field.value = self._applied
-        self.screen.set_focus(self.screen.query(RowList).exclude("Completions").first())
+        self.screen.set_focus(self.screen.query(RowList).first())

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 from rich.segment import Segment
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Region, Size
+from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
@@ -17,6 +17,8 @@ from textual.strip import Strip
 
 from replay_tui.rendering import Cell, Column, column_widths, row_segments, strip_of
 from replay_tui.theme import Palette, palette
+
+R = TypeVar("R")
 
 
 class RowList(ScrollView, can_focus=True):
@@ -35,31 +37,24 @@ class RowList(ScrollView, can_focus=True):
         Binding("enter", "choose", "Open", tooltip="Open what is under the cursor"),
     ]
 
-    cursor = reactive(0, repaint=False, always_update=True)
+    cursor = reactive(0)
 
     @dataclass
-    class Moved(Message):
+    class ListMessage(Message):
+        """Something happened in a list."""
+
+        list: RowList
+
+        @property
+        def control(self) -> RowList:
+            """The list, for the selectors of handlers."""
+            return self.list
+
+    class Moved(ListMessage):
         """The cursor stands on another row."""
 
-        list: RowList
-        row: int
-
-        @property
-        def control(self) -> RowList:
-            """The list."""
-            return self.list
-
-    @dataclass
-    class Chosen(Message):
-        """A row was opened: Enter, or a second click."""
-
-        list: RowList
-        row: int
-
-        @property
-        def control(self) -> RowList:
-            """The list."""
-            return self.list
+    class Chosen(ListMessage):
+        """The row under the cursor was opened: Enter, or a second click."""
 
     EMPTY = "nothing here"
     """Said where there are no rows."""
@@ -80,6 +75,12 @@ class RowList(ScrollView, can_focus=True):
 
     def prepare(self, first: int, last: int) -> None:
         """Rows `first` up to `last` are about to be drawn."""
+
+    def title_clicked(self, key: str) -> None:
+        """The title of a column that has a key was clicked."""
+
+    def column_clicked(self, column: int) -> None:
+        """A row was clicked in this column."""
 
     # --- drawing
 
@@ -119,20 +120,18 @@ class RowList(ScrollView, can_focus=True):
 
     # --- moving
 
-    def watch_cursor(self, old: int, new: int) -> None:
+    def watch_cursor(self) -> None:
         """Bring the cursor into view and tell."""
-        if not self.is_mounted:
-            return
+        if self.is_mounted:
+            self._bring_into_view()
+            self.post_message(self.Moved(self))
+
+    def _bring_into_view(self) -> None:
         page, top = max(1, self.size.height - 1), self.scroll_offset.y
-        if new < top:
-            self.scroll_to(y=new, animate=False)
-        elif new >= top + page:
-            self.scroll_to(y=new - page + 1, animate=False)
-        else:
-            width = self.size.width
-            self.refresh(*(Region(0, row - top + 1, width, 1) for row in {old, new} if 0 <= row - top < page))
-        if old != new:
-            self.post_message(self.Moved(self, new))
+        if self.cursor < top:
+            self.scroll_to(y=self.cursor, animate=False)
+        elif self.cursor >= top + page:
+            self.scroll_to(y=self.cursor - page + 1, animate=False)
 
     def put_cursor(self, row: int) -> None:
         """Set the cursor to a row that there is."""
@@ -157,56 +156,59 @@ class RowList(ScrollView, can_focus=True):
     def action_choose(self) -> None:
         """Open the row under the cursor."""
         if self.row_count():
-            self.post_message(self.Chosen(self, self.cursor))
+            self.post_message(self.Chosen(self))
 
     def on_click(self, event: events.Click) -> None:
-        """Select a row; a second click on it opens it."""
-        row = self.row_at(event)
-        if row is None:
+        """Select a row, of which a second click opens it; or sort by a column, where the list does that."""
+        offset = event.get_content_offset(self)
+        if offset is None:
+            return
+        column = self._column_at(offset.x)
+        if offset.y == 0:
+            key = self.columns(self.scrollable_content_region.width)[column].key if column is not None else ""
+            if key:
+                self.title_clicked(key)
+            return
+        row = offset.y - 1 + self.scroll_offset.y
+        if row >= self.row_count():
             return
         again = row == self.cursor and event.chain > 1
-        self.click_column(event)
+        if column is not None:
+            self.column_clicked(column)
         self.put_cursor(row)
         if again:
             self.action_choose()
 
-    def row_at(self, event: events.MouseEvent) -> int | None:
-        """The row under the mouse."""
-        offset = event.get_content_offset(self)
-        if offset is None or offset.y == 0:
-            return None
-        row = offset.y - 1 + self.scroll_offset.y
-        return row if row < self.row_count() else None
-
-    def column_at(self, event: events.MouseEvent) -> int | None:
-        """The column under the mouse."""
-        offset = event.get_content_offset(self)
-        if offset is None:
-            return None
+    def _column_at(self, x: int) -> int | None:
         width = self.scrollable_content_region.width
         start = 0
-        for place, size in enumerate(column_widths(self.columns(width), width)):
-            if start <= offset.x < start + size + 1:
-                return place
+        for number, size in enumerate(column_widths(self.columns(width), width)):
+            if start <= x < start + size + 1:
+                return number
             start += size + 1
         return None
-
-    def click_column(self, event: events.MouseEvent) -> None:
-        """A subclass may care which column was clicked."""
-
-    def on_focus(self) -> None:
-        """The cursor looks different with the focus."""
-        self.refresh()
-
-    def on_blur(self) -> None:
-        """And without it."""
-        self.refresh()
 
     def on_resize(self) -> None:
         """Keep the cursor in view."""
         self.refresh_rows()
-        self.call_after_refresh(self.watch_cursor, self.cursor, self.cursor)
+        self.call_after_refresh(self._bring_into_view)
 
-    def cursor_region(self) -> Region:
-        """Where the cursor's row is drawn."""
-        return Region(0, self.cursor - self.scroll_offset.y + 1, self.size.width, 1)
+
+class RecordList(RowList, Generic[R]):
+    """A list whose records are all at hand, a row a record."""
+
+    records: tuple[R, ...] = ()
+
+    def show(self, records: Sequence[R]) -> None:
+        """Show these; the cursor stays where it is."""
+        self.records = tuple(records)
+        self.refresh_rows()
+
+    @property
+    def selected(self) -> R | None:
+        """What is under the cursor."""
+        return self.records[self.cursor] if self.cursor < len(self.records) else None
+
+    def row_count(self) -> int:
+        """How many there are."""
+        return len(self.records)

@@ -1,0 +1,172 @@
+"""MCPEval's strict and flexible match, call by call in order, as its released code computes them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from replay.alignment.tasks import SignedCall
+from replay.records import Outcome
+from replay.records.alignment import McpBenchRates, McpEvalScores
+
+WEIGHTS = {"name": 0.4, "parameters": 0.4, "order": 0.2}
+PARAMETER_THRESHOLD = 0.6
+ORDER_THRESHOLD = 0.5
+
+_SAME_NUMBER = 1e-6
+_NEAR_NUMBER = 0.2
+
+
+def mcpeval(reference: Sequence[SignedCall], predicted: Sequence[SignedCall]) -> McpEvalScores:
+    """Both matches of one task. Both sides empty is 1 and success, one side empty is 0."""
+    if not reference or not predicted:
+        return _all(1.0 if not reference and not predicted else 0.0)
+    pairs = [
+        (expected, given) for expected, given in zip(reference, predicted, strict=False) if expected.name == given.name
+    ]
+    name = len(pairs) / len(reference)
+    order = _common_length([call.name for call in reference], [call.name for call in predicted]) / len(reference)
+    strict = [strict_credit(_parameters(expected), _parameters(given)) for expected, given in pairs]
+    flexible = [flexible_credit(_parameters(expected), _parameters(given)) for expected, given in pairs]
+    foreign = {call.name for call in predicted} - {call.name for call in reference}
+    exact = sum(credit == 1.0 for credit in strict) == len(reference)
+    near = len(pairs) == len(reference) and all(credit >= PARAMETER_THRESHOLD for credit in flexible)
+    return McpEvalScores(
+        strict_name=name,
+        strict_parameters=_mean(strict),
+        strict_order=order,
+        strict_overall=_overall(name, _mean(strict), order),
+        strict_success=float(exact and not foreign and order == 1.0),
+        flexible_name=name,
+        flexible_parameters=_mean(flexible),
+        flexible_order=order,
+        flexible_overall=_overall(name, _mean(flexible), order),
+        flexible_success=float(near and order >= ORDER_THRESHOLD),
+    )
+
+
+def mean_of(scores: Sequence[McpEvalScores]) -> McpEvalScores:
+    """The mean over tasks, each task the same weight; zeros without any."""
+    return McpEvalScores(
+        **{name: _mean([getattr(task, name) for task in scores]) for name in McpEvalScores.model_fields}
+    )
+
+
+def strict_credit(reference: Mapping[str, Any], predicted: Mapping[str, Any]) -> float:
+    """Share of the reference's parameters that are equal; 1 where it has none."""
+    return _credit(reference, predicted, list(reference), same, 0.0)
+
+
+def flexible_credit(reference: Mapping[str, Any], predicted: Mapping[str, Any]) -> float:
+    """Mean credit over the reference's parameters that are not null and not empty: 1 for near, 0.5 for present."""
+    counted = [name for name, value in reference.items() if value is not None and not _is_empty(value)]
+    return _credit(reference, predicted, counted, near_enough, 0.5)
+
+
+def same(reference: Any, predicted: Any) -> bool:
+    """Equal after strip and lower case; numbers within 1e-6."""
+    left, right = _normal(reference), _normal(predicted)
+    if isinstance(left, float) and isinstance(right, float):
+        return abs(left - right) < _SAME_NUMBER
+    return bool(left == right)
+
+
+def near_enough(reference: Any, predicted: Any) -> bool:
+    """Numbers within 20 % of the larger (0.2 where one is below 1), strings where one is part of the other."""
+    left, right = _normal(reference), _normal(predicted)
+    if isinstance(left, float) and isinstance(right, float):
+        largest = max(abs(left), abs(right))
+        scale = 1.0 if min(abs(left), abs(right)) < 1.0 else largest
+        return abs(left - right) / scale < _NEAR_NUMBER
+    if isinstance(left, str) and isinstance(right, str):
+        return left in right or right in left
+    return bool(left == right)
+
+
+def _credit(
+    reference: Mapping[str, Any],
+    predicted: Mapping[str, Any],
+    counted: Sequence[str],
+    equal: Callable[[Any, Any], bool],
+    consolation: float,
+) -> float:
+    if not counted:
+        return 1.0
+    present = [name for name in counted if name in predicted]
+    return sum(1.0 if equal(reference[name], predicted[name]) else consolation for name in present) / len(counted)
+
+
+def _parameters(call: SignedCall) -> Mapping[str, Any]:
+    return call.arguments or {}
+
+
+def _normal(value: Any) -> Any:
+    """Text stripped and in lower case, numbers (and truth values, as in the released code) as floats, throughout."""
+    if isinstance(value, str):
+        return value.strip().lower()
+    if isinstance(value, int | float):
+        return _float(value)
+    if isinstance(value, list):
+        return [_normal(item) for item in value]
+    if isinstance(value, dict):
+        return {_normal(key): _normal(item) for key, item in value.items()}
+    return value
+
+
+def _float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+def _is_empty(value: Any) -> bool:
+    return isinstance(value, list | dict | str) and not value
+
+
+def _common_length(reference: Sequence[str], predicted: Sequence[str]) -> int:
+    """Length of the longest common subsequence."""
+    previous = [0] * (len(predicted) + 1)
+    for left in reference:
+        row = [0]
+        for column, right in enumerate(predicted):
+            row.append(previous[column] + 1 if left == right else max(previous[column + 1], row[column]))
+        previous = row
+    return previous[-1]
+
+
+def _overall(name: float, parameters: float, order: float) -> float:
+    return WEIGHTS["name"] * name + WEIGHTS["parameters"] * parameters + WEIGHTS["order"] * order
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def _all(value: float) -> McpEvalScores:
+    return McpEvalScores(**dict.fromkeys(McpEvalScores.model_fields, value))
+
+
+def mcpbench(outcomes: Iterable[Outcome]) -> McpBenchRates:
+    """The rates over calls.
+
+    - valid tool names: calls of tools that exist, of all calls that are not inconclusive;
+    - schema compliance: calls whose arguments were accepted, of those of tools that exist;
+    - execution success: calls that succeeded, of all calls that are not inconclusive.
+    """
+    counts = Counter(outcomes)
+    inconclusive = counts.pop(Outcome.INCONCLUSIVE, 0)
+    total = sum(counts.values())
+    known = total - counts[Outcome.ILLEGAL_FORMAT] - counts[Outcome.UNKNOWN_TOOL]
+    return McpBenchRates(
+        valid_tool_names=_rate(known, total),
+        schema_compliance=_rate(known - counts[Outcome.INVALID_ARGUMENTS], known),
+        execution_success=_rate(counts[Outcome.SUCCESS], total),
+        calls=total + inconclusive,
+        inconclusive=inconclusive,
+    )
+
+
+def _rate(part: int, whole: int) -> float | None:
+    return part / whole if whole else None

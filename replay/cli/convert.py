@@ -1,0 +1,193 @@
+"""`replay convert`: results files to DAG files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from replay.cli.options import files_argument, names_option, place_of, workers_options
+from replay.cli.terminal import echo_err, without_secrets
+from replay.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from replay.formats import ResultsFile, UnopenedFile
+    from replay.records import Trajectory
+    from replay.records.files import TrajectoryFile
+    from replay.replayer.pool import Place
+
+
+_TRAJECTORIES_A_PART = 500
+"""Of a large file, which several workers read: each turns a part of its trajectories into files."""
+EXAMPLES = """\b
+Examples:
+  replay convert results/gpt-5_test_mcp_fuzzy.json -o dags
+  replay convert runs/*.json --names '{model}_{task}.json' -o dags
+  replay convert --list ~/.claude/projects logs.zip
+"""
+
+
+@click.command("convert", epilog=EXAMPLES)
+@files_argument
+@click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), help="Directory.")
+@click.option("--list", "listed", is_flag=True, help="Only say what each file is, and what is in it.")
+@workers_options
+@names_option
+@click.option("--force", is_flag=True, help="Overwrite files that exist.")
+def convert(
+    files: tuple[Path, ...],
+    output: Path | None,
+    listed: bool,
+    workers: int | None,
+    cluster: str | None,
+    names: str | None,
+    force: bool,
+) -> None:
+    """Turn results files into DAG files, one a trajectory.
+
+    FILES are files, folders (with all that is in them), glob patterns, .gz, .zip and .tar.gz archives, or - for stdin,
+    of any of the formats that replay reads, also mixed. Each trajectory becomes ID.trajectory.json
+    (MODEL.ID.trajectory.json where the files hold several models) with its steps, calls, recorded answers and data
+    edges. Nothing is lost: every verb reads a DAG file as it reads the original.
+    """
+    if output is None and not listed:
+        raise UsageError("give -o DIRECTORY for the DAG files, or --list to see what is in the files")
+    place = place_of(workers, cluster)
+    opened, errors = _open(files, names, listed=listed)
+    if output is not None and not listed:
+        targets = _targets(opened, output)
+        _refuse_overwriting(targets.values(), force)
+        if targets:
+            output.mkdir(parents=True, exist_ok=True)
+        if place is not None:
+            _write_with_workers(place, opened, targets)
+        for results in opened:
+            if place is None:
+                _write(results, targets)
+            echo_err(f"{results.path}: {_contents(results)}")
+    for error in errors:
+        echo_err(f"replay: {error}")
+    if errors:
+        raise InputError("", f"{len(errors)} of {len(opened) + len(errors)} files could not be read")
+    if not any(results.calls for results in opened):
+        raise InputError("", "no call was found in any file")
+
+
+def _open(files: tuple[Path, ...], names: str | None, *, listed: bool) -> tuple[list[ResultsFile], list[str]]:
+    from replay.formats import FileNames, open_files
+
+    errors: list[str] = []
+    opened: list[ResultsFile] = []
+    notes: list[str] = []
+    for results in open_files(files, FileNames(names), lambda error: errors.append(str(error)), notes.append):
+        opened.append(results)
+        if listed:
+            click.echo(without_secrets(_description(results)))
+        for warning in results.warnings:
+            echo_err(f"replay: {warning}")
+        if not results.calls and not listed:
+            echo_err(f"replay: {results.path}: no call in it ({results.format})")
+    for note in notes:
+        echo_err(f"replay: {note}")
+    return opened, errors
+
+
+def _description(results: ResultsFile) -> str:
+    """What a file is and what is in it, in one line."""
+    from replay.safety.text import printable
+
+    unanswered = f", {results.unanswered} of them without an answer" if results.unanswered else ""
+    return printable(f"{results.path}: {results.format} ({results.why}), {_contents(results)}{unanswered}")
+
+
+def _contents(results: ResultsFile) -> str:
+    trajectories = "1 trajectory" if len(results.ids) == 1 else f"{len(results.ids)} trajectories"
+    return f"{trajectories}, {results.calls} {'call' if results.calls == 1 else 'calls'}"
+
+
+def _write(results: ResultsFile, targets: dict[tuple[str, str], Path]) -> None:
+    from replay.safety.filesystem import write_json
+
+    for trajectory in results.trajectories():
+        path = targets[results.path, trajectory.id]
+        write_json(_dag_file(trajectory), path)
+        click.echo(str(path))
+
+
+def _dag_file(trajectory: Trajectory) -> TrajectoryFile:
+    """The DAG file of a trajectory, its data edges inferred where the source has none."""
+    from replay.dag import infer_edges
+    from replay.records.files import TrajectoryFile
+
+    fields = {name: getattr(trajectory, name) for name in type(trajectory).model_fields}
+    if fields["edges"] is None:
+        fields["edges"] = infer_edges(trajectory)
+    return TrajectoryFile(**fields)
+
+
+def dag_files(source: UnopenedFile, part: int, parts: int) -> list[tuple[str, str]]:
+    """Id and DAG file of every trajectory of a file, or of every `parts`-th; what a worker does."""
+    from replay.formats import open_file
+    from replay.safety.filesystem import record_as_json
+
+    trajectories = islice(open_file(*source).trajectories(), part, None, parts)
+    return [(trajectory.id, record_as_json(_dag_file(trajectory))) for trajectory in trajectories]
+
+
+def _write_with_workers(place: Place, opened: Iterable[ResultsFile], targets: dict[tuple[str, str], Path]) -> None:
+    from replay.replayer.sharing import CallJob, workers_at
+    from replay.replayer.worker import sendable
+    from replay.safety.filesystem import write_atomically
+
+    def write(path: str, texts: list[tuple[str, str]]) -> None:
+        for identifier, text in texts:
+            target = targets[path, identifier]
+            write_atomically(target, text, "surrogatepass")
+            click.echo(str(target))
+
+    def jobs() -> Iterator[CallJob]:
+        for results in opened:
+            source = sendable(results.source, by_path=place.is_local)
+            parts = 1 + len(results.ids) // _TRAJECTORIES_A_PART
+            for part in range(parts):
+                yield CallJob(dag_files, (source, part, parts), partial(write, results.path))
+
+    with workers_at(place, lambda text: echo_err(f"note: {text}")) as do_all:
+        do_all(jobs())
+
+
+def _targets(opened: Iterable[ResultsFile], output: Path) -> dict[tuple[str, str], Path]:
+    """A file for each trajectory, named safely, no two the same on any file system."""
+    opened = list(opened)
+    several = len({results.model for results in opened}) > 1
+    taken: set[str] = set()
+    targets: dict[tuple[str, str], Path] = {}
+    for results in opened:
+        for identifier in results.ids:
+            full_name = f"{results.model}.{identifier}" if several and results.model != identifier else identifier
+            stem = _safe(without_secrets(full_name))
+            name, number = stem, 1
+            while name.lower() in taken:
+                number += 1
+                name = f"{stem}-{number}"
+            taken.add(name.lower())
+            targets[results.path, identifier] = output / f"{name}.trajectory.json"
+    return targets
+
+
+def _safe(name: str) -> str:
+    """Without anything that leaves the directory, hides the file, or that some file system refuses."""
+    kept = re.sub(r"[^\w.+=@-]+", "_", name).strip("._ ")[:150]
+    return kept if kept and not re.fullmatch(r"(?i)con|prn|aux|nul|com\d|lpt\d", kept) else f"trajectory_{kept}"
+
+
+def _refuse_overwriting(paths: Iterable[Path], force: bool) -> None:
+    existing = [path for path in paths if path.exists()]
+    if existing and not force:
+        more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
+        raise UsageError(f"{existing[0]}{more}: already there; give --force to overwrite, or another -o")

@@ -1,0 +1,169 @@
+"""Standard output and standard error, whoever is behind them, and the signals that end a verb.
+
+Data goes to standard output, narration to standard error; nothing that a terminal acts on passes either of them.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, TextIO, cast
+
+import click
+
+from replay.safety.text import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
+_BARS: Final[list[Console]] = []
+"""Consoles on which a progress bar is drawn now."""
+
+
+def make_streams_safe() -> None:
+    """Whatever a verb prints is made safe, whether or not its own code thought of that."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is not None and not isinstance(stream, SafeStream):
+            setattr(sys, name, cast("TextIO", SafeStream(stream)))
+
+
+class SafeStream(io.TextIOBase):
+    """A text stream that shows what a terminal would act on as the escape that it is.
+
+    Args:
+        stream: where the text goes. One for ASCII alone is made one for UTF-8.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__()
+        self._stream = stream
+        if isinstance(stream, io.TextIOWrapper):
+            is_ascii = codecs.lookup(stream.encoding).name == "ascii"
+            stream.reconfigure(encoding="utf-8" if is_ascii else None, errors="backslashreplace")
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """Of the stream behind it."""
+        return self._stream.encoding
+
+    @property
+    def errors(self) -> str:  # type: ignore[override]
+        """How the stream behind it treats what it cannot encode."""
+        return self._stream.errors or "strict"
+
+    @property
+    def buffer(self) -> Any:
+        """The bytes behind it, for a protocol that is spoken on standard output; text never takes this way."""
+        return self._stream.buffer
+
+    def write(self, text: str, /) -> int:
+        """Write a text, made safe."""
+        self._stream.write(printable(text))
+        return len(text)
+
+    def flush(self) -> None:
+        """Hand on what was written."""
+        self._stream.flush()
+
+    def fileno(self) -> int:
+        """Of the stream behind it."""
+        return self._stream.fileno()
+
+    def isatty(self) -> bool:
+        """Whether that is a terminal."""
+        return self._stream.isatty()
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+
+def echo_err(text: str) -> None:
+    """Print a line on stderr, without secrets and made safe for a terminal; stdout is for data.
+
+    A progress bar makes room for it.
+    """
+    from replay.safety.redaction import clean
+
+    line = printable(clean(text))
+    if _BARS:
+        _BARS[-1].print(line, markup=False, highlight=False, soft_wrap=True, emoji=False)
+    else:
+        click.echo(line, err=True)
+
+
+def is_interactive() -> bool:
+    """Whether stderr can show a progress bar: a terminal, not in CI, colours not refused."""
+    return sys.stderr.isatty() and not os.environ.get("CI") and not os.environ.get("NO_COLOR")
+
+
+@contextmanager
+def bar_on(console: Console) -> Iterator[None]:
+    """As long as it lasts a progress bar is drawn on the console, and `echo_err` prints above it."""
+    _BARS.append(console)
+    try:
+        yield
+    finally:
+        _BARS.remove(console)
+
+
+def without_secrets(value: Any) -> Any:
+    """A text, or a document before it becomes one, without secrets: for stdout, what `echo_err` does for stderr."""
+    from replay.safety.redaction import Redactor
+
+    return Redactor().json(value)
+
+
+@contextmanager
+def closed_pipe_ignored() -> Iterator[None]:
+    """Go on where nobody reads stdout any more (`| head`): the exit code still tells what was found."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        discard_stdout()
+
+
+def discard_stdout() -> None:
+    """Send what is still to be printed nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def ended_in_order() -> Iterator[None]:
+    """While the block runs, take SIGTERM and SIGHUP for SIGINT; the exit status still names the first that came.
+
+    A signal that is ignored, as SIGHUP is under `nohup`, stays so.
+    """
+    received: list[int] = []
+
+    def interrupt(number: int, frame: object) -> None:
+        received.append(number)
+        if len(received) == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    for number, handler in before.items():
+        if handler is signal.SIG_DFL:
+            signal.signal(number, interrupt)
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not received:
+            raise
+        echo_err("replay: interrupted; what was done is kept, the same command goes on from there")
+        raise SystemExit(128 + received[0]) from None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

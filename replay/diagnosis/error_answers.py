@@ -1,0 +1,358 @@
+"""Calls that the server took and could not fulfil: which argument its error, or that of a program it ran, speaks of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from rapidfuzz import fuzz
+
+from replay.dag.drift import masked
+from replay.dag.pointers import join
+from replay.dag.value_matching import Argument, argument_by_name, argument_by_value
+from replay.diagnosis.phrasing import place, plain, quoted
+from replay.diagnosis.trajectory_context import TrajectoryContext
+from replay.records import Call, Outcome, texts_of
+from replay.records.finding import Finding
+from replay.safety.text import cut
+
+_THINGS: Final = (
+    "sheet|worksheet|table|column|document|file|workbook|entity|user|page|database|collection|resource|key|branch|repository"
+    "|project|issue|directory|folder|object|node|record|item|slide|shape|cell|range|symbol|station|city"
+)
+_MISSING: Final = re.compile(
+    "(?:"
+    r"no such file or directory(?:, \w+)?:? '(?P<file>[^'\n]+)'"
+    r"|no such (?P<kind>table|column|function|module|collection|index|key|branch|element): ?['\"`]?(?P<name>[\w.\-/]+)"
+    rf"|\b(?P<what>{_THINGS})s?(?: with \w+| named| called)?:? ['\"`](?P<quoted>[^'\"`\n]{{1,200}})['\"`]"
+    r" (?:was |is |could )?(?:not|does not|doesn't)\b"
+    r"|['\"`](?P<before>[^'\"`\n]{1,200})['\"`] (?:was |is |could )?(?:not (?:be )?found|does not exist|doesn't exist)"
+    r"|(?:^|\n)(?:\w+: )?(?:cannot (?:access|open|stat) )?['\"]?(?P<shell>(?!E[A-Z]{3,}:)[^\s:'\"]+)['\"]?:"
+    " No such file or directory"
+    ")",
+    re.IGNORECASE,
+)
+_HINTS: Final = re.compile(
+    r"\b(?:must|should) (?:be|have|start|contain|match)\b[^\n;]{1,160}"
+    r"|\b(?:available|valid|supported|existing|possible|known|accepted) [\w ]{1,30}: ?[^\n]{1,200}"
+    r"|\b(?:available|choices|options|did you mean)\b:? [^\n]{1,160}"
+    r"|\bexpected [A-Z0-9\[\"'][^\n.;]{1,120}|\buse \w[^\n.;]{1,120} instead|\bpass \w+=\w+[^\n.;]{0,80}"
+    r"|\bonly [^\n.;]{1,80} (?:are|is) allowed|\bmaximum [^\n.;]{1,80}",
+    re.IGNORECASE,
+)
+_ALLOWED: Final = re.compile(
+    r"(?:outside[^\n]{0,40} allowed director(?:y|ies): (?:\S+ not in )?|\bnot in )(?P<place>/[^\s,]*)", re.IGNORECASE
+)
+_REFUSALS: Final = {
+    "answer.outside-the-sandbox": "refused-by-policy",
+    "answer.permission-denied": "permission-denied",
+    "answer.exists-already": "exists-already",
+    "answer.malformed-value": "malformed-value",
+}
+_ADDRESS: Final = re.compile(r"https?://[^\s\"'<>]+")
+_SELF_EXPLAINING: Final = frozenset({"refused-by-policy", "malformed-value", "permission-denied"})
+
+
+class _Missing(NamedTuple):
+    what: str
+    name: str
+
+
+_QUERY_NAMES_NOTHING: Final = "answer.query-names-nothing"
+
+
+def error_findings(context: TrajectoryContext, position: str) -> Iterator[Finding]:
+    """What the error says about the arguments."""
+    row = context.rows[position]
+    if row.outcome is Outcome.NOT_FOUND or row.rule == _QUERY_NAMES_NOTHING:
+        yield _not_found(context, position)
+    elif row.outcome is Outcome.INVALID_ARGUMENTS:
+        programs = list(program_findings(context, position))
+        yield from programs or [_refused(context, position)]
+
+
+def _not_found(context: TrajectoryContext, position: str) -> Finding:
+    text = context.answer_text(position)
+    missing, named = _missing_in(text), argument_by_value(context.arguments(position), _without_addresses(text))
+    if missing is None and named is None:
+        address = _ADDRESS.search(text)
+        return _no_address(context, position, address[0]) if address else _generic(context, position, "not-found")
+    name = missing.name if missing else str(named.value if named else "")
+    holder = _holder(context, position, name) or named
+    what = missing.what if missing else ""
+    if names_program(context, position, name):
+        return _no_program(context, position, name)
+    return context.finding(
+        position,
+        "missing-thing",
+        _missing_sentence(what, name, holder, text)
+        if missing
+        else f"The server did not find what {place(holder.pointer)} asks for, {quoted(name)}: {plain(text, 240)}."
+        if holder
+        else f"The server did not find {quoted(name)}: {plain(text, 240)}.",
+        _missing_suggestion(context, position, name, text),
+        pointer=holder.pointer if holder else None,
+        details={"missing": name},
+    )
+
+
+def missing_name(context: TrajectoryContext, position: str) -> str | None:
+    """What a failed look-up looked for."""
+    text = context.answer_text(position)
+    missing, named = _missing_in(text), argument_by_value(context.arguments(position), _without_addresses(text))
+    if missing is not None:
+        return missing.name
+    return named.value if named is not None and isinstance(named.value, str) else None
+
+
+def _missing_in(text: str) -> _Missing | None:
+    """What the error says is not there."""
+    found = _MISSING.search(text)
+    if found is None:
+        return None
+    parts = found.groupdict()
+    name = next(parts[key] for key in ("file", "name", "quoted", "before", "shell") if parts[key])
+    return _Missing((parts["kind"] or parts["what"] or "").lower(), name)
+
+
+def _no_address(context: TrajectoryContext, position: str, address: str) -> Finding:
+    """Of an address nobody can say which part of it is wrong: its owner, its project or its path."""
+    return context.finding(
+        position,
+        "missing-address",
+        f"Nothing is at {quoted(address.rstrip('.,:;)'), 200)}, or nothing that these credentials may see.",
+        "Look up what there is first, from the outside in: the owner, what it has, then the path.",
+    )
+
+
+def _without_addresses(text: str) -> str:
+    """The text without URLs, which repeat arguments that may well be right."""
+    return _ADDRESS.sub(" ", text.partition("Call log:")[0])
+
+
+def names_program(context: TrajectoryContext, position: str, name: str) -> bool:
+    """Whether what is missing is the program that a command starts."""
+    commands = (scalar.value.split() for scalar in context.scalars(position) if isinstance(scalar.value, str))
+    return any(len(words) > 1 and words[0] == name for words in commands)
+
+
+def _no_program(context: TrajectoryContext, position: str, name: str) -> Finding:
+    return context.finding(
+        position,
+        "missing-program",
+        f"The command starts the program {quoted(name)}, which is not there where the server runs.",
+        f"Do without {quoted(name)}, or install it where the server runs.",
+        details={"missing": name},
+    )
+
+
+def _holder(context: TrajectoryContext, position: str, name: str) -> Argument | None:
+    """The argument that holds what is missing."""
+    return argument_by_value(context.arguments(position), name) or next(
+        (
+            Argument(scalar.pointer, scalar.value)
+            for scalar in context.scalars(position)
+            if isinstance(scalar.value, str) and name in scalar.value
+        ),
+        None,
+    )
+
+
+def _missing_sentence(what: str, name: str, holder: Argument | None, text: str) -> str:
+    thing = f"{what} {quoted(name)}".strip()
+    if holder is None:
+        return f"The call needs {thing}, which is not there: {plain(text)}."
+    if str(holder.value).strip() == name.strip():
+        return f"{place(holder.pointer)[:1].upper()}{place(holder.pointer)[1:]} names {thing}, which is not there."
+    return f"{place(holder.pointer)} needs {thing}, which is not there: {plain(text)}."
+
+
+def _missing_suggestion(context: TrajectoryContext, position: str, name: str, text: str) -> str | None:
+    hint = _hint(text)
+    if hint:
+        return f"The server says: {hint}."
+    near = nearest_known(context, position, name)
+    if near is not None:
+        return f"{near.call} named {quoted(near.value)}: that may be the one that was meant."
+    return None
+
+
+def _refused(context: TrajectoryContext, position: str) -> Finding:
+    row, text = context.rows[position], context.answer_text(position)
+    kind = _REFUSALS.get(row.rule)
+    named = _topic(context, position, text, alone=kind in _SELF_EXPLAINING)
+    if named is None and kind is None:
+        return _generic(context, position, "refused")
+    hint = _hint(text)
+    about = f"{place(named.pointer)}, {quoted(named.value)}" if named else "the call"
+    about = f"What {about} gives could not be parsed or computed" if kind == "malformed-value" else about
+    verb = {
+        "refused-by-policy": "The server does not allow",
+        "permission-denied": "The operating system denies access to",
+        "exists-already": "What the call would make is there already:",
+        "malformed-value": "",
+    }.get(kind or "", "The server refuses the call, and its error speaks of")
+    return context.finding(
+        position,
+        kind or "refused-value",
+        f"{verb} {about}: {plain(text, 240)}.".lstrip(),
+        f"The server says: {hint}." if hint else None,
+        pointer=named.pointer if named else None,
+    )
+
+
+def _topic(context: TrajectoryContext, position: str, text: str, *, alone: bool) -> Argument | None:
+    """The argument that an error speaks of: by its value, else by its name; else the only one, where one must be."""
+    text, arguments = _without_addresses(text), context.arguments(position)
+    named = argument_by_value(arguments, text) or argument_by_name(arguments, text)
+    if named is None and alone and len(arguments) == 1:
+        name, value = next(iter(arguments.items()))
+        return Argument(join("", name), value)
+    return named
+
+
+def _hint(text: str) -> str | None:
+    """What the error itself says would be right."""
+    allowed = _ALLOWED.search(text)
+    if allowed:
+        return f"allowed is what lies in {plain(allowed['place'])}"
+    found = _HINTS.search(text)
+    return plain(found[0], 200) if found else None
+
+
+def _generic(context: TrajectoryContext, position: str, kind: str) -> Finding:
+    """The server's own words, where they name no part of the call."""
+    row = context.rows[position]
+    answer = context.answer_text(position)
+    words = f"The server's words: {plain(answer, 240)}" if answer.strip() else plain(row.message, 240)
+    return context.finding(position, kind, f"{words}.", specific=False)
+
+
+_EXCEPTION: Final = re.compile(
+    r"^(?P<name>(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Warning|NotFound\w*)): ?(?P<words>.*)$", re.M
+)
+_PLACE: Final = re.compile(r'^\s*File "[^"\n]*", line (?P<line>\d+)', re.M)
+_UNDEFINED: Final = re.compile(r"name '(?P<name>\w+)' is not defined")
+_NO_MODULE: Final = re.compile(r"No module named '(?P<name>[\w.]+)'")
+_NO_COMMAND: Final = re.compile(
+    r"(?:^|\n)(?:[\w/]*sh: )?(?:line \d+: |\d+: )?(?P<name>[\w.-]+): (?:command )?not found"
+)
+_ENDED: Final = re.compile(r"\b(?:return|exit) code:? [1-9]")
+_LAST_ERROR: Final = re.compile(
+    r"^.*\b(?:error|fatal|cannot|failed|No such|not found|invalid|denied)\b.*$", re.M | re.I
+)
+
+
+def program_findings(context: TrajectoryContext, position: str) -> Iterator[Finding]:
+    """Why a program failed that the call ran; nothing for other calls."""
+    row = context.rows[position]
+    text = context.answer_text(position)
+    if not (row.rule.startswith("program.") or _ENDED.search(text)):
+        return
+    exceptions = list(_EXCEPTION.finditer(text))
+    if exceptions:
+        yield _raised(context, position, text, exceptions[-1])
+        return
+    line = _NO_COMMAND.search(text) or _LAST_ERROR.search(text)
+    if line is not None:
+        yield context.finding(
+            position, "program-failed", f"The program that the call ran failed: {plain(line[0].strip(), 240)}."
+        )
+
+
+def _raised(context: TrajectoryContext, position: str, text: str, exception: re.Match[str]) -> Finding:
+    lines = [match["line"] for match in _PLACE.finditer(text, 0, exception.start())]
+    where = f" in line {lines[-1]}" if len(lines) == 1 else ""
+    return context.finding(
+        position,
+        "program-failed",
+        f"The program that the call ran raised {exception['name']}{where}: {plain(exception['words'], 200)}.",
+        _advice(context, position, exception["words"]),
+        details={"exception": exception["name"]},
+    )
+
+
+def _advice(context: TrajectoryContext, position: str, words: str) -> str | None:
+    if undefined := _UNDEFINED.search(words):
+        name = undefined["name"]
+        setters = [call.position for call in context.earlier(position) if _sets(context, call.position, name)]
+        earlier = f" {setters[-1]} set it, and this call's program did not see it." if setters else ""
+        return f"Define {quoted(name)} in the code of this call.{earlier}"
+    if module := _NO_MODULE.search(words):
+        return f"Make the module {quoted(module['name'])} available where the program runs, or do without it."
+    return None
+
+
+def _sets(context: TrajectoryContext, position: str, name: str) -> bool:
+    pattern = re.compile(rf"^\s*(?:{re.escape(name)}\s*=[^=]|def {re.escape(name)}\b|import {re.escape(name)}\b)", re.M)
+    same_tool = context.calls[position].name
+    code = [value for value in context.arguments(position).values() if isinstance(value, str)]
+    return bool(same_tool) and any(pattern.search(text) for text in code)
+
+
+_TOKEN: Final = re.compile(r"[^\s\"'`,;:(){}\[\]<>|]{3,160}")
+_NEAR: Final = 80.0
+_MAX_CHARACTERS: Final = 50_000
+
+
+class Known(NamedTuple):
+    """A name, and the call whose answer held it."""
+
+    call: str
+    value: str
+
+
+def nearest_known(context: TrajectoryContext, position: str, name: str) -> Known | None:
+    """The nearest name in the answers of earlier successful calls, where one is near enough."""
+    wanted = _last(name)
+    if len(wanted) < 4:
+        return None
+    best, score = None, _NEAR
+    for call in context.earlier(position):
+        if call.answer is None or context.outcome(call.position) is not Outcome.SUCCESS:
+            continue
+        for token in dict.fromkeys(_TOKEN.findall("\n".join(texts_of(call.answer))[:_MAX_CHARACTERS])):
+            found = fuzz.ratio(_last(token).lower(), wanted.lower(), score_cutoff=score)
+            if found > score and token != name:
+                best, score = Known(call.position, token), found
+    return best
+
+
+def _last(name: str) -> str:
+    """The last segment of a path."""
+    return name.rstrip("/.").rpartition("/")[2]
+
+
+_INPUT_ECHO: Final = re.compile(r"input_value=.*?, input_type=\w+")
+"""What pydantic shows of the arguments beside a validation error."""
+_QUOTED: Final = re.compile(r"\"([^\"\n]+)\"|'([^'\n]+)'|`([^`\n]+)`")
+_CUT: Final = re.compile(r"(?:\.\.\.|…)")
+_MIN_VALUE_LENGTH: Final = 3
+_MAX_LENGTH: Final = 4000
+
+
+def normalized_error(text: str, call: Call) -> str:
+    """The words of an error without what differs from call to call: the values of its arguments, numbers, times.
+
+    Names in quotes stay: `'title' is required` is another failure than `'id' is required`.
+    """
+    values = sorted(_strings(call.arguments or {}), key=len, reverse=True)
+    text = _QUOTED.sub(lambda quoted: " " if _echoes(quoted, values) else quoted[0], _INPUT_ECHO.sub(" ", text))
+    for value in values:
+        text = text.replace(value, " ")
+    text = re.sub(r"\d+", "#", masked(text))
+    return cut(" ".join(text.split()), _MAX_LENGTH)
+
+
+def _echoes(quoted: re.Match[str], values: Sequence[str]) -> bool:
+    """Whether a quotation is the value of an argument, or such a value cut off."""
+    pieces = [piece for piece in _CUT.split(next(filter(None, quoted.groups()))) if piece]
+    return any(all(piece in value for piece in pieces) for value in values)
+
+
+def _strings(value: object) -> list[str]:
+    if isinstance(value, str):
+        return [value] if len(value) >= _MIN_VALUE_LENGTH else []
+    members = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [text for member in members for text in _strings(member)]

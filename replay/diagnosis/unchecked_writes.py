@@ -1,0 +1,238 @@
+"""What was written and not read back before the end: files, sheets, and records that a service keeps under an id."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from replay.diagnosis.phrasing import listed, quoted
+from replay.diagnosis.trajectory_context import TrajectoryContext
+from replay.outcomes.residue import parse_json
+from replay.records import Outcome, texts_of
+from replay.records.finding import Finding
+
+_WRITES: Final = re.compile(
+    r"(?:^|[/_.-])(?:write|create|update|edit|append|insert|add|save|put|modify|patch|replace|fill|set|generate)"
+    r"(?:[_-]|[A-Z]|$)"
+)
+_CONTAINERS: Final = re.compile(r"director(?:y|ies)|folder|mkdir|collection|database|repositor|branch", re.IGNORECASE)
+"""What is made empty: there is nothing in it to read back."""
+_FILE: Final = re.compile(r"[^\n]{0,400}?[^\n/\\]\.[A-Za-z][A-Za-z0-9]{0,5}")
+_TARGET_KEYS: Final = re.compile(r"(?:^|_)(?:path|file|file_?name|file_?path)$", re.IGNORECASE)
+_SHEET_KEYS: Final = re.compile(r"(?:^|_)(?:work)?(?:sheet|tab)_?(?:name|title)?$", re.IGNORECASE)
+_PROGRAM_KEYS: Final = re.compile(r"(?:^|[/_])(?:code|command|cmd|script|source|program)s?(?:/\d+)?$", re.IGNORECASE)
+_LISTS: Final = re.compile(r"\s*(?:ls|tree|pwd|mkdir|stat|du|find [^|;&]*-type d)\b[^|;&]*$")
+"""Commands that show names alone."""
+_MIN_ECHO: Final = 24
+"""Characters of what was written that an answer must hold to show it."""
+
+
+class _File(NamedTuple):
+    """A file, or one sheet of it."""
+
+    path: str
+    sheet: str = ""
+
+    @property
+    def words(self) -> str:
+        """For a sentence."""
+        return f"{quoted(self.path, 60)}, sheet {quoted(self.sheet, 30)}," if self.sheet else quoted(self.path, 60)
+
+
+def unchecked_writes(context: TrajectoryContext) -> Iterator[Finding]:
+    """Files, sheets and records that were written and not read back before the end.
+
+    Silent where the recording may be cut off.
+    """
+    trajectory = context.trajectory
+    ended = bool((trajectory.final_reply or "").strip()) or trajectory.reported is not None
+    if not ended or len(context.rows) != len(context.calls):
+        return
+    last: dict[_File | Record, str] = {}
+    for position in context.rows:
+        target = _written(context, position)
+        if target is not None:
+            last[target] = position
+    unchecked = {target: position for target, position in last.items() if not _read_back(context, position, target)}
+    if not unchecked:
+        return
+    names = [target.words for target in unchecked]
+    verb = "was" if len(names) == 1 else "were"
+    yield Finding(
+        kind="written-not-checked",
+        scope="trajectory",
+        sentence=f"{listed(names, most=4)} {verb} written and not read back before the end.",
+        suggestion="Read back what was written, and compare it with what was asked.",
+        calls=context.refs(*dict.fromkeys(unchecked.values())),
+        certainty="likely",
+        details={"written": len(last), "not_checked": len(unchecked)},
+    )
+
+
+def _written(context: TrajectoryContext, position: str) -> _File | Record | None:
+    """What a call wrote successfully, by the name that a later call would read it by; None where that is not plain."""
+    name = context.calls[position].name or ""
+    tool = context.tool(position)
+    if context.outcome(position) is not Outcome.SUCCESS or (tool is not None and tool.read_only):
+        return None
+    if (
+        not _WRITES.search(name)
+        or _CONTAINERS.search(name)
+        or context.only_reads(position)
+        or _echoed(context, position)
+    ):
+        return None
+    strings = [(scalar.pointer, scalar.value) for scalar in context.scalars(position) if isinstance(scalar.value, str)]
+    named = [value for pointer, value in strings if _TARGET_KEYS.search(pointer.rpartition("/")[2])]
+    path = next((value for value in named if _FILE.fullmatch(value.strip())), None)
+    return written_record(context, position) if path is None else _File(path, _sheet(strings))
+
+
+def _read_back(context: TrajectoryContext, written: str, target: _File | Record) -> bool:
+    if isinstance(target, Record):
+        return record_checked(context, written, target)
+    return _checked(context, written, target)
+
+
+def _sheet(strings: Sequence[tuple[str, str]]) -> str:
+    return next((value.strip() for pointer, value in strings if _SHEET_KEYS.search(pointer.rpartition("/")[2])), "")
+
+
+def _echoed(context: TrajectoryContext, position: str) -> bool:
+    """Whether the answer itself shows what was written."""
+    answer = context.answer(position)
+    text = "\n".join(texts_of(answer)) if answer is not None else ""
+    contents = [scalar.value for scalar in context.scalars(position) if isinstance(scalar.value, str)]
+    return any(len(value) >= _MIN_ECHO and value.strip()[:_MIN_ECHO] in text for value in contents if "\n" in value)
+
+
+def _checked(context: TrajectoryContext, written: str, target: _File) -> bool:
+    """Whether any later call that succeeded, other than a write, may have looked at the target."""
+    name = re.split(r"[/\\]", target.path)[-1].casefold()
+    above = _walked(target.path)
+    for position in context.rows:
+        call = context.calls[position]
+        if (
+            context.step_of[position] <= context.step_of[written]
+            or context.outcome(position) not in (Outcome.SUCCESS, Outcome.INCONCLUSIVE)
+            or (_WRITES.search(call.name or "") and not context.only_reads(position))
+        ):
+            continue
+        texts = [(scalar.pointer, str(scalar.value).casefold()) for scalar in context.scalars(position)]
+        texts.append(("/code", (call.raw or "").casefold()))
+        sheet = _sheet(texts)
+        if any(name in text for _, text in texts):
+            if not sheet or not target.sheet or sheet == target.sheet.casefold():
+                return True
+            continue
+        programs = (text for pointer, text in texts if _PROGRAM_KEYS.search(pointer) and not _LISTS.match(text))
+        if any(above.search(program) for program in programs):
+            return True
+    return False
+
+
+def _walked(target: str) -> re.Pattern[str]:
+    """Finds the directories above a path, but for the root: a program that walks one may read what is below it."""
+    parts = target.casefold().split("/")
+    directories = ["/".join(parts[:count]) for count in range(2, len(parts))]
+    return re.compile(
+        "(?:" + "|".join(map(re.escape, directories)) + r")(?:/\*|/?(?![\w./-]))" if directories else "(?!)"
+    )
+
+
+_IDENTITY: Final = re.compile(r"(?:^|_)(?:id|iid|uuid|gid|key|number)$|(?:Id|ID|Key|Number)$")
+_OPAQUE: Final = re.compile(r"(?=.*\d).{6,}", re.DOTALL)
+"""An identifier that means the same wherever it stands."""
+_MIN_CONTENT: Final = 8
+"""Characters of a written value that an answer must hold to show it."""
+_MAX_CONTENT: Final = 60
+
+
+class Record(NamedTuple):
+    """A record by what later calls would ask for it with."""
+
+    server: str | None
+    key: str
+    value: str
+
+    @property
+    def words(self) -> str:
+        """For a sentence."""
+        return f"{self.key} {self.value}"
+
+
+def written_record(context: TrajectoryContext, position: str) -> Record | None:
+    """The record that a writing call made or changed; None where it is not plain, or the answer shows what it holds."""
+    server = context.rows[position].server
+    if not _readable(context, server):
+        return None
+    text = context.answer_text(position)
+    values = list(_contents(context, position))
+    if not values or any(value in text for value in values):
+        return None
+    arguments = ((_last(scalar.pointer), str(scalar.value)) for scalar in context.scalars(position))
+    named = [(key, value) for key, value in arguments if _IDENTITY.search(key)]
+    key, value = next(iter(named or _identities(parse_json(text))), ("", ""))
+    return Record(server, key, value) if value else None
+
+
+def record_checked(context: TrajectoryContext, written: str, record: Record) -> bool:
+    """Whether a later call that was no write asked for the record, or was shown it."""
+    contents = [*_contents(context, written), *([record.value] if _OPAQUE.fullmatch(record.value) else [])]
+    for position, row in context.rows.items():
+        if context.step_of[position] <= context.step_of[written] or context.outcome(position) not in (
+            Outcome.SUCCESS,
+            Outcome.INCONCLUSIVE,
+        ):
+            continue
+        if not context.only_reads(position) and row.server == record.server:
+            continue
+        if any(_asks(record, _last(scalar.pointer), str(scalar.value)) for scalar in context.scalars(position)):
+            return True
+        text = context.answer_text(position)
+        if any(value in text for value in contents):
+            return True
+    return False
+
+
+def _readable(context: TrajectoryContext, server: str | None) -> bool:
+    """Whether anything was read from this server at all: else there may be no way to read back."""
+    return any(row.server == server and context.only_reads(position) for position, row in context.rows.items())
+
+
+def _contents(context: TrajectoryContext, position: str) -> Iterator[str]:
+    """What was written, as an answer would show it."""
+    for scalar in context.scalars(position):
+        if isinstance(scalar.value, str) and not _IDENTITY.search(_last(scalar.pointer)):
+            value = scalar.value.strip().split("\n")[0][:_MAX_CONTENT]
+            if len(value) >= _MIN_CONTENT:
+                yield value
+
+
+def _identities(answer: Any) -> Iterator[tuple[str, str]]:
+    """What the answer to a call that makes something calls it."""
+    if not isinstance(answer, Mapping):
+        return
+    for key, value in answer.items():
+        if _IDENTITY.search(str(key)) and isinstance(value, str | int) and not isinstance(value, bool):
+            yield str(key), str(value)
+    for value in answer.values():
+        if isinstance(value, Mapping):
+            yield from _identities(value)
+
+
+def _asks(record: Record, key: str, value: str) -> bool:
+    if value == record.value and (_OPAQUE.fullmatch(value) or _alike(key, record.key)):
+        return True
+    return bool(_OPAQUE.fullmatch(record.value)) and record.value in value
+
+
+def _alike(first: str, second: str) -> bool:
+    """`issue_number` and `number`, `pageId` and `page_id`."""
+    first, second = (re.sub(r"[^a-z0-9]", "", key.lower()) for key in (first, second))
+    return first.endswith(second) or second.endswith(first)
+
+
+def _last(pointer: str) -> str:
+    return pointer.rpartition("/")[2]

@@ -1,0 +1,328 @@
+"""What is known of a call before its answer is read: the names and values of its arguments, and what its tool does.
+
+A tool may hand out stored text, in which error words are content; search; change something; or run a program. Its
+name's words and the arguments tell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache, wraps
+from itertools import islice
+from typing import Any, Final
+
+from replay.dag.pointers import leaves
+from replay.dag.value_matching import holds_number, holds_quoted, holds_word
+from replay.records import JsonObject, Tool
+
+MAX_VALUES: Final = 200
+MAX_VALUE_LENGTH: Final = 2000
+MIN_WORD_LENGTH: Final = 3
+MAX_BOUNDED_LENGTH: Final = 7
+"""A longer word of an argument counts also as a part of another word."""
+MIN_NAME_LENGTH: Final = 4
+_WORD_IN_VALUE: Final = re.compile(r"[^\s\"'`=,;()<>|{}\[\]]{3,200}")
+
+
+class ArgumentIndex:
+    """The names and values of one call's arguments, ready to be looked for in its answer.
+
+    Args:
+        arguments: of the call; None where they could not be read.
+        tool_name: the tool's own name.
+        written_name: the name as the model wrote it.
+    """
+
+    def __init__(self, arguments: JsonObject | None, *, tool_name: str = "", written_name: str = "") -> None:
+        self.tool_name, self.written_name = tool_name, written_name
+        self.traits: dict[Callable[[ArgumentIndex], bool], bool] = {}
+        """What is known of the tool, by the functions below."""
+        self.argument_names = tuple(arguments or {})
+        self._folded_names = frozenset(name.casefold() for name in self.argument_names)
+        self.by_name = {name: value for name, value in (arguments or {}).items() if isinstance(value, str)}
+        values = [value for _, value in islice(leaves(arguments, enter_texts=False, id_keys=False), MAX_VALUES)]
+        strings = {value[:MAX_VALUE_LENGTH].strip() for value in values if isinstance(value, str)}
+        self.texts = tuple(sorted(strings - {""}, key=len)[::-1])
+        self._numbers = tuple(value for value in values if not isinstance(value, str))
+
+    def repeats_argument(self, key: str, part: Any) -> bool:
+        """Whether a field of an answer only repeats an argument: by its name, or by a value of some length."""
+        if key in self._folded_names:
+            return True
+        return isinstance(part, str) and len(part) >= MIN_NAME_LENGTH and part.strip() in self.texts
+
+    def tool_named_in(self, text: str) -> bool:
+        """Whether the text names the tool, or the call's name as written."""
+        return any(len(name) > 1 and name in text for name in (self.tool_name, self.written_name))
+
+    def arguments_named_in(self, text: str) -> bool:
+        """Whether the text names an argument in quotes, or two of them."""
+        if any(holds_quoted(text, name) for name in self.argument_names):
+            return True
+        named = (re.search(rf"\b{re.escape(name)}\b", text) for name in self.argument_names if len(name) > 2)
+        return sum(map(bool, named)) > 1
+
+    def value_named_in(self, text: str) -> bool:
+        """Whether the text names an argument's value: a string, a word or the last path segment of one, or a number."""
+        folded = text.casefold()
+        if any(_names_word(folded, word) for word in self._words()):
+            return True
+        short = (value for value in self.texts if len(value) < MIN_WORD_LENGTH)
+        if self.value_quoted_in(text) or any(holds_quoted(text, value) for value in short):
+            return True
+        return any(holds_number(text, number) for number in self._numbers)
+
+    def value_quoted_in(self, text: str) -> bool:
+        """Whether the text holds a word of an argument's value in quotes."""
+        quoted = re.findall(r"['\"`]([\w.-]{1,60})['\"`]", text[:2000])
+        return any(holds_word(value, word) for word in quoted[:20] for value in self.texts)
+
+    def without_values(self, text: str, min_length: int = 6) -> str:
+        """The text without the argument strings of at least `min_length` characters."""
+        for value in self.texts:
+            if len(value) >= min_length:
+                text = text.replace(value, " ")
+        return text
+
+    def holds_only_values(self, text: str) -> bool:
+        """Whether nothing but argument values, and marks around them, stands in the text; a last slash is one."""
+        rest = self.without_values(text, min_length=1)
+        for value in self.texts:
+            rest = rest.replace(value.rstrip("/\\") or value, " ")
+        return rest != text and not re.search(r"\w", rest)
+
+    def _words(self) -> Iterator[str]:
+        for value in self.texts:
+            folded = value.casefold()
+            yield folded
+            for word in _WORD_IN_VALUE.findall(folded)[:100]:
+                yield word
+                if "/" in word or "\\" in word:
+                    yield re.split(r"[/\\]", word.rstrip("/\\"))[-1]
+
+
+def _names_word(text: str, word: str) -> bool:
+    if len(word) < MIN_WORD_LENGTH or word not in text:
+        return False
+    return len(word) > MAX_BOUNDED_LENGTH or holds_word(text, word)
+
+
+_Trait = Callable[[ArgumentIndex], bool]
+
+
+def _set_of(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_READING_VERBS = _set_of("""
+    read cat get fetch view open show download load retrieve extract convert head tail display print
+    dump recall echo scrape crawl browse export transcribe
+""")
+_CONTENT_NOUNS = _set_of("""
+    file files text content contents document documents doc docs note notes page pages resource url
+    markdown html json blob message messages snippet log logs lines line paragraph memory raw body
+    transcript comment comments readme source article section email mail thread history variable env
+    secret clipboard screen policy policies faq guide instructions rules terms knowledge manual abstract
+    lyrics quote joke poem definition story
+""")
+_READING_NAMES = _set_of("""
+    fetch read cat echo view open recall scrape
+""")
+_WEB_VERBS = _set_of("fetch scrape crawl browse extract")
+_PROSE_VERBS = _set_of("""
+    search find query list ask chat summarize summarise answer explain translate analyze analyse
+    generate think transcribe classify
+""")
+_RUNNING_WORDS = _set_of("""
+    run exec execute shell command terminal bash python cmd eval evaluate powershell repl
+    interpreter
+""")
+_QUERY_WORDS = _set_of("sql query queries statement cypher graphql")
+_LOOKUP_VERBS = _set_of("get list read show describe cancel delete view find check stop")
+_LOOKING_VERBS = _set_of("""
+    get list read show describe view find check fetch search query count lookup look retrieve inspect explain compare
+    summarize analyze analyse calculate compute forecast predict recommend suggest define who what when where how is has
+""")
+_ABOUT_ERRORS = frozenset(
+    "error errors failure failures exception exceptions crash crashes log logs lint tests".split()  # noqa: SIM905
+)
+_QUESTION_VERBS = _set_of("check is has can verify validate test exists are does")
+_PROSE_ARGUMENTS = frozenset(["prompt", "question", "thought", "messages"])
+_RECORD_NOUNS = _set_of("log logs transcript transcripts stdout stderr requests messages")
+_PROGRAM_ARGUMENTS = frozenset(["command", "cmd", "commands", "code", "script", "shell_command"])
+_SEARCH_VERBS = _set_of("""
+    search find grep ask chat summarize summarise answer explain translate generate think classify
+""")
+_CHANGE_VERBS = _set_of("""
+    delete remove update edit modify rename set unset close stop kill cancel drop unmerge merge
+    replace patch clear add create write send post put append insert click hover press fill tap drag
+    start restart pause resume
+""")
+_READING_PROGRAM = re.compile(
+    r"^\W*(?:cat|head|tail|less|more|grep|sed|awk|journalctl|type|Get-Content|bat|jq|strings|xxd|echo|printf)\b"
+)
+_READS_LAST = re.compile(
+    r"(?:&&|;|[\"'])\s*(?:cat|head|tail|less|more|journalctl|type|Get-Content|bat|strings|xxd)\b[^|;&\n]*$"
+)
+"""A command that goes somewhere, and then shows what is stored there."""
+_SQL_STATEMENT = re.compile(
+    r"(?:\s|--[^\n]*\n)*(?:select|insert|update|delete|create|drop|alter|with|explain|pragma|describe|merge|truncate)\b"
+    r"[^\n]*(?:\n[^\n]*){0,20}?"
+    r"(?:\b(?:from|into|table|set|as|database|schema|view|index)\b|\d|\*)",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=4096)
+def name_words(tool_name: str) -> tuple[str, ...]:
+    """A tool name's words, in lower case: `readTextFile` and `read_text_file` alike."""
+    return tuple(word.casefold() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", tool_name))
+
+
+def _known(trait: _Trait) -> _Trait:
+    """A trait that is looked for once a call."""
+
+    @wraps(trait)
+    def known(arguments: ArgumentIndex) -> bool:
+        found = arguments.traits.get(trait)
+        if found is None:
+            found = arguments.traits[trait] = trait(arguments)
+        return found
+
+    return known
+
+
+def returns_content(arguments: ArgumentIndex, tool: Tool | None) -> bool:
+    """Whether the tool, by its name, hands out stored text as it is."""
+    if runs_commands(arguments):
+        return _shows_what_is_stored(arguments)
+    if tool is not None and tool.annotations and tool.annotations.get("destructiveHint") is True and not tool.read_only:
+        return False
+    web = not _WEB_VERBS.isdisjoint(name_words(arguments.tool_name)) and names_a_web_address(arguments)
+    return web or _names_stored_text(arguments.tool_name)
+
+
+@lru_cache(maxsize=4096)
+def _names_stored_text(tool_name: str) -> bool:
+    words = name_words(tool_name)
+    if not words:
+        return False
+    records = words[-1] in _RECORD_NOUNS and not _CHANGE_VERBS & set(words)
+    return (
+        records
+        or (len(words) == 1 and words[0] in _READING_NAMES)
+        or bool(_READING_VERBS & set(words[:3]) and _CONTENT_NOUNS & set(words))
+    )
+
+
+@_known
+def _shows_what_is_stored(arguments: ArgumentIndex) -> bool:
+    return any(_READING_PROGRAM.match(value) or _READS_LAST.search(value) for value in arguments.texts)
+
+
+@_known
+def answers_in_prose(arguments: ArgumentIndex) -> bool:
+    """Whether the tool, by its name, searches or writes prose: its answer may be any sentence."""
+    if queries_a_database(arguments):
+        return False
+    named = _PROSE_VERBS & set(name_words(arguments.tool_name))
+    return bool(named) or not _PROSE_ARGUMENTS.isdisjoint(arguments.argument_names)
+
+
+def asks_about_errors(arguments: ArgumentIndex) -> bool:
+    """Whether the call asks for errors: then words of failure are what it wanted."""
+    if _ABOUT_ERRORS.intersection(name_words(arguments.tool_name)):
+        return True
+    return any(len(value) < 60 and _ABOUT_ERRORS.intersection(name_words(value)) for value in arguments.texts)
+
+
+@_known
+def looks_up(arguments: ArgumentIndex) -> bool:
+    """Whether the tool, by its name, only looks something up: then its answer may say no."""
+    words = name_words(arguments.tool_name)
+    return not words or "status" in words or not _LOOKING_VERBS.isdisjoint(words[:2])
+
+
+@_known
+def asks_yes_or_no(arguments: ArgumentIndex) -> bool:
+    """Whether the tool, by its name, answers a question with yes or no."""
+    return not _QUESTION_VERBS.isdisjoint(name_words(arguments.tool_name)[:1])
+
+
+@_known
+def queries_a_database(arguments: ArgumentIndex) -> bool:
+    """Whether the call brings a statement of a database: the answer is rows then, never prose."""
+    return "sql" in arguments.argument_names or any(_SQL_STATEMENT.match(value) for value in arguments.texts)
+
+
+@_known
+def searches(arguments: ArgumentIndex) -> bool:
+    """Whether the tool, by its name, shows what it finds: then the call's words stand in any answer."""
+    return bool(_SEARCH_VERBS & set(name_words(arguments.tool_name)))
+
+
+@_known
+def names_a_web_address(arguments: ArgumentIndex) -> bool:
+    """Whether the call names an address on the web: what comes back may be the word of a backend."""
+    return any(re.match(r"https?://", value, re.IGNORECASE) for value in arguments.texts)
+
+
+@_known
+def changes_something(arguments: ArgumentIndex) -> bool:
+    """Whether the tool, by its name, changes a thing that must be there."""
+    return bool(_CHANGE_VERBS & set(name_words(arguments.tool_name)[:3]))
+
+
+@_known
+def runs_commands(arguments: ArgumentIndex) -> bool:
+    """Whether the tool, by its name or its arguments, runs a program."""
+    words = name_words(arguments.tool_name)
+    if queries_a_database(arguments):
+        return False
+    named = bool(_RUNNING_WORDS & set(words)) and not _QUERY_WORDS & set(words) and words[0] not in _LOOKUP_VERBS
+    return named or any(name.casefold() in _PROGRAM_ARGUMENTS for name in arguments.argument_names)
+
+
+_WEB_CLIENT = re.compile(r"(?:^|[\s;&|(\"'`])(?:curl|wget|https?|xh|Invoke-(?:WebRequest|RestMethod))\s+\S", re.I)
+_MAX_PROGRAM = 20_000
+_DONE = re.compile(
+    r"[^.!?\n]{0,120}\b(?:has|have|was|were|is|are)(?: now)?(?: been)?(?: \w{1,20}ly)? "
+    r"(?P<participles>\w{2,30}ed(?: and \w{2,30}ed)?)\b"
+)
+_DENIES = re.compile(r"\b(?:not|n't|never|no|cannot|fail\w*|error\w*|already|unexpectedly)\b", re.IGNORECASE)
+_ACTIONS = ("action", "operation", "command", "method", "op")
+_STEM = 4
+
+
+def says_it_was_done(text: str, arguments: ArgumentIndex) -> bool:
+    """Whether a text begins by saying that what the call asked for was done: `The page has been closed` to `close`."""
+    found = _DONE.match(text.lstrip())
+    if found is None or _DENIES.search(found[0]):
+        return False
+    asked = [value for name, value in arguments.by_name.items() if name.casefold() in _ACTIONS and len(value) < 40]
+    verbs = [word for said in (arguments.tool_name, *asked) for word in name_words(said)]
+    participles = found["participles"].casefold().split(" and ")
+    return any(
+        len(verb) >= _STEM and participle.startswith(verb.rstrip("e")) for verb in verbs for participle in participles
+    )
+
+
+def is_own_value(body: Any, arguments: ArgumentIndex) -> bool:
+    """Whether the JSON that a call gave is what its own program made, or what a web service said to it.
+
+    Args:
+        body: the JSON value that the whole answer is.
+        arguments: of the call.
+    """
+    if not isinstance(body, dict | list) or not runs_commands(arguments):
+        return False
+    programs = [value[:_MAX_PROGRAM] for value in arguments.texts]
+    return any(map(_WEB_CLIENT.search, programs)) or any(_built_by(program, body) for program in programs)
+
+
+def _built_by(program: str, body: Any) -> bool:
+    """Whether a program spells out the fields of an object: `return {errors: found, total: n}`."""
+    if not isinstance(body, dict) or len(body) < 2:
+        return False
+    return all(re.search(rf"(?<!\w){re.escape(str(key))}(?!\w)", program) for key in list(body)[:50])

@@ -1,0 +1,413 @@
+"""What a rule may ask of a parsed answer: which cause it names, and whose fault that is where words alone mislead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from replay.outcomes.call_facts import ArgumentIndex, name_words, queries_a_database, returns_content, runs_commands
+from replay.outcomes.codes import JSON_RPC, cause_of_exit, cause_of_status
+from replay.outcomes.evidence import ParsedAnswer, decisive_part, strip_wrappers
+from replay.outcomes.phrases import causes_said, forms_in
+from replay.outcomes.residue import without_empty_tail
+from replay.outcomes.sentences import no_such_thing, server_is_unknown
+
+Condition = Callable[[ParsedAnswer], bool]
+
+_MAX_TEXT = 2000
+_MAX_LINE_LENGTH = 300
+_MAX_HOST_LENGTH = 600
+"""A host says in few words that it did not make the call."""
+
+_INTERNAL_ERROR = re.compile(r"\W*(?:an )?internal (?:rpc |json-rpc )?error(?: (?:has )?occurred)?\W*", re.IGNORECASE)
+_UNDEFINED = re.compile(r"\b(?:undefined|NaN)\b")
+_DENIED = re.compile(r"permission denied|access (?:is )?denied|operation not permitted", re.IGNORECASE)
+_MISSING_THING = re.compile(
+    r"\bno such (?:table|file|column|collection)|(?:do|does)(?: not|n't) exist\b|\bENOENT\b|404", re.IGNORECASE
+)
+_STATEMENT = re.compile(
+    r"^\s*(?:select\b|insert into\b|update \w|delete from\b|create (?:or replace )?\w|alter \w|drop \w|with \w+ as\b"
+    r"|explain\b|refresh \w)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_PROGRAM_ARGUMENTS = frozenset(
+    """
+    code script function expression js javascript python program snippet source_code pagefunction formula lambda
+    function_body
+    """.split()  # noqa: SIM905 a list would take a line a word
+)
+_LOOKS_LIKE_CODE = re.compile(r"=>|\bfunction\s*\(|\bdef \w+\(|\breturn\b[^\n]*;|\bimport \w+|\bdocument\.|\bawait ")
+_EXCEPTION = re.compile(
+    r"\b(?:Type|Reference|Syntax|Range|Name|Attribute|Key|Index|Value|Indentation|ZeroDivision|Assertion|Eval|Lookup"
+    r"|Arithmetic|Overflow|UnboundLocal|Runtime|Recursion)Error\b|\bStopIteration\b|\bis not a function\b"
+    r"|\bis not defined\b|\bcannot read propert|\bunexpected token\b",
+    re.IGNORECASE,
+)
+_UNDEFINED_NAME = re.compile(
+    r"\bname ['\"](\w{1,80})['\"] is not defined|(?:^|: )\W{0,3}([A-Za-z_$]\w{0,80}) is not defined\W*$", re.IGNORECASE
+)
+_FILE_MISSING = re.compile(
+    r"\bENOENT\b|no such file"
+    r"|(?:file|directory|path)\b[^\n]{0,120}\b(?:not found|do(?:es)?(?: not|n't) exist|is missing)"
+    r"|(?:cannot|could not|failed to|unable to) (?:open|find|load|read)\b[^\n]{0,60}\bfile\b",
+    re.IGNORECASE,
+)
+_FILE_NAME = re.compile(
+    r"(?:[A-Za-z]:\\|[/~.])?[\w./\\-]{0,200}[/\\][\w.-]+|\b[\w-]{1,80}\.[a-z]\w{1,5}\b"
+    r"|\b(?:open|mkdir|l?stat|scandir|access|unlink|rmdir|copyfile|rename) '[^'\n]{1,200}'"
+)
+_FILE_ARGUMENT = re.compile(
+    r"path|file|dir|folder|name|uri|url|source|target|cwd|root|repo|location|input|output", re.IGNORECASE
+)
+_WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])")
+_FRAME_WORDS = frozenset(
+    """
+    a an and any are at be been but by can check contact could did do does during error errors exception execute
+    executed executing execution fail failed failing fails failure for from get had has have had here hm i in internal
+    invoke invoking is issue it its later log logs no none null of oops on one operation or our perform performing
+    please problem process processing query reason request response result retry run running server service
+    some something sorry support system that the there this to tool tools try again unable unexpected unhandled
+    unknown unspecified was we went were what when while with wrong you your call calling called occurred
+    occur occurs happened happen mcp not complete completed successfully success details detail message status
+    code data more information see
+    """.split()  # noqa: SIM905
+)
+"""What a report of any failure may say without telling why."""
+_BLAME = frozenset({"invalid", "illegal", "malformed", "unsupported", "wrong", "mismatch"})
+_LIMIT = re.compile(r"\b(?:limit|maximum|minimum|max|min|at (?:least|most)|more than|less than|only|left|full)\b", re.I)
+_STEM = 5
+_MIN_PAYLOAD, _MIN_ASKED = 200, 4
+"""Characters of a text that is more than a sentence, and of a value that a sentence does not hold by chance."""
+_NUMBER = re.compile(r"[-+]?[\d.,:/ ]{1,40}(?:\s?[^\W\d]{0,12}|%)")
+_CHARGING = frozenset({"validation", "malformed", "policy", "exists", "query-name", "bad-address"})
+"""Causes that are the call's own, in words that nothing else uses."""
+
+
+def fault_is(kind: str) -> Condition:
+    """The transport failed in this way."""
+    return lambda parsed: parsed.fault is not None and parsed.fault.fault == kind
+
+
+def fault_status_is(*statuses: int) -> Condition:
+    """The transport gave one of these HTTP statuses instead of an answer."""
+    begins = tuple(f"HTTP {status} " for status in statuses)
+    return lambda parsed: parsed.fault is not None and f"{parsed.fault.message} ".startswith(begins)
+
+
+def says(*causes: str, program: bool | None = None) -> Condition:
+    """The failure's words or codes name one of the causes; with `program`, only if it is (not) a program's output."""
+    wanted = frozenset(causes)
+
+    def match(parsed: ParsedAnswer) -> bool:
+        if parsed.error is None or (program is not None and (parsed.error.basis == "exit") != program):
+            return False
+        return not wanted.isdisjoint(parsed.said) or not wanted.isdisjoint(parsed.coded)
+
+    return match
+
+
+def coded(*causes: str) -> Condition:
+    """A code in the failure says one of the causes: an HTTP status, a JSON-RPC code, or that of a known system."""
+    return lambda parsed: parsed.error is not None and not parsed.coded.isdisjoint(causes)
+
+
+def status_says(cause: str) -> Condition:
+    """The HTTP status or the JSON-RPC code of the failure says the cause."""
+    return lambda parsed: (
+        parsed.error is not None
+        and cause in (cause_of_status(parsed.error.status), JSON_RPC.get(parsed.error.code or 0))
+    )
+
+
+def host_says(cause: str) -> Condition:
+    """A host says in few words, which are not the call's own, why it did not make the call."""
+
+    def match(parsed: ParsedAnswer) -> bool:
+        error = parsed.error
+        if error is None or error.basis == "exit" or len(error.text) > _MAX_HOST_LENGTH:
+            return False
+        return cause in causes_said(parsed.arguments.without_values(error.text).strip())
+
+    return match
+
+
+def one_of(*conditions: Condition) -> Condition:
+    """One of the conditions holds."""
+    return lambda parsed: any(condition(parsed) for condition in conditions)
+
+
+def session_is_lost(parsed: ParsedAnswer) -> bool:
+    """The session or the transport between host and server is gone; a session that the call names is another thing."""
+    error = parsed.error
+    if error is None or error.basis == "exit" or len(error.text) > _MAX_HOST_LENGTH:
+        return False
+    if "session-lost" not in parsed.said and "session-lost" not in parsed.coded:
+        return False
+    if parsed.arguments.value_named_in(error.text):
+        return False
+    own = any("session" in name.casefold() for name in parsed.arguments.argument_names)
+    about_sessions = "session" in name_words(parsed.arguments.tool_name)
+    return not own and not about_sessions and not parsed.said & _CHARGING
+
+
+def cause_is_hidden(parsed: ParsedAnswer) -> bool:
+    """A host or an SDK says that the call failed, and keeps the cause to itself."""
+    error = parsed.error
+    if error is None or error.basis == "exit" or parsed.said & _CHARGING or parsed.coded:
+        return False
+    return host_says("hidden")(parsed)
+
+
+def tool_is_unknown(parsed: ParsedAnswer) -> bool:
+    """The answer says that there is no such tool, and nobody lists it."""
+    error = parsed.error
+    if error is None or parsed.listed or error.basis == "exit":
+        return False
+    text = strip_wrappers(error.text[:600])
+    if error.code == -32601:
+        return True
+    unknown = "tool-unknown" in causes_said(text)
+    named = parsed.arguments.tool_named_in(text) or not parsed.arguments.tool_name or _ends_the_name(text, parsed)
+    of_a_tool = unknown and (named or (len(text) < 60 and "function" not in text.casefold()))
+    return of_a_tool or server_is_unknown(text, parsed.arguments, parsed.call.server or "")
+
+
+def _ends_the_name(text: str, parsed: ParsedAnswer) -> bool:
+    """Whether a name that the report gives is the last part of the call's name as written."""
+    written = parsed.arguments.written_name
+    names = re.findall(r"\w{1,80}[_./:-][\w./:-]{2,80}|['\"`]\w{3,80}['\"`]", text[:300])
+    return any(written.endswith(name.strip("'\"`").rstrip(".:")) for name in names)
+
+
+def stored_json_is_broken(parsed: ParsedAnswer) -> bool:
+    """A JSON parser failed on something that the call did not bring."""
+    if parsed.error is None or parsed.error.basis == "exit":
+        return False
+    starts_like_json = any(value[:1] in '{["' for value in parsed.arguments.texts)
+    named = any("json" in name.casefold() for name in parsed.arguments.argument_names)
+    return not starts_like_json and not named and "json-parse" in parsed.said
+
+
+def arguments_are_refused(parsed: ParsedAnswer) -> bool:
+    """The server's check of the arguments failed."""
+    error = parsed.error
+    if error is None or error.basis == "exit" or "validation" not in parsed.said:
+        return False
+    missing = "not-found" in causes_said(error.text[:600].strip())
+    looked_up = missing and parsed.arguments.value_named_in(error.text[:600]) and "strict" not in parsed.said
+    return not looked_up and not (missing and error.status in (404, 410))
+
+
+def schema_explains(parsed: ParsedAnswer) -> bool:
+    """The arguments break the schema, and the answer does not report a failed look-up."""
+    error = parsed.error
+    if error is None or not parsed.violations:
+        return False
+    looked_up = bool(parsed.said & {"not-found"} or parsed.coded & {"missing"}) and parsed.arguments.value_named_in(
+        error.text[:1000]
+    )
+    ignored = all(
+        violation.keyword in ("additionalProperties", "unevaluatedProperties") for violation in parsed.violations
+    )
+    return not looked_up and not ignored
+
+
+def program_reports_missing(parsed: ParsedAnswer) -> bool:
+    """A program's output says that what the arguments name is not there."""
+    error = parsed.error
+    if error is None or error.basis != "exit" or "Traceback (most recent call last)" in error.text:
+        return False
+    if not parsed.said & {"not-found"} and "missing" not in parsed.coded:
+        return False
+    lines = [line for line in decisive_part(error).splitlines() if "command not found" not in line]
+    return any("not-found" in causes_said(line) and parsed.arguments.value_named_in(line) for line in lines)
+
+
+def program_failed(parsed: ParsedAnswer) -> bool:
+    """A program that the call ran ended with an error, and it was not the shell that could not run it."""
+    if parsed.error is None or parsed.error.basis != "exit":
+        return False
+    return parsed.program_exit is None or cause_of_exit(parsed.program_exit.code) is None
+
+
+def error_is_only_a_value(parsed: ParsedAnswer) -> bool:
+    """The report is an argument's value and nothing else."""
+    return parsed.error is not None and parsed.arguments.holds_only_values(strip_wrappers(parsed.error.text))
+
+
+def thing_is_missing(parsed: ParsedAnswer) -> bool:
+    """The report says that the thing asked for is not there."""
+    if says("not-found", "missing", program=False)(parsed):
+        return True
+    return parsed.error is not None and parsed.error.basis == "sentence" and no_such_thing(parsed.error.text)
+
+
+def os_denies_named_path(parsed: ParsedAnswer) -> bool:
+    """`EACCES`, `Permission denied` about a path that the call names: a refusal, not missing credentials."""
+    error = parsed.error
+    if error is None:
+        return False
+    if "hidden-or-missing" in parsed.said:
+        return False
+    if "denied" in parsed.coded:
+        return True
+    text = error.text[:1000]
+    return _DENIED.search(text) is not None and parsed.arguments.value_named_in(text)
+
+
+def unauthorized(parsed: ParsedAnswer) -> bool:
+    """Credentials are missing or not enough."""
+    if "unauthorized" in parsed.coded:
+        return True
+    return says("unauthorized", program=False)(parsed) and "hidden-or-missing" not in parsed.said
+
+
+def network_is_down(parsed: ParsedAnswer) -> bool:
+    """The network fails, and not for want of a proper address or of the thing itself."""
+    if parsed.error is None or "bad-address" in parsed.said or 400 <= (parsed.error.status or 0) < 500:
+        return False
+    fetch = "fetch-failed" in parsed.said and not thing_is_missing(parsed)
+    return says("network")(parsed) or fetch
+
+
+def internal_error_only(parsed: ParsedAnswer) -> bool:
+    """The error says that it is an internal one, and not a word more."""
+    return parsed.error is not None and _INTERNAL_ERROR.fullmatch(strip_wrappers(parsed.error.text[:200])) is not None
+
+
+def undefined_in_place(parsed: ParsedAnswer) -> bool:
+    """A required argument is missing, and its place in a short answer holds what a program calls nothing."""
+    missing = any(violation.keyword == "required" for violation in parsed.violations)
+    return missing and len(parsed.text) < _MAX_LINE_LENGTH and _UNDEFINED.search(parsed.text) is not None
+
+
+def value_is_malformed(parsed: ParsedAnswer) -> bool:
+    """A value cannot be parsed or computed, and the report does not say that it is missing."""
+    return (
+        says("malformed")(parsed) and parsed.error is not None and not _MISSING_THING.search(parsed.error.text[:1000])
+    )
+
+
+def query_names_nothing(parsed: ParsedAnswer) -> bool:
+    """The call brought a statement of a database, and the failure is of a name in it."""
+    error = parsed.error
+    return (
+        error is not None
+        and error.basis != "exit"
+        and "query-name" in parsed.said
+        and (queries_a_database(parsed.arguments) or any(map(_STATEMENT.search, parsed.arguments.texts)))
+    )
+
+
+def own_program_failed(parsed: ParsedAnswer) -> bool:
+    """The call brought a program of the model's, and an exception of a program is the failure."""
+    error = parsed.error
+    if error is None or error.basis == "exit" or not brings_a_program(parsed.call.arguments):
+        return False
+    return _EXCEPTION.search(error.text[:_MAX_TEXT]) is not None
+
+
+def brings_a_program(arguments: dict[str, Any] | None) -> bool:
+    """Whether an argument is a program, by its name or by its looks."""
+    for name, value in (arguments or {}).items():
+        if not isinstance(value, str) or not value.strip():
+            continue
+        named = name.casefold() in _PROGRAM_ARGUMENTS
+        if (named and re.search(r"\W", value.strip())) or _LOOKS_LIKE_CODE.search(value[:_MAX_TEXT]):
+            return True
+    return False
+
+
+def own_process_failed(parsed: ParsedAnswer) -> bool:
+    """A process of the server's ended badly, and the call brought neither a command nor a program nor a statement."""
+    error = parsed.error
+    if error is None or error.basis == "exit" or brings_a_program(parsed.call.arguments):
+        return False
+    if runs_commands(parsed.arguments) or queries_a_database(parsed.arguments):
+        return False
+    return "own-process" in parsed.said
+
+
+def own_part_fails(parsed: ParsedAnswer) -> bool:
+    """What the server needs is not connected or does not run, and it is nothing that the call names."""
+    error = parsed.error
+    if error is None or error.basis == "exit" or "own-part" not in parsed.said:
+        return False
+    return not parsed.arguments.value_named_in(error.text[:_MAX_TEXT])
+
+
+def own_name_undefined(parsed: ParsedAnswer) -> bool:
+    """A program lacks a variable whose name the call did not bring: the server's own code is broken."""
+    match = _UNDEFINED_NAME.search(parsed.error.text[:_MAX_TEXT]) if parsed.error else None
+    if match is None:
+        return False
+    name = match[1] or match[2]
+    return not any(name in value for value in (*parsed.arguments.texts, *parsed.arguments.argument_names))
+
+
+def own_file_missing(parsed: ParsedAnswer) -> bool:
+    """A file is missing that the call neither named nor could have: the server's own."""
+    error = parsed.error
+    if error is None or error.basis in ("exit", "sentence"):
+        return False
+    said = error.text[:_MAX_TEXT]
+    if not _FILE_MISSING.search(said) or not _FILE_NAME.search(said):
+        return False
+    names = parsed.arguments.argument_names
+    if any(_FILE_ARGUMENT.search(name) or name.casefold() in _PROGRAM_ARGUMENTS for name in names):
+        return False
+    slashed = any("/" in value or "\\" in value for value in parsed.arguments.texts)
+    return not slashed and not parsed.arguments.value_named_in(said)
+
+
+def says_a_cause(parsed: ParsedAnswer) -> bool:
+    """Whether the report gives a cause that names an argument, a value or a limit, and so is the call's own."""
+    error = parsed.error
+    if error is None:
+        return False
+    if error.basis == "exit":
+        return True
+    text = without_empty_tail(strip_wrappers(error.text[:_MAX_TEXT]))
+    words = {word.casefold() for word in _WORD.findall(_without_the_tool(text, parsed.arguments))}
+    names = {name.casefold() for name in parsed.arguments.argument_names}
+    if words & (names | _BLAME) - _FRAME_WORDS or parsed.arguments.arguments_named_in(text):
+        return True
+    stems = {word[:_STEM] for word in name_words(parsed.arguments.tool_name)}
+    of_its_own = {word for word in words - _FRAME_WORDS if word[:_STEM] not in stems and len(word) > 1}
+    limit = _LIMIT.search(text) is not None
+    return bool(of_its_own) and (limit or parsed.arguments.value_named_in(text))
+
+
+def _without_the_tool(text: str, arguments: ArgumentIndex) -> str:
+    for name in (arguments.written_name, arguments.tool_name):
+        text = text.replace(name, " ") if len(name) > 1 else text
+    return arguments.without_values(text, 1)
+
+
+def brings_data(parsed: ParsedAnswer) -> bool:
+    """The answer is data of some structure that reports no error."""
+    if parsed.has_media or parsed.structured is not None or parsed.reading.affirmed:
+        return True
+    return isinstance(parsed.body, dict | list) and parsed.reading.words is None
+
+
+def holds_what_was_asked(parsed: ParsedAnswer) -> bool:
+    """The answer is more than a sentence, and holds a value of some length that the call asked for."""
+    if len(parsed.text) < _MIN_PAYLOAD and parsed.text.strip().count("\n") < 2:
+        return False
+    return any(len(value) >= _MIN_ASKED and value in parsed.text for value in parsed.arguments.texts[:20])
+
+
+def says_it_went_well(parsed: ParsedAnswer) -> bool:
+    """The answer's first sentence says that something was done."""
+    said = forms_in(parsed.text[:_MAX_LINE_LENGTH].strip())
+    return "done" in said or (len(parsed.text) <= _MAX_LINE_LENGTH and "done-somewhere" in said)
+
+
+def brings_text(parsed: ParsedAnswer) -> bool:
+    """The answer is a text of some length, a table, a number, or what a tool that hands out content hands out."""
+    text = parsed.text.strip()
+    if len(text) >= _MIN_PAYLOAD or text.count("\n") > 1 or isinstance(parsed.body, dict | list):
+        return True
+    return bool(text) and (_NUMBER.fullmatch(text) is not None or returns_content(parsed.arguments, parsed.tool))

@@ -1,0 +1,505 @@
+"""What stands around an answer's content: opened layer by layer, from the outside in, by structure and never by luck.
+
+An envelope of structure is a whole `CallToolResult`, a list of content blocks, or any object whose one field of
+substance is one of them, as JSON or as a Python repr; a JSON string; or a stream of server-sent events. An envelope of
+words is a code fence, a tag, a heading, or a short label: it is known by its place and by its saying "error", "failed"
+or "denied", not by a list of known ones. The flag nearest to the content counts: an inner `isError` overrules an outer
+one, and a label that says "error" inside a result that says it went well is an error.
+
+All expressions are linear: no nested repetition, every gap bounded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, Literal, NamedTuple
+
+from replay.outcomes.literals import CLASS, load_cut_json, load_json, load_repr
+from replay.outcomes.residue import CARRIERS, MAX_JSON_LENGTH, WRAPPING, is_bare_wrapper, is_nothing
+from replay.records import EnvelopeKind, EnvelopeLayer, JsonObject, TextAnswer, ToolResult, blocks_of
+
+Kind = Literal["fence", "tag", "heading", "label"]
+FLAGS = ("isError", "is_error", "iserror")
+
+BLOCK_BODIES = {
+    "text": "text",
+    "input_text": "text",
+    "output_text": "text",
+    "image": "data",
+    "audio": "data",
+    "resource": "resource",
+    "resource_link": "uri",
+}
+"""The type of a content block -> the field that holds what it carries."""
+
+_FIELD = (
+    r"(?:_?meta|content|isError|is_error|structured_?[cC]ontent|type|text|result|output|response|jsonrpc|id|annotations"
+    r"|role|tool_use_id|tool_?[rR]esult|tool_output|result_?[tT]ype)"
+)
+_JSON_HEAD = re.compile(rf"\s*(?:\[\s*)?\{{\s*\"{_FIELD}\"\s*:|\s*\"", re.DOTALL)
+_ANY_OBJECT = re.compile(r"\s*(?:\[\s*)?\{\s*\"|\s*\"")
+"""Of a short text; a long one is parsed only where its first field is that of an envelope."""
+_REPR_HEAD = re.compile(
+    rf"\s*(?:\w{{1,60}}=|[\[(]{{0,3}}[A-Z]\w{{0,60}}\(\w{{1,60}}=|[\[(]{{0,2}}\{{'{_FIELD}':)", re.DOTALL
+)
+_REPR_FIELD = re.compile(r"\b(?:content|text|output|result|message|is_?[eE]rror)'?[=:]")
+_HEAD = 4_000
+
+
+def looks_like_json_envelope(text: str) -> bool:
+    """Whether a text begins as the JSON of an envelope, or as a JSON string."""
+    return (_ANY_OBJECT if len(text) <= MAX_JSON_LENGTH else _JSON_HEAD).match(text) is not None
+
+
+def looks_like_repr(text: str) -> bool:
+    """Whether a text begins as the Python repr of a result."""
+    return _REPR_HEAD.match(text) is not None and _REPR_FIELD.search(text[:_HEAD]) is not None
+
+
+_EVENT = re.compile(r"\s*(?:(?:event|id|retry): ?[^\n]*\n){0,3}data: ?[{\[\"]")
+MAX_LAYERS = 16
+MAX_OPENED = 200_000_000
+"""Characters that are looked at for one answer, over all layers."""
+
+_STRUCTURED = ("structuredContent", "structured_content")
+_RESULT_FIELDS = frozenset(
+    ("content", *_STRUCTURED, *FLAGS, "meta", "_meta", "resultType", "result_type", "annotations", "type", "role", "id")
+) | {
+    CLASS,
+    "data",
+    "tool_use_id",
+    "toolUseId",
+    "tool_call_id",
+    "call_id",
+    "name",
+    "status",
+    "artifact",
+    "additional_kwargs",
+    "response_metadata",
+}
+_CALL_IDS = ("tool_use_id", "toolUseId", "tool_call_id", "call_id")
+"""The field of a message that answers a call: its content is the answer, though it be a bare string."""
+_TEXT_FIELDS = ("text", "output", "result", "message", "content", "response")
+
+
+class OpenedAnswer(NamedTuple):
+    """An answer without its envelopes."""
+
+    pieces: tuple[str, ...]
+    """The texts of the content."""
+    flagged: bool
+    """Whether the `isError` nearest to the content is true."""
+    marked: bool
+    """Whether the layer nearest to the content that says anything, in a flag or in words, says that it is an error."""
+    has_media: bool = False
+    structured: Any = None
+    layers: tuple[EnvelopeLayer, ...] = ()
+    """What was peeled off, from the outside in; empty where the content came in nothing but the answer itself."""
+    only_label: str = ""
+    """The label, where an error label is all there is."""
+
+
+class _Content(NamedTuple):
+    kind: EnvelopeKind
+    pieces: tuple[str, ...]
+    flag: bool | None = None
+    has_media: bool = False
+    structured: Any = None
+    label: str | None = None
+    marked: bool | None = None
+    """As a harness marked the content blocks, or as a label says; overrules the flag."""
+
+
+def open_answer(answer: ToolResult | TextAnswer) -> OpenedAnswer:
+    """Peel every envelope off an answer.
+
+    Args:
+        answer: live, stored or recorded: they are opened alike.
+    """
+    if isinstance(answer, ToolResult):
+        first = _of_blocks("result", answer.content, answer.is_error)
+        return _open(first._replace(structured=answer.structured), own=first)
+    return _open(_Content("result", (answer.text,)), own=None)
+
+
+def as_it_came(answer: ToolResult | TextAnswer) -> OpenedAnswer:
+    """An answer of which nothing but its own content blocks is opened."""
+    content = _of_blocks("result", blocks_of(answer), isinstance(answer, ToolResult) and answer.is_error)
+    structured = answer.structured if isinstance(answer, ToolResult) else None
+    marked = content.flag is True or content.marked is True
+    return OpenedAnswer(content.pieces, content.flag is True, marked, content.has_media, structured)
+
+
+def _open(content: _Content, own: _Content | None) -> OpenedAnswer:
+    layers: list[EnvelopeLayer] = []
+    flag, marked, label = content.flag, _says(content), ""
+    budget = MAX_OPENED
+    for _ in range(MAX_LAYERS):
+        if not content.pieces or budget < 0:
+            break
+        budget -= len(content.pieces[0])
+        inner = _next(content)
+        if inner is None:
+            break
+        says = _says(inner)
+        if own is not None and not layers:
+            layers.append(EnvelopeLayer(kind="result", flag=own.flag))
+        layers.append(EnvelopeLayer(kind=inner.kind, flag=says, label=inner.label))
+        flag = inner.flag if inner.flag is not None else flag
+        marked = says if says is not None else marked
+        label = inner.label or "" if inner.label and says else label
+        content = inner._replace(has_media=inner.has_media or content.has_media)
+    bare = not any(map(str.strip, content.pieces)) and not content.has_media and content.structured is None
+    return OpenedAnswer(
+        pieces=content.pieces,
+        flagged=flag is True,
+        marked=marked is True,
+        has_media=content.has_media,
+        structured=content.structured,
+        layers=tuple(layers),
+        only_label=label if bare and marked else "",
+    )
+
+
+def _next(content: _Content) -> _Content | None:
+    """The content of the outermost envelope; None where there is none."""
+    first, rest = content.pieces[0], content.pieces[1:]
+    events = _events_in(first) if not rest else None
+    if events is not None:
+        return content._replace(kind="label", flag=None, marked=None, label="data:", pieces=(events,))
+    if not rest and not content.has_media:
+        opened = _of_value(*_parse(first))
+        if opened is not None:
+            return opened
+    label = label_of(first, alone=not rest)
+    return _labelled(label, content) if label else None
+
+
+def _events_in(text: str) -> str | None:
+    """The last message of a stream of server-sent events; None where a text is no such stream."""
+    if _EVENT.match(text) is None:
+        return None
+    messages = [
+        "\n".join(line[5:].removeprefix(" ") for line in event.splitlines() if line.startswith("data:"))
+        for event in re.split(r"\r?\n\r?\n", text.strip())
+    ]
+    return next((message for message in reversed(messages) if message.strip() not in ("", "[DONE]")), None)
+
+
+def _labelled(label: Label, content: _Content) -> _Content:
+    return content._replace(
+        kind=label.kind, flag=None, marked=label.flag, label=label.text, pieces=(label.content, *content.pieces[1:])
+    )
+
+
+def _says(content: _Content) -> bool | None:
+    return content.marked if content.marked is not None else content.flag
+
+
+def _parse(text: str) -> tuple[Any, bool]:
+    """The value that an envelope's text is, and whether it is a Python repr; None where it does not begin as one."""
+    readers: list[tuple[Callable[[str], Any], bool]] = []
+    if looks_like_json_envelope(text):
+        readers.append((load_json, False))
+        if _JSON_HEAD.match(text):
+            readers.append((load_cut_json, False))
+    if looks_like_repr(text):
+        readers.append((load_repr, True))
+    for read, is_repr in readers:
+        with suppress(ValueError):
+            return read(text), is_repr
+    return None, False
+
+
+def _of_value(value: Any, is_repr: bool) -> _Content | None:
+    """What an envelope's value holds; None where the value is content of its own."""
+    if isinstance(value, str):
+        return None if is_repr else _Content("string", (value,))
+    if isinstance(value, list) and len(value) == 2 and isinstance(value[0], list) and isinstance(value[1], dict):
+        value = value[0]
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict) and CLASS in value[0]:
+        value = value[0] if not _is_block(value[0]) else value
+    blocks = _blocks(value)
+    if blocks:
+        flags = [flag for flag in map(_flag_of, blocks) if flag is not None]
+        return _of_blocks("repr" if is_repr else "blocks", blocks, (True in flags) if flags else None)
+    return _of_result("repr" if is_repr else "result", value) if isinstance(value, dict) else None
+
+
+def _of_result(kind: EnvelopeKind, value: JsonObject) -> _Content | None:
+    """The content of a `CallToolResult`, of Anthropic's `tool_result`, or of what carries one."""
+    flag = _flag_of(value)
+    content = value.get("content")
+    answers = any(key in value for key in _CALL_IDS)
+    if answers and flag is None and value.get("status") == "error":
+        flag = True
+    if (
+        set(value) <= _RESULT_FIELDS
+        and ("content" in value)
+        and (answers or flag is not None or not isinstance(content, str))
+    ):
+        structured = next((value[key] for key in _STRUCTURED if value.get(key) is not None), None)
+        blocks = _blocks(content) or ((_text_block(content),) if isinstance(content, str) else None)
+        if blocks:
+            return _of_blocks(kind, blocks, flag)._replace(structured=structured)
+        if content in ([], None) and (flag is not None or structured is not None):
+            return _Content(kind, (), flag, structured=structured)
+    return _of_carrier(kind, value, flag)
+
+
+def _of_carrier(kind: EnvelopeKind, value: JsonObject, flag: bool | None) -> _Content | None:
+    """The content of an object that has one field of substance, and that one an answer: a record of a result."""
+    if flag is None and isinstance(value.get("success"), bool):
+        flag = not value["success"]
+    left = [key for key, part in value.items() if key.casefold() not in WRAPPING and not is_nothing(part)]
+    if len(left) != 1 or not is_nothing(value.get("error")):
+        return None
+    carrier = left[0].casefold() in CARRIERS
+    inner = value[left[0]] if carrier or is_bare_wrapper(value) else None
+    blocks = _blocks(inner)
+    if blocks:
+        return _of_blocks(kind, blocks, flag)
+    if isinstance(inner, dict):
+        opened = _of_result(kind, inner)
+        return opened._replace(flag=opened.flag if opened.flag is not None else flag) if opened else None
+    if not isinstance(inner, str):
+        return None
+    own_flag = flag is not None and left[0] in _TEXT_FIELDS
+    if own_flag or (carrier and (_JSON_HEAD.match(inner) or looks_like_repr(inner))):
+        return _Content(kind, (inner,), flag)
+    return None
+
+
+def _of_blocks(kind: EnvelopeKind, blocks: Sequence[JsonObject], flag: bool | None) -> _Content:
+    pieces = tuple(str(block["text"]) for block in blocks if _is_text(block))
+    marks = [block["error"] for block in blocks if isinstance(block.get("error"), bool)]
+    return _Content(
+        kind=kind,
+        pieces=pieces,
+        flag=flag,
+        has_media=any(not _is_text(block) for block in blocks),
+        marked=True if True in marks else None,
+    )
+
+
+def _blocks(value: Any) -> tuple[JsonObject, ...] | None:
+    """The content blocks that a value is: a list of them, or one alone."""
+    found = value if isinstance(value, list) else [value]
+    if not found or not all(map(_is_block, found)) or (found == [value] and list(value) == ["text"]):
+        return None
+    return tuple(found)
+
+
+def _is_block(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    kind = value.get("type")
+    if list(value) == ["text"] and isinstance(value["text"], str):
+        return True
+    if kind is None and CLASS in value:
+        return isinstance(value.get("text"), str) and _flag_of(value) is None and "content" not in value
+    return isinstance(kind, str) and BLOCK_BODIES.get(kind, "") in value
+
+
+def _is_text(block: JsonObject) -> bool:
+    return block.get("type", "text") in ("text", "input_text", "output_text") and "text" in block
+
+
+def _text_block(text: str) -> JsonObject:
+    return {"type": "text", "text": text}
+
+
+def _flag_of(value: JsonObject) -> bool | None:
+    return next((value[key] for key in FLAGS if isinstance(value.get(key), bool)), None)
+
+
+def _set_of(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_ERROR_WORD = (
+    r"(?:(?:(?<![^\W\d_])(?:errors?|err|failures?|failed|denied|exceptions?|fehler|erreur|fallo|ошибка)(?![^\W\d_]))"
+    r"|(?-i:(?<=[a-z])(?:Error|Exception|Failure|Failed|Denied))(?![a-z])|错误|錯誤|失败|失敗|エラー|오류)"
+)
+_RESULT_WORD = r"(?:results?|outputs?|responses?|observations?|returned|结果|結果)"
+_FENCE = re.compile(r"\s*```[ \t]*\w{0,20}[ \t]*\r?\n(?=\s*[{\[\"])")
+_FENCE_END = re.compile(r"\r?\n[ \t]*```\s*\Z")
+_TAG = re.compile(r"\s*<(?P<name>[A-Za-z][\w.:-]{0,60})>\s*")
+_TRAILING_TAG = re.compile(
+    r"\n[ \t]*<(?P<name>(?:[A-Za-z]+[_-])?(?:environment|reminder|context)(?:[_-][A-Za-z]+)?)>\n"
+)
+"""A block that a harness puts below an answer, about its own state."""
+_HEADING = re.compile(r"\s*#{1,6}[ \t]+(?P<text>[^\n]{1,60}?)[ \t:]*(?:\r?\n\s*|\Z)")
+_RULED_HEADING = re.compile(r"\s*={3,}[ \t]*(?P<text>[^\n=]{1,60}?)[ \t]*={3,}[ \t]*(?:\r?\n\s*|\Z)")
+_BRACKETS = re.compile(
+    r"[^\w\[(【<]{0,6}[\[(【](?P<text>[^\W\d][^\[\]()【】{}\",=\n]{0,80})[\])】](?P<after>[ \t]{0,4}[:：-]?\s*)"
+)
+_RESULT_BEFORE_COLON = re.compile(
+    rf"(?:{_RESULT_WORD}|(?:(?:mcp|tool|function|action)[ _-]?(?:(?:call|use|execution)[ _-]?)?{_RESULT_WORD})"
+    r"(?: (?:of|from|for) [^\n:]{1,80})?)[:：]\s*",
+    re.IGNORECASE,
+)
+_BEFORE_COLON = re.compile(
+    r"[^\w\[(<{\"'`]{0,6}(?P<text>\w[^\n:：{}<>]{0,100}?)(?P<colon>\*{0,2}[:：]\*{0,2}(?:\s+|\Z))"
+)
+_SAYS_ERROR = re.compile(_ERROR_WORD, re.IGNORECASE)
+_LABELS_ERROR = re.compile(
+    _ERROR_WORD + r"(?=\W*\Z|:|[ #(]{1,2}\d| (?:in|from|of|at|by|on|to|while|when|during|executing|calling|running|code"
+    r"|message|details?|output|result)\b)",
+    re.IGNORECASE,
+)
+"""An error word that is what the label is about: not `error handling`, not `failed orders`."""
+_SAYS_RESULT = re.compile(rf"(?<![^\W\d_]){_RESULT_WORD}(?![^\W\d_])", re.IGNORECASE)
+_ENDS_AS_ERROR = re.compile(rf"(?:\A(?:{_ERROR_WORD})|{_ERROR_WORD}(?<!s))\W{{0,3}}\Z", re.IGNORECASE)
+_ENDS_AS_RESULT = re.compile(rf"(?:^|[^\w]){_RESULT_WORD}\W{{0,3}}\Z", re.IGNORECASE)
+_NAME = re.compile(r"['\"`][^'\"`\n]{1,80}['\"`]|\b[^\W\d]\w*(?:[_./-]\w+)+\b")
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_a-zA-Z]+")
+_HARNESS_WORDS = _set_of("""
+    tool tools mcp call calls calling called use uses using execution execute executing executed function action
+    invocation invoke invoking run running agent harness server client request response result sdk plugin step
+    the a an of in on for from with by was has is to and while during when occurred returned unexpectedly
+    error errors err failure failures failed exception exceptions fehler erreur fallo
+""")
+_WORKERS = _set_of("tool tools mcp call function action invocation execution agent harness plugin")
+_LOG_LINE = re.compile(r"\n[ \t]*(?:\[[A-Za-z][\w .:-]{0,40}\]|\d{4}-\d\d-\d\d)")
+_DATED_LINE = re.compile(r"\n[ \t]*\d{4}-\d\d-\d\d")
+_TIMESTAMP = re.compile(r"\s*[\[(]?\d{2,4}[-/:]\d\d[-/:]\d\d")
+_NEXT_HEADING = re.compile(r"(?:\A|\n)#{1,6} ")
+_MAX_WORDS = 6
+_MAX_LOOK = 20_000
+
+
+class Label(NamedTuple):
+    """A label that was found, and what it labels."""
+
+    kind: Kind
+    text: str
+    flag: bool | None
+    """True where it says that what follows is an error; a label never says that all is well."""
+    content: str
+    """What follows; with the label's words before it where they say more than that something failed."""
+
+
+def label_of(text: str, *, alone: bool) -> Label | None:
+    """The label that a text begins with.
+
+    Args:
+        text: the content so far.
+        alone: whether it is all there is: only then can a fence enclose the whole.
+    """
+    return (
+        (_in_fence(text) or _below(text) if alone else None)
+        or _in_tag(text)
+        or _under_heading(text)
+        or _in_brackets(text)
+        or _before_colon(text)
+    )
+
+
+def _below(text: str) -> Label | None:
+    """What a harness wrote below the answer, in a tag of its own."""
+    body = text.rstrip()
+    if not body.endswith(">") or body[-_MAX_LOOK:].rfind("</") < 0:
+        return None
+    opened = _TRAILING_TAG.search(body, max(0, len(body) - _MAX_LOOK))
+    if opened is None or not body.endswith(f"</{opened['name']}>") or not body[: opened.start()].strip():
+        return None
+    return Label("tag", opened["name"], None, body[: opened.start()])
+
+
+def _in_fence(text: str) -> Label | None:
+    opened = _FENCE.match(text)
+    closed = _FENCE_END.search(text, max(opened.end(), len(text) - 40)) if opened else None
+    if not opened or not closed or "\n```" in text[opened.end() : closed.start()]:
+        return None
+    return Label("fence", "", None, text[opened.end() : closed.start()])
+
+
+def _in_tag(text: str) -> Label | None:
+    opened = _TAG.match(text)
+    if opened is None:
+        return None
+    name = opened["name"]
+    words = re.sub(r"[_.:-]", " ", name)
+    flag = True if _LABELS_ERROR.search(words) else None
+    if flag is None and not _SAYS_RESULT.search(words):
+        return None
+    closing = f"</{name}>"
+    body = text.rstrip()
+    closed = body.endswith(closing)
+    if not closed and (flag is None or closing in text):
+        return None
+    content = text[opened.end() : max(opened.end(), len(body) - len(closing) if closed else len(text))]
+    return Label("tag", name, flag, _with_words(words, content) if flag else content)
+
+
+def _under_heading(text: str) -> Label | None:
+    found = _HEADING.match(text) or _RULED_HEADING.match(text)
+    if found is None or len(found["text"].split()) > _MAX_WORDS:
+        return None
+    words, content = found["text"], text[found.end() :]
+    short = len(words.split()) <= 2 and _says_nothing_more(words)
+    if _ENDS_AS_ERROR.search(words) and (short or not _NEXT_HEADING.search(content[:_MAX_LOOK])):
+        return Label("heading", words, True, _with_words(words, content))
+    return Label("heading", words, None, content) if _ENDS_AS_RESULT.search(words) else None
+
+
+def _in_brackets(text: str) -> Label | None:
+    found = _BRACKETS.match(text)
+    if found is None:
+        return None
+    words, end = found["text"], found.end()
+    if not _LABELS_ERROR.search(words):
+        return _result_in_brackets(text, words, end)
+    level_of_a_log = not _WORKERS & _words(words) and _is_log(text, end)
+    if len(words.split()) > _MAX_WORDS or level_of_a_log:
+        return None
+    return Label("label", found[0].strip(), True, _with_words(words, text[end:]))
+
+
+def _result_in_brackets(text: str, words: str, end: int) -> Label | None:
+    """`[some_tool for 'x'] Result: ...`, or `[Tool result] ...`."""
+    result = _RESULT_BEFORE_COLON.match(text, end)
+    if result:
+        return Label("label", text[: result.end()].strip(), None, text[result.end() :])
+    if _ENDS_AS_RESULT.search(words) and _WORKERS & _words(words):
+        return Label("label", text[:end].strip(), None, text[end:])
+    return None
+
+
+def _before_colon(text: str) -> Label | None:
+    text = text.lstrip() if text[:1].isspace() else text
+    result = _RESULT_BEFORE_COLON.match(text)
+    if result:
+        return Label("label", result[0].strip(), None, text[result.end() :])
+    found = _BEFORE_COLON.match(text)
+    if found is None:
+        return None
+    words = found["text"]
+    short = len(words.split()) <= _MAX_WORDS + 2
+    if not short or not _SAYS_ERROR.search(words) or not _says_nothing_more(words) or not _WORKERS & _words(words):
+        return None
+    return Label("label", found[0].strip(), True, text[found.end() :])
+
+
+def _with_words(words: str, content: str) -> str:
+    """The content, with the label's words where they tell a cause."""
+    return content if _says_nothing_more(words) else f"{words}: {content}"
+
+
+def _says_nothing_more(words: str) -> bool:
+    """Whether a label says that something failed, and not what: all its words are a harness's."""
+    rest = _NAME.sub(" ", words)
+    return not any(map(str.isdigit, rest)) and _words(rest) <= _HARNESS_WORDS
+
+
+def _words(text: str) -> set[str]:
+    return {word.casefold() for word in _WORD.findall(text)}
+
+
+def _is_log(text: str, end: int) -> bool:
+    """Whether what looks like a label begins a line of a log."""
+    line = _LOG_LINE if text.lstrip().startswith("[") else _DATED_LINE  # a log's levels all stand in the same brackets
+    return _TIMESTAMP.match(text, end) is not None or line.search(text, end, end + _MAX_LOOK) is not None

@@ -1,0 +1,370 @@
+"""What an answer says, beside the call that it answers: whether it reports a failure, on what basis, and which causes.
+
+Structure first: a protocol error, a flag, an exit code, a JSON body, and words last. Where a tool hands out what
+somebody stored, error words are content.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from replay.outcomes.call_facts import (
+    ArgumentIndex,
+    is_own_value,
+    queries_a_database,
+    returns_content,
+    runs_commands,
+)
+from replay.outcomes.codes import JSON_RPC, cause_of_exit, cause_of_status, causes_in, http_status, rpc_code
+from replay.outcomes.envelopes import OpenedAnswer, as_it_came, open_answer
+from replay.outcomes.phrases import causes_said, forms_in
+from replay.outcomes.residue import (
+    JsonReading,
+    error_in_tail,
+    found_nothing,
+    is_empty,
+    only_words,
+    parse_json,
+    read_json,
+)
+from replay.outcomes.sentences import (
+    COUNTS,
+    MAX_LOOK,
+    MAX_REPORT_LENGTH,
+    MAX_SENTENCE_LENGTH,
+    TRACEBACK_LAST_LINE,
+    Basis,
+    basis_of_text,
+    counts_of,
+    is_stored_json,
+    is_stored_label,
+    without_line,
+)
+from replay.records import (
+    Answer,
+    Call,
+    EnvelopeLayer,
+    RpcError,
+    SchemaViolation,
+    TextAnswer,
+    Tool,
+    ToolResult,
+    TransportFault,
+)
+from replay.records.tool_name import read_name
+
+MAX_HEAD, MAX_TAIL = 24_000, 4_000
+_WRAPPER = re.compile(
+    r"^(?:#{1,4} (?:result|error)\s*\n+|error (?:executing|running|calling|invoking"
+    r"|in)(?: mcp)?(?: tool)? ['\"]?[\w./:-]{1,100}['\"]?:\s*"
+    r"|mcp error -?\d+:\s*|tool (?:execution|call) (?:failed|error):\s*|error ?\([^)\n]{0,60}\):\s*"
+    r"|error:\s*|<error>\s*"
+    r"|(?:i|we)(?:'ve| have)? (?:encountered|hit|got|ran into) an? [^\n.:]{0,120}[.:]\s*"
+    r"|(?:this|the error) (?:was|is)(?: the error)?:\s*)",
+    re.IGNORECASE,
+)
+"""What only wraps a report: the frame of an SDK or of a harness."""
+
+_EXIT_CODE = re.compile(
+    r"(?:\b(?:return|exit)[ _]?(?:code|status)|\bexited with(?: an?)?(?: (?:code|status))?|\breturncode|\bstatus code)"
+    r"\W{0,4}(-?\d{1,10})\b",
+    re.IGNORECASE,
+)
+_EXIT_WORDS = ("code", "status", "ed w")
+"""One of them is in every match of it, once case is folded."""
+_EXIT_KEYS = ("exit_code", "exitcode", "returncode", "return_code", "exitstatus", "exit_status")
+_STOPPED = re.compile(
+    r"\b(?:command|process|program|script|execution|tool|job)\b[^\n]{0,60}\b(?:timed out|(?:terminated|killed|aborted"
+    r"|stopped|cancell?ed|interrupted)\b[^\n]{0,40}\b(?:time-?out|time limit|\d+ ?(?:ms|milliseconds|s|sec|seconds"
+    r"|minutes)\b))",
+    re.IGNORECASE,
+)
+_STATUS_IS_THE_ANSWER = re.compile(
+    r"(?:^|[|;&(\n]\s*)(?:grep|egrep|fgrep|rg|diff|cmp|test|\[|pgrep|which|type|pytest|git diff|git grep|expr)\b"
+)
+_PROGRAM_ERROR = re.compile(
+    r"traceback|no such file|usage:|\berror:|command not found|not recognized|permission denied|invalid option",
+    re.IGNORECASE,
+)
+_TERMINAL_ESCAPE = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
+
+
+class ErrorReport(NamedTuple):
+    """An answer that as a whole reports a failure."""
+
+    text: str
+    """What the rules look at: the message, without what only wraps it."""
+    basis: Basis
+    status: int | None = None
+    """HTTP status where the answer holds one."""
+    code: int | None = None
+    """JSON-RPC error code where the answer holds one."""
+
+
+class ProgramExit(NamedTuple):
+    """How a program that a tool ran has ended."""
+
+    code: int
+    output: str
+
+
+class ParsedAnswer:
+    """What the rules look at: an answer beside the call that it answers."""
+
+    def __init__(
+        self,
+        call: Call,
+        answer: Answer,
+        tool: Tool | None,
+        violations: Sequence[SchemaViolation],
+        stored_texts: Collection[str] = (),
+        *,
+        listed: bool = True,
+    ) -> None:
+        self.call, self.answer, self.tool, self.violations = call, answer, tool, tuple(violations)
+        self.listed = listed and tool is not None
+        """Whether a server lists the tool under the name that the call writes: then it cannot be unknown."""
+        name = tool.name if tool else call.tool or (read_name(call.name, ()).tool if call.name else "")
+        self.arguments = ArgumentIndex(call.arguments, tool_name=name, written_name=call.name or "")
+        self.flagged = isinstance(answer, RpcError)
+        self.text = self.tail = ""
+        self.layers: tuple[EnvelopeLayer, ...] = ()
+        """The envelopes that the text came in."""
+        self.structured: Any = None
+        self.has_media = False
+        self.body: Any = None
+        self.reading = JsonReading()
+        """What is left of the body, where it is JSON."""
+        self.program_exit: ProgramExit | None = None
+        self.error: ErrorReport | None = None
+        if isinstance(answer, RpcError):
+            self.error = _error_of_rpc(answer)
+        elif isinstance(answer, ToolResult | TextAnswer):
+            self._read_result(answer)
+            if self.error is not None and not self.flagged and self._reads_back(stored_texts):
+                self.error = None
+
+    @property
+    def fault(self) -> TransportFault | None:
+        """The transport fault that came instead of an answer."""
+        return self.answer if isinstance(self.answer, TransportFault) else None
+
+    @cached_property
+    def is_empty(self) -> bool:
+        """Whether a successful answer brought nothing."""
+        if self.has_media:
+            return False
+        stripped = self.text.strip()
+        if stripped in ("", "[]", "{}", "null", "None", "()", '""', "undefined"):
+            return not self.structured or is_empty(self.structured)
+        if self.body is not None:
+            return is_empty(self.body)
+        content = returns_content(self.arguments, self.tool)
+        return len(stripped) < 300 and not content and "nothing" in forms_in(stripped)
+
+    @cached_property
+    def said(self) -> frozenset[str]:
+        """What the phrases in the failure mean."""
+        error = self.error
+        return causes_said(decisive_part(error)) if error is not None else frozenset()
+
+    @cached_property
+    def coded(self) -> frozenset[str]:
+        """What the codes in the failure mean: HTTP status, JSON-RPC code, exit code, and the codes of known systems."""
+        error = self.error
+        if error is None:
+            return frozenset()
+        causes = {cause_of_status(error.status), JSON_RPC.get(error.code or 0)}
+        if error.basis == "exit" and self.program_exit is not None:
+            causes.add(cause_of_exit(self.program_exit.code))
+        return frozenset(filter(None, causes)) | causes_in(decisive_part(error))
+
+    @cached_property
+    def partial(self) -> tuple[str, ...]:
+        """What failed of a batch of which some was done."""
+        if self.reading.partial or self.error is not None or len(self.text) > MAX_SENTENCE_LENGTH:
+            return self.reading.partial
+        counts = COUNTS.search(self.text)
+        numbers = counts_of(counts) if counts else (0, 0)
+        return (counts[0],) if counts and all(numbers) else ()
+
+    def _read_result(self, answer: ToolResult | TextAnswer) -> None:
+        opened = open_answer(answer)
+        if opened.layers:
+            closed = as_it_came(answer)
+            opened = closed if self._is_stored_envelope(closed, opened) else opened
+        self.layers = opened.layers
+        pieces = list(opened.pieces)
+        self.text, self.tail = _ends([opened.only_label] if opened.only_label else pieces)
+        if "\x1b" in self.text:
+            self.text, self.tail = _TERMINAL_ESCAPE.sub("", self.text), _TERMINAL_ESCAPE.sub("", self.tail)
+        self.has_media = opened.has_media
+        self.body = parse_json(self.text)
+        self.structured = opened.structured
+        if not pieces and self.structured is not None:
+            self.body = self.structured
+            self.text = json.dumps(self.structured, ensure_ascii=False, default=str)[:MAX_HEAD]
+        self.program_exit = _program_exit(self.text, self.tail, self.body, self.arguments)
+        self.flagged = opened.flagged
+        self.error = self._find_error(opened.marked)
+
+    def _is_stored_envelope(self, closed: OpenedAnswer, opened: OpenedAnswer) -> bool:
+        """Whether what looks like an envelope of an error is the text that the tool was to hand out."""
+        if closed.marked or not opened.marked or not returns_content(self.arguments, self.tool):
+            return False
+        text, message = "\n".join(closed.pieces)[:MAX_HEAD], "\n".join(opened.pieces)[:MAX_HEAD]
+        structured = any(layer.flag and layer.kind in ("result", "blocks", "repr") for layer in opened.layers)
+        return (is_stored_json if structured else is_stored_label)(text, message, self.arguments)
+
+    def _reads_back(self, stored_texts: Collection[str]) -> bool:
+        """Whether the answer is, as a whole, a text that an earlier call of the trajectory stored."""
+        if self.program_exit is not None or not stored_texts or not isinstance(self.answer, ToolResult | TextAnswer):
+            return False
+        whole = "\n".join(as_it_came(self.answer).pieces)[: 2 * MAX_HEAD].strip()
+        return any(earlier.strip() in (whole, self.text.strip()) for earlier in stored_texts)
+
+    def _find_error(self, marked: bool) -> ErrorReport | None:
+        program = self.program_exit
+        if program is not None:
+            if program.code == 0 and not self.flagged:
+                return None
+            if program.code != 0:
+                return None if self._status_is_the_answer(program) else ErrorReport(program.output, "exit")
+        if self.has_media and not marked:
+            return None
+        if program is None:
+            crashed = _traceback_in(self.tail, self.arguments, self.tool) or _stopped_in(self.tail, self.arguments)
+            if crashed is not None:
+                return crashed
+        return self._error_in_body(marked) if self.body is not None else self._error_in_text(self.text, marked)
+
+    def _error_in_body(self, marked: bool) -> ErrorReport | None:
+        """The failure that a JSON body is, once all that says nothing is taken out."""
+        arguments, tool = self.arguments, self.tool
+        own = not marked and is_own_value(self.body, arguments)
+        rows = isinstance(self.body, list) and not marked and queries_a_database(arguments)
+        self.reading = reading = JsonReading() if own or rows else read_json(self.body, arguments)
+        if reading.error is not None:
+            stored = not marked and returns_content(arguments, tool)
+            if stored and is_stored_json(self.text, reading.error.message, arguments):
+                return None
+            return _report(reading.error.message, "flag" if marked else "body", status=reading.error.status)
+        if marked:
+            return _report(self.text, "flag")
+        if own or reading.affirmed or found_nothing(self.body):
+            return None
+        if reading.words is not None:
+            return self._error_in_text(reading.words, marked=False, message=reading.message)
+        few = isinstance(self.body, dict) and len(self.text) <= MAX_LOOK and not returns_content(arguments, tool)
+        words = only_words(self.body) if few else None
+        return _report(words, "body") if words and "opens" in forms_in(words[:MAX_LOOK]) else None
+
+    def _error_in_text(self, text: str, marked: bool, message: bool = False) -> ErrorReport | None:
+        if marked:
+            return _report(text, "flag")
+        basis = basis_of_text(text, self.arguments, self.tool, message=message)
+        return _report(text, basis) if basis else None
+
+    def _status_is_the_answer(self, program: ProgramExit) -> bool:
+        """Whether exit status 1 is the program's way to say no: `grep` without a match, `diff` with a difference."""
+        commands = " ".join(self.arguments.texts)
+        return (
+            program.code == 1
+            and bool(_STATUS_IS_THE_ANSWER.search(commands[:4000]))
+            and not _PROGRAM_ERROR.search(program.output)
+        )
+
+
+def decisive_part(error: ErrorReport) -> str:
+    """The part of a failure's text that names its cause: the beginning, and the end of a program's output."""
+    text = error.text
+    if len(text) <= MAX_LOOK or error.basis != "exit":
+        return text[:MAX_LOOK]
+    return f"{text[:500]}\n{text[-1500:]}"
+
+
+def strip_wrappers(text: str) -> str:
+    """An error text without what only wraps it (`Error executing tool x: `, `MCP error -32603: `, `Error: `)."""
+    for _ in range(6):
+        inner = _WRAPPER.sub("", text.strip(), count=1)
+        if inner == text:
+            break
+        text = inner
+    return text.strip()
+
+
+def _error_of_rpc(answer: RpcError) -> ErrorReport:
+    data = "" if answer.data is None else f" {answer.data!s}"[:4000]
+    return _report(answer.message[:MAX_REPORT_LENGTH] + data, "protocol", code=answer.code)
+
+
+def _report(text: str, basis: Basis, status: int | None = None, code: int | None = None) -> ErrorReport:
+    if status is None and basis != "protocol":
+        tail = error_in_tail(text)
+        status = None if tail is None else tail.status if (tail.status or 0) > 0 else http_status(tail.message)
+    number = code or rpc_code(text) or (status if status is not None and status < 0 else None)
+    http = status if status is not None and status > 0 else http_status(text)
+    return ErrorReport(text.strip(), basis, http, number)
+
+
+def _ends(pieces: list[str]) -> tuple[str, str]:
+    """Head and tail of the joined text, without joining more than they hold."""
+    head: list[str] = []
+    room = MAX_HEAD
+    for piece in pieces:
+        head.append(piece[:room])
+        room -= len(piece) + 1
+        if room <= 0:
+            break
+    tail: list[str] = []
+    room = MAX_TAIL
+    for piece in reversed(pieces):
+        tail.append(piece[-room:])
+        room -= len(piece) + 1
+        if room <= 0:
+            break
+    cut = sum(map(len, pieces)) > MAX_HEAD
+    return "\n".join(head) + ("\n" if cut else ""), "\n".join(reversed(tail))
+
+
+def _traceback_in(tail: str, arguments: ArgumentIndex, tool: Tool | None) -> ErrorReport | None:
+    """The failure of a program whose output ends in a traceback, where the tool runs programs and gives no status."""
+    if "Traceback (most" not in tail or not runs_commands(arguments) or returns_content(arguments, tool):
+        return None
+    last = tail[tail.rfind("Traceback (most") :]
+    return ErrorReport(last, "exit") if TRACEBACK_LAST_LINE.match(last.strip().rsplit("\n", 1)[-1]) else None
+
+
+def _stopped_in(tail: str, arguments: ArgumentIndex) -> ErrorReport | None:
+    """The failure of a program that was stopped for taking too long, where the harness says so below its output."""
+    if not runs_commands(arguments):
+        return None
+    lines = tail.rstrip()[-MAX_SENTENCE_LENGTH:].rsplit("\n", 4)[-4:]
+    line = next((line for line in lines if _STOPPED.search(line)), None)
+    return _report(line, "sentence") if line is not None else None
+
+
+def _program_exit(text: str, tail: str, body: object, arguments: ArgumentIndex) -> ProgramExit | None:
+    """How the program ended, where the tool runs programs and says so."""
+    if not runs_commands(arguments):
+        return None
+    if isinstance(body, dict):
+        codes = [part for key, part in body.items() if str(key).casefold().replace("-", "_") in _EXIT_KEYS]
+        if codes and isinstance(codes[0], int):
+            parts = (body[key] for key in ("stdout", "stderr", "output", "error") if body.get(key))
+            return ProgramExit(codes[0], "\n".join(map(str, parts)))
+    matches = _exit_codes(tail[-400:])
+    if matches:
+        start = max(0, len(tail) - 400) + matches[-1].start()
+        return ProgramExit(int(matches[-1][1]), without_line(tail, start))
+    first = _exit_codes(text.split("\n", 1)[0][:300])
+    return ProgramExit(int(first[0][1]), text) if first else None
+
+
+def _exit_codes(text: str) -> list[re.Match[str]]:
+    folded = text.casefold()
+    return list(_EXIT_CODE.finditer(text)) if any(word in folded for word in _EXIT_WORDS) else []

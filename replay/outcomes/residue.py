@@ -1,0 +1,510 @@
+"""What is left of a JSON answer once all that says nothing is taken out: payload, or an error.
+
+Taken out are what repeats the call's arguments, what is null, empty or zero, bookkeeping (ids, times, the names of
+server and tool) and advice. An error in words, or a status of 400 and above, with no payload beside it is an error at
+any depth: an object with one field of substance is a wrapper, whatever the field is called.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from replay.json_values import bounded, known_json
+from replay.outcomes.call_facts import ArgumentIndex, asks_about_errors, changes_something, name_words
+from replay.records import JsonObject
+from replay.safety.text import cut
+
+MAX_JSON_LENGTH = 60_000
+_MAX_DEPTH, _MAX_ITEMS, _MAX_PARTS = 12, 2_000, 20
+
+
+def _words_in(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_ERROR_KEYS = tuple(
+    """
+    error errors err exception error_message errormessage error_description error_msg errmsg fault failure
+    errormessages error_details
+    """.split()  # noqa: SIM905 a list would take a line a word
+)
+_MESSAGE_KEYS = tuple(
+    """
+    message msg detail details reason description title hint result text explanation cause statustext status_text
+    """.split()  # noqa: SIM905
+)
+_SAYS_WHY = ("message", "msg", "detail", "reason", "title", "explanation", "cause", "details")
+_STATUS_KEYS = tuple(
+    "status statuscode status_code code cod http_status httpstatus error_code errorcode errcode".split()  # noqa: SIM905
+)
+_STATE_KEYS = ("status", "object", "type", "state", "result", "outcome")
+_SUCCESS_KEYS = ("success", "ok", "succeeded", "successful", "is_success", "issuccess")
+_BOOKKEEPING = frozenset((*_ERROR_KEYS, *_MESSAGE_KEYS, *_STATUS_KEYS, *_SUCCESS_KEYS)) | _words_in(
+    """
+    object type kind name iserror is_error request_id requestid trace_id timestamp time date path url uri
+    documentation_url docs help suggestion resolution suggestions stack stacktrace traceback trace tool
+    tool_name toolname server server_name servername retryable retry_after instance level domain metadata meta
+    _meta context category id jsonrpc data error_type errortype action operation query input available
+    recoverable severity headers body issue issues resourcetype duration elapsed took latency session session_id
+    sessionid version usage next_steps nextsteps tip tips recommendation warning params arguments args
+    parameters annotations call_id model
+    """
+)
+_BOOKKEEPING_STARTS = ("available", "valid_", "supported", "error", "suggest", "allowed", "duration", "elapsed")
+_BOOKKEEPING_ENDS = ("url", "uri", "timestamp", "_at", "_id", "hint", "help", "version", "_ms", "_seconds", "_time")
+WRAPPING = _words_in(
+    """
+    jsonrpc id meta _meta type role name tool tool_name toolname server server_name servername call_id tool_call_id
+    tool_use_id duration duration_ms durationms elapsed elapsed_ms took latency latency_ms timestamp time ts start end
+    started_at ended_at created_at finished_at success ok iserror is_error status arguments args params input session_id
+    model usage cached annotations __class__ error index step message_id latencyms execution_time executiontime
+    """
+)
+"""What stands beside the one field of substance of a wrapper."""
+
+_OF_A_RECORD = frozenset({"id", "name", "type", "index", "model", "created_at", "time"})
+
+CARRIERS = _words_in(
+    """
+    result results output outputs response responses content data text message msg answer body payload value items
+    outcomes return return_value returnvalue stdout summary note info reply observation feedback
+    """
+)
+"""Fields that carry an answer, whatever it is."""
+
+_EMPTY_WORDS = _words_in("none null nil no false ok 0 n/a - undefined") | {"", "no error", "no errors"}
+_FAILED_STATE_ENDS = ("_not_found", "_error", "_failed", "_denied", "_invalid", "-not-found", "-error", "-failed")
+_FAILED_STATES = _words_in("error failed failure fail exception invalid not_found denied rejected err")
+_FINE_STATES = _words_in("ok success successful succeeded completed complete done created updated deleted accepted")
+_SUCCESS_CODES = frozenset((0, 1, *range(100, 400)))
+_DONE_KEY = re.compile(
+    r"(?:num_|n_|total_|is_|was_)?(?:created|updated|deleted|accepted|imported|inserted|added|sent|processed|succeeded"
+    r"|successful|saved|applied|written|removed|moved|uploaded|modified|enrolled|registered|published|scheduled)"
+    r"(?:_?count|_?rows|_?items|_?ids)?"
+)
+_FAILED_KEY = re.compile(
+    r"(?:num_|n_|total_)?(?:failed|failures|failure|rejected|errors|errored|error|not_?found|invalid)"
+    r"(?:_?count|_?rows|_?items|_?ids)?"
+)
+_STATUS_TEXT = re.compile(r"-?[0-9]{3,5}")
+_ERROR_NAME = re.compile(r"(?:Error|Exception)\Z")
+_ENVELOPE_KEYS = _words_in("data result message msg")
+_NOT_FOUND = re.compile(
+    r"\W*(?:(?:[\w-]{1,30} ){0,3}not found|nothing found|no (?:[\w-]{1,30} ){0,3}found)\W*$", re.IGNORECASE
+)
+
+
+class JsonError(NamedTuple):
+    """The error that a JSON body reports."""
+
+    message: str
+    status: int | None
+    """HTTP status, or JSON-RPC code, where it holds one."""
+
+
+class JsonReading(NamedTuple):
+    """What a JSON value is, once all that says nothing is taken out."""
+
+    error: JsonError | None = None
+    words: str | None = None
+    """The one text that is left, where nothing else is."""
+    message: bool = False
+    """Whether that text stood in a field for messages to the reader."""
+    partial: tuple[str, ...] = ()
+    """What failed of a batch of which some was done."""
+    affirmed: bool = False
+    """Whether it says of itself that all went well (`"success": true`)."""
+
+
+def parse_json(text: str) -> Any:
+    """The JSON value that is the whole text, or the Python literal of a dict; None where it is neither, or large."""
+    stripped = text.strip()
+    if len(stripped) > MAX_JSON_LENGTH or stripped[:1] not in ("{", "[", '"'):
+        return None
+    try:
+        return known_json(stripped)
+    except ValueError:
+        pass
+    if stripped[:2] not in ("{'", "[{") or len(stripped) > MAX_JSON_LENGTH // 4:
+        return None
+    try:
+        return bounded(ast.literal_eval(stripped))
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+
+
+def error_in_json(value: Any) -> JsonError | None:
+    """The error that a JSON value is, if it is nothing else; of a call of which nothing is known."""
+    return read_json(value, ArgumentIndex(None)).error
+
+
+def read_json(value: Any, arguments: ArgumentIndex, depth: int = 0) -> JsonReading:
+    """Take out of a JSON value all that says nothing.
+
+    Args:
+        value: what `parse_json` gave.
+        arguments: of the call: what repeats them is taken out.
+        depth: of wrappers that were opened before.
+    """
+    if depth > _MAX_DEPTH:
+        return JsonReading()
+    if isinstance(value, str):
+        inner = parse_json(value) if value.lstrip()[:1] in ("{", "[") else None
+        return JsonReading(words=value) if inner is None else read_json(inner, arguments, depth + 1)
+    if _lists_issues(value):
+        return JsonReading(JsonError("Invalid arguments: " + _message_of({}, value), None))
+    if isinstance(value, list):
+        return _read_list(value, arguments, depth)
+    return _read_object(value, arguments, depth) if isinstance(value, dict) and value else JsonReading()
+
+
+def _read_list(items: Sequence[Any], arguments: ArgumentIndex, depth: int) -> JsonReading:
+    """A batch: every item failed, or some did."""
+    if asks_about_errors(arguments):
+        return JsonReading()
+    if len(items) == 1 and isinstance(items[0], dict) and _explains(_folded(items[0])):
+        return read_json(items[0], arguments, depth + 1)._replace(words=None)
+    if not items or not all(isinstance(item, dict) for item in items[:_MAX_ITEMS]):
+        return JsonReading()
+    errors = [_error_in(body, arguments) if _explains(body) else None for body in map(_folded, items[:_MAX_ITEMS])]
+    failed = [error for error in errors if error is not None]
+    if failed and len(failed) == len(items):
+        return JsonReading(failed[0]._replace(message=_joined(failed)))
+    return JsonReading(partial=tuple(error.message for error in failed))
+
+
+def _read_object(value: JsonObject, arguments: ArgumentIndex, depth: int) -> JsonReading:
+    body = _folded(value)
+    batch = _read_batch(body, arguments)
+    if batch is not None:
+        return batch
+    parts = _errors_of_parts(value, arguments)
+    if parts:
+        return JsonReading(parts[0])
+    error = _error_in(body, arguments)
+    affirmed = _affirms(body)
+    if error is not None:
+        return _of_failed_items(body, arguments) or JsonReading(error)
+    left = _left(body, arguments)
+    if len(left) == 1 and _may_wrap(body, left[0], arguments):
+        inner = read_json(body[left[0]], arguments, depth + 1)
+        words = inner.words if left[0] in CARRIERS else None
+        return inner._replace(words=words, affirmed=inner.affirmed or affirmed)
+    words = _sole_message(body, arguments)
+    return JsonReading(words=words, message=words is not None, partial=_errors_beside(body), affirmed=affirmed)
+
+
+def _may_wrap(body: JsonObject, key: str, arguments: ArgumentIndex) -> bool:
+    """Whether an object is a wrapper of its one field; a list of records is payload, unless the call changes things."""
+    if key not in CARRIERS and not is_bare_wrapper(body):
+        return False
+    if isinstance(body[key], list) and key not in CARRIERS and not changes_something(arguments):
+        return False
+    return isinstance(body[key], dict | list | str)
+
+
+def _are_issues(value: Any) -> bool:
+    """Whether a list holds nothing but errors that say how severe they are."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(part, dict) and part.get("severity") in ("error", "fatal") for part in value[:_MAX_PARTS])
+    )
+
+
+def is_bare_wrapper(body: JsonObject) -> bool:
+    """Whether nothing stands beside the one field of an object that names or counts a record."""
+    return _OF_A_RECORD.isdisjoint(map(str.casefold, body))
+
+
+def _explains(body: JsonObject) -> bool:
+    return any(not is_nothing(body.get(key)) for key in (*_ERROR_KEYS, *_SAYS_WHY))
+
+
+def _left(body: JsonObject, arguments: ArgumentIndex) -> list[str]:
+    """The fields of an object that say anything, and no wrapper's bookkeeping."""
+    return [key for key, part in body.items() if key not in WRAPPING and not is_nothing(part)] or [
+        key for key in ("message", "text", "input", "name", "error") if len(body) == 1 and key in body
+    ]
+
+
+def _of_failed_items(body: JsonObject, arguments: ArgumentIndex) -> JsonReading | None:
+    """A batch that calls itself a failure though some of its items went well."""
+    for key in ("results", "items", "responses", "outcomes"):
+        items = body.get(key)
+        if isinstance(items, list) and len(items) > 1:
+            reading = _read_list(items, arguments, 0)
+            return reading if reading.partial else None
+    return None
+
+
+def _read_batch(body: JsonObject, arguments: ArgumentIndex) -> JsonReading | None:
+    """An object that counts or lists what was done and what failed; None where it does not."""
+    done = {key: part for key, part in body.items() if _DONE_KEY.fullmatch(key)}
+    if not done:
+        return None
+    failed = [key for key, part in body.items() if _FAILED_KEY.fullmatch(key) and not is_nothing(part)]
+    anything_done = not all(map(is_nothing, done.values()))
+    said = tuple(cut(text, 200) for key in failed for text in _strings(body[key])) or tuple(
+        f"{key}: {body[key]}" for key in failed if not isinstance(body[key], dict | list)
+    )
+    if anything_done:
+        return JsonReading(partial=said) if said and not isinstance(body.get("error"), str) else None
+    why = next((body[key] for key in _SAYS_WHY if isinstance(body.get(key), str) and body[key]), "")
+    verbs = tuple(word[:4] for word in name_words(arguments.tool_name))
+    refused = any(part is False and (why or key.startswith(verbs)) for key, part in done.items())
+    if (failed or refused) and not _has_payload(
+        {key: part for key, part in body.items() if key not in failed and key not in done}, arguments
+    ):
+        message = (
+            ": ".join(filter(None, [why, *said[:5]])) or f"nothing was done: {cut(json.dumps(body, default=str), 300)}"
+        )
+        return JsonReading(JsonError(message, _status_of(body)))
+    return None
+
+
+def _error_in(body: JsonObject, arguments: ArgumentIndex) -> JsonError | None:
+    """The error that an object is, if it has no payload beside it."""
+    error = next((body[key] for key in _ERROR_KEYS if not is_nothing(body.get(key))), None)
+    if error is None:
+        error = next(
+            (part for key, part in body.items() if key.endswith(("_error", "_errors")) and not is_nothing(part)), None
+        )
+    if error is None and _are_issues(body.get("issue", body.get("issues"))):
+        error = body.get("issue", body.get("issues"))
+    inner_parts = (part for part in (error, body.get("data")) if isinstance(part, dict))
+    status = next(filter(None, (_status_of(part) for part in (body, *map(_folded, inner_parts)))), None)
+    if _denies_success(body):
+        return JsonError(_message_of(body, error), status)
+    if not _has_payload(body, arguments) and (_says_failed(body) or _reports(body, error, status)):
+        return JsonError(_message_of(body, error), status)
+    return None
+
+
+def _errors_beside(body: JsonObject) -> tuple[str, ...]:
+    """What an object with payload lists as errors."""
+    listed = body.get("errors")
+    if not isinstance(listed, list) or not listed or not any(map(_is_payload, body.items())):
+        return ()
+    return tuple(cut(text, 200) for text in _strings(listed[:_MAX_PARTS]))
+
+
+def _is_payload(item: tuple[str, Any]) -> bool:
+    key, part = item
+    return key != "errors" and isinstance(part, list | dict) and not is_nothing(part)
+
+
+def _errors_of_parts(value: JsonObject, arguments: ArgumentIndex) -> list[JsonError]:
+    """The errors of the things that an object lists by name, where each of them failed and says so in words."""
+    parts = list(value.values())
+    if len(parts) > _MAX_PARTS or not all(isinstance(part, dict) and part for part in parts):
+        return []
+    if any(str(key).casefold() in (*_ERROR_KEYS, *_ENVELOPE_KEYS, "response", "output") for key in value):
+        return []
+    bodies = [_folded(part) for part in parts]
+    if len(parts) == 1 and not _says_failed(bodies[0]):
+        return []
+    errors = [_error_in(body, arguments) for body in bodies]
+    return [error for error in errors if error is not None] if all(errors) else []
+
+
+def _sole_message(body: JsonObject, arguments: ArgumentIndex) -> str | None:
+    """What an object says whose only substance is a message to the reader (`{"message": "...", "url": "..."}`)."""
+    if not any(isinstance(body.get(key), str) for key in ("message", "msg", "detail")):
+        return None
+    return None if _has_payload(body, arguments) else _message_of(body, None)
+
+
+def only_words(value: Any) -> str | None:
+    """The one text that an answer's fields hold between them, where the others are empty, or numbers."""
+    words: set[str] = set()
+    empty = 0
+    for count, leaf in enumerate(_leaves(value)):
+        if count > 60:
+            return None
+        if leaf in (None, ""):
+            empty += 1
+        elif isinstance(leaf, str):
+            words.add(leaf)
+    return words.pop() if len(words) == 1 and empty > 1 else None
+
+
+def sole_text(value: Any) -> str | None:
+    """The string that an object of one field holds (`{"result": "..."}`), or a bare JSON string."""
+    if isinstance(value, dict) and len(value) == 1:
+        value = next(iter(value.values()))
+    return value if isinstance(value, str) else None
+
+
+def found_nothing(value: Any) -> bool:
+    """Whether a body of an empty list calls itself a success and says that nothing was found."""
+    if not isinstance(value, dict):
+        return False
+    body = _folded(value)
+    codes = [body[key] for key in _STATUS_KEYS if isinstance(body.get(key), int)]
+    fine = bool(codes) and all(code in _SUCCESS_CODES for code in codes)
+    well = fine or any(body.get(key) is True for key in _SUCCESS_KEYS)
+    lists = [part for part in body.values() if isinstance(part, list)]
+    return well and bool(lists) and not any(lists) and _NOT_FOUND.match(_message_of(body, None)) is not None
+
+
+def is_empty(value: Any) -> bool:
+    """Whether a JSON value holds no result: nothing at all, or empty lists, zeros and words beside them."""
+    if not isinstance(value, dict):
+        return value is None or value in ("", [])
+    parts = _folded(value)
+    containers = [part for part in parts.values() if isinstance(part, list | dict)]
+    if not parts:
+        return True
+    figures = [
+        part for key, part in parts.items() if (isinstance(part, int | float) and "count" in key) or "total" in key
+    ]
+    return bool(containers) and not any(containers) and not any(figures) and len(parts) <= len(containers) + 5
+
+
+def is_nothing(part: Any, depth: int = 0) -> bool:
+    """Whether a value is null, empty, zero, or a word for that; or holds nothing else."""
+    if isinstance(part, str):
+        return part.strip().casefold() in _EMPTY_WORDS
+    if isinstance(part, dict) and part and depth < 4:
+        return all(is_nothing(inner, depth + 1) for inner in list(part.values())[:_MAX_PARTS])
+    return not part
+
+
+def without_empty_tail(text: str) -> str:
+    """The text without a JSON body at its end whose fields hold nothing but zeros and empty values."""
+    start, body = _tail(text)
+    return text[:start] if body is not None and is_nothing(body) else text
+
+
+def error_in_tail(text: str) -> JsonError | None:
+    """The error that the JSON body at the end of a text is: `Request failed: {"status": 503, ...}`."""
+    body = _tail(text)[1]
+    return error_in_json(body) if isinstance(body, dict) else None
+
+
+def _tail(text: str) -> tuple[int, Any]:
+    start = text.find("{", 0, 600)
+    body = parse_json(text[start:]) if start >= 0 and text.rstrip().endswith("}") else None
+    return start, body
+
+
+def _folded(body: JsonObject) -> JsonObject:
+    return {str(key).casefold(): part for key, part in body.items()}
+
+
+def _lists_issues(value: Any) -> bool:
+    """Whether a list holds nothing but the issues of a schema check, or a value is one such issue."""
+    if isinstance(value, dict) and isinstance(value.get("path"), list) and {"code", "message"} <= set(value):
+        return isinstance(value["code"], str) and bool({"expected", "received"} & set(value))
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(part, dict) and {"code", "path", "message"} <= set(part) for part in value[:_MAX_ITEMS])
+    )
+
+
+def _denies_success(body: JsonObject) -> bool:
+    if "valid" in body or "is_valid" in body:
+        return False
+    return any(body.get(key) is False for key in _SUCCESS_KEYS) or True in (body.get("iserror"), body.get("is_error"))
+
+
+def _affirms(body: JsonObject) -> bool:
+    state = body.get("status")
+    return any(body.get(key) is True for key in _SUCCESS_KEYS) or (
+        isinstance(state, str) and state.casefold() in _FINE_STATES
+    )
+
+
+def _says_failed(body: JsonObject) -> bool:
+    explained = any(not is_nothing(body.get(key)) for key in (*_ERROR_KEYS, *_MESSAGE_KEYS))
+    states = (str(body.get(key, "")).casefold() for key in _STATE_KEYS)
+    return explained and any(state in _FAILED_STATES or state.endswith(_FAILED_STATE_ENDS) for state in states)
+
+
+def _reports(body: JsonObject, error: Any, status: int | None) -> bool:
+    if error is not None:
+        return True
+    explained = any(isinstance(body.get(key), str | list) and body[key] for key in _SAYS_WHY)
+    if explained and (status is not None and (400 <= status < 600 or -32800 < status <= -32000)):
+        return True
+    if status is not None and status >= 400 and _ERROR_NAME.search(str(body.get("name", ""))):
+        return True
+    if status is not None and status >= 400 and "code" in body and _is_bare_envelope(body):
+        return True
+    return explained and (set(body) == {"detail"} or (len(body) == 2 and _code_of(body) not in _SUCCESS_CODES))
+
+
+def _is_bare_envelope(body: JsonObject) -> bool:
+    """Whether all that a body has beside its status is an envelope with nothing in it."""
+    beside = {key for key in body if key not in _STATUS_KEYS}
+    return bool(beside) and beside <= _ENVELOPE_KEYS and all(is_nothing(body[key]) for key in beside)
+
+
+def _has_payload(body: JsonObject, arguments: ArgumentIndex) -> bool:
+    """Whether a body holds data beside what belongs to an error; scalars after a leading error belong to it."""
+    if not body:
+        return False
+    if any(isinstance(body.get(key), bool) for key in ("valid", "is_valid", "passed")):
+        return True
+    leads = next(iter(body)) in _ERROR_KEYS
+    for key, part in body.items():
+        if is_nothing(part) or key in _BOOKKEEPING or arguments.repeats_argument(key, part):
+            continue
+        if key.startswith(_BOOKKEEPING_STARTS) or key.endswith(_BOOKKEEPING_ENDS):
+            continue
+        if not (leads and not isinstance(part, list | dict)):
+            return True
+    return isinstance(body.get("data"), list | dict) and not is_nothing(body["data"]) and "code" not in body
+
+
+def _code_of(body: JsonObject) -> int:
+    code = body.get("code", 0)
+    return code if isinstance(code, int) else 0
+
+
+def _status_of(body: JsonObject) -> int | None:
+    for key in _STATUS_KEYS:
+        part = body.get(key)
+        if isinstance(part, str) and _STATUS_TEXT.fullmatch(part):
+            part = int(part)
+        if isinstance(part, int) and not isinstance(part, bool) and (400 <= part < 600 or -33000 < part <= -32000):
+            return part
+    return None
+
+
+def _joined(errors: Sequence[JsonError]) -> str:
+    return "; ".join(dict.fromkeys(error.message for error in errors[:_MAX_PARTS]))[:4000]
+
+
+def _message_of(body: JsonObject, error: Any) -> str:
+    parts = [
+        *_strings(error),
+        *(text for key in (*_MESSAGE_KEYS, "code", "name", "body") for text in _strings(body.get(key))),
+        *(body[key] for key in ("status", "type") if isinstance(body.get(key), str) and body[key].isupper()),
+    ]
+    return ": ".join(dict.fromkeys(parts))[:4000] or cut(json.dumps(body, default=str), 400)
+
+
+def _strings(part: Any, depth: int = 0) -> Iterator[str]:
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, dict) and depth < 4:
+        for inner in part.values():
+            yield from _strings(inner, depth + 1)
+    elif isinstance(part, list) and depth < 4:
+        for inner in part[:_MAX_PARTS]:
+            yield from _strings(inner, depth + 1)
+
+
+def _leaves(part: Any, depth: int = 0) -> Iterator[Any]:
+    if isinstance(part, dict | list) and depth < 6:
+        for inner in part.values() if isinstance(part, dict) else part:
+            yield from _leaves(inner, depth + 1)
+    else:
+        yield part

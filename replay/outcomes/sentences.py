@@ -1,0 +1,387 @@
+"""Whether a text without any error flag reports a failure: by how it begins, or as a short answer that denies.
+
+Where a tool hands out what somebody stored, searches or writes prose, words of failure are content. A report names
+the call, is short, and holds no data.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from replay.outcomes.call_facts import (
+    ArgumentIndex,
+    answers_in_prose,
+    asks_about_errors,
+    asks_yes_or_no,
+    changes_something,
+    looks_up,
+    names_a_web_address,
+    queries_a_database,
+    returns_content,
+    runs_commands,
+    says_it_was_done,
+    searches,
+)
+from replay.outcomes.phrases import causes_said, forms_in
+from replay.outcomes.residue import error_in_tail
+from replay.records import Tool
+
+MAX_REPORT_LENGTH = 20_000
+MAX_SENTENCE_LENGTH = 600
+MAX_LOOK = 2_000
+TRACEBACK_LAST_LINE = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Warning|Iteration)\b")
+COUNTS = re.compile(
+    r"\b(?P<done>\d{1,9}) (?:\w+ ){0,3}?(?:succeeded|successful|imported|created|updated|added|inserted|sent|ok"
+    r"|done|processed|completed|uploaded|deleted)\b[^\n]{0,60}?\b(?P<failed>\d{1,9}) (?:\w+ ){0,2}?(?:failed|errors?"
+    r"|rejected|failures?|could not)\b"
+    r"|\b(?:succeeded|successful|imported|created|updated|added|inserted|sent|processed|completed) "
+    r"(?P<done_after>\d{1,9})\b[^\n]{0,60}?\b(?:(?P<failed_before>\d{1,9}) (?:\w+ ){0,2}?(?:failed|errors?|rejected"
+    r"|failures?)"
+    r"|failed:? (?P<failed_after>\d{1,9}))\b",
+    re.IGNORECASE,
+)
+"""`imported 2 rows, 1 failed`: how much of a batch was done."""
+Basis = Literal["protocol", "flag", "exit", "body", "prefix", "sentence"]
+
+_MAX_CLAUSE_LENGTH = 200
+_MAX_DENIAL_LENGTH = 240
+_MAX_OPENING = 200
+_MIN_WORDS = 3
+_OF_NO_CONTENT = frozenset({"policy", "too-large", "environment", "unauthorized"})
+"""Causes in a text of one line, which no file is likely to be."""
+_MAX_REFUSAL_LENGTH = 120
+_MAX_FOLDED = 3
+"""Letters that one letter becomes where case is folded."""
+
+_CAUSES = frozenset(
+    """
+    rate-limited policy unauthorized network timeout environment outage exists malformed crash json-parse needs-client
+    session-lost not-permitted cancelled own-output input-not-json bad-address hidden
+    """.split()  # noqa: SIM905 a list would take a line a word
+)
+"""What makes a failure of one short line, where the tool neither returns stored text nor searches it."""
+
+_STATUS_OR_ERROR_LINE = re.compile(
+    r"[\W_]{0,4}(?:HTTP(?:/\d(?:\.\d)?)?|error|failed|request|server|api)(?: (?:http|status|code|error|failed|with"
+    r"|response|returned)){0,4}[ \t:=#(]{1,3}(?P<status>[45]\d\d)[\W_]{0,4}\Z"
+    r"|[\W_]{0,4}(?:error|failed|failure|exception)[:!. \t]{0,4}\n\s{0,4}(?P<said>\w[^\n]{0,300})\s{0,4}\Z",
+    re.IGNORECASE,
+)
+"""A whole answer that is an error's status and nothing else, or a line that says `ERROR` over one that says which."""
+
+_HEADING = re.compile(
+    r"(?:={3,} [a-z ]*(?:error|timeout|failed)[a-z ]* ={3,}\s*\n)"
+    r"|(?:#{1,4} (?:[\w-]{1,30} ){0,3}(?:result|error|output|response|錯誤|错误)s?[ \t]*\n{1,9})+"
+    r"|(?:```\w*\n)|<(?:tool_(?:use_)?)?error>\s*"
+    r"|(?:note|warning): (?=(?:could not|cannot|unable to|failed to) \w+ (?:\w+ ){0,2}['\"`])",
+    re.IGNORECASE,
+)
+"""What may stand before a report without being part of it."""
+
+_DATA_START = re.compile(
+    r"\s*(?:\d{4}-\d\d-\d\d[T ]|\[\s*[\[({'\"]|\{\s*['\"]|\(\s*[('\"\[]|#{1,3} (?!(?:error|result|failed)\s*\n)"
+    r"|<[?!a-z]|\|)"
+    r"|(?P<mark>[-*•] |\[[A-Za-z]{2,12}\] )[^\n]*(?:\n{1,2}(?P=mark)[^\n]*)+\s*$",
+    re.IGNORECASE,
+)
+_SHELL_ERROR = re.compile(
+    r"(?:[\w./()-]{1,60}: ?){1,3}(?:line \d+: )?[^\n]{0,300}(?:No such file or directory|Permission denied"
+    r"|command not found|not found|Connection (?:refused|timed out)|Is a directory|Not a directory|invalid option)"
+    r"|'[^'\n]{1,100}' is not recognized as",
+    re.IGNORECASE,
+)
+_READ_FAILED = re.compile(
+    r"\W*(?:(?:failed|unable) to|could ?n[o']t|cannot|can't) "
+    r"(?:get|read|open|load|fetch|retrieve|find|access|parse|convert|extract|download|decode|resolve"
+    r"|list)\b|(?-i:E[A-Z]{3,14}: )",
+    re.IGNORECASE,
+)
+"""How a tool that reads something says that it could not."""
+_NO_SUCH_THING = re.compile(
+    r"\W*no (?:[\w'\"-]{1,40} ){1,3}(?:in|for|on|with|at|named|found|exists?|match\w{0,3})\b", re.IGNORECASE
+)
+_SERVER_UNKNOWN = re.compile(
+    r"\b(?:unknown|no such|invalid|unrecogni[sz]ed|undefined|unavailable) (?:mcp )?server"
+    r":? ['\"`]?(?P<first>[\w./:-]{1,100})"
+    r"|\bserver(?: named| with name)?:? "
+    r"(?:['\"`](?P<quoted>[^'\"`\n]{1,100})['\"`]|(?P<second>[\w./:-]{1,100})) (?:is |was )?"
+    r"(?:not (?:found|available|known|registered|configured|connected|defined|enabled|listed|exposed)"
+    r"|does(?: not|n't) exist|unknown|unavailable|undefined)"
+    r"|\bno (?:(?:active |open )?(?:connection|client|session) (?:was )?(?:found |available |registered )?"
+    r"(?:for|to|with) )?(?:the )?(?:mcp )?server(?: (?:named|called|with (?:the )?name|for(?: tool)?))?:? "
+    r"['\"`]?(?P<third>[\w./:-]{1,100})",
+    re.IGNORECASE,
+)
+"""How a harness says that it has no server of that name."""
+_EXITED = re.compile(
+    r"\b(?:process|command|program|cli)\b[^\n]{0,40} (?:exited|failed|terminated) with (?:exit )?(?:code|status) [1-9]",
+    re.IGNORECASE,
+)
+_PATH = re.compile(r"(?:[A-Za-z]:\\|/)[\w.\-/\\ ]*[\w\-]")
+_DATA_FILE = re.compile(r"\.(?:jsonl?|ndjson|json5|geojson|ipynb)\b", re.IGNORECASE)
+_FIRST_SENTENCE = re.compile(r"\n|[.!?](?:\s|$)|。")
+_FIRST_WORD = re.compile(r"\W*(\w+)")
+_WHOLE_ERROR = re.compile(
+    r"\W*(?:[a-z]{1,20} ){0,2}(?:domain|range|parse|syntax|value|type|overflow) error\W*"
+    r"|\W*(?:[\w'\"-]{1,40} ){1,4}(?:is|are) not (?:yet |currently )?(?:connected|responding|reachable|ready)\W*",
+    re.IGNORECASE,
+)
+_SHORT_REFUSAL = re.compile(
+    r"\W{0,4}(?:search |input |the )?(?:[\w'\"-]{1,30} ){1,4}(?:cannot be (?:empty|blank|null|negative)"
+    r"|must (?:be|have|not be|contain)|is required|are required|(?:is|are) (?:invalid|missing))\b",
+    re.IGNORECASE,
+)
+"""A refusal in so few words that it is no search result."""
+_DONE = re.compile(
+    r"\W*(?:[\w'\"-]{1,40} ){0,4}(?P<participle>added|created|saved|updated|deleted|removed|sent|booked|set|merged"
+    r"|executed|completed|queued|started|replaced|renamed|moved|copied|uploaded|inserted|scheduled|finished|installed"
+    r"|downloaded|approved|accepted|confirmed|granted|restored|resolved|cancel+ed|navigated|opened|applied)\b"
+    r"(?! (?:before|after|already|yet|to be)\b)",
+    re.IGNORECASE,
+)
+"""A first sentence that says what was done; a denial in it makes it no such."""
+_FIRST_PERSON = re.compile(r"\W*(?:i|we)\b", re.IGNORECASE)
+_FIELDS = re.compile(r"(?:\s*[-\w .*]{1,40}: ?[^\n]*(?:\n|$)){2,}")
+_NOT_DONE = re.compile(r"\b(?:not|n't|no|never|cannot|can't|fail\w*|error\w*|must|only|unable)\b", re.IGNORECASE)
+_REQUEST = re.compile(r"\b(?:please|first|before|must|needs?|provide|specify|required?|instead|try)\b", re.IGNORECASE)
+
+_OPENINGS = frozenset({"opens", "opens-sdk", "opens-short"})
+
+
+def counts_of(match: re.Match[str]) -> tuple[int, int]:
+    """How many of a batch were done, and how many failed, as `COUNTS` found it."""
+    done = match["done"] or match["done_after"] or "0"
+    failed = match["failed"] or match["failed_before"] or match["failed_after"] or "0"
+    return int(done), int(failed)
+
+
+def server_is_unknown(text: str, arguments: ArgumentIndex, server: str = "") -> bool:
+    """Whether a text says that there is no such server, of the one that the call is for.
+
+    Args:
+        text: the report.
+        arguments: of the call, with its name as written.
+        server: the server that the name was read as, where it is known.
+    """
+    match = _SERVER_UNKNOWN.search(text[:MAX_SENTENCE_LENGTH])
+    name = next(filter(None, match.groups()), "").rstrip(".:'\"`") if match else ""
+    if not name:
+        return False
+    asked = (server, *arguments.by_name.values())
+    return arguments.written_name.startswith(name) or name.casefold() in map(str.casefold, asked)
+
+
+def no_such_thing(text: str) -> bool:
+    """Whether a sentence begins by saying that there is no such thing."""
+    return _NO_SUCH_THING.match(text) is not None
+
+
+def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, message: bool = False) -> Basis | None:
+    """Whether an unflagged text is a report of a failure: by how it begins, or as a sentence.
+
+    Args:
+        text: the answer.
+        arguments: of the call.
+        tool: its description, where it is known.
+        message: the text stood in a field for messages to the reader: then it is neither content nor prose.
+    """
+    bare = _without_heading(text)
+    stripped = arguments.without_values(bare).strip()
+    said = forms_in(stripped if len(stripped) <= MAX_SENTENCE_LENGTH else stripped[:_MAX_OPENING])
+    beginning = text[:300]
+    unknown = arguments.tool_named_in(beginning) and "tool-unknown" in causes_said(beginning.strip())
+    if (unknown or server_is_unknown(beginning, arguments)) and len(stripped) <= MAX_SENTENCE_LENGTH:
+        return "prefix"
+    if not stripped or len(stripped) > MAX_REPORT_LENGTH or _is_content(stripped, text, said, arguments, tool):
+        return None
+    line = _STATUS_OR_ERROR_LINE.match(stripped)
+    stores = not message and returns_content(arguments, tool) and not (line and names_a_web_address(arguments))
+    asked = asks_about_errors(arguments)
+    if (asked and searches(arguments)) or (stores and _is_stored_text(text, said, arguments)):
+        return None
+    if said & {"opens", "opens-sdk", "too-large"} or (not stores and _ends_badly(stripped, line, arguments)):
+        return "prefix"
+    return (
+        "sentence"
+        if not asked and _is_report(stripped, text, said, arguments, stores=stores, message=message)
+        else None
+    )
+
+
+def _ends_badly(stripped: str, line: re.Match[str] | None, arguments: ArgumentIndex) -> bool:
+    """Whether an answer is an error's status alone, and no column of that name, or a program's bad end."""
+    return (line is not None and not queries_a_database(arguments)) or _EXITED.search(stripped[:300]) is not None
+
+
+def _is_content(stripped: str, text: str, said: frozenset[str], arguments: ArgumentIndex, tool: Tool | None) -> bool:
+    """Whether a text is data, good news, or what the call itself brought or asked for."""
+    if said.isdisjoint(_OPENINGS) and ("done" in said or _FIELDS.match(stripped) or "|" in stripped.split("\n", 1)[0]):
+        return True
+    if text.lstrip().startswith("```diff") or "\u2705" in text or "\u2713" in text or "\u2714" in text:
+        return True
+    done = _DONE.match(stripped)
+    if done is not None and not _NOT_DONE.search(done[0]) and "opens" not in said:
+        return done["participle"].casefold()[:6] != "cancel" or "cancel" in arguments.tool_name.casefold()
+    if _DATA_START.match(_without_heading(text)) or says_it_was_done(text, arguments):
+        return True
+    counts = COUNTS.match(stripped.lstrip("#*- ")[:MAX_SENTENCE_LENGTH])
+    if counts is not None and counts_of(counts)[0]:
+        return True
+    long_enough = [value.casefold() for value in arguments.texts if len(value) * _MAX_FOLDED >= len(stripped)]
+    folded = stripped.casefold() if long_enough else ""
+    brought = len(stripped) > 4 and any(folded in value for value in long_enough)
+    section = any(text.startswith(f"{value}:\n") for value in arguments.texts)
+    return brought or section or _was_asked_for(text, arguments, tool)
+
+
+def _is_report(
+    stripped: str, text: str, said: frozenset[str], arguments: ArgumentIndex, *, stores: bool, message: bool
+) -> bool:
+    """Whether a short text that does not call itself an error is a report of a failure all the same."""
+    lines = stripped.count("\n") + 1
+    paragraphs = stores and "\n\n" in text.strip() and not _READ_FAILED.match(stripped)
+    doubts = _doubts_itself(stripped, said)
+    if doubts or len(stripped) > MAX_SENTENCE_LENGTH or lines > 8 or paragraphs:
+        return doubts
+    if "opens-short" in said:
+        of_a_writer = answers_in_prose(arguments) and not message and _FIRST_PERSON.match(stripped) is not None
+        return not of_a_writer and not (searches(arguments) and "nothing" in said)
+    first = _FIRST_SENTENCE.split(stripped, maxsplit=1)[0]
+    if len(stripped) <= _MAX_CLAUSE_LENGTH and lines == 1:
+        first = stripped
+    clauses = forms_in(first) if len(first) <= _MAX_CLAUSE_LENGTH else frozenset()
+    if runs_commands(arguments):
+        named = lines == 1 and "clause" in clauses and arguments.value_named_in(text)
+        return named or (not stores and _program_complains(stripped))
+    if _refuses_shortly(stripped, stores=stores) or (no_such_thing(stripped) and changes_something(arguments)):
+        return True
+    if "nothing" in said and not _REQUEST.search(stripped) and causes_said(stripped).isdisjoint(_CAUSES):
+        return no_such_thing(stripped) and not answers_in_prose(arguments) and _names_one(text, arguments)
+    prose = stores or (not message and answers_in_prose(arguments))
+    return _denies(stripped, text, said, clauses, arguments, stores=stores, prose=prose)
+
+
+def _denies(
+    stripped: str,
+    text: str,
+    said: frozenset[str],
+    clauses: frozenset[str],
+    arguments: ArgumentIndex,
+    *,
+    stores: bool,
+    prose: bool,
+) -> bool:
+    """Whether a sentence denies what was asked: by a clause, a cause, or the words of refusal in a short answer."""
+    short_line = "\n" not in stripped and len(stripped) <= _MAX_CLAUSE_LENGTH
+    by_cause = short_line and not prose and not causes_said(stripped).isdisjoint(_CAUSES)
+    if by_cause or (not prose and "opens-loose" in said) or asks_yes_or_no(arguments):
+        return by_cause or "opens-loose" in said
+    quoted = arguments.value_quoted_in(text[:_MAX_CLAUSE_LENGTH])
+    named = quoted if searches(arguments) else not prose or arguments.value_named_in(text)
+    if named and ("missing-clause" if stores else "clause") in clauses:
+        return True
+    if prose or "denies" not in clauses or not _is_sentence(stripped) or _was_done(stripped, clauses):
+        return False
+    asks = _REQUEST.search(stripped) is not None or not stripped.isascii()
+    return asks or not looks_up(arguments) or _names_one(text, arguments)
+
+
+def _is_sentence(stripped: str) -> bool:
+    """Whether a text is short, has some words, and is no list of fields."""
+    words = len(stripped.split()) >= _MIN_WORDS or not stripped.isascii()
+    return words and len(stripped) <= _MAX_DENIAL_LENGTH and _FIELDS.match(stripped) is None
+
+
+def _was_done(stripped: str, clauses: frozenset[str]) -> bool:
+    return "done-somewhere" in clauses and not _NOT_DONE.search(_FIRST_SENTENCE.split(stripped, maxsplit=1)[0])
+
+
+def _refuses_shortly(stripped: str, *, stores: bool) -> bool:
+    short = len(stripped) <= _MAX_REFUSAL_LENGTH and "\n" not in stripped
+    return short and not stores and _SHORT_REFUSAL.match(stripped) is not None
+
+
+def _program_complains(stripped: str) -> bool:
+    """Whether the output of a program of which no exit code is known is nothing but its complaint."""
+    if _SHELL_ERROR.match(stripped) or _WHOLE_ERROR.fullmatch(stripped):
+        return True
+    last = stripped.rsplit("\n", 1)[-1]
+    if ":" in last and TRACEBACK_LAST_LINE.match(last):
+        return True
+    one_line = "\n" not in stripped and len(stripped) <= _MAX_CLAUSE_LENGTH
+    return error_in_tail(stripped) is not None or (one_line and not causes_said(stripped).isdisjoint(_CAUSES))
+
+
+def _names_one(text: str, arguments: ArgumentIndex) -> bool:
+    return arguments.value_named_in(text) or arguments.arguments_named_in(text)
+
+
+def _doubts_itself(stripped: str, said: frozenset[str]) -> bool:
+    """Whether a short text found nothing, and goes on to say that the backend may be the reason."""
+    if len(stripped) > MAX_SENTENCE_LENGTH or "nothing" not in said:
+        return False
+    return bool(causes_said(stripped) & {"rate-limited", "outage"})
+
+
+def _was_asked_for(text: str, arguments: ArgumentIndex, tool: Tool | None) -> bool:
+    """Whether the text's error word is a choice that the call made among those that the tool offers."""
+    first = _FIRST_WORD.match(text) if arguments.by_name else None
+    if first is None:
+        return False
+    chosen = [name for name, value in arguments.by_name.items() if value.casefold() == first[1].casefold()]
+    if tool is None or not isinstance(tool.input_schema, dict):
+        return any(re.search(r"(?:type|kind|level|severity|status|category)$", name, re.IGNORECASE) for name in chosen)
+    properties = tool.input_schema.get("properties")
+    fields = [properties.get(name) for name in chosen] if isinstance(properties, dict) else []
+    return any(
+        isinstance(field, dict) and arguments.by_name[name] in field.get("enum", ())
+        for name, field in zip(chosen, fields, strict=False)
+    )
+
+
+def _without_heading(text: str) -> str:
+    """The text without what may stand before a report."""
+    text = text.lstrip()
+    heading = _HEADING.match(text)
+    return text[heading.end() :] if heading else text
+
+
+def without_line(text: str, position: int) -> str:
+    """The text without the line that holds a position."""
+    start, end = text.rfind("\n", 0, position) + 1, text.find("\n", position)
+    return (text[:start] + (text[end:] if end >= 0 else "")).strip()
+
+
+def _is_stored_text(text: str, said: frozenset[str], arguments: ArgumentIndex) -> bool:
+    """Whether an error-shaped answer of a tool that returns content is that content.
+
+    A server that reports a failure names what failed: an argument or its value, or the tool. Content names its own
+    things: other paths, several lines, the line break that ends a file.
+    """
+    if _names_the_call(text, arguments) or ("opens-sdk" in said and not text.endswith("\n")):
+        return False
+    if "\n" not in text and (_READ_FAILED.match(text) or causes_said(text[:MAX_LOOK]) & _OF_NO_CONTENT):
+        return False
+    several_lines = text.strip("\n").count("\n") > 1
+    report = "opens" in said or _READ_FAILED.match(text) or (not arguments.texts and "opens-short" in said)
+    return bool(_PATH.search(text)) or text.endswith("\n") or several_lines or not report
+
+
+def is_stored_json(text: str, message: str, arguments: ArgumentIndex) -> bool:
+    """Whether an error-shaped JSON body of a tool that returns content is that content."""
+    if _names_the_call(message, arguments):
+        return False
+    return text.endswith("\n") or any(_DATA_FILE.search(value) for value in arguments.texts)
+
+
+def is_stored_label(text: str, message: str, arguments: ArgumentIndex) -> bool:
+    """Whether what a tool that returns content begins with a label of an error is that content."""
+    if _names_the_call(message, arguments):
+        return False
+    several_lines = text.strip("\n").count("\n") > 1
+    return bool(_PATH.search(message)) or text.endswith("\n") or several_lines
+
+
+def _names_the_call(text: str, arguments: ArgumentIndex) -> bool:
+    return arguments.value_named_in(text) or arguments.tool_named_in(text) or arguments.arguments_named_in(text)

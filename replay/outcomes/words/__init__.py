@@ -1,1 +1,0 @@
-"""What words say where structure does not decide: patterns, phrases, and a small trained model."""

@@ -1,0 +1,310 @@
+"""Many models side by side, as `replay compare` writes them: text, JSON, CSV, Markdown, and a page of HTML."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from replay.charts.counts import outcomes_of, trajectory_finding_of
+from replay.charts.metrics import leaderboard_of
+from replay.charts.style import value_text
+from replay.records.chart import Chart
+from replay.records.comparison import Association, Figure, Measure, ModelComparison, ModelDifference
+from replay.records.files import dump
+from replay.reports.markdown_syntax import prose
+from replay.reports.tables import Column, Table
+from replay.safety.redaction import Redactor
+from replay.safety.text import csv_line, one_line
+
+CSV_COLUMNS: Final = ("model", "by", "stratum", "tasks", "measure", "value", "n", "low", "high", "runs", "deviation")
+"""In this order; new ones are only ever added at the end."""
+_MAX_NAME: Final = 40
+_MAX_LISTED: Final = 12
+_MAX_KINDS: Final = 25
+_MAX_DRAWN_KINDS: Final = 12
+
+
+def render(comparison: ModelComparison, form: str, width: int = 160) -> str:
+    """A comparison in one of the formats `text`, `json`, `csv`, `markdown` and `html`, without secrets.
+
+    Args:
+        comparison: what was compared.
+        form: the format.
+        width: of the text: columns of the terminal.
+    """
+    if form == "json":
+        return json.dumps(Redactor().json(dump(comparison)), ensure_ascii=True, indent=1) + "\n"
+    if form == "text":
+        return Redactor().text(comparison_text(comparison, width))
+    return Redactor().text({"csv": _csv, "markdown": _markdown, "html": _html}[form](comparison))
+
+
+def comparison_text(comparison: ModelComparison, width: int) -> str:
+    """All of a comparison, as wide as the terminal lets the tables be."""
+    metric = _metric(comparison)
+    parts = [
+        _models_text(comparison, width),
+        _spread_text(comparison, metric),
+        _strata_text(comparison, metric, width),
+        _differences_text(comparison, metric),
+        _success_text(comparison),
+        _recovery_text(comparison),
+        [f"note: {note}" for note in comparison.notes],
+    ]
+    return "\n\n".join("\n".join(lines) for lines in parts if lines)
+
+
+def shown(measure: Measure, figure: Figure | None) -> str:
+    """A value in a table."""
+    return "-" if figure is None else value_text(measure.kind, figure.value)
+
+
+def interval_text(measure: Measure, figure: Figure | None) -> str:
+    """A value with its interval and what it rests on: `0.412 [0.380, 0.441] n=203`."""
+    if figure is None:
+        return "-"
+    ends = [value_text(measure.kind, end) for end in (figure.low, figure.high) if end is not None]
+    between = f" [{', '.join(ends)}]" if len(ends) > 1 else ""
+    return f"{shown(measure, figure)}{between} n={figure.n}"
+
+
+def difference_text(pair: ModelDifference, measure: Measure) -> str:
+    """`a 0.412 above b [0.380, 0.441] over 203 tasks, p < 0.001`; the greater value first."""
+    names = (pair.first, pair.second) if pair.difference >= 0 else (pair.second, pair.first)
+    ends = [end for end in (pair.low, pair.high) if end is not None]
+    ends = ends if pair.difference >= 0 else [-end for end in reversed(ends)]
+    between = f" [{', '.join(_points(measure, end) for end in ends)}]" if ends else ""
+    first, second = (one_line(name, _MAX_NAME) for name in names)
+    size = _points(measure, abs(pair.difference))
+    return f"{first} {size} above {second}{between} over {pair.tasks} tasks, {_p_text(pair.corrected_p_value)}"
+
+
+def association_text(association: Association) -> str:
+    """`finding invented-value goes with lost tasks: odds ratio 4.2 [1.3, 13], p = 0.02`."""
+    way = "lost" if association.odds_ratio > 1 else "passed"
+    name = association.name.replace("_", " ") if association.subject == "outcome" else association.name
+    ends = f"[{association.low:.2g}, {association.high:.2g}]"
+    return (
+        f"{association.subject} {one_line(name, _MAX_NAME)} goes with {way} tasks: odds ratio of losing "
+        f"{association.odds_ratio:.2g} {ends}, {_p_text(association.corrected_p_value)}"
+    )
+
+
+def _points(measure: Measure, value: float) -> str:
+    return f"{100 * value:.1f} points" if measure.kind == "share" else value_text(measure.kind, value)
+
+
+def _p_text(p_value: float) -> str:
+    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.2g}"
+
+
+def _metric(comparison: ModelComparison) -> Measure | None:
+    return next((measure for measure in comparison.measures if measure.id == comparison.metric), None)
+
+
+def _model_table(comparison: ModelComparison, *, with_runs: bool = True) -> Table:
+    head = ["tasks", *(["runs"] if with_runs else []), "calls", *(measure.label for measure in comparison.measures)]
+    rows = [
+        [model.model, model.tasks, *([model.runs] if with_runs else []), f"{model.calls:,}"]
+        + [shown(measure, model.figures.get(measure.id)) for measure in comparison.measures]
+        for model in comparison.models
+    ]
+    return _table(["model", *head], rows)
+
+
+def _strata_table(comparison: ModelComparison, metric: Measure) -> Table | None:
+    if comparison.strata is None:
+        return None
+    names = [model.model for model in comparison.models]
+    figures = {(row.model, row.stratum): row.figures.get(metric.id) for row in comparison.strata.rows}
+    rows = [
+        [stratum, *(interval_text(metric, figures.get((name, stratum))) for name in names)]
+        for stratum in comparison.strata.names
+    ]
+    return _table([comparison.strata.by, *names], rows)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> Table:
+    """The first column to the left, the others to the right."""
+    return Table([Column(name, right=number > 0) for number, name in enumerate(head)], rows)
+
+
+def _models_text(comparison: ModelComparison, width: int) -> list[str]:
+    table = _model_table(comparison, with_runs=any(model.runs > 1 for model in comparison.models))
+    labels = {measure.id: measure.label for measure in comparison.measures}
+    label = labels.get(comparison.sorted_by, comparison.sorted_by)
+    says = f"sorted by {label}; outcomes are shares of judged calls; --json has every figure with its 95 % interval"
+    return [*table.text(width, _MAX_NAME), says]
+
+
+def _spread_text(comparison: ModelComparison, metric: Measure | None) -> list[str]:
+    if metric is None:
+        return []
+    rows = [
+        [
+            model.model,
+            value_text(metric.kind, spread.mean),
+            value_text(metric.kind, spread.deviation),
+            ", ".join(value_text(metric.kind, value) for value in spread.values[:8]),
+        ]
+        for model in comparison.models
+        if (spread := (model.spread or {}).get(metric.id)) is not None
+    ]
+    table = _table(["model", "mean", "deviation", "runs"], rows)
+    return [f"{metric.label} from run to run", *table.text(longest_name=_MAX_NAME)] if rows else []
+
+
+def _strata_text(comparison: ModelComparison, metric: Measure | None, width: int) -> list[str]:
+    table = _strata_table(comparison, metric) if metric is not None else None
+    if table is None or metric is None:
+        return []
+    of = "calls" if metric.kind == "share" else "tasks"
+    title = f"{metric.label} by {table.columns[0].head}, with 95 % intervals; n: {of}"
+    return [title, *table.text(width, _MAX_NAME)]
+
+
+def _differences_text(comparison: ModelComparison, metric: Measure | None) -> list[str]:
+    if metric is None or not comparison.differences:
+        return []
+    sure = [pair for pair in comparison.differences if pair.beyond_chance]
+    title = (
+        f"Differences in {metric.label} beyond chance: {len(sure)} of {len(comparison.differences)} pairs "
+        "(paired over common tasks, Holm's correction)"
+    )
+    lines = [title, *(f"  {difference_text(pair, metric)}" for pair in sure[:_MAX_LISTED])]
+    return [*lines, f"  and {len(sure) - _MAX_LISTED} more; --json has them"] if len(sure) > _MAX_LISTED else lines
+
+
+def _success_text(comparison: ModelComparison) -> list[str]:
+    if not comparison.failed_in_tasks:
+        return []
+    rows = [
+        [
+            row.model,
+            row.passed_tasks,
+            _of(row.failed_calls_in_passed, row.calls_in_passed),
+            row.lost_tasks,
+            _of(row.failed_calls_in_lost, row.calls_in_lost),
+        ]
+        for row in comparison.failed_in_tasks
+    ]
+    table = _table(["model", "passed", "failed calls", "lost", "failed calls"], rows)
+    lines = ["Failed calls in tasks that passed and that were lost", *table.text(longest_name=_MAX_NAME)]
+    sure = [association for association in comparison.associations if association.beyond_chance]
+    lines += [f"  {association_text(association)}" for association in sure[:_MAX_LISTED]]
+    if comparison.associations and not sure:
+        tried = len(comparison.associations)
+        lines.append(f"  no outcome, tool or finding goes with lost tasks beyond chance ({tried} tried)")
+    return lines
+
+
+def _of(part: int, whole: int) -> str:
+    return f"{part} of {whole} ({100 * part / whole:.0f}%)" if whole else "-"
+
+
+def _recovery_text(comparison: ModelComparison) -> list[str]:
+    rows = [
+        [row.name or "(no name)", row.failed, row.recovered, row.open]
+        for row in comparison.recoveries
+        if row.subject == "tool"
+    ]
+    table = _table(["tool", "failed", "recovered", "open"], rows[:_MAX_LISTED])
+    return ["Failed calls recovered or open, by tool", *table.text(longest_name=_MAX_NAME)] if rows else []
+
+
+def _csv(comparison: ModelComparison) -> str:
+    lines = [csv_line(CSV_COLUMNS)]
+    for model in comparison.models:
+        for name, figure in model.figures.items():
+            spread = (model.spread or {}).get(name)
+            more = model.runs, spread.deviation if spread is not None else ""
+            lines.append(csv_line([model.model, "", "", model.tasks, name, *_cells(figure), *more]))
+    for row in comparison.strata.rows if comparison.strata else ():
+        for name, figure in row.figures.items():
+            by = comparison.strata.by if comparison.strata else ""
+            lines.append(csv_line([row.model, by, row.stratum, row.tasks, name, *_cells(figure), "", ""]))
+    return "".join(lines)
+
+
+def _cells(figure: Figure) -> list[float | None]:
+    return [figure.value, figure.n, figure.low, figure.high]
+
+
+def _tables(comparison: ModelComparison) -> Iterator[tuple[str, Table]]:
+    """Every table of the documents, with its title."""
+    yield "Models", _model_table(comparison)
+    metric = _metric(comparison)
+    if metric is not None:
+        rows = [[model.model, interval_text(metric, model.figures.get(metric.id))] for model in comparison.models]
+        yield f"{metric.label}, with 95 % intervals", _table(["model", metric.label], rows)
+        strata = _strata_table(comparison, metric)
+        if strata is not None:
+            yield f"{metric.label} by {strata.columns[0].head}, with 95 % intervals", strata
+        if comparison.differences:
+            sure = [[difference_text(pair, metric)] for pair in comparison.differences if pair.beyond_chance]
+            title = f"Differences in {metric.label} beyond chance: {len(sure)} of {len(comparison.differences)} pairs"
+            yield title, _table(["paired over common tasks, Holm's correction"], sure)
+    if comparison.failed_in_tasks:
+        lost = [
+            [
+                row.model,
+                row.passed_tasks,
+                f"{row.failed_calls_in_passed} of {row.calls_in_passed}",
+                row.lost_tasks,
+                f"{row.failed_calls_in_lost} of {row.calls_in_lost}",
+            ]
+            for row in comparison.failed_in_tasks
+        ]
+        head = ["model", "tasks passed", "failed calls in them", "tasks lost", "failed calls in them"]
+        yield "Failed calls in tasks that passed and that were lost", _table(head, lost)
+    odds = [[association_text(association)] for association in comparison.associations if association.beyond_chance]
+    if odds:
+        head = ["odds ratios with 95 % intervals, Holm's correction"]
+        yield "What goes with lost tasks beyond chance", _table(head, odds)
+    if comparison.recoveries:
+        fates = [
+            [row.subject, row.name or "(no name)", row.failed, row.recovered, row.open] for row in comparison.recoveries
+        ]
+        yield "Failed calls recovered or open", _table(["by", "name", "failed", "recovered", "open"], fates)
+    findings = _finding_chart(comparison, _MAX_KINDS)
+    if findings.columns:
+        counts = zip(*(findings.counts or ()), strict=True)
+        kinds = [[kind, *cells] for kind, cells in zip(findings.columns, counts, strict=True)]
+        yield "Trajectories that show each kind of finding", _table(["finding", *findings.rows], kinds)
+
+
+def _finding_chart(comparison: ModelComparison, most: int) -> Chart:
+    counts = {(row.model, row.kind): row.trajectories for row in comparison.findings}
+    return trajectory_finding_of(counts, {model.model: model.trajectories for model in comparison.models}, most)
+
+
+def _markdown(comparison: ModelComparison) -> str:
+    parts = ["# Models compared"]
+    for title, table in _tables(comparison):
+        parts += [f"## {prose(title)}", table.markdown() if table.rows else "None."]
+    parts += [prose(f"Note: {note}") for note in comparison.notes]
+    return "\n\n".join(parts) + "\n"
+
+
+def _html(comparison: ModelComparison) -> str:
+    from replay.charts import svg
+    from replay.reports.page import page, part
+
+    findings = _finding_chart(comparison, _MAX_DRAWN_KINDS)
+    charts = [
+        ("", leaderboard_of(comparison)),
+        ("How the calls came out", outcomes_of(comparison.models)),
+        ("", findings if findings.columns else None),
+    ]
+    return page(
+        "compare.html",
+        style=part("compare.css") + svg.STYLE,
+        charts=[
+            (title or chart.title, svg.drawn(chart), svg.drawn(chart, narrow=True))
+            for title, chart in charts
+            if chart is not None
+        ],
+        tables=[(title, table.html()) for title, table in _tables(comparison)],
+        notes=comparison.notes,
+    )

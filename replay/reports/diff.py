@@ -1,0 +1,140 @@
+"""A comparison as text for a terminal or a log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from replay.diagnosis.phrasing import counted
+from replay.records import Outcome
+from replay.records.comparison import Change, RunDiff
+from replay.records.finding import History, KnownFailure, RecurringFailure
+from replay.safety.text import one_line
+
+_MAX_LISTED: Final = 25
+
+
+def difference_text(comparison: RunDiff) -> str:
+    """What is different: worse first, then better, then what only one side has."""
+    first, second = comparison.first, comparison.second
+    common = counted(comparison.common, "call")
+    lines = [
+        f"before: {one_line(first.name, 100)}, {counted(first.calls, 'call')}",
+        f"after:  {one_line(second.name, 100)}, {counted(second.calls, 'call')}",
+        f"{common} in common: {len(comparison.worse)} worse, {len(comparison.better)} better",
+        f"{counted(len(comparison.new), 'call')} new, {len(comparison.gone)} gone",
+        comparison.test_summary,
+        *_section("Worse", comparison.worse),
+        *_section("New failures", comparison.new_failures),
+        *_section("Better", comparison.better),
+        *_section("Judged on one side only", comparison.unjudged),
+        *_tools(comparison),
+        *_metrics(comparison),
+    ]
+    return "\n".join(lines)
+
+
+def _section(title: str, changes: Sequence[Change]) -> Iterator[str]:
+    if not changes:
+        return
+    yield f"\n{title} ({len(changes)})"
+    for change in changes[:_MAX_LISTED]:
+        moved = f"{_label(change.before)} -> {_label(change.after)}"
+        where = f"{change.model}:{change.trajectory}:{change.call}"
+        yield f"  {one_line(where, 90)}  {one_line(change.tool or '?', 60)}  {moved}  {one_line(change.message, 100)}"
+    if len(changes) > _MAX_LISTED:
+        yield f"  ... and {len(changes) - _MAX_LISTED} more; --json has them all"
+
+
+def _tools(comparison: RunDiff) -> Iterator[str]:
+    if comparison.tools:
+        yield "\nFailures by tool"
+    for tool in comparison.tools[:_MAX_LISTED]:
+        yield (
+            f"  {one_line(tool.tool, 60)}: {tool.before} of {tool.calls_before} before, "
+            f"{tool.after} of {tool.calls_after} after"
+        )
+
+
+def _metrics(comparison: RunDiff) -> Iterator[str]:
+    if comparison.metrics:
+        yield "\nAlignment"
+    for metric in comparison.metrics:
+        name = metric.metric.replace("_", " ")
+        moved = f"{metric.before:.3f} -> {metric.after:.3f} ({metric.after - metric.before:+.3f})"
+        yield f"  {one_line(metric.model, 40)}  {name}: {moved}"
+
+
+def _label(outcome: Outcome | None) -> str:
+    return str(outcome).replace("_", " ") if outcome else "none"
+
+
+_MAX_FAILURES: Final = 25
+
+
+def failure_lines(failures: Sequence[RecurringFailure], *, most: int = _MAX_FAILURES) -> Iterator[str]:
+    """Two lines a failure: its fingerprint, when it was seen, how often and where; then what is wrong."""
+    for failure in failures[:most]:
+        yield (
+            f"  {failure.fingerprint}  {_when(failure):<6} {_counts(failure)}  "
+            f"{one_line(failure.tool or '(no name)', 60)}  {failure.outcome.label}  "
+            f"{counted(len(failure.models), 'model')}, as in {one_line(failure.example.full, 120)}"
+        )
+        yield f"      {one_line(failure.sentence, 140)}"
+        if failure.known is not None:
+            yield f"      known: {known_words(failure.known)}"
+    if len(failures) > most:
+        yield f"  ... and {len(failures) - most} more; --json has them all"
+
+
+def known_words(known: KnownFailure) -> str:
+    """Note and address on one line."""
+    return one_line(known.words, 300)
+
+
+def history_text(history: History) -> str:
+    """Several runs: how each did, what changed from one to the next, and the failures."""
+    width = max(len(one_line(run.name, 60)) for run in history.runs)
+    lines = ["Runs, the oldest first"]
+    for run in history.runs:
+        share = f"{100 * run.failed / run.judged:.1f} %" if run.judged else "none judged"
+        counts = f"{counted(run.calls, 'call')}, {run.failed} of {run.judged} judged failed ({share})"
+        lines.append(f"  {one_line(run.name, 60):<{width}}  {counts}")
+    lines.append("\nFrom each to the next")
+    for change in history.changes:
+        moved = f"{counted(change.common, 'call')} in common: {change.worse} worse, {change.better} better"
+        lines.append(
+            f"  {one_line(change.before, 60)} -> {one_line(change.after, 60)}: "
+            f"{one_line(change.note, 200) if change.note else moved}"
+        )
+    return "\n".join([*lines, *failures_section(history.failures)])
+
+
+def failures_section(failures: Sequence[RecurringFailure]) -> Iterator[str]:
+    """The failures under their heading, with how many are new, known and gone."""
+    if not failures:
+        yield "\nFailures: none"
+        return
+    counts = [("known", sum(failure.known is not None for failure in failures))]
+    if len(failures[0].counts) > 1:
+        counts.insert(0, ("new", sum(failure.is_new for failure in failures)))
+        counts.append(("gone", sum(not failure.counts[-1] for failure in failures)))
+    yield f"\nFailures by fingerprint ({len(failures)}: {', '.join(f'{count} {word}' for word, count in counts)})"
+    yield from failure_lines(failures)
+
+
+def _when(failure: RecurringFailure) -> str:
+    if not failure.counts[-1]:
+        return "gone"
+    if failure.known is not None:
+        return "known"
+    if len(failure.counts) == 1:
+        return "open"
+    return "new" if failure.is_new else "still"
+
+
+def _counts(failure: RecurringFailure) -> str:
+    """`3 calls`, or `2 -> 0 -> 3` over several runs."""
+    if len(failure.counts) == 1:
+        return counted(failure.counts[0], "call")
+    return " -> ".join(map(str, failure.counts))

@@ -1,0 +1,243 @@
+"""What a report is about, found in the run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path, PurePath
+from typing import Final
+
+from replay.alignment.tasks import Reference, read_reference
+from replay.analysis.fingerprint import fingerprint
+from replay.diagnosis import Diagnosis, RunTally, TrajectoryContext, diagnoses
+from replay.errors import UsageError
+from replay.formats import open_file
+from replay.records import Outcome
+from replay.records.alignment import AlignedModel
+from replay.records.files import CallRow
+from replay.records.finding import Finding, KnownFailure
+from replay.records.summary import ModelSummary, RunSummary
+from replay.reports import Selection
+from replay.runfile import Run, call_rows, summarize
+from replay.runfile.alignment_queries import aligned_models
+from replay.runfile.call_queries import calls_of_trajectories, matching_positions
+from replay.runfile.filters import parse, read_vocabulary
+from replay.runfile.trajectory_queries import TrajectoryPlace, find_call, find_trajectory, qualified, trajectory_places
+from replay.safety.text import one_line
+from replay.suggestions import nearest_names
+
+MAX_MODELS: Final = 500
+"""Models of a whole run that a report lists."""
+MAX_CALLS: Final = 10_000
+"""Calls on one page of HTML, which a browser must hold: some 20 MB."""
+
+
+@dataclass(frozen=True)
+class ReportScope:
+    """The trajectories that a report is about, and the one call where it is about one."""
+
+    run: Run
+    places: list[TrajectoryPlace]
+    call: str | None = None
+    whole: bool = True
+    """Nothing was named: the report is about the whole run."""
+    reference: Path | None = None
+    matching: Mapping[int, frozenset[str]] | None = None
+    """The positions of the calls that a filter matches, by the rows of their trajectories; None without a filter."""
+    filter: str | None = None
+    left_out: bool = False
+    """Whether more trajectories belong to it than it holds."""
+    known: Mapping[str, KnownFailure] = field(default_factory=dict)
+    """What is known of failures, by their fingerprints."""
+
+    def diagnoses(self) -> Iterator[Diagnosis]:
+        """The trajectories with their findings, one at a time."""
+        return diagnoses(self.run, self.places)
+
+    def rows(self, diagnosis: Diagnosis) -> list[CallRow]:
+        """The verdicts that the report is about."""
+        rows = diagnosis.context.rows
+        if self.call is not None:
+            return [rows[self.call]]
+        if self.matching is None:
+            return list(rows.values())
+        context = diagnosis.context
+        wanted = self.matching[self._row_of[context.file, context.trajectory.id]]
+        return [row for row in rows.values() if row.call in wanted]
+
+    @cached_property
+    def _row_of(self) -> dict[tuple[str, str], int]:
+        return {(place.file, place.trajectory): place.row for place in self.places}
+
+    def count(self, diagnosis: Diagnosis, tally: RunTally) -> None:
+        """Count the calls that the report is about."""
+        positions = {row.call for row in self.rows(diagnosis)}
+        for call in diagnosis.compact():
+            if self.matching is None or call.row.call in positions:
+                tally.add(call)
+
+    def mark(self, diagnosis: Diagnosis, row: CallRow) -> tuple[str | None, KnownFailure | None]:
+        """The fingerprint of a failed call, and what is known of the failure; None twice for another call."""
+        found = fingerprint(diagnosis.context, row, diagnosis.calls.get(row.call, ()))
+        return found, self.known.get(found) if found is not None else None
+
+    def findings(self, tally: RunTally) -> tuple[Finding, ...]:
+        """What the calls that were counted show together, and what is wrong with the reference."""
+        return tally.findings(self.run, self.read_reference)
+
+    def call_id(self, context: TrajectoryContext, position: str) -> str:
+        """The shortest id that finds a call again."""
+        same = self._places_by_name[context.trajectory.id]
+        place = next(place for place in same if place.file == context.file)
+        return f"{qualified(place, same)}:{position}"
+
+    @cached_property
+    def _places_by_name(self) -> Mapping[str, list[TrajectoryPlace]]:
+        named: dict[str, list[TrajectoryPlace]] = {}
+        for place in trajectory_places(self.run):
+            named.setdefault(place.trajectory, []).append(place)
+        return named
+
+    @cached_property
+    def read_reference(self) -> Reference | None:
+        """The reference, where the report was given one."""
+        if self.reference is None:
+            return None
+        servers = self.run.servers()
+        known = {name: server for name, server in servers.items() if server.error is None}
+        return read_reference(open_file(self.reference), known)
+
+    @cached_property
+    def aligned_models(self) -> dict[int, AlignedModel]:
+        """What `replay align` left in the run, by file."""
+        return aligned_models(self.run.connection)
+
+    @cached_property
+    def summary(self) -> RunSummary:
+        """Of the whole run, with its first models."""
+        return summarize(self.run, most_models=MAX_MODELS)
+
+    @cached_property
+    def models(self) -> tuple[ModelSummary, ...]:
+        """The counts of the models that the report is about; of a whole run those of the first ones."""
+        if self.whole:
+            return self.summary.models
+        models: dict[str, list[TrajectoryPlace]] = {}
+        for place in self.places:
+            models.setdefault(place.model, []).append(place)
+        if self.matching is not None:
+            return tuple(self._counted(model, places, self.matching) for model, places in models.items())
+        return tuple(model for model in summarize(self.run).models if model.model in models)
+
+    @property
+    def model_count(self) -> int:
+        """How many models the report is about."""
+        return self.summary.model_count if self.whole else len(self.models)
+
+    @property
+    def outcomes(self) -> Mapping[Outcome, int]:
+        """How the calls of all models came out."""
+        if self.whole:
+            return self.summary.outcomes
+        return {outcome: sum(model.outcomes[outcome] for model in self.models) for outcome in Outcome}
+
+    def _counted(
+        self, model: str, places: Sequence[TrajectoryPlace], matching: Mapping[int, frozenset[str]]
+    ) -> ModelSummary:
+        """The counts of a model's calls that a filter matches."""
+        rows = [
+            row
+            for place in places
+            for row in call_rows(self.run, trajectory=place.row)
+            if row.call in matching[place.row]
+        ]
+        outcomes, reasons = Counter(row.outcome for row in rows), Counter(row.reason for row in rows if row.reason)
+        return ModelSummary(
+            model=model,
+            files=tuple(dict.fromkeys(place.file for place in places)),
+            trajectories=len(places),
+            calls=len(rows),
+            outcomes={outcome: outcomes[outcome] for outcome in Outcome},
+            reasons=dict(reasons),
+        )
+
+
+def scope_of(run: Run, selection: Selection) -> ReportScope:
+    """What a selection stands for.
+
+    Raises:
+        UsageError: an id that is not there, a filter that matches nothing, or a run without verdicts.
+    """
+    places, known = trajectory_places(run), selection.known
+    if not run.has_verdicts():
+        raise UsageError(f"{run.path}: this run has no verdicts yet; make some with: replay classify results/*.json")
+    if selection.call is not None:
+        place = find_call(run, selection.call)
+        return ReportScope(run, [TrajectoryPlace(*place[:4])], place.call, whole=False, known=known)
+    if selection.trajectory is not None:
+        return ReportScope(run, [find_trajectory(run, selection.trajectory)], whole=False, known=known)
+    if selection.filter:
+        return _filtered(run, places, selection)
+    if selection.model is not None:
+        of_model = _of_model(places, selection.model)
+        return ReportScope(run, of_model, whole=False, reference=selection.reference, known=known)
+    return ReportScope(run, places, reference=selection.reference, known=known)
+
+
+def _filtered(run: Run, places: list[TrajectoryPlace], selection: Selection) -> ReportScope:
+    text = selection.filter or ""
+    matching = matching_positions(run.connection, parse(text, read_vocabulary(run.connection)))
+    if not matching:
+        raise UsageError(f"no call of this run matches the filter {one_line(text, 120)}")
+    scope = ReportScope(run, [place for place in places if place.row in matching], whole=False, known=selection.known)
+    return replace(scope, reference=selection.reference, matching=matching, filter=text)
+
+
+def _of_model(places: list[TrajectoryPlace], wanted: str) -> list[TrajectoryPlace]:
+    found = [place for place in places if wanted in (place.model, place.file, PurePath(place.file).stem)]
+    if found:
+        return found
+    names = list(dict.fromkeys(place.model for place in places))
+    nearest = ", ".join(one_line(name, 80) for name in nearest_names(wanted, names))
+    raise UsageError(f"there is no model {one_line(wanted, 80)} in this run; nearest: {nearest}")
+
+
+def shown_share(scope: ReportScope, most: int | None = None) -> tuple[ReportScope, str]:
+    """The scope with no more calls than a page holds, and a sentence on what is left out; "" where all is shown.
+
+    Whole trajectories are left out. Those with failed calls come first, and all stand in the order of the run.
+
+    Args:
+        scope: of the report.
+        most: calls, by default `MAX_CALLS`; the first trajectory is shown whatever it holds.
+    """
+    counts = _counts(scope)
+    places = [place for place in scope.places if place.row in counts]
+    total = sum(calls for calls, _ in counts.values())
+    room = MAX_CALLS if most is None else most
+    if total <= room or len(places) < 2:
+        return scope, ""
+    chosen: set[int] = set()
+    for place in sorted(places, key=lambda place: counts[place.row][1] == 0):
+        calls = counts[place.row][0]
+        if calls <= room or not chosen:
+            chosen.add(place.row)
+            room -= calls
+    shown = replace(scope, places=[place for place in scope.places if place.row in chosen], left_out=True)
+    says = (
+        f"This page shows {sum(counts[row][0] for row in chosen):,} of {total:,} calls, in {len(chosen):,} of "
+        f"{len(places):,} trajectories: those with failed calls first. Tables and bars of models count all; "
+        "findings are of what is shown. For the others: replay report --model, --trajectory "
+        "or --filter, or replay browse."
+    )
+    return shown, says
+
+
+def _counts(scope: ReportScope) -> Mapping[int, tuple[int, int]]:
+    """Calls that the report is about, and how many of them failed, by the rows of their trajectories."""
+    counts = calls_of_trajectories(scope.run.connection)
+    if scope.matching is None:
+        return {place.row: counts[place.row] for place in scope.places if place.row in counts}
+    return {row: (len(positions), counts.get(row, (0, 0))[1]) for row, positions in scope.matching.items()}

@@ -1,0 +1,211 @@
+"""The tables that `classify` prints: one row a model, then what went wrong most."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from textwrap import shorten, wrap
+from typing import Final, NamedTuple
+
+from rich.cells import cell_len
+
+from replay.records import Outcome, Reason, qualified_name
+from replay.records.summary import Disagreements, FailureGroup, RootCause, RunSummary, well_formed
+from replay.reports.tables import column_widths, laid_out
+from replay.safety.text import one_line
+
+FEW_JUDGED: Final = 0.3
+"""Share of judged calls under which the shares of a model say little."""
+MAX_LISTED: Final = 100
+"""Models that have a line of their own."""
+_MAX_EXPLAINED: Final = 5
+_JUDGED: Final = tuple(outcome for outcome in Outcome if outcome is not Outcome.INCONCLUSIVE)
+_SHORT: Final = {Outcome.INVALID_ARGUMENTS: ("invalid", "args")}
+_MIN_NAME, _MAX_NAME = 8, 40
+_MESSAGE_WIDTH: Final = 88
+_MIN_MESSAGE: Final = 44
+"""Columns under which a message stands on a line of its own."""
+
+
+def summary_text(summary: RunSummary, width: int = 160, dim: Callable[[str], str] = str) -> str:
+    """The summary of a run as text for a terminal or a log.
+
+    Args:
+        summary: of the run.
+        width: columns that there are; only a call's id or a name may be longer.
+        dim: makes a text less bright, where that can be shown.
+    """
+    parts = ["\n".join(_model_lines(summary, width, dim))]
+    if summary.disagreements is not None and summary.disagreements.calls:
+        parts.append("\n".join(_wrapped(_disagreement_lines(summary.disagreements), width)))
+    if uncertain := certainty_line(summary):
+        parts.append("\n".join(_wrapped([uncertain], width)))
+    if summary.failures:
+        parts.append(_listed("What went wrong most", summary.failures, width))
+    if summary.root_causes:
+        lines = (f"  {_root_cause_line(cause)}" for cause in summary.root_causes)
+        parts.append("\n".join(["Root causes", *_wrapped(lines, width)]))
+    if summary.trials > 1:
+        title = f"Flaky over {summary.trials} trials"
+        parts.append(_listed(title, summary.flaky, width) if summary.flaky else f"{title}: none")
+    if summary.inconclusive:
+        parts.append(_listed("Inconclusive: these count in no category", summary.inconclusive, width))
+    return "\n\n".join(parts)
+
+
+class _Row(NamedTuple):
+    name: str
+    calls: int
+    outcomes: dict[Outcome, int]
+    reasons: dict[Reason, int]
+
+    @property
+    def judged(self) -> int:
+        return self.calls - self.outcomes[Outcome.INCONCLUSIVE]
+
+    @property
+    def few(self) -> bool:
+        return self.judged < FEW_JUDGED * self.calls
+
+
+def _model_lines(summary: RunSummary, width: int, dim: Callable[[str], str]) -> Iterator[str]:
+    """A line a model, and one for all; then why shares are dimmed, where they are.
+
+    Args:
+        summary: of the run.
+        width: columns of the terminal.
+        dim: makes a text less bright.
+    """
+    listed = summary.models[:MAX_LISTED]
+    rows = [_Row(one_line(model.model), model.calls, model.outcomes, model.reasons) for model in listed]
+    if len(rows) > 1:
+        rows.append(_Row("all", sum(summary.outcomes.values()), summary.outcomes, summary.reasons))
+    for number, line in enumerate(_fitting(rows, width)):
+        yield dim(line) if number >= 2 and rows[number - 2].few else line
+    if summary.model_count > len(listed):
+        yield f"(the first {len(listed)} of {summary.model_count:,} models; replay compare has all)"
+    few = [row for row in rows if row.few and (row.name != "all" or len(rows) == 1)]
+    for row in few[:_MAX_EXPLAINED]:
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in list(row.reasons.items())[:3])
+        yield from _wrapped(
+            [f"{_cut(row.name, _MAX_NAME)}: few calls were judged, so its shares say little ({reasons})"], width
+        )
+    if len(few) > _MAX_EXPLAINED:
+        yield f"few calls were judged of {len(few) - _MAX_EXPLAINED} more models as well"
+
+
+def _fitting(rows: Sequence[_Row], width: int) -> list[str]:
+    """The richest layout that fits; of the poorest, the name is cut."""
+    layouts: tuple[tuple[Callable[[int, int], str], bool], ...] = ((_tenths, True), (_whole, False), (_count, False))
+    for cell, inconclusive in layouts:
+        table = _model_cells(rows, cell, inconclusive=inconclusive)
+        rest = sum(column + 2 for column in column_widths(table)[1:])
+        longest = min(max(cell_len(row.name) for row in rows), _MAX_NAME)
+        if longest + rest <= width or cell is _count:
+            name = min(longest, max(_MIN_NAME, width - rest)) if cell is _count else longest
+            return laid_out([[_cut(line[0], max(name, 5)), *line[1:]] for line in table])
+    return []
+
+
+def _model_cells(rows: Sequence[_Row], cell: Callable[[int, int], str], *, inconclusive: bool) -> list[list[str]]:
+    outcomes = list(Outcome) if inconclusive else list(_JUDGED)
+    heads = [_head(outcome, short=not inconclusive) for outcome in outcomes]
+    if inconclusive:
+        heads.insert(-1, ("well", "formed"))
+    lines = [["", "", *(head[0] for head in heads)], ["model", "judged", *(head[1] for head in heads)]]
+    for row in rows:
+        share = f" ({100 * row.judged / row.calls:.0f} %)" if row.calls else ""
+        cells = [cell(row.outcomes[outcome], row.judged) for outcome in _JUDGED]
+        if inconclusive:
+            cells.append(cell(well_formed(row.outcomes), row.judged))
+            cells.append(f"{row.outcomes[Outcome.INCONCLUSIVE]:,}")
+        lines.append([row.name, f"{row.judged:,} of {row.calls:,}{share}", *cells])
+    return lines
+
+
+def _head(outcome: Outcome, *, short: bool) -> tuple[str, str]:
+    if short and outcome in _SHORT:
+        return _SHORT[outcome]
+    first, _, last = outcome.label.rpartition(" ")
+    return first, last
+
+
+def _tenths(count: int, judged: int) -> str:
+    return f"{count:,} {count / judged:6.1%}" if judged else f"{count:,}      -"
+
+
+def _whole(count: int, judged: int) -> str:
+    if not judged:
+        return f"{count:,}   -"
+    share = "<1%" if 0 < count < 0.005 * judged else f"{100 * count / judged:.0f}%"
+    return f"{count:,} {share:>4}"
+
+
+def _count(count: int, judged: int) -> str:
+    return f"{count:,}" if judged else "-"
+
+
+def _cut(text: str, width: int) -> str:
+    if cell_len(text) <= width:
+        return text
+    while text and cell_len(text) > width - 1:
+        text = text[:-1]
+    return f"{text}…"
+
+
+def certainty_line(summary: RunSummary) -> str:
+    """How many verdicts are not certain; "" where all are."""
+    levels = {level: count for level, count in summary.certainties.items() if level != "certain" and count}
+    if not levels:
+        return ""
+    total, shown = sum(summary.certainties.values()), ", ".join(f"{count:,} {level}" for level, count in levels.items())
+    return f"Not certain: {sum(levels.values()):,} of {total:,} verdicts ({shown})"
+
+
+def _listed(title: str, groups: Sequence[FailureGroup], width: int) -> str:
+    """A line a group; its message stands beside it, or below it where there is little room."""
+    rows = [
+        [
+            str(group.calls),
+            str(group.reason or group.outcome.label),
+            one_line(qualified_name(group.server, group.tool) or "(no name)", 32),
+            f"{one_line(group.example_trajectory, 30)}:{group.example_call}",
+        ]
+        for group in groups
+    ]
+    lines = [f"  {line}" for line in laid_out(rows, left=(1, 2, 3))]
+    longest = max(map(cell_len, lines))
+    room = width - longest - 2
+    below = room < _MIN_MESSAGE
+    room = min(width - 6, _MESSAGE_WIDTH) if below else min(room, _MESSAGE_WIDTH)
+    shown = [title]
+    for line, group in zip(lines, groups, strict=True):
+        message = shorten(one_line(group.example_message), max(room, 20), placeholder=" …")
+        beside = f"{line}{' ' * (longest - cell_len(line))}  {message}".rstrip()
+        shown.append(f"{line}\n      {message}" if below else beside)
+    return "\n".join(shown)
+
+
+def _wrapped(lines: Iterable[str], width: int) -> Iterator[str]:
+    """Lines broken between words, the rest of each further in."""
+    for line in lines:
+        yield from wrap(line, width, subsequent_indent="      ", break_long_words=False, break_on_hyphens=False)
+
+
+def _disagreement_lines(found: Disagreements) -> Iterator[str]:
+    """How many calls came out otherwise than recorded; and what is missing here, with the setting that mends it."""
+    by_recording = f", {found.by_recording:,} of them judged by the recording" if found.by_recording else ""
+    yield f"Disagree with their recording: {found.calls:,} of {found.compared:,} re-issued calls{by_recording}"
+    if found.absent_paths:
+        below = one_line(found.absent_below or "/", 80)
+        yield f"  {found.absent_paths:,} name a file that is not here, below {below}. In the fleet file set"
+        yield "  workspace.template: the directory that they started from, and"
+        yield f"  workspace.recorded_as: {below}"
+
+
+def _root_cause_line(cause: RootCause) -> str:
+    """Such as `9 not_found, 1 root cause: s1c2 excel/create_workbook`."""
+    followed = ", ".join(f"{count} {outcome}" for outcome, count in cause.followed.items())
+    return one_line(
+        f"{followed}, 1 root cause: {cause.call} {cause.tool} ({cause.outcome}) in {cause.trajectory}",
+        2 * _MESSAGE_WIDTH,
+    )

@@ -1,0 +1,273 @@
+"""All there is to say of one call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from replay.dag import Graph
+from replay.records import Answer, Call, DataEdge, Outcome, SchemaViolation, Verdict, qualified_name
+from replay.records.finding import Finding
+from replay.runfile.alignment_queries import AlignedTrajectory
+from replay.runfile.trajectory_queries import StoredCall, StoredTrajectory
+from replay.safety.text import one_line
+from replay_tui.pages.alignment_pages import write_counterpart
+from replay_tui.pages.lines import answer_kind, answer_lines, json_lines, text_lines
+from replay_tui.pages.writer import Row, Writer
+from replay_tui.theme import LETTERS, Palette
+
+_MAX_LINES = 400
+_MAX_LINE_LENGTH = 4000
+"""Of the arguments; all of them stand on a page of their own."""
+_MAX_EDGES = 20
+
+
+@dataclass(frozen=True)
+class CallFacts:
+    """What the page is written from."""
+
+    call: Call
+    graph: Graph
+    stored: StoredCall | None
+    """None where the call has no verdict yet."""
+    answer: Answer | None
+    """The answer that came when it was re-issued."""
+    findings: Sequence[Finding] | None
+    """None while they are looked for."""
+    dependents: Sequence[str] = ()
+    """Calls that failed because of this one."""
+    aligned: AlignedTrajectory | None = None
+    """The trajectory beside its reference, where the run has that."""
+
+
+def call_page(facts: CallFacts, width: int, styles: Palette) -> list[Row]:
+    """The page."""
+    writer = Writer(width, styles)
+    verdict = facts.stored.verdict if facts.stored else None
+    _headline(writer, facts, verdict)
+    if verdict is not None:
+        _verdict_facts(writer, verdict, facts)
+    _findings(writer, facts.findings)
+    if facts.aligned is not None:
+        write_counterpart(writer, facts.aligned, facts.call)
+    _arguments(writer, facts.call, verdict)
+    _answers(writer, facts.call.answer, facts.answer, verdict)
+    _stderr(writer, verdict)
+    _flow(writer, facts)
+    return writer.rows
+
+
+def _headline(writer: Writer, facts: CallFacts, verdict: Verdict | None) -> None:
+    styles = writer.styles
+    stored = facts.stored
+    name = qualified_name(stored.server, stored.tool) if stored else facts.call.name
+    if verdict is None:
+        writer.spans((f"{facts.call.position} ", styles.strong), (name or "(no name)", styles.strong))
+        writer.prose("no verdict yet", styles.dim)
+        return
+    chip = f" {LETTERS[verdict.outcome]} {verdict.outcome.label} "
+    writer.spans(
+        (f"{facts.call.position} ", styles.strong),
+        (f"{name or '(no name)'}  ", styles.strong),
+        (chip.replace(" ", "\u00a0"), styles.bars[verdict.outcome]),
+        (f"  {verdict.reason}" if verdict.reason else "", styles.dim),
+    )
+    writer.prose(verdict.message)
+
+
+def _verdict_facts(writer: Writer, verdict: Verdict, facts: CallFacts) -> None:
+    styles = writer.styles
+    seconds = f"{verdict.seconds:.2f} s" if verdict.seconds is not None else ""
+    outcomes = ""
+    if verdict.recorded and verdict.replayed:
+        outcomes = f"{verdict.recorded.label} recorded, {verdict.replayed.label} replayed"
+    certainty_style = styles.accent if verdict.certainty == "fallback" else styles.text
+    _fact(writer, "rule", verdict.rule)
+    _fact(writer, "evidence", f"{verdict.evidence}, {verdict.certainty}", certainty_style)
+    _fact(writer, "outcomes", outcomes)
+    _fact(
+        writer,
+        "drift",
+        verdict.drift + (f": {verdict.difference}" if verdict.difference else "") if verdict.drift else "",
+    )
+    _fact(writer, "differs by", verdict.divergence or "")
+    _fact(writer, "caused by", verdict.caused_by or "", styles.accent)
+    _fact(writer, "made fail", ", ".join(facts.dependents), styles.accent)
+    _fact(writer, "gap", f"{verdict.gap} could not be re-issued" if verdict.gap else "")
+    _fact(writer, "nearest", ", ".join(verdict.nearest))
+    _fact(writer, "marks", ", ".join(verdict.findings))
+    _fact(writer, "trials", ", ".join(f"{name} {number}" for name, number in (verdict.trials or {}).items()))
+    _fact(writer, "took", seconds)
+
+
+def _fact(writer: Writer, name: str, value: str, style: object = None) -> None:
+    if not value:
+        return
+    before = len(writer.rows)
+    writer.spans((value, style or writer.styles.text), indent=11)  # type: ignore[arg-type]
+    lead = writer.rows[before][0]
+    writer.rows[before][0] = lead._replace(text=f"{name:<11}"[:11].ljust(11), style=writer.styles.dim)
+
+
+def _findings(writer: Writer, findings: Sequence[Finding] | None) -> None:
+    if not findings:
+        return
+    writer.heading("Diagnosis")
+    for finding in findings:
+        hedge = "" if finding.certainty == "certain" else f" ({finding.certainty})"
+        writer.spans(("• ", writer.styles.accent), (finding.sentence, writer.styles.text), (hedge, writer.styles.dim))
+        if finding.suggestion:
+            writer.spans(("→ ", writer.styles.accent), (finding.suggestion, writer.styles.text), indent=2)
+
+
+def _arguments(writer: Writer, call: Call, verdict: Verdict | None) -> None:
+    violations = verdict.violations if verdict else ()
+    rebound = {rebinding.pointer: rebinding for rebinding in verdict.rebound} if verdict else {}
+    count = len(violations)
+    note = f"{count} {'violation' if count == 1 else 'violations'} of the schema" if count else ""
+    writer.heading("Arguments", note)
+    if call.unreadable or call.arguments is None:
+        writer.prose(f"the {call.unreadable or 'arguments'} could not be read; as written:", writer.styles.dim)
+        writer.lines((call.raw or "").split("\n"), writer.styles.violation)
+        return
+    lines = json_lines(call.arguments)
+    pointers = {line.pointer for line in lines}
+    violations_at = _by_line(violations, pointers)
+    wrong = writer.styles.outcome(Outcome.INVALID_ARGUMENTS)
+    for line in lines[:_MAX_LINES]:
+        here = violations_at.get(line.pointer, ()) if line.opens else ()
+        style = writer.styles.violation if here and line.pointer else None
+        writer.code(line.text[:_MAX_LINE_LENGTH], style, "✗ " if here else "  ")
+        for violation in here:
+            writer.spans((f"✗ {violation.keyword}: {violation.message}", wrong), indent=4)
+        if line.opens and line.pointer in rebound:
+            rebinding = rebound[line.pointer]
+            text = (
+                f"sent as {one_line(repr(rebinding.replayed), 200)}, from the replayed answer of {rebinding.producer}"
+            )
+            writer.spans((text, writer.styles.accent), indent=4)
+    if len(lines) > _MAX_LINES or any(len(line.text) > _MAX_LINE_LENGTH for line in lines):
+        writer.spans(("… more: v shows all", writer.styles.accent), indent=2)
+
+
+def _by_line(violations: Sequence[SchemaViolation], pointers: set[str]) -> dict[str, list[SchemaViolation]]:
+    """Each violation at the nearest place that is written."""
+    by_line: dict[str, list[SchemaViolation]] = {}
+    for violation in violations:
+        pointer = violation.pointer
+        while pointer and pointer not in pointers:
+            pointer = pointer.rpartition("/")[0]
+        by_line.setdefault(pointer, []).append(violation)
+    return by_line
+
+
+def _answers(writer: Writer, recorded: Answer | None, replayed: Answer | None, verdict: Verdict | None) -> None:
+    if recorded is not None and replayed is not None:
+        drift = verdict.drift if verdict and verdict.drift else "not compared"
+        writer.heading("Recorded and replayed answer", f"{answer_kind(recorded)}, {answer_kind(replayed)} · {drift}")
+        writer.difference(answer_lines(recorded), answer_lines(replayed))
+    elif recorded is not None or replayed is not None:
+        answer = recorded or replayed
+        assert answer is not None
+        writer.heading("Answer", f"{'recorded' if recorded else 'replayed'} {answer_kind(answer)}")
+        writer.lines(answer_lines(answer))
+    else:
+        writer.heading("Answer")
+        writer.prose("none recorded, and the call was not re-issued", writer.styles.dim)
+
+
+def _stderr(writer: Writer, verdict: Verdict | None) -> None:
+    if verdict is not None and verdict.stderr:
+        writer.heading("What the server wrote to stderr during the call")
+        writer.lines(verdict.stderr.split("\n"))
+
+
+def _flow(writer: Writer, facts: CallFacts) -> None:
+    position = facts.call.position
+    into = [edge for edge in facts.graph.edges if edge.consumer == position]
+    out = [edge for edge in facts.graph.edges if edge.producer == position]
+    if not into and not out:
+        return
+    writer.heading("Data")
+    for edge in into[:_MAX_EDGES]:
+        _edge(writer, f"▲ {edge.consumer_pointer} from {edge.producer}{_of(edge)}", edge)
+    for edge in out[:_MAX_EDGES]:
+        _edge(writer, f"▼ {edge.consumer} {edge.consumer_pointer} takes{_of(edge)}", edge)
+
+
+def _of(edge: DataEdge) -> str:
+    return f" {edge.producer_place} {edge.producer_pointer}"
+
+
+def _edge(writer: Writer, text: str, edge: DataEdge) -> None:
+    hedge = "" if edge.certainty == "certain" else " (likely)"
+    writer.spans((text + hedge, writer.styles.text), (f"  {one_line(repr(edge.value), 80)}", writer.styles.dim))
+
+
+def task_page(stored: StoredTrajectory, width: int, styles: Palette) -> list[Row]:
+    """The page."""
+    writer, record = Writer(width, styles), stored.record
+    writer.spans((f"{record.id}  ", styles.strong), (stored.model, styles.text))
+    facts = [record.task.type or "", f"{len(record.steps)} steps", f"{sum(len(s.calls) for s in record.steps)} calls"]
+    if record.usage is not None:
+        facts.append(f"{record.usage.input_tokens or 0:,} tokens in, {record.usage.output_tokens or 0:,} out")
+    writer.prose(" · ".join(fact for fact in facts if fact), styles.dim)
+    writer.prose(f"{record.source.file} {record.source.position} ({record.source.format})", styles.dim)
+    if record.parent is not None:
+        writer.prose(
+            f"sub-agent of {record.parent.trajectory} {record.parent.call or ''} (u goes there)", styles.accent
+        )
+    writer.heading("Question")
+    writer.prose((record.task.question or "not recorded")[:20_000])
+    for image in record.task.images:
+        writer.prose(f"[image {_image(image)}]", styles.accent)
+    writer.heading("Final reply")
+    writer.prose((record.final_reply or "none recorded")[:20_000])
+    step_texts = [(number, step.text) for number, step in enumerate(record.steps, 1) if step.text]
+    if step_texts:
+        writer.heading("Said beside the calls")
+        for number, text in step_texts[:200]:
+            writer.spans((f"step {number} ", styles.accent), (text[:4000], styles.text))
+    return writer.rows
+
+
+def raw_page(stored: StoredTrajectory, position: str | None, width: int, styles: Palette) -> list[Row]:
+    """What the model wrote of one call, as it was recorded."""
+    writer = Writer(width, styles)
+    call = next((call for call in stored.record.calls() if call.position == position), None)
+    if call is None:
+        return writer.rows
+    writer.prose("as recorded" if call.raw is None else "verbatim", styles.dim)
+    if call.raw is not None:
+        writer.lines(call.raw.split("\n"))
+        writer.blank()
+    writer.lines(text_lines(call.model_dump_json(exclude_none=True, exclude={"raw", "answer"})))
+    return writer.rows
+
+
+def whole_call(call: Call, answer: Answer | None) -> str:
+    """Everything of a call, as it came."""
+    parts = [f"name: {call.name}"]
+    if call.raw is not None:
+        parts += ["", "as written:", call.raw]
+    if call.arguments is not None:
+        parts += ["", "arguments:", "\n".join(line.text for line in json_lines(call.arguments))]
+    for title, shown in (("recorded answer:", call.answer), ("replayed answer:", answer)):
+        if shown is not None:
+            parts += ["", title, "\n".join(answer_lines(shown))]
+    return "\n".join(parts)
+
+
+def whole_task(stored: StoredTrajectory) -> str:
+    """Everything that was asked and said."""
+    record = stored.record
+    step_texts = [f"step {number}: {step.text}" for number, step in enumerate(record.steps, 1) if step.text]
+    parts = ["question:", record.task.question or "", "", "final reply:", record.final_reply or "", "", *step_texts]
+    return "\n".join(parts)
+
+
+def _image(reference: str) -> str:
+    if reference.startswith("data:"):
+        head, _, body = reference.partition(",")
+        return f"{head[5:].split(';')[0]}, {len(body) * 3 // 4 / 1000:.1f} kB"
+    return reference
