@@ -83,9 +83,11 @@ def run_to_read(run_path: Path | None, run_argument: Path | None) -> Path:
 def fleet_of(path: Path | None, without: str = "") -> Fleet | None:
     """The fleet that was named, else that of the usual file; None where there is none and one can go on so.
 
+    Where its servers will start, that is said first, see `replay.cli.trust`.
+
     Args:
         path: of `--servers`.
-        without: what to do where there is no fleet, for a verb that needs one.
+        without: what to do where there is no fleet, for a verb that starts its servers.
 
     Raises:
         UsageError: there is none, and the verb needs one.
@@ -97,7 +99,12 @@ def fleet_of(path: Path | None, without: str = "") -> Fleet | None:
         if without:
             raise UsageError(f"no fleet file: there is no {DEFAULT_FLEET} here. {without}")
         return None
-    return Fleet.load(path or DEFAULT_FLEET)
+    fleet = Fleet.load(path or DEFAULT_FLEET)
+    if without:
+        from replay.cli.trust import say_what_starts
+
+        say_what_starts(fleet, named=path is not None)
+    return fleet
 
 
 def workers_options(function: F) -> F:
