@@ -37,6 +37,9 @@ class InputError(ReplayError):
         said = ": ".join(part for part in (path, place, message) if part)
         super().__init__(" ".join(said.splitlines()))  # a key of the file that is quoted may hold line ends
 
+    def __reduce__(self) -> tuple[type[InputError], tuple[str, str, str]]:
+        return type(self), (self.path, self.message, self.place)  # a worker's errors are raised in the command
+
 
 class FormatError(InputError):
     """A results file that is broken, or not to be read."""

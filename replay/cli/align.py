@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from replay.alignment import Alignment, Reference, Results, Settings
     from replay.alignment.judges import Judges
     from replay.alignment.output import RunStore
-    from replay.cluster import Place
-    from replay.cluster.aligning import DoAll
     from replay.records.alignment import Definitions
+    from replay.replayer.pool import Place
+    from replay.replayer.sharing import DoAll
 
 EXAMPLES = """\b
 Examples:
@@ -178,7 +178,7 @@ def _align(
 
     encoder = None
     if do_all is not None:
-        from replay.cluster.aligning import WorkersEncoder, align_on_workers
+        from replay.alignment.on_workers import WorkersEncoder, align_on_workers
 
         encoder = WorkersEncoder(model, do_all)
     embedder = Embedder(model, default_path() if cached else None, echo_err, encoder)
@@ -198,7 +198,7 @@ def _align(
 
 
 def _workers_at(place: Place) -> AbstractContextManager[DoAll]:
-    from replay.cluster.aligning import workers_at
+    from replay.replayer.sharing import workers_at
 
     return workers_at(place, lambda text: echo_err(f"note: {text}"))
 

@@ -126,8 +126,8 @@ def judge_by_recording(opened: list[ResultsFile], target: Path) -> None:
 async def judge_recorded(opened: list[ResultsFile], target: Path, fleet: Fleet | None) -> None:
     """The same in code that is asynchronous, with the servers of a fleet as far as they are known."""
     from replay.diagnosis.diagnose import FindingStore
-    from replay.replayer.classify import classify_stored
-    from replay.replayer.options import Options, Progress
+    from replay.replayer.classifier import classify_stored
+    from replay.replayer.plan import Options, Progress
     from replay.runfile import Run
     from replay.safety.redaction import Redactor
 

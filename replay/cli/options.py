@@ -13,9 +13,9 @@ from replay.cli.terminal import echo_err
 from replay.errors import RunFileError, UsageError
 
 if TYPE_CHECKING:
-    from replay.cluster import Place
     from replay.interpreter import Fleet
     from replay.records import Outcome
+    from replay.replayer.pool import Place
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -113,12 +113,13 @@ def workers_options(function: F) -> F:
         "--workers",
         type=click.IntRange(1, 1024),
         metavar="N",
-        help="Share the work among N processes on this machine (needs the extra `cluster`).",
+        help="Share the work among N processes on this machine.",
     )
     cluster = click.option(
         "--cluster",
         metavar="ADDRESS",
-        help="Share the work among the workers of a Dask scheduler, e.g. tcp://10.0.0.1:8786; see docs/cluster.md.",
+        help="Share the work among the workers of a Dask scheduler, e.g. tcp://10.0.0.1:8786 (needs the extra "
+        "`cluster`; see docs/cluster.md).",
     )
     return workers(cluster(function))
 
@@ -134,20 +135,15 @@ def place_of(workers: int | None, cluster: str | None, threads: int = 1) -> Plac
     Raises:
         UsageError: both are given.
     """
-    from replay.cluster import Place
+    from replay.errors import UsageError
 
+    if workers is None and cluster is None:
+        return None
     if workers is not None and cluster is not None:
         raise UsageError("--workers starts processes here, --cluster uses those of a scheduler: give one of them")
-    return None if workers is None and cluster is None else Place(workers, cluster, threads)
+    from replay.replayer.pool import Place
 
-
-def with_workers_started(place: Place | None) -> Place | None:
-    """Have the workers of this machine start meanwhile; they end with the command at the latest."""
-    if place is None:
-        return None
-    from replay.cluster.local_cluster import workers_started
-
-    return click.get_current_context().with_resource(workers_started(place))
+    return Place(workers, cluster, threads)
 
 
 FAILED: Final = "failed"
