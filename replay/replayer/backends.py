@@ -20,6 +20,7 @@ from replay.records import (
     digest,
 )
 from replay.records.trajectory import stderr_key
+from replay.safety.text import one_line
 
 
 class ToolRequest(NamedTuple):
@@ -45,8 +46,8 @@ class BackendSession(Protocol):
     def stateful(self, server: str) -> bool:
         """Whether each trajectory has a process of its own of this server."""
 
-    def may_send(self, server: str, tool: str) -> bool:
-        """Whether the effects policy lets the tool be called."""
+    def may_send(self, request: ToolRequest) -> bool:
+        """Whether the effects policy lets the tool be called with these arguments."""
 
     def has_effects(self, server: str, tool: str) -> bool:
         """Whether calling the tool may change something outside the trajectory's sandbox."""
@@ -103,7 +104,8 @@ class LiveBackend:
     def __init__(self, interpreter: Interpreter, facts: FleetFacts, allowed: frozenset[str]) -> None:
         self._interpreter, self.facts, self._allowed = interpreter, facts, allowed
         self.notes: dict[str, str] = {}
-        """What is odd about workspaces, and the first trajectory that found it so."""
+        """What is odd about workspaces and arguments, and the first trajectory that found it so."""
+        self._refused: set[str] = set()
         self._stack = AsyncExitStack()
         self._shared: list[Sandbox] = []
         """One for each instance of the servers without state."""
@@ -114,10 +116,17 @@ class LiveBackend:
         """The tool as its server described it."""
         return self._tools.get((server, tool))
 
-    def may_issue(self, server: str, tool: str) -> bool:
-        """Whether the effects policy lets the tool be called."""
-        record = self.tool(server, tool)
-        return record is not None and self._interpreter.may_issue(server, record, self._allowed)
+    def may_send(self, request: ToolRequest, sandbox: Sandbox, trajectory: str) -> bool:
+        """Whether the effects policy lets the tool be called, and no argument leads out of a server's sandbox."""
+        server, tool = request.server, self.tool(request.server, request.tool)
+        if tool is None or not self._interpreter.may_issue(server, tool, self._allowed):
+            return False
+        path = None if tool.read_only or server in self._allowed else sandbox.forbidden_path(server, request.arguments)
+        if path is not None and server not in self._refused:
+            self._refused.add(server)
+            note = f"a call of {server} names {one_line(path, 100)}, outside its sandbox: such calls are not re-issued"
+            self.notes[note] = trajectory
+        return path is None
 
     def is_sandboxed(self, server: str) -> bool:
         """Whether the fleet file says that the server changes nothing outside its workspace and process."""
@@ -155,17 +164,17 @@ class LiveBackend:
 class _LiveSession:
     evidence: Evidence = "replay"
 
-    def __init__(self, backend: LiveBackend, sandbox: Sandbox, task: str) -> None:
-        self._backend, self._sandbox = backend, sandbox
-        self.state = backend.facts.state_of(task)
+    def __init__(self, backend: LiveBackend, sandbox: Sandbox, trajectory: str) -> None:
+        self._backend, self._sandbox, self._trajectory = backend, sandbox, trajectory
+        self.state = backend.facts.state_of(trajectory)
         self.workspace_servers = backend.facts.workspace_servers
 
     def stateful(self, server: str) -> bool:
         facts = self._backend.facts.servers.get(server)
         return facts is not None and facts.stateful
 
-    def may_send(self, server: str, tool: str) -> bool:
-        return self._backend.may_issue(server, tool)
+    def may_send(self, request: ToolRequest) -> bool:
+        return self._backend.may_send(request, self._sandbox, self._trajectory)
 
     def has_effects(self, server: str, tool: str) -> bool:
         record = self._backend.tool(server, tool)
@@ -213,7 +222,7 @@ class _StoredSession:
         facts = self._facts.servers.get(server)
         return facts is not None and facts.stateful
 
-    def may_send(self, server: str, tool: str) -> bool:
+    def may_send(self, request: ToolRequest) -> bool:
         return True
 
     def has_effects(self, server: str, tool: str) -> bool:

@@ -142,7 +142,7 @@ class TrajectoryReplayer:
             return self._not_sent_again(call, target, request, before, rebound)
         if not self._session.stateful(request.server) and not self._wanted(qualified_name(*request[:2])):
             return self._unsent(call, target, self._classifier.recorded(call, target))
-        if not self._session.may_send(request.server, request.tool):
+        if not self._session.may_send(request):
             return self._unsent(call, target, self._classifier.recorded(call, target), "withheld")
         if key is not None:
             await self._checkpoint.before_send(key)
