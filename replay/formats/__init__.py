@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from replay.errors import FormatError, UnknownFormatError
+from replay.errors import FormatError, NoTrajectoryError, UnknownFormatError
 from replay.formats.file_names import FileNames
 from replay.formats.reader import Match, Reader
 from replay.formats.readers import READERS
@@ -64,6 +64,9 @@ def open_files(
                 _refuse(error, on_error)
             else:
                 on_note(f"{file.path}: not of a known format; skipped")
+        except NoTrajectoryError as error:
+            if file.named:
+                _refuse(error, on_error)
         except FormatError as error:
             _refuse(error, on_error)
         else:
