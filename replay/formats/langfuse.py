@@ -136,7 +136,7 @@ def _tokens(generation: JsonObject) -> tuple[Any, Any]:
 
 def _steps(ordered: list[JsonObject], generations: list[JsonObject]) -> list[Step]:
     answers: dict[str, object] = {
-        str(message["tool_call_id"]): message for item in ordered for message in _tool_messages(item)
+        str(message["tool_call_id"]): message for item in ordered for message in _answers_in(item)
     }
     tools = [item for item in ordered if item.get("type") == "TOOL"]
     tools = tools or [item for item in ordered if item.get("type") != "GENERATION" and _is_tool(item)]
@@ -182,15 +182,22 @@ def _joined_events(tools: list[JsonObject]) -> Iterator[JsonObject]:
     yield from begun.values()
 
 
-def _tool_messages(observation: JsonObject) -> Iterator[JsonObject]:
+def _answers_in(observation: JsonObject) -> Iterator[JsonObject]:
     """The answers among the messages that went into an observation or came out of it."""
-    for side in ("input", "output"):
-        value = opened(observation.get(side))
-        value = value.get("messages", value) if isinstance(value, dict) else value
-        for item in value if isinstance(value, list) else [value]:
-            message = tool_message(item) if isinstance(item, dict) else None
-            if message is not None:
-                yield message
+    yield from tool_messages(observation.get("input"))
+    yield from tool_messages(observation.get("output"))
+
+
+def tool_messages(side: Any) -> Iterator[JsonObject]:
+    """LangChain's ToolMessages in what went in or came out: one by itself, a list (of lists), or under `messages`."""
+    value = opened(side)
+    waiting = [value.get("messages", value) if isinstance(value, dict) else value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, list):
+            waiting += item
+        elif isinstance(item, dict) and (message := tool_message(item)) is not None:
+            yield message
 
 
 def _span(observation: JsonObject) -> Span:
@@ -242,7 +249,7 @@ def _written_calls(generation: JsonObject) -> list[JsonObject]:
     calls = generation.get("toolCalls")
     written = [as_object(opened(call)) or {} for call in calls] if isinstance(calls, list) else []
     written = [{**call, "name": name} for call, name in zip(written, names, strict=False)]
-    return written or [call for message in _messages(generation.get("output")) for call in _calls_in(message)]
+    return written or [call for message in _messages(generation.get("output")) for call in calls_in(message)]
 
 
 def _messages(output: Any) -> list[JsonObject]:
@@ -250,7 +257,7 @@ def _messages(output: Any) -> list[JsonObject]:
     return objects(value) if isinstance(value, list) else [value] if isinstance(value, dict) else []
 
 
-def _calls_in(message: JsonObject) -> Iterator[JsonObject]:
+def calls_in(message: JsonObject) -> Iterator[JsonObject]:
     """The calls of a reply: OpenAI's `tool_calls`, which LangChain keeps as they are among `additional_kwargs`, or its
     own `{name, args, id}`.
     """
