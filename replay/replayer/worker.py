@@ -21,7 +21,8 @@ from anyio import CancelScope
 from anyio.from_thread import start_blocking_portal
 
 from replay.errors import FormatError, ReplayError
-from replay.formats import FileSummary, UnopenedFile, open_file
+from replay.formats import open_file
+from replay.formats.results_file import FileSummary, UnopenedFile
 from replay.interpreter import Fleet, Interpreter
 from replay.outcomes import Registry
 from replay.records import Answer, CallResult, FleetFacts, RuleSpec, Server, Trajectory
