@@ -32,8 +32,8 @@ from replay.runfile import Run
 from replay.runfile.effects_journal import absolute_path
 
 if TYPE_CHECKING:
+    from replay.replayer.messages import Finder
     from replay.replayer.pool import Pool
-    from replay.replayer.worker import Finder
 
 
 _NOT_REPEATED: Final = (
