@@ -161,9 +161,8 @@ def classify(
         with ended_in_order():
             anyio.run(judge_with_progress, run, inputs, sources, fleet, options, cassette, place)
         inputs.check()
-        paths = inputs.paths
-        known = _known(run, paths, known_path, needed=any(condition.name == NEW for condition in conditions))
-        summary = _print(run, paths, options, known, as_json=as_json, as_csv=as_csv)
+        known = _known(run, inputs.paths, known_path, needed=any(condition.name == NEW for condition in conditions))
+        summary = _print(run, inputs.paths, options, known, as_json=as_json, as_csv=as_csv)
     _finish(summary, inputs.broken, conditions, known)
 
 

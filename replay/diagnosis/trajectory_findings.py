@@ -85,8 +85,8 @@ def _repeated_reads(context: TrajectoryContext) -> Iterator[Finding]:
 
 
 def _repairs(context: TrajectoryContext) -> Iterator[Finding]:
-    for position in context.rows:
-        repair = repair_of(context, position)
+    for position, row in context.rows.items():
+        repair = repair_of(context, position) if row.outcome in FAILURES else None
         if repair is not None:
             yield Finding(
                 kind="repaired",
@@ -166,10 +166,8 @@ class Repair(NamedTuple):
 
 
 def repair_of(context: TrajectoryContext, position: str) -> Repair | None:
-    """The first later call of the same tool, or of the tool that was meant, with arguments alike, that succeeded."""
+    """After a failed call, the first of the same tool, or of the tool meant, with arguments alike, that succeeded."""
     row = context.rows[position]
-    if row.outcome not in FAILURES:
-        return None
     meant = {row.tool} if row.outcome is not Outcome.UNKNOWN_TOOL else set(row.nearest)
     for later, later_row in context.rows.items():
         if context.step_of[later] <= context.step_of[position] or later_row.outcome is not Outcome.SUCCESS:

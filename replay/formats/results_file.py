@@ -12,9 +12,9 @@ from typing import NamedTuple, cast
 from replay.errors import FormatError, NoTrajectoryError
 from replay.formats.document import MAX_HEAD_RECORDS, TOO_DEEP, Document, Head
 from replay.formats.file_names import FileNames
-from replay.formats.limits import within_limits
 from replay.formats.reader import READER_FAULTS, Reader
 from replay.formats.readers import surest_reader
+from replay.formats.record_builders import within_limits
 from replay.formats.sources import InputFile
 from replay.records import Trajectory
 from replay.records.tool_name import with_calls, without_dispatcher
