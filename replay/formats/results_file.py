@@ -15,6 +15,7 @@ from replay.formats.file_names import FileNames
 from replay.formats.limits import within_limits
 from replay.formats.reader import READER_FAULTS, Reader
 from replay.formats.readers import surest_reader
+from replay.formats.signs_of_calls import finding, signs_of_calls
 from replay.formats.sources import InputFile
 from replay.records import Trajectory
 from replay.records.tool_name import with_calls, without_dispatcher
@@ -79,6 +80,8 @@ class ResultsFile:
     calls: int
     warnings: tuple[str, ...]
     """Doubts about the format, duplicates, and what was not read."""
+    signs: tuple[str, ...]
+    """Where no call was read: the names in it that speak of calls all the same."""
     _slots: tuple[_Slot, ...]
     _parts: tuple[Part, ...]
     _kept: frozenset[int] | None
@@ -234,6 +237,9 @@ def look_through(file: InputFile, names: FileNames) -> ResultsFile:
         only = remaining
     if not slots:
         raise NoTrajectoryError(file.path, f"{parts[0].reader.title}, but it holds no trajectory")
+    signs = () if any(slot.calls for slot in slots) else signs_of_calls(file)
+    if signs:
+        warnings.append(finding(file.path, parts[0].reader.title, signs))
     kept = _last_of_each_id(slots)
     standing = tuple(slot for number, slot in enumerate(slots) if kept is None or number in kept)
     return ResultsFile(
@@ -243,6 +249,7 @@ def look_through(file: InputFile, names: FileNames) -> ResultsFile:
         why="; ".join(dict.fromkeys(part.why for part in parts)),
         calls=sum(slot.calls for slot in standing),
         warnings=(*dict.fromkeys(warnings), *_duplicates(file.path, slots)),
+        signs=signs,
         _slots=standing,
         _parts=tuple(parts),
         _kept=kept,
