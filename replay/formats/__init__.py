@@ -10,6 +10,7 @@ from replay.formats.file_names import FileNames
 from replay.formats.reader import Match, Reader
 from replay.formats.readers import READERS
 from replay.formats.results_file import HowToRead, ResultsFile, look_through
+from replay.formats.signs_of_calls import signs_of_calls
 from replay.formats.sources import InputFile, inputs_of, single_input
 
 __all__ = [
@@ -59,16 +60,14 @@ def open_files(
     for file, found in _inputs(paths, names, on_error, on_note):
         try:
             opened = look_through(file, found)
-        except UnknownFormatError as error:
-            if file.named:
-                _refuse(error, on_error)
-            else:
-                on_note(f"{file.path}: not of a known format; skipped")
-        except NoTrajectoryError as error:
-            if file.named:
-                _refuse(error, on_error)
         except FormatError as error:
-            _refuse(error, on_error)
+            error.named = file.named
+            if file.named or _may_have_calls(error, file):
+                _refuse(error, on_error)
+            elif isinstance(error, UnknownFormatError):
+                on_note(f"{file.path}: not of a known format; skipped")
+            else:
+                on_note(str(error))
         else:
             if found.was_found and not told and found.model(file.path) in opened.models:
                 told = True
@@ -95,6 +94,13 @@ def _inputs(
         given = names is not None and names.pattern is not None
         found = None if given else FileNames.found_in([file.path for file in files])
         yield from ((file, found or names or FileNames()) for file in files)
+
+
+def _may_have_calls(error: FormatError, file: InputFile) -> bool:
+    """Whether a file that was found, and could not be read, may have calls in it that are missing then."""
+    if isinstance(error, NoTrajectoryError):
+        return False
+    return not isinstance(error, UnknownFormatError) or bool(error.product) or bool(signs_of_calls(file))
 
 
 def _refuse(error: FormatError, on_error: Callable[[FormatError], None] | None) -> None:
