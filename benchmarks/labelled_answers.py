@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 
-from replay.formats import FileNames, open_file
+from replay.formats import open_file
+from replay.formats.file_names import FileNames
 from replay.outcomes import Classifier, Registry, judge_answer
 from replay.outcomes.input_schema import schema_violations
-from replay.records import Answer, Call, Judgement, SchemaViolation, TextAnswer, Tool
+from replay.records import Answer, Call, Judgement, SchemaViolation, TextAnswer, Tool, ToolResult
 from replay.records.tool_name import read_name
 
 ROOT = Path(__file__).parents[1]
@@ -107,6 +108,17 @@ def _blind_answers() -> Iterator[Case]:
         unreadable: dict[str, Any] = {"unreadable": "arguments", "raw": "{"} if case["arguments"] is None else {}
         call = Call(position="s1c1", name=case["name"], arguments=case["arguments"], answer=answer, **unreadable)
         yield Case(f"b{number}", "our blind answers", _server_of(call), call, answer, tuple(case["accepted"]))
+
+
+def cases_of_kinds(name: str) -> Iterator[Case]:
+    """Answers of many kinds in our own wording: `kinds`, and `host_sentences`, none of which is the model's fault."""
+    for number, line in enumerate((OWN / f"{name}.jsonl").read_text("utf-8").splitlines(), 1):
+        case: dict[str, Any] = json.loads(line)
+        blocks = ({"type": "text", "text": case["text"]},)
+        flag = case["flag"]
+        answer: Answer = TextAnswer(text=case["text"]) if flag is None else ToolResult(content=blocks, is_error=flag)
+        call = Call(position="s1c1", name=case["tool"], tool=case["tool"], arguments=case["arguments"], answer=answer)
+        yield Case(f"{name}{number}", f"our {name}", "srv", call, answer, tuple(case["accepted"]), recorded=False)
 
 
 def _server_of(call: Call) -> str:

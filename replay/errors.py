@@ -39,6 +39,9 @@ class InputError(ReplayError):
         said = ": ".join(part for part in (path, place, message) if part)
         super().__init__(" ".join(said.splitlines()))  # a key of the file that is quoted may hold line ends
 
+    def __reduce__(self) -> tuple[type[InputError], tuple[str | None, ...]]:
+        return type(self), (self.path, self.message, self.place)  # a worker's errors are raised in the command
+
 
 class FormatError(InputError):
     """A results file that is broken, or not to be read."""
@@ -57,6 +60,9 @@ class UnknownFormatError(FormatError):
     def __init__(self, path: str, message: str, place: str = "", product: str | None = None) -> None:
         super().__init__(path, message, place)
         self.product = product
+
+    def __reduce__(self) -> tuple[type[InputError], tuple[str | None, ...]]:
+        return type(self), (self.path, self.message, self.place, self.product)
 
 
 class NoTrajectoryError(FormatError):

@@ -190,7 +190,7 @@ def _segment(canvas: _Canvas, axes: Axes, row: int, left: float, value: float, o
         edgecolor=INK,
         lw=0.5,
     )
-    if value >= _MIN_LABELLED:
+    if value >= min(_MIN_LABELLED, 0.015 + 0.02 * len(words)):
         axes.text(
             left + value / 2,
             row,

@@ -74,7 +74,7 @@ def _caused(context: TrajectoryContext, position: str) -> Iterator[Finding]:
     yield context.finding(
         position,
         "follows-from",
-        f"The failure follows from {cause} ({plain(root.tool or '?', 80)}), which came out {_words(root.outcome)}.",
+        f"The failure follows from {cause} ({plain(root.tool or '?', 80)}), which was judged {_words(root.outcome)}.",
         f"Look at {cause} first.",
         calls=context.refs(position, cause),
         certainty="likely",
@@ -110,7 +110,7 @@ def _flaky(context: TrajectoryContext, position: str) -> Iterator[Finding]:
     trials = context.rows[position].trials or {}
     if len(trials) > 1:
         seen = listed([f"{_words(Outcome(outcome))} {count}x" for outcome, count in trials.items()])
-        yield _finding(context, position, "flaky", f"Re-issued unchanged, the call came out differently: {seen}.")
+        yield _finding(context, position, "flaky", f"Re-issued unchanged, the call was judged differently: {seen}.")
 
 
 def _moved(context: TrajectoryContext, position: str) -> Iterator[Finding]:

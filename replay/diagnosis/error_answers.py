@@ -1,4 +1,4 @@
-"""Calls that the server took and could not fulfil: what in the arguments its error speaks of."""
+"""Calls that the server took and could not fulfil: which argument its error, or that of a program it ran, speaks of."""
 
 from __future__ import annotations
 
@@ -8,109 +8,14 @@ from typing import Final, NamedTuple
 
 from rapidfuzz import fuzz
 
+from replay.dag.documents import join
 from replay.dag.drift import masked
-from replay.dag.pointers import join
-from replay.dag.value_matching import Argument, argument_by_name, argument_by_value
+from replay.diagnosis.named_arguments import Argument, argument_by_name, argument_by_value
 from replay.diagnosis.phrasing import place, plain, quoted
 from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.records import Call, Outcome, texts_of
 from replay.records.finding import Finding
 from replay.safety.text import cut
-
-_TOKEN: Final = re.compile(r"[^\s\"'`,;:(){}\[\]<>|]{3,160}")
-_NEAR: Final = 80.0
-_MAX_CHARACTERS: Final = 50_000
-
-
-class Known(NamedTuple):
-    """A name, and the call whose answer held it."""
-
-    call: str
-    value: str
-
-
-def nearest_known(context: TrajectoryContext, position: str, name: str) -> Known | None:
-    """The nearest name in the answers of earlier successful calls, where one is near enough."""
-    wanted = _last(name)
-    if len(wanted) < 4:
-        return None
-    best, score = None, _NEAR
-    for call in context.earlier(position):
-        if call.answer is None or context.outcome(call.position) is not Outcome.SUCCESS:
-            continue
-        for token in dict.fromkeys(_TOKEN.findall("\n".join(texts_of(call.answer))[:_MAX_CHARACTERS])):
-            found = fuzz.ratio(_last(token).lower(), wanted.lower(), score_cutoff=score)
-            if found > score and token != name:
-                best, score = Known(call.position, token), found
-    return best
-
-
-def _last(name: str) -> str:
-    """The last segment of a path."""
-    return name.rstrip("/.").rpartition("/")[2]
-
-
-_EXCEPTION: Final = re.compile(
-    r"^(?P<name>(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Warning|NotFound\w*)): ?(?P<words>.*)$", re.M
-)
-_PLACE: Final = re.compile(r'^\s*File "[^"\n]*", line (?P<line>\d+)', re.M)
-_UNDEFINED: Final = re.compile(r"name '(?P<name>\w+)' is not defined")
-_NO_MODULE: Final = re.compile(r"No module named '(?P<name>[\w.]+)'")
-_NO_COMMAND: Final = re.compile(
-    r"(?:^|\n)(?:[\w/]*sh: )?(?:line \d+: |\d+: )?(?P<name>[\w.-]+): (?:command )?not found"
-)
-_ENDED: Final = re.compile(r"\b(?:return|exit) code:? [1-9]")
-_LAST_ERROR: Final = re.compile(
-    r"^.*\b(?:error|fatal|cannot|failed|No such|not found|invalid|denied)\b.*$", re.M | re.I
-)
-
-
-def program_findings(context: TrajectoryContext, position: str) -> Iterator[Finding]:
-    """Why a program failed that the call ran; nothing for other calls."""
-    row = context.rows[position]
-    text = context.answer_text(position)
-    if not (row.rule.startswith("program.") or _ENDED.search(text)):
-        return
-    exceptions = list(_EXCEPTION.finditer(text))
-    if exceptions:
-        yield _raised(context, position, text, exceptions[-1])
-        return
-    line = _NO_COMMAND.search(text) or _LAST_ERROR.search(text)
-    if line is not None:
-        yield context.finding(
-            position, "program-failed", f"The program that the call ran failed: {plain(line[0].strip(), 240)}."
-        )
-
-
-def _raised(context: TrajectoryContext, position: str, text: str, exception: re.Match[str]) -> Finding:
-    lines = [match["line"] for match in _PLACE.finditer(text, 0, exception.start())]
-    where = f" in line {lines[-1]}" if len(lines) == 1 else ""
-    return context.finding(
-        position,
-        "program-failed",
-        f"The program that the call ran raised {exception['name']}{where}: {plain(exception['words'], 200)}.",
-        _advice(context, position, exception["words"]),
-        details={"exception": exception["name"]},
-    )
-
-
-def _advice(context: TrajectoryContext, position: str, words: str) -> str | None:
-    if undefined := _UNDEFINED.search(words):
-        name = undefined["name"]
-        setters = [call.position for call in context.earlier(position) if _sets(context, call.position, name)]
-        earlier = f" {setters[-1]} set it, and this call's program did not see it." if setters else ""
-        return f"Define {quoted(name)} in the code of this call.{earlier}"
-    if module := _NO_MODULE.search(words):
-        return f"Make the module {quoted(module['name'])} available where the program runs, or do without it."
-    return None
-
-
-def _sets(context: TrajectoryContext, position: str, name: str) -> bool:
-    pattern = re.compile(rf"^\s*(?:{re.escape(name)}\s*=[^=]|def {re.escape(name)}\b|import {re.escape(name)}\b)", re.M)
-    same_tool = context.calls[position].name
-    code = [value for value in context.arguments(position).values() if isinstance(value, str)]
-    return bool(same_tool) and any(pattern.search(text) for text in code)
-
 
 _THINGS: Final = (
     "sheet|worksheet|table|column|document|file|workbook|entity|user|page|database|collection|resource|key|branch|repository"
@@ -322,6 +227,101 @@ def _generic(context: TrajectoryContext, position: str, kind: str) -> Finding:
     answer = context.answer_text(position)
     words = f"The server's words: {plain(answer, 240)}" if answer.strip() else plain(row.message, 240)
     return context.finding(position, kind, f"{words}.", specific=False)
+
+
+_EXCEPTION: Final = re.compile(
+    r"^(?P<name>(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Warning|NotFound\w*)): ?(?P<words>.*)$", re.M
+)
+_PLACE: Final = re.compile(r'^\s*File "[^"\n]*", line (?P<line>\d+)', re.M)
+_UNDEFINED: Final = re.compile(r"name '(?P<name>\w+)' is not defined")
+_NO_MODULE: Final = re.compile(r"No module named '(?P<name>[\w.]+)'")
+_NO_COMMAND: Final = re.compile(
+    r"(?:^|\n)(?:[\w/]*sh: )?(?:line \d+: |\d+: )?(?P<name>[\w.-]+): (?:command )?not found"
+)
+_ENDED: Final = re.compile(r"\b(?:return|exit) code:? [1-9]")
+_LAST_ERROR: Final = re.compile(
+    r"^.*\b(?:error|fatal|cannot|failed|No such|not found|invalid|denied)\b.*$", re.M | re.I
+)
+
+
+def program_findings(context: TrajectoryContext, position: str) -> Iterator[Finding]:
+    """Why a program failed that the call ran; nothing for other calls."""
+    row = context.rows[position]
+    text = context.answer_text(position)
+    if not (row.rule.startswith("program.") or _ENDED.search(text)):
+        return
+    exceptions = list(_EXCEPTION.finditer(text))
+    if exceptions:
+        yield _raised(context, position, text, exceptions[-1])
+        return
+    line = _NO_COMMAND.search(text) or _LAST_ERROR.search(text)
+    if line is not None:
+        yield context.finding(
+            position, "program-failed", f"The program that the call ran failed: {plain(line[0].strip(), 240)}."
+        )
+
+
+def _raised(context: TrajectoryContext, position: str, text: str, exception: re.Match[str]) -> Finding:
+    lines = [match["line"] for match in _PLACE.finditer(text, 0, exception.start())]
+    where = f" in line {lines[-1]}" if len(lines) == 1 else ""
+    return context.finding(
+        position,
+        "program-failed",
+        f"The program that the call ran raised {exception['name']}{where}: {plain(exception['words'], 200)}.",
+        _advice(context, position, exception["words"]),
+        details={"exception": exception["name"]},
+    )
+
+
+def _advice(context: TrajectoryContext, position: str, words: str) -> str | None:
+    if undefined := _UNDEFINED.search(words):
+        name = undefined["name"]
+        setters = [call.position for call in context.earlier(position) if _sets(context, call.position, name)]
+        earlier = f" {setters[-1]} set it, and this call's program did not see it." if setters else ""
+        return f"Define {quoted(name)} in the code of this call.{earlier}"
+    if module := _NO_MODULE.search(words):
+        return f"Make the module {quoted(module['name'])} available where the program runs, or do without it."
+    return None
+
+
+def _sets(context: TrajectoryContext, position: str, name: str) -> bool:
+    pattern = re.compile(rf"^\s*(?:{re.escape(name)}\s*=[^=]|def {re.escape(name)}\b|import {re.escape(name)}\b)", re.M)
+    same_tool = context.calls[position].name
+    code = [value for value in context.arguments(position).values() if isinstance(value, str)]
+    return bool(same_tool) and any(pattern.search(text) for text in code)
+
+
+_TOKEN: Final = re.compile(r"[^\s\"'`,;:(){}\[\]<>|]{3,160}")
+_NEAR: Final = 80.0
+_MAX_CHARACTERS: Final = 50_000
+
+
+class Known(NamedTuple):
+    """A name, and the call whose answer held it."""
+
+    call: str
+    value: str
+
+
+def nearest_known(context: TrajectoryContext, position: str, name: str) -> Known | None:
+    """The nearest name in the answers of earlier successful calls, where one is near enough."""
+    wanted = _last(name)
+    if len(wanted) < 4:
+        return None
+    best, score = None, _NEAR
+    for call in context.earlier(position):
+        if call.answer is None or context.outcome(call.position) is not Outcome.SUCCESS:
+            continue
+        for token in dict.fromkeys(_TOKEN.findall("\n".join(texts_of(call.answer))[:_MAX_CHARACTERS])):
+            found = fuzz.ratio(_last(token).lower(), wanted.lower(), score_cutoff=score)
+            if found > score and token != name:
+                best, score = Known(call.position, token), found
+    return best
+
+
+def _last(name: str) -> str:
+    """The last segment of a path."""
+    return name.rstrip("/.").rpartition("/")[2]
 
 
 _INPUT_ECHO: Final = re.compile(r"input_value=.*?, input_type=\w+")

@@ -70,7 +70,7 @@ KINDS: Final[dict[str, tuple[Scope, str]]] = {
     "empty-answer": ("call", "A call that only reads succeeded, and brought nothing."),
     "refused-though-valid": ("call", "The server refuses arguments that keep to its own inputSchema."),
     "schema-not-checked": ("call", "The tool's inputSchema, or a part of it, asks for more than is checked."),
-    "flaky": ("call", "Re-issued unchanged, it came out differently."),
+    "flaky": ("call", "Re-issued unchanged, it was judged differently."),
     "outcome-moved": ("call", "Recorded and replayed outcome differ, and why."),
     "rebound": ("call", "A value was replaced by the one that its producer gave on replay."),
     "wrong-tool-of-server": (
@@ -94,7 +94,7 @@ KINDS: Final[dict[str, tuple[Scope, str]]] = {
     "failing-server": ("run", "The server with the most failures that follow from no other, and the commonest cause."),
     "schema-too-strict": ("run", "A tool whose server takes what its schema forbids."),
     "schema-too-lax": ("run", "A tool whose server refuses what its schema allows."),
-    "flaky-tool": ("run", "A tool whose calls came out differently from trial to trial."),
+    "flaky-tool": ("run", "A tool whose calls were judged differently from trial to trial."),
     "drifting-server": ("run", "A server that answers otherwise than recorded."),
     "reference-fault": ("run", "Calls of the reference that no model can be scored against (`--reference`)."),
 }

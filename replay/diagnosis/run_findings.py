@@ -71,7 +71,7 @@ class RunTally:
             yield Finding(
                 kind="flaky-tool",
                 scope="run",
-                sentence=f"Tool {quoted(tool)} came out differently from trial to trial in "
+                sentence=f"Tool {quoted(tool)} was judged differently from trial to trial in "
                 f"{counted(group.count, 'call')}.",
                 calls=tuple(group.first),
                 details={"calls": group.count},
@@ -241,7 +241,7 @@ def _reference_findings(reference: Reference, run: Run) -> Iterator[Finding]:
         yield Finding(
             kind="reference-fault",
             scope="run",
-            sentence=f"The reference itself has {counted(len(faults), 'call')} that would come out as "
+            sentence=f"The reference itself has {counted(len(faults), 'call')} that would be judged "
             f"{str(outcome).replace('_', ' ')}, as in {first.task}:{first.position} "
             f"({plain(first.name or 'no name', 60)}): {plain(first.message, 200)}.",
             suggestion="Put the reference right, or leave these tasks out of the scores.",

@@ -1,4 +1,4 @@
-"""What the calls of a trajectory show together."""
+"""What the calls of a trajectory show together, and what went right after a failed one."""
 
 from __future__ import annotations
 
@@ -15,6 +15,140 @@ from replay.records import FAILURES, JsonObject, Outcome, canonical, texts_of
 from replay.records.alignment import AlignedTask
 from replay.records.finding import Finding
 from replay.records.tool_name import read_name
+
+
+def findings_of_trajectory(context: TrajectoryContext) -> tuple[Finding, ...]:
+    """Root causes, repetitions, repairs, and a reply that rests on nothing."""
+    angles = (
+        _root_causes,
+        _repeated_failures,
+        _repeated_reads,
+        _repairs,
+        _unsupported,
+        unchecked_writes,
+        unused_reference_tools,
+    )
+    return tuple(finding for angle in angles for finding in angle(context))
+
+
+def _root_causes(context: TrajectoryContext) -> Iterator[Finding]:
+    followers: dict[str, list[str]] = defaultdict(list)
+    for position, row in context.rows.items():
+        if row.caused_by is not None and explains(context, row.caused_by):
+            followers[row.caused_by].append(position)
+    for cause, followed in followers.items():
+        row = context.rows[cause]
+        yield Finding(
+            kind="root-cause",
+            scope="trajectory",
+            sentence=f"{cause} ({_tool(context, cause)}) was judged {_words(row.outcome)}, and "
+            f"{counted(len(followed), 'later failure')} {_follow(followed)} from it: {listed(followed)}.",
+            suggestion=f"Put {cause} right; the others may be right as they are.",
+            calls=context.refs(cause, *followed),
+            certainty="likely",
+            details={"followed": len(followed)},
+        )
+
+
+def _repeated_failures(context: TrajectoryContext) -> Iterator[Finding]:
+    for positions in _identical(context):
+        failed = [position for position in positions if context.outcome(position) in FAILURES]
+        if len(failed) > 1 and len({context.step_of[position] for position in failed}) > 1:
+            yield Finding(
+                kind="repeated-failure",
+                scope="trajectory",
+                sentence=f"The same call to {_tool(context, failed[0])} failed {times(len(failed))}, unchanged: "
+                f"{listed(failed)}.",
+                suggestion=f"After {failed[0]} the call should have been changed, as its answer says.",
+                calls=context.refs(*failed),
+                details={"count": len(failed)},
+            )
+
+
+def _repeated_reads(context: TrajectoryContext) -> Iterator[Finding]:
+    """Reads only: two equal calls that write may both be needed."""
+    for positions in _identical(context):
+        good = [position for position in positions if context.outcome(position) is Outcome.SUCCESS]
+        if len(good) < 2 or not context.only_reads(good[0]):
+            continue
+        answers = {_answer_text(context, position) for position in good}
+        if len(answers) == 1 and answers != {None}:
+            yield Finding(
+                kind="repeated-call",
+                scope="trajectory",
+                sentence=f"{_tool(context, good[0])} was asked the same {times(len(good))} and gave the same answer "
+                f"each time: {listed(good)}.",
+                suggestion=f"The answer of {good[0]} was enough.",
+                calls=context.refs(*good),
+                details={"count": len(good)},
+            )
+
+
+def _repairs(context: TrajectoryContext) -> Iterator[Finding]:
+    for position in context.rows:
+        repair = repair_of(context, position)
+        if repair is not None:
+            yield Finding(
+                kind="repaired",
+                scope="trajectory",
+                sentence=f"The failure of {position} ({_tool(context, position)}) was repaired "
+                f"{counted(repair.calls_later, 'call')} later by {repair.succeeded}"
+                f"{f': {repair.difference}' if repair.difference else ''}.",
+                calls=context.refs(position, repair.succeeded),
+                certainty="likely",
+                details={"calls_later": repair.calls_later},
+            )
+
+
+def _unsupported(context: TrajectoryContext) -> Iterator[Finding]:
+    """Silent where any call may have succeeded: judged, recorded or simply not known."""
+    if (
+        not (context.trajectory.final_reply or "").strip()
+        or not context.rows
+        or len(context.rows) != len(context.calls)
+    ):
+        return
+    if all(row.outcome in FAILURES and row.recorded is not Outcome.SUCCESS for row in context.rows.values()):
+        yield Finding(
+            kind="unsupported-reply",
+            scope="trajectory",
+            sentence=f"The final reply rests on no successful call: {_all_failed(len(context.rows))}.",
+            calls=context.refs(*context.rows),
+        )
+
+
+def _identical(context: TrajectoryContext) -> list[list[str]]:
+    """Calls with the same name and arguments, in groups of two or more."""
+    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for position in context.rows:
+        call = context.calls[position]
+        if call.name is not None:
+            groups[call.name, canonical(call.arguments) if call.arguments is not None else call.raw or ""].append(
+                position
+            )
+    return [positions for positions in groups.values() if len(positions) > 1]
+
+
+def _answer_text(context: TrajectoryContext, position: str) -> str | None:
+    answer = context.calls[position].answer or context.answers.get(position)
+    return "\n".join(texts_of(answer)) if answer is not None else None
+
+
+def _tool(context: TrajectoryContext, position: str) -> str:
+    return quoted(context.rows[position].tool or context.calls[position].name or "?", 60)
+
+
+def _words(outcome: Outcome) -> str:
+    return str(outcome).replace("_", " ")
+
+
+def _follow(followed: list[str]) -> str:
+    return "follows" if len(followed) == 1 else "follow"
+
+
+def _all_failed(count: int) -> str:
+    return "the only call failed" if count == 1 else f"all {count} calls failed"
+
 
 _ALIKE: Final = 60.0
 _MAX_COMPARED: Final = 2000
@@ -160,136 +294,3 @@ def _never_called(context: TrajectoryContext) -> list[str]:
 def _server_of(context: TrajectoryContext, name: str) -> str:
     known = [*context.servers, *(row.server for row in context.rows.values() if row.server)]
     return read_name(name, unique(known)).server or ""
-
-
-def findings_of_trajectory(context: TrajectoryContext) -> tuple[Finding, ...]:
-    """Root causes, repetitions, repairs, and a reply that rests on nothing."""
-    angles = (
-        _root_causes,
-        _repeated_failures,
-        _repeated_reads,
-        _repairs,
-        _unsupported,
-        unchecked_writes,
-        unused_reference_tools,
-    )
-    return tuple(finding for angle in angles for finding in angle(context))
-
-
-def _root_causes(context: TrajectoryContext) -> Iterator[Finding]:
-    followers: dict[str, list[str]] = defaultdict(list)
-    for position, row in context.rows.items():
-        if row.caused_by is not None and explains(context, row.caused_by):
-            followers[row.caused_by].append(position)
-    for cause, followed in followers.items():
-        row = context.rows[cause]
-        yield Finding(
-            kind="root-cause",
-            scope="trajectory",
-            sentence=f"{cause} ({_tool(context, cause)}) came out {_words(row.outcome)}, and "
-            f"{counted(len(followed), 'later failure')} {_follow(followed)} from it: {listed(followed)}.",
-            suggestion=f"Put {cause} right; the others may be right as they are.",
-            calls=context.refs(cause, *followed),
-            certainty="likely",
-            details={"followed": len(followed)},
-        )
-
-
-def _repeated_failures(context: TrajectoryContext) -> Iterator[Finding]:
-    for positions in _identical(context):
-        failed = [position for position in positions if context.outcome(position) in FAILURES]
-        if len(failed) > 1 and len({context.step_of[position] for position in failed}) > 1:
-            yield Finding(
-                kind="repeated-failure",
-                scope="trajectory",
-                sentence=f"The same call to {_tool(context, failed[0])} failed {times(len(failed))}, unchanged: "
-                f"{listed(failed)}.",
-                suggestion=f"After {failed[0]} the call should have been changed, as its answer says.",
-                calls=context.refs(*failed),
-                details={"count": len(failed)},
-            )
-
-
-def _repeated_reads(context: TrajectoryContext) -> Iterator[Finding]:
-    """Reads only: two equal calls that write may both be needed."""
-    for positions in _identical(context):
-        good = [position for position in positions if context.outcome(position) is Outcome.SUCCESS]
-        if len(good) < 2 or not context.only_reads(good[0]):
-            continue
-        answers = {_answer_text(context, position) for position in good}
-        if len(answers) == 1 and answers != {None}:
-            yield Finding(
-                kind="repeated-call",
-                scope="trajectory",
-                sentence=f"{_tool(context, good[0])} was asked the same {times(len(good))} and gave the same answer "
-                f"each time: {listed(good)}.",
-                suggestion=f"The answer of {good[0]} was enough.",
-                calls=context.refs(*good),
-                details={"count": len(good)},
-            )
-
-
-def _repairs(context: TrajectoryContext) -> Iterator[Finding]:
-    for position in context.rows:
-        repair = repair_of(context, position)
-        if repair is not None:
-            yield Finding(
-                kind="repaired",
-                scope="trajectory",
-                sentence=f"The failure of {position} ({_tool(context, position)}) was repaired "
-                f"{counted(repair.calls_later, 'call')} later by {repair.succeeded}"
-                f"{f': {repair.difference}' if repair.difference else ''}.",
-                calls=context.refs(position, repair.succeeded),
-                certainty="likely",
-                details={"calls_later": repair.calls_later},
-            )
-
-
-def _unsupported(context: TrajectoryContext) -> Iterator[Finding]:
-    """Silent where any call may have succeeded: judged, recorded or simply not known."""
-    if (
-        not (context.trajectory.final_reply or "").strip()
-        or not context.rows
-        or len(context.rows) != len(context.calls)
-    ):
-        return
-    if all(row.outcome in FAILURES and row.recorded is not Outcome.SUCCESS for row in context.rows.values()):
-        yield Finding(
-            kind="unsupported-reply",
-            scope="trajectory",
-            sentence=f"The final reply rests on no successful call: {_all_failed(len(context.rows))}.",
-            calls=context.refs(*context.rows),
-        )
-
-
-def _identical(context: TrajectoryContext) -> list[list[str]]:
-    """Calls with the same name and arguments, in groups of two or more."""
-    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for position in context.rows:
-        call = context.calls[position]
-        if call.name is not None:
-            groups[call.name, canonical(call.arguments) if call.arguments is not None else call.raw or ""].append(
-                position
-            )
-    return [positions for positions in groups.values() if len(positions) > 1]
-
-
-def _answer_text(context: TrajectoryContext, position: str) -> str | None:
-    answer = context.calls[position].answer or context.answers.get(position)
-    return "\n".join(texts_of(answer)) if answer is not None else None
-
-
-def _tool(context: TrajectoryContext, position: str) -> str:
-    return quoted(context.rows[position].tool or context.calls[position].name or "?", 60)
-
-
-def _words(outcome: Outcome) -> str:
-    return str(outcome).replace("_", " ")
-
-
-def _follow(followed: list[str]) -> str:
-    return "follows" if len(followed) == 1 else "follow"
-
-
-def _all_failed(count: int) -> str:
-    return "the only call failed" if count == 1 else f"all {count} calls failed"

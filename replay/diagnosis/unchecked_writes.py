@@ -1,4 +1,4 @@
-"""What was written and never looked at again: the loop of acting and checking that stayed open."""
+"""What was written and not read back before the end: files, sheets, and records that a service keeps under an id."""
 
 from __future__ import annotations
 
@@ -11,103 +11,6 @@ from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.outcomes.residue import parse_json
 from replay.records import Outcome, texts_of
 from replay.records.finding import Finding
-
-_IDENTITY: Final = re.compile(r"(?:^|_)(?:id|iid|uuid|gid|key|number)$|(?:Id|ID|Key|Number)$")
-_OPAQUE: Final = re.compile(r"(?=.*\d).{6,}", re.DOTALL)
-"""An identifier that means the same wherever it stands."""
-_MIN_TOLD: Final = 8
-"""Characters of a written value that an answer must hold to show it."""
-_MAX_TOLD: Final = 60
-
-
-class Record(NamedTuple):
-    """A record by what later calls would ask for it with."""
-
-    server: str | None
-    key: str
-    value: str
-
-    @property
-    def words(self) -> str:
-        """For a sentence."""
-        return f"{self.key} {self.value}"
-
-
-def written_record(context: TrajectoryContext, position: str) -> Record | None:
-    """The record that a writing call made or changed; None where it is not plain, or the answer shows what it holds."""
-    server = context.rows[position].server
-    if not _readable(context, server):
-        return None
-    text = context.answer_text(position)
-    values = list(_told(context, position))
-    if not values or any(value in text for value in values):
-        return None
-    arguments = ((_last(one.pointer), str(one.value)) for one in context.scalars(position))
-    named = [(key, value) for key, value in arguments if _IDENTITY.search(key)]
-    key, value = next(iter(named or _identities(parse_json(text))), ("", ""))
-    return Record(server, key, value) if value else None
-
-
-def record_checked(context: TrajectoryContext, written: str, record: Record) -> bool:
-    """Whether a later call that was no write asked for the record, or was shown it."""
-    told = [*_told(context, written), *([record.value] if _OPAQUE.fullmatch(record.value) else [])]
-    for position, row in context.rows.items():
-        if context.step_of[position] <= context.step_of[written] or context.outcome(position) not in (
-            Outcome.SUCCESS,
-            Outcome.INCONCLUSIVE,
-        ):
-            continue
-        if not context.only_reads(position) and row.server == record.server:
-            continue
-        if any(_asks(record, _last(one.pointer), str(one.value)) for one in context.scalars(position)):
-            return True
-        text = context.answer_text(position)
-        if any(value in text for value in told):
-            return True
-    return False
-
-
-def _readable(context: TrajectoryContext, server: str | None) -> bool:
-    """Whether anything was read from this server at all: else there may be no way to read back."""
-    return any(row.server == server and context.only_reads(position) for position, row in context.rows.items())
-
-
-def _told(context: TrajectoryContext, position: str) -> Iterator[str]:
-    """What was written, as an answer would show it."""
-    for one in context.scalars(position):
-        if isinstance(one.value, str) and not _IDENTITY.search(_last(one.pointer)):
-            value = one.value.strip().split("\n")[0][:_MAX_TOLD]
-            if len(value) >= _MIN_TOLD:
-                yield value
-
-
-def _identities(answer: Any) -> Iterator[tuple[str, str]]:
-    """What the answer to a call that makes something calls it."""
-    if not isinstance(answer, Mapping):
-        return
-    for key, value in answer.items():
-        if _IDENTITY.search(str(key)) and isinstance(value, str | int) and not isinstance(value, bool):
-            yield str(key), str(value)
-    for value in answer.values():
-        if isinstance(value, Mapping):
-            yield from _identities(value)
-
-
-def _asks(record: Record, key: str, value: str) -> bool:
-    if value == record.value and (_OPAQUE.fullmatch(value) or _alike(key, record.key)):
-        return True
-    return bool(_OPAQUE.fullmatch(record.value)) and record.value in value
-
-
-def _alike(first: str, second: str) -> bool:
-    """`issue_number` and `number`, `pageId` and `page_id`."""
-    first, second = (re.sub(r"[^a-z0-9]", "", key.lower()) for key in (first, second))
-    return first.endswith(second) or second.endswith(first)
-
-
-def _last(pointer: str) -> str:
-    return pointer.rpartition("/")[2]
-
 
 _WRITES: Final = re.compile(
     r"(?:^|[/_.-])(?:write|create|update|edit|append|insert|add|save|put|modify|patch|replace|fill|set|generate)"
@@ -151,19 +54,19 @@ def unchecked_writes(context: TrajectoryContext) -> Iterator[Finding]:
         target = _written(context, position)
         if target is not None:
             last[target] = position
-    open_loops = {target: position for target, position in last.items() if not _closed(context, position, target)}
-    if not open_loops:
+    unchecked = {target: position for target, position in last.items() if not _read_back(context, position, target)}
+    if not unchecked:
         return
-    names = [target.words for target in open_loops]
+    names = [target.words for target in unchecked]
     verb = "was" if len(names) == 1 else "were"
     yield Finding(
         kind="written-not-checked",
         scope="trajectory",
         sentence=f"{listed(names, most=4)} {verb} written and not read back before the end.",
         suggestion="Read back what was written, and compare it with what was asked.",
-        calls=context.refs(*dict.fromkeys(open_loops.values())),
+        calls=context.refs(*dict.fromkeys(unchecked.values())),
         certainty="likely",
-        details={"written": len(last), "not_checked": len(open_loops)},
+        details={"written": len(last), "not_checked": len(unchecked)},
     )
 
 
@@ -186,7 +89,7 @@ def _written(context: TrajectoryContext, position: str) -> _File | Record | None
     return written_record(context, position) if path is None else _File(path, _sheet(strings))
 
 
-def _closed(context: TrajectoryContext, written: str, target: _File | Record) -> bool:
+def _read_back(context: TrajectoryContext, written: str, target: _File | Record) -> bool:
     if isinstance(target, Record):
         return record_checked(context, written, target)
     return _checked(context, written, target)
@@ -236,3 +139,100 @@ def _walked(target: str) -> re.Pattern[str]:
     return re.compile(
         "(?:" + "|".join(map(re.escape, directories)) + r")(?:/\*|/?(?![\w./-]))" if directories else "(?!)"
     )
+
+
+_IDENTITY: Final = re.compile(r"(?:^|_)(?:id|iid|uuid|gid|key|number)$|(?:Id|ID|Key|Number)$")
+_OPAQUE: Final = re.compile(r"(?=.*\d).{6,}", re.DOTALL)
+"""An identifier that means the same wherever it stands."""
+_MIN_CONTENT: Final = 8
+"""Characters of a written value that an answer must hold to show it."""
+_MAX_CONTENT: Final = 60
+
+
+class Record(NamedTuple):
+    """A record by what later calls would ask for it with."""
+
+    server: str | None
+    key: str
+    value: str
+
+    @property
+    def words(self) -> str:
+        """For a sentence."""
+        return f"{self.key} {self.value}"
+
+
+def written_record(context: TrajectoryContext, position: str) -> Record | None:
+    """The record that a writing call made or changed; None where it is not plain, or the answer shows what it holds."""
+    server = context.rows[position].server
+    if not _readable(context, server):
+        return None
+    text = context.answer_text(position)
+    values = list(_contents(context, position))
+    if not values or any(value in text for value in values):
+        return None
+    arguments = ((_last(scalar.pointer), str(scalar.value)) for scalar in context.scalars(position))
+    named = [(key, value) for key, value in arguments if _IDENTITY.search(key)]
+    key, value = next(iter(named or _identities(parse_json(text))), ("", ""))
+    return Record(server, key, value) if value else None
+
+
+def record_checked(context: TrajectoryContext, written: str, record: Record) -> bool:
+    """Whether a later call that was no write asked for the record, or was shown it."""
+    contents = [*_contents(context, written), *([record.value] if _OPAQUE.fullmatch(record.value) else [])]
+    for position, row in context.rows.items():
+        if context.step_of[position] <= context.step_of[written] or context.outcome(position) not in (
+            Outcome.SUCCESS,
+            Outcome.INCONCLUSIVE,
+        ):
+            continue
+        if not context.only_reads(position) and row.server == record.server:
+            continue
+        if any(_asks(record, _last(scalar.pointer), str(scalar.value)) for scalar in context.scalars(position)):
+            return True
+        text = context.answer_text(position)
+        if any(value in text for value in contents):
+            return True
+    return False
+
+
+def _readable(context: TrajectoryContext, server: str | None) -> bool:
+    """Whether anything was read from this server at all: else there may be no way to read back."""
+    return any(row.server == server and context.only_reads(position) for position, row in context.rows.items())
+
+
+def _contents(context: TrajectoryContext, position: str) -> Iterator[str]:
+    """What was written, as an answer would show it."""
+    for scalar in context.scalars(position):
+        if isinstance(scalar.value, str) and not _IDENTITY.search(_last(scalar.pointer)):
+            value = scalar.value.strip().split("\n")[0][:_MAX_CONTENT]
+            if len(value) >= _MIN_CONTENT:
+                yield value
+
+
+def _identities(answer: Any) -> Iterator[tuple[str, str]]:
+    """What the answer to a call that makes something calls it."""
+    if not isinstance(answer, Mapping):
+        return
+    for key, value in answer.items():
+        if _IDENTITY.search(str(key)) and isinstance(value, str | int) and not isinstance(value, bool):
+            yield str(key), str(value)
+    for value in answer.values():
+        if isinstance(value, Mapping):
+            yield from _identities(value)
+
+
+def _asks(record: Record, key: str, value: str) -> bool:
+    if value == record.value and (_OPAQUE.fullmatch(value) or _alike(key, record.key)):
+        return True
+    return bool(_OPAQUE.fullmatch(record.value)) and record.value in value
+
+
+def _alike(first: str, second: str) -> bool:
+    """`issue_number` and `number`, `pageId` and `page_id`."""
+    first, second = (re.sub(r"[^a-z0-9]", "", key.lower()) for key in (first, second))
+    return first.endswith(second) or second.endswith(first)
+
+
+def _last(pointer: str) -> str:
+    return pointer.rpartition("/")[2]

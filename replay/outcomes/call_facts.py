@@ -12,8 +12,7 @@ from functools import lru_cache, wraps
 from itertools import islice
 from typing import Any, Final
 
-from replay.dag.pointers import leaves
-from replay.dag.value_matching import holds_number, holds_quoted, holds_word
+from replay.dag.documents import leaves
 from replay.records import JsonObject, Tool
 
 MAX_VALUES: Final = 200
@@ -123,14 +122,16 @@ _CONTENT_NOUNS = _set_of("""
     file files text content contents document documents doc docs note notes page pages resource url
     markdown html json blob message messages snippet log logs lines line paragraph memory raw body
     transcript comment comments readme source article section email mail thread history variable env
-    secret clipboard screen
+    secret clipboard screen policy policies faq guide instructions rules terms knowledge manual abstract
+    lyrics quote joke poem definition story
 """)
 _READING_NAMES = _set_of("""
     fetch read cat echo view open recall scrape
 """)
+_WEB_VERBS = _set_of("fetch scrape crawl browse extract")
 _PROSE_VERBS = _set_of("""
     search find query list ask chat summarize summarise answer explain translate analyze analyse
-    generate think
+    generate think transcribe classify
 """)
 _RUNNING_WORDS = _set_of("""
     run exec execute shell command terminal bash python cmd eval evaluate powershell repl
@@ -138,6 +139,15 @@ _RUNNING_WORDS = _set_of("""
 """)
 _QUERY_WORDS = _set_of("sql query queries statement cypher graphql")
 _LOOKUP_VERBS = _set_of("get list read show describe cancel delete view find check stop")
+_LOOKING_VERBS = _set_of("""
+    get list read show describe view find check fetch search query count lookup look retrieve inspect explain compare
+    summarize analyze analyse calculate compute forecast predict recommend suggest define who what when where how is has
+""")
+_ABOUT_ERRORS = frozenset(
+    "error errors failure failures exception exceptions crash crashes log logs lint tests".split()  # noqa: SIM905
+)
+_QUESTION_VERBS = _set_of("check is has can verify validate test exists are does")
+_PROSE_ARGUMENTS = frozenset(["prompt", "question", "thought", "messages"])
 _RECORD_NOUNS = _set_of("log logs transcript transcripts stdout stderr requests messages")
 _PROGRAM_ARGUMENTS = frozenset(["command", "cmd", "commands", "code", "script", "shell_command"])
 _SEARCH_VERBS = _set_of("""
@@ -188,7 +198,8 @@ def returns_content(arguments: ArgumentIndex, tool: Tool | None) -> bool:
         return _shows_what_is_stored(arguments)
     if tool is not None and tool.annotations and tool.annotations.get("destructiveHint") is True and not tool.read_only:
         return False
-    return _names_stored_text(arguments.tool_name)
+    web = not _WEB_VERBS.isdisjoint(name_words(arguments.tool_name)) and names_a_web_address(arguments)
+    return web or _names_stored_text(arguments.tool_name)
 
 
 @lru_cache(maxsize=4096)
@@ -212,7 +223,30 @@ def _shows_what_is_stored(arguments: ArgumentIndex) -> bool:
 @_known
 def answers_in_prose(arguments: ArgumentIndex) -> bool:
     """Whether the tool, by its name, searches or writes prose: its answer may be any sentence."""
-    return bool(_PROSE_VERBS & set(name_words(arguments.tool_name))) and not queries_a_database(arguments)
+    if queries_a_database(arguments):
+        return False
+    named = _PROSE_VERBS & set(name_words(arguments.tool_name))
+    return bool(named) or not _PROSE_ARGUMENTS.isdisjoint(arguments.argument_names)
+
+
+def asks_about_errors(arguments: ArgumentIndex) -> bool:
+    """Whether the call asks for errors: then words of failure are what it wanted."""
+    if _ABOUT_ERRORS.intersection(name_words(arguments.tool_name)):
+        return True
+    return any(len(value) < 60 and _ABOUT_ERRORS.intersection(name_words(value)) for value in arguments.texts)
+
+
+@_known
+def looks_up(arguments: ArgumentIndex) -> bool:
+    """Whether the tool, by its name, only looks something up: then its answer may say no."""
+    words = name_words(arguments.tool_name)
+    return not words or "status" in words or not _LOOKING_VERBS.isdisjoint(words[:2])
+
+
+@_known
+def asks_yes_or_no(arguments: ArgumentIndex) -> bool:
+    """Whether the tool, by its name, answers a question with yes or no."""
+    return not _QUESTION_VERBS.isdisjoint(name_words(arguments.tool_name)[:1])
 
 
 @_known
@@ -291,3 +325,18 @@ def _built_by(program: str, body: Any) -> bool:
     if not isinstance(body, dict) or len(body) < 2:
         return False
     return all(re.search(rf"(?<!\w){re.escape(str(key))}(?!\w)", program) for key in list(body)[:50])
+
+
+def holds_number(text: str, number: object) -> bool:
+    """Whether a text holds a number that is not a part of a longer one."""
+    return re.search(rf"(?<![\w.]){re.escape(str(number))}(?![\w.]*\d)", text) is not None
+
+
+def holds_word(text: str, word: str) -> bool:
+    """Whether a text holds a word, or several, with no letter or digit on either side."""
+    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
+
+
+def holds_quoted(text: str, word: str) -> bool:
+    """Whether a text holds a word in quotes."""
+    return re.search(rf"['\"`]{re.escape(word)}['\"`]", text) is not None

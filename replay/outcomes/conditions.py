@@ -248,6 +248,8 @@ def os_denies_named_path(parsed: ParsedAnswer) -> bool:
     error = parsed.error
     if error is None:
         return False
+    if "hidden-or-missing" in parsed.said:
+        return False
     if "denied" in parsed.coded:
         return True
     text = error.text[:1000]

@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
 from replay.outcomes.literals import CLASS, load_cut_json, load_json, load_repr
-from replay.outcomes.residue import MAX_JSON_LENGTH, WRAPPING, is_nothing
+from replay.outcomes.residue import CARRIERS, MAX_JSON_LENGTH, WRAPPING, is_bare_wrapper, is_nothing
 from replay.records import EnvelopeKind, EnvelopeLayer, JsonObject, TextAnswer, ToolResult, blocks_of
 
 Kind = Literal["fence", "tag", "heading", "label"]
@@ -81,7 +81,6 @@ _RESULT_FIELDS = frozenset(
 }
 _CALL_IDS = ("tool_use_id", "toolUseId", "tool_call_id", "call_id")
 """The field of a message that answers a call: its content is the answer, though it be a bare string."""
-_CARRIERS = frozenset(("result", "output", "response", "content", "tool_result", "toolResult", "tool_output"))
 _TEXT_FIELDS = ("text", "output", "result", "message", "content", "response")
 
 
@@ -257,7 +256,8 @@ def _of_carrier(kind: EnvelopeKind, value: JsonObject, flag: bool | None) -> _Co
     left = [key for key, part in value.items() if key.casefold() not in WRAPPING and not is_nothing(part)]
     if len(left) != 1 or not is_nothing(value.get("error")):
         return None
-    inner = value[left[0]]
+    carrier = left[0].casefold() in CARRIERS
+    inner = value[left[0]] if carrier or is_bare_wrapper(value) else None
     blocks = _blocks(inner)
     if blocks:
         return _of_blocks(kind, blocks, flag)
@@ -267,7 +267,7 @@ def _of_carrier(kind: EnvelopeKind, value: JsonObject, flag: bool | None) -> _Co
     if not isinstance(inner, str):
         return None
     own_flag = flag is not None and left[0] in _TEXT_FIELDS
-    if own_flag or (left[0] in _CARRIERS and (_JSON_HEAD.match(inner) or looks_like_repr(inner))):
+    if own_flag or (carrier and (_JSON_HEAD.match(inner) or looks_like_repr(inner))):
         return _Content(kind, (inner,), flag)
     return None
 

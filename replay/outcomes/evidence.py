@@ -186,7 +186,7 @@ class ParsedAnswer:
     @cached_property
     def partial(self) -> tuple[str, ...]:
         """What failed of a batch of which some was done."""
-        if self.reading.partial or self.error is not None or len(self.text) > MAX_HEAD // 4:
+        if self.reading.partial or self.error is not None or len(self.text) > MAX_SENTENCE_LENGTH:
             return self.reading.partial
         counts = COUNTS.search(self.text)
         numbers = counts_of(counts) if counts else (0, 0)
@@ -258,14 +258,15 @@ class ParsedAnswer:
         if own or reading.affirmed or found_nothing(self.body):
             return None
         if reading.words is not None:
-            return self._error_in_text(reading.words, marked=False)
-        words = only_words(self.body) if isinstance(self.body, dict) and not returns_content(arguments, tool) else None
+            return self._error_in_text(reading.words, marked=False, message=reading.message)
+        few = isinstance(self.body, dict) and len(self.text) <= MAX_LOOK and not returns_content(arguments, tool)
+        words = only_words(self.body) if few else None
         return _report(words, "body") if words and "opens" in forms_in(words[:MAX_LOOK]) else None
 
-    def _error_in_text(self, text: str, marked: bool) -> ErrorReport | None:
+    def _error_in_text(self, text: str, marked: bool, message: bool = False) -> ErrorReport | None:
         if marked:
             return _report(text, "flag")
-        basis = basis_of_text(text, self.arguments, self.tool)
+        basis = basis_of_text(text, self.arguments, self.tool, message=message)
         return _report(text, basis) if basis else None
 
     def _status_is_the_answer(self, program: ProgramExit) -> bool:

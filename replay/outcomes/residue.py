@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from replay.json_values import bounded, known_json
-from replay.outcomes.call_facts import ArgumentIndex, changes_something, name_words
+from replay.outcomes.call_facts import ArgumentIndex, asks_about_errors, changes_something, name_words
 from replay.records import JsonObject
 from replay.safety.text import cut
 
@@ -47,10 +47,11 @@ _BOOKKEEPING = frozenset((*_ERROR_KEYS, *_MESSAGE_KEYS, *_STATUS_KEYS, *_SUCCESS
     """
     object type kind name iserror is_error request_id requestid trace_id timestamp time date path url uri
     documentation_url docs help suggestion resolution suggestions stack stacktrace traceback trace tool
-    tool_name toolname server server_name servername retryable retry_after instance level domain metadata meta _meta
-    context category id jsonrpc data error_type errortype action operation query input available recoverable severity
-    headers body duration elapsed took latency session session_id sessionid version usage next_steps nextsteps tip
-    tips recommendation warning params arguments args parameters annotations call_id model
+    tool_name toolname server server_name servername retryable retry_after instance level domain metadata meta
+    _meta context category id jsonrpc data error_type errortype action operation query input available
+    recoverable severity headers body issue issues resourcetype duration elapsed took latency session session_id
+    sessionid version usage next_steps nextsteps tip tips recommendation warning params arguments args
+    parameters annotations call_id model
     """
 )
 _BOOKKEEPING_STARTS = ("available", "valid_", "supported", "error", "suggest", "allowed", "duration", "elapsed")
@@ -65,10 +66,12 @@ WRAPPING = _words_in(
 )
 """What stands beside the one field of substance of a wrapper."""
 
-_CARRIERS = _words_in(
+_OF_A_RECORD = frozenset({"id", "name", "type", "index", "model", "created_at", "time"})
+
+CARRIERS = _words_in(
     """
     result results output outputs response responses content data text message msg answer body payload value items
-    outcomes return return_value returnvalue stdout
+    outcomes return return_value returnvalue stdout summary note info reply observation feedback
     """
 )
 """Fields that carry an answer, whatever it is."""
@@ -109,6 +112,8 @@ class JsonReading(NamedTuple):
     error: JsonError | None = None
     words: str | None = None
     """The one text that is left, where nothing else is."""
+    message: bool = False
+    """Whether that text stood in a field for messages to the reader."""
     partial: tuple[str, ...] = ()
     """What failed of a batch of which some was done."""
     affirmed: bool = False
@@ -159,7 +164,9 @@ def read_json(value: Any, arguments: ArgumentIndex, depth: int = 0) -> JsonReadi
 
 def _read_list(items: Sequence[Any], arguments: ArgumentIndex, depth: int) -> JsonReading:
     """A batch: every item failed, or some did."""
-    if len(items) == 1 and isinstance(items[0], dict):
+    if asks_about_errors(arguments):
+        return JsonReading()
+    if len(items) == 1 and isinstance(items[0], dict) and _explains(_folded(items[0])):
         return read_json(items[0], arguments, depth + 1)._replace(words=None)
     if not items or not all(isinstance(item, dict) for item in items[:_MAX_ITEMS]):
         return JsonReading()
@@ -185,16 +192,33 @@ def _read_object(value: JsonObject, arguments: ArgumentIndex, depth: int) -> Jso
     left = _left(body, arguments)
     if len(left) == 1 and _may_wrap(body, left[0], arguments):
         inner = read_json(body[left[0]], arguments, depth + 1)
-        words = inner.words if left[0] in _CARRIERS or (len(body) == 1 and not depth) else None
+        words = inner.words if left[0] in CARRIERS else None
         return inner._replace(words=words, affirmed=inner.affirmed or affirmed)
-    return JsonReading(words=_sole_message(body, arguments), partial=_errors_beside(body), affirmed=affirmed)
+    words = _sole_message(body, arguments)
+    return JsonReading(words=words, message=words is not None, partial=_errors_beside(body), affirmed=affirmed)
 
 
 def _may_wrap(body: JsonObject, key: str, arguments: ArgumentIndex) -> bool:
     """Whether an object is a wrapper of its one field; a list of records is payload, unless the call changes things."""
-    if isinstance(body[key], list) and key not in _CARRIERS and not changes_something(arguments):
+    if key not in CARRIERS and not is_bare_wrapper(body):
+        return False
+    if isinstance(body[key], list) and key not in CARRIERS and not changes_something(arguments):
         return False
     return isinstance(body[key], dict | list | str)
+
+
+def _are_issues(value: Any) -> bool:
+    """Whether a list holds nothing but errors that say how severe they are."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(part, dict) and part.get("severity") in ("error", "fatal") for part in value[:_MAX_PARTS])
+    )
+
+
+def is_bare_wrapper(body: JsonObject) -> bool:
+    """Whether nothing stands beside the one field of an object that names or counts a record."""
+    return _OF_A_RECORD.isdisjoint(map(str.casefold, body))
 
 
 def _explains(body: JsonObject) -> bool:
@@ -250,6 +274,8 @@ def _error_in(body: JsonObject, arguments: ArgumentIndex) -> JsonError | None:
         error = next(
             (part for key, part in body.items() if key.endswith(("_error", "_errors")) and not is_nothing(part)), None
         )
+    if error is None and _are_issues(body.get("issue", body.get("issues"))):
+        error = body.get("issue", body.get("issues"))
     inner_parts = (part for part in (error, body.get("data")) if isinstance(part, dict))
     status = next(filter(None, (_status_of(part) for part in (body, *map(_folded, inner_parts)))), None)
     if _denies_success(body):
@@ -460,6 +486,7 @@ def _message_of(body: JsonObject, error: Any) -> str:
     parts = [
         *_strings(error),
         *(text for key in (*_MESSAGE_KEYS, "code", "name", "body") for text in _strings(body.get(key))),
+        *(body[key] for key in ("status", "type") if isinstance(body.get(key), str) and body[key].isupper()),
     ]
     return ": ".join(dict.fromkeys(parts))[:4000] or cut(json.dumps(body, default=str), 400)
 

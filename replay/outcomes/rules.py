@@ -527,4 +527,6 @@ def certainty_of(rule: Rule, parsed: ParsedAnswer) -> Certainty:
         return "likely"
     outcomes = {_OUTCOME_OF[cause] for cause in (*parsed.said, *parsed.coded) if cause in _OUTCOME_OF}
     coded = {_OUTCOME_OF[cause] for cause in parsed.coded if cause in _OUTCOME_OF}
+    if rule.outcome is Outcome.UNKNOWN_TOOL:
+        outcomes.discard(Outcome.NOT_FOUND)  # a tool that is not found is a thing that is not found
     return "certain" if outcomes == {rule.outcome} or coded == {rule.outcome} else "likely"

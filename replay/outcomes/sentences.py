@@ -12,8 +12,10 @@ from typing import Literal
 from replay.outcomes.call_facts import (
     ArgumentIndex,
     answers_in_prose,
+    asks_about_errors,
+    asks_yes_or_no,
     changes_something,
-    name_words,
+    looks_up,
     names_a_web_address,
     queries_a_database,
     returns_content,
@@ -45,6 +47,7 @@ Basis = Literal["protocol", "flag", "exit", "body", "prefix", "sentence"]
 _MAX_CLAUSE_LENGTH = 200
 _MAX_DENIAL_LENGTH = 240
 _MAX_OPENING = 200
+_MIN_WORDS = 3
 _OF_NO_CONTENT = frozenset({"policy", "too-large", "environment", "unauthorized"})
 """Causes in a text of one line, which no file is likely to be."""
 _MAX_REFUSAL_LENGTH = 120
@@ -54,7 +57,7 @@ _MAX_FOLDED = 3
 _CAUSES = frozenset(
     """
     rate-limited policy unauthorized network timeout environment outage exists malformed crash json-parse needs-client
-    session-lost not-permitted cancelled own-output input-not-json bad-address
+    session-lost not-permitted cancelled own-output input-not-json bad-address hidden
     """.split()  # noqa: SIM905 a list would take a line a word
 )
 """What makes a failure of one short line, where the tool neither returns stored text nor searches it."""
@@ -83,7 +86,7 @@ _DATA_START = re.compile(
     re.IGNORECASE,
 )
 _SHELL_ERROR = re.compile(
-    r"(?:[\w./-]{1,60}: ){1,3}(?:line \d+: )?[^\n]{0,300}(?:No such file or directory|Permission denied"
+    r"(?:[\w./()-]{1,60}: ?){1,3}(?:line \d+: )?[^\n]{0,300}(?:No such file or directory|Permission denied"
     r"|command not found|not found|Connection (?:refused|timed out)|Is a directory|Not a directory|invalid option)"
     r"|'[^'\n]{1,100}' is not recognized as",
     re.IGNORECASE,
@@ -91,7 +94,7 @@ _SHELL_ERROR = re.compile(
 _READ_FAILED = re.compile(
     r"\W*(?:(?:failed|unable) to|could ?n[o']t|cannot|can't) "
     r"(?:get|read|open|load|fetch|retrieve|find|access|parse|convert|extract|download|decode|resolve"
-    r"|list)\b|E[A-Z]{3,14}: ",
+    r"|list)\b|(?-i:E[A-Z]{3,14}: )",
     re.IGNORECASE,
 )
 """How a tool that reads something says that it could not."""
@@ -138,12 +141,10 @@ _DONE = re.compile(
     re.IGNORECASE,
 )
 """A first sentence that says what was done; a denial in it makes it no such."""
+_FIRST_PERSON = re.compile(r"\W*(?:i|we)\b", re.IGNORECASE)
 _FIELDS = re.compile(r"(?:\s*[-\w .*]{1,40}: ?[^\n]*(?:\n|$)){2,}")
 _NOT_DONE = re.compile(r"\b(?:not|n't|no|never|cannot|can't|fail\w*|error\w*|must|only|unable)\b", re.IGNORECASE)
 _REQUEST = re.compile(r"\b(?:please|first|before|must|needs?|provide|specify|required?|instead|try)\b", re.IGNORECASE)
-_ABOUT_ERRORS = frozenset(
-    "error errors failure failures exception exceptions crash crashes log logs lint tests".split()  # noqa: SIM905
-)
 
 _OPENINGS = frozenset({"opens", "opens-sdk", "opens-short"})
 
@@ -176,8 +177,15 @@ def no_such_thing(text: str) -> bool:
     return _NO_SUCH_THING.match(text) is not None
 
 
-def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None) -> Basis | None:
-    """Whether an unflagged text is a report of a failure: by how it begins, or as a sentence."""
+def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, message: bool = False) -> Basis | None:
+    """Whether an unflagged text is a report of a failure: by how it begins, or as a sentence.
+
+    Args:
+        text: the answer.
+        arguments: of the call.
+        tool: its description, where it is known.
+        message: the text stood in a field for messages to the reader: then it is neither content nor prose.
+    """
     bare = _without_heading(text)
     stripped = arguments.without_values(bare).strip()
     said = forms_in(stripped if len(stripped) <= MAX_SENTENCE_LENGTH else stripped[:_MAX_OPENING])
@@ -188,13 +196,17 @@ def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None) -> Bas
     if not stripped or len(stripped) > MAX_REPORT_LENGTH or _is_content(stripped, text, said, arguments, tool):
         return None
     line = _STATUS_OR_ERROR_LINE.match(stripped)
-    stores = returns_content(arguments, tool) and not (line and names_a_web_address(arguments))
+    stores = not message and returns_content(arguments, tool) and not (line and names_a_web_address(arguments))
     asked = asks_about_errors(arguments)
     if (asked and searches(arguments)) or (stores and _is_stored_text(text, said, arguments)):
         return None
     if said & {"opens", "opens-sdk", "too-large"} or (not stores and _ends_badly(stripped, line, arguments)):
         return "prefix"
-    return "sentence" if not asked and _is_report(stripped, text, said, arguments, stores=stores) else None
+    return (
+        "sentence"
+        if not asked and _is_report(stripped, text, said, arguments, stores=stores, message=message)
+        else None
+    )
 
 
 def _ends_badly(stripped: str, line: re.Match[str] | None, arguments: ArgumentIndex) -> bool:
@@ -213,7 +225,7 @@ def _is_content(stripped: str, text: str, said: frozenset[str], arguments: Argum
         return done["participle"].casefold()[:6] != "cancel" or "cancel" in arguments.tool_name.casefold()
     if _DATA_START.match(_without_heading(text)) or says_it_was_done(text, arguments):
         return True
-    counts = COUNTS.match(stripped.lstrip("#*- "))
+    counts = COUNTS.match(stripped.lstrip("#*- ")[:MAX_SENTENCE_LENGTH])
     if counts is not None and counts_of(counts)[0]:
         return True
     long_enough = [value.casefold() for value in arguments.texts if len(value) * _MAX_FOLDED >= len(stripped)]
@@ -223,7 +235,9 @@ def _is_content(stripped: str, text: str, said: frozenset[str], arguments: Argum
     return brought or section or _was_asked_for(text, arguments, tool)
 
 
-def _is_report(stripped: str, text: str, said: frozenset[str], arguments: ArgumentIndex, *, stores: bool) -> bool:
+def _is_report(
+    stripped: str, text: str, said: frozenset[str], arguments: ArgumentIndex, *, stores: bool, message: bool
+) -> bool:
     """Whether a short text that does not call itself an error is a report of a failure all the same."""
     lines = stripped.count("\n") + 1
     paragraphs = stores and "\n\n" in text.strip() and not _READ_FAILED.match(stripped)
@@ -231,7 +245,8 @@ def _is_report(stripped: str, text: str, said: frozenset[str], arguments: Argume
     if doubts or len(stripped) > MAX_SENTENCE_LENGTH or lines > 8 or paragraphs:
         return doubts
     if "opens-short" in said:
-        return not (searches(arguments) and "nothing" in said)
+        of_a_writer = answers_in_prose(arguments) and not message and _FIRST_PERSON.match(stripped) is not None
+        return not of_a_writer and not (searches(arguments) and "nothing" in said)
     first = _FIRST_SENTENCE.split(stripped, maxsplit=1)[0]
     if len(stripped) <= _MAX_CLAUSE_LENGTH and lines == 1:
         first = stripped
@@ -243,33 +258,43 @@ def _is_report(stripped: str, text: str, said: frozenset[str], arguments: Argume
         return True
     if "nothing" in said and not _REQUEST.search(stripped) and causes_said(stripped).isdisjoint(_CAUSES):
         return no_such_thing(stripped) and not answers_in_prose(arguments) and _names_one(text, arguments)
-    return _denies(stripped, text, said, clauses, arguments, stores=stores)
+    prose = stores or (not message and answers_in_prose(arguments))
+    return _denies(stripped, text, said, clauses, arguments, stores=stores, prose=prose)
 
 
 def _denies(
-    stripped: str, text: str, said: frozenset[str], clauses: frozenset[str], arguments: ArgumentIndex, *, stores: bool
+    stripped: str,
+    text: str,
+    said: frozenset[str],
+    clauses: frozenset[str],
+    arguments: ArgumentIndex,
+    *,
+    stores: bool,
+    prose: bool,
 ) -> bool:
     """Whether a sentence denies what was asked: by a clause, a cause, or the words of refusal in a short answer."""
-    prose = stores or answers_in_prose(arguments)
-    one_line = "\n" not in stripped
-    if not prose and "opens-loose" in said:
-        return True
-    if not prose and one_line and len(stripped) <= _MAX_CLAUSE_LENGTH and not causes_said(stripped).isdisjoint(_CAUSES):
-        return True
+    short_line = "\n" not in stripped and len(stripped) <= _MAX_CLAUSE_LENGTH
+    by_cause = short_line and not prose and not causes_said(stripped).isdisjoint(_CAUSES)
+    if by_cause or (not prose and "opens-loose" in said) or asks_yes_or_no(arguments):
+        return by_cause or "opens-loose" in said
     quoted = arguments.value_quoted_in(text[:_MAX_CLAUSE_LENGTH])
     named = quoted if searches(arguments) else not prose or arguments.value_named_in(text)
     if named and ("missing-clause" if stores else "clause") in clauses:
         return True
-    if prose or "denies" not in said or len(stripped) > _MAX_DENIAL_LENGTH or _FIELDS.match(stripped):
+    if prose or "denies" not in clauses or not _is_sentence(stripped) or _was_done(stripped, clauses):
         return False
-    if "done-somewhere" in clauses and not _NOT_DONE.search(_FIRST_SENTENCE.split(stripped, maxsplit=1)[0]):
-        return False
-    return (
-        changes_something(arguments)
-        or bool(_REQUEST.search(stripped))
-        or not stripped.isascii()
-        or _names_one(text, arguments)
-    )
+    asks = _REQUEST.search(stripped) is not None or not stripped.isascii()
+    return asks or not looks_up(arguments) or _names_one(text, arguments)
+
+
+def _is_sentence(stripped: str) -> bool:
+    """Whether a text is short, has some words, and is no list of fields."""
+    words = len(stripped.split()) >= _MIN_WORDS or not stripped.isascii()
+    return words and len(stripped) <= _MAX_DENIAL_LENGTH and _FIELDS.match(stripped) is None
+
+
+def _was_done(stripped: str, clauses: frozenset[str]) -> bool:
+    return "done-somewhere" in clauses and not _NOT_DONE.search(_FIRST_SENTENCE.split(stripped, maxsplit=1)[0])
 
 
 def _refuses_shortly(stripped: str, *, stores: bool) -> bool:
@@ -297,13 +322,6 @@ def _doubts_itself(stripped: str, said: frozenset[str]) -> bool:
     if len(stripped) > MAX_SENTENCE_LENGTH or "nothing" not in said:
         return False
     return bool(causes_said(stripped) & {"rate-limited", "outage"})
-
-
-def asks_about_errors(arguments: ArgumentIndex) -> bool:
-    """Whether the call asks for errors: then words of failure are what it wanted."""
-    if _ABOUT_ERRORS.intersection(name_words(arguments.tool_name)):
-        return True
-    return any(len(value) < 60 and _ABOUT_ERRORS.intersection(name_words(value)) for value in arguments.texts)
 
 
 def _was_asked_for(text: str, arguments: ArgumentIndex, tool: Tool | None) -> bool:

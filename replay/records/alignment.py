@@ -9,8 +9,6 @@ from typing import Annotated, Final, Literal, NamedTuple, TypeAlias
 from replay.records.base import Record
 from replay.records.verdict import Outcome, SchemaViolation
 
-ALIGNMENT_FORMAT: Final = "replay.alignment"
-ALIGNMENT_VERSION: Final = 1
 Definitions: TypeAlias = Literal["published", "equations"]
 """`published`: what the released evaluator computes and the paper's tables hold; `equations`: the paper's own 2-6."""
 
@@ -272,7 +270,7 @@ class AlignedFile(AlignedModel):
 class AlignmentDocument(Record):
     """What `replay align --json` prints."""
 
-    format: Literal["replay.alignment"] = ALIGNMENT_FORMAT
-    version: Literal[1] = ALIGNMENT_VERSION
+    format: Literal["replay.alignment"] = "replay.alignment"
+    version: Literal[1] = 1
     models: tuple[AlignedFile, ...]
     reference_faults: tuple[ReferenceFault, ...] = ()

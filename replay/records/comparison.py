@@ -1,8 +1,8 @@
-"""Two runs, or two models of one run, side by side."""
+"""Comparisons: what is different between two runs, and many models with intervals and tests."""
 
 from __future__ import annotations
 
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from pydantic import Field
 
@@ -80,9 +80,6 @@ class RunDiff(Record):
         """Failed calls that only the second side has."""
         return tuple(change for change in self.new if change.after in FAILURES)
 
-
-COMPARE_FORMAT: Final = "replay.compare"
-COMPARE_VERSION: Final = 1
 
 MeasureKind: TypeAlias = Literal["share", "mean"]
 
@@ -229,8 +226,8 @@ class FindingOfModel(Record):
 class ModelComparison(Record):
     """What `replay compare --json` prints."""
 
-    format: Literal["replay.compare"] = COMPARE_FORMAT
-    version: Literal[1] = COMPARE_VERSION
+    format: Literal["replay.compare"] = "replay.compare"
+    version: Literal[1] = 1
     measures: tuple[Measure, ...]
     """Those that any model has a figure of."""
     sorted_by: str

@@ -1,4 +1,4 @@
-"""Equal values give equal text, and equal digests."""
+"""Equal values give equal text and equal digests; and what tells a call with effects from every other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings: what a verdict means in words, and what would have been right."""
+"""Findings, what a verdict means in words; and failures that are known again from run to run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Servers and tools as they described themselves."""
+"""Servers and tools as they described themselves, and what must be known of a fleet to read its answers again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tool names as models write them, told apart into server and tool."""
+"""Tool names as models write them, told apart into server and tool; and dispatchers, whose calls carry another's.
+
+What the model decided is the inner call: it is judged, counted, aligned and replayed; the outer one is kept beside it.
+"""
 
 from __future__ import annotations
 

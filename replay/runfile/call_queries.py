@@ -1,4 +1,4 @@
-"""The rows of the run document, one at a time."""
+"""Calls with their verdicts one at a time, and those that a filter matches: in which order, and the next failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The summary of a run, by SQL over its tables."""
+"""What a run comes to, by SQL over its tables: counts by model, tool and rule, what went wrong most, root causes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables `task_runs` and `task_scores`: a trajectory as a run of its task, and the figures of its alignment."""
+"""The tables that models are compared by: runs of tasks, figures of their alignment, calls in groups, and findings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from replay.records.alignment import METRICS, AlignedModel, AlignedTask
 from replay.records.comparison import FindingOfModel
 from replay.runfile.conditions import in_files, is_failure, placeholders
 from replay.runfile.effects_journal import absolute_path
-from replay.runfile.json_blob import unpack
+from replay.runfile.rows import unpack
 from replay.safety.redaction import Redactor
 
 

@@ -1,4 +1,7 @@
-"""Which of many items a test needs: a search from the end, then delta debugging (Zeller and Hildebrandt, 2002)."""
+"""What a smaller reproduction may leave out: which of many items a test needs, and shorter arguments.
+
+A search from the end, then delta debugging (Zeller and Hildebrandt, 2002).
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,9 @@ import copy
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, Final, Generic, TypeVar
 
-from replay.dag.pointers import join, parts
+from replay.dag.documents import join, parts
 from replay.records import Call, JsonObject, Tool, Trajectory
+from replay.records.tool_name import with_calls
 
 T = TypeVar("T")
 
@@ -144,18 +148,8 @@ def bound_pointers(trajectory: Trajectory, position: str) -> frozenset[str]:
 
 def with_arguments(trajectory: Trajectory, position: str, arguments: JsonObject) -> Trajectory:
     """The trajectory with other arguments in one call."""
-    steps = tuple(
-        step.model_copy(
-            update={
-                "calls": tuple(
-                    call.model_copy(update={"arguments": arguments}) if call.position == position else call
-                    for call in step.calls
-                )
-            }
-        )
-        for step in trajectory.steps
-    )
-    return trajectory.model_copy(update={"steps": steps})
+    changed = {"arguments": arguments}
+    return with_calls(trajectory, lambda call: call.model_copy(update=changed) if call.position == position else call)
 
 
 def _long_values(value: Any, pointer: str = "") -> Iterator[tuple[str, Any]]:

@@ -1,4 +1,4 @@
-"""What a maintainer gets: a trajectory, a fleet file with only the servers that it needs, and one command."""
+"""What a maintainer gets: a trajectory, a fleet file with only the servers that it needs, and one command, tried."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from replay.shrinking.trial import Failure
 TRAJECTORY: Final = "repro.trajectory.json"
 FLEET: Final = "repro.servers.yaml"
 RUN: Final = "repro.db"
-_DEFAULTS: Final = ("call_timeout", "startup_timeout", "max_restarts")
+_MAX_LENGTH: Final = 200
 
 
 class Repro(NamedTuple):
@@ -110,11 +110,6 @@ def _spec(fleet: Fleet, name: str, directory: Path, redactor: Redactor, variable
         spec["cwd"] = _relative(fleet.directory / spec["cwd"], directory)
     if not spec["args"]:
         del spec["args"]
-    return redactor_safe(spec)
-
-
-def redactor_safe(spec: dict[str, Any]) -> dict[str, Any]:
-    """The specification as plain YAML data."""
     return {key: spec[key] for key in sorted(spec, key=lambda key: (key not in ("command", "url", "args"), key))}
 
 
@@ -149,9 +144,6 @@ def _relative(path: Path, directory: Path) -> str:
     return os.path.relpath(path, directory.absolute())
 
 
-_MAX_LENGTH = 200
-
-
 def confirm(repro: Repro, shrunk: Shrunk, redactor: Redactor) -> None:
     """Run the command of a reproduction, and see that the call fails as it did; the run that it makes is deleted.
 
@@ -180,7 +172,7 @@ def confirm(repro: Repro, shrunk: Shrunk, redactor: Redactor) -> None:
 
 def _problem(repro: Repro, shrunk: Shrunk, redactor: Redactor) -> str | None:
     done = subprocess.run(
-        [sys.executable, "-m", "replay", *repro.words[1:]],
+        [sys.executable, "-P", "-m", "replay", *repro.words[1:]],
         env={**os.environ, **repro.variables},
         stdin=subprocess.DEVNULL,
         capture_output=True,

@@ -80,7 +80,7 @@ def test_a_root_cause_is_named_with_what_followed(tmp_path: Path) -> None:
     ]
     found = {one.kind: one.sentence for one in findings_of_trajectory(case_of(tmp_path, calls, book))}
     assert found["root-cause"] == (
-        's1c1 ("excel/create_workbook") came out invalid arguments, and 1 later failure follows from it: s2c1.'
+        's1c1 ("excel/create_workbook") was judged invalid arguments, and 1 later failure follows from it: s2c1.'
     )
 
 
@@ -166,4 +166,4 @@ def test_the_faults_of_the_reference_are_named_but_not_those_of_servers_nobody_k
         found = [one.sentence for one in findings_of_run(run, reference=known) if one.kind == "reference-fault"]
     assert len(found) == 2
     assert any("reference:s1c1 (files/read)" in one for one in found)
-    assert any("1 call that would come out as unknown tool, as in reference:s2c1" in one for one in found)
+    assert any("1 call that would be judged unknown tool, as in reference:s2c1" in one for one in found)

@@ -74,3 +74,23 @@ def test_a_fallback_is_less_often_right_than_what_is_certain(judged: list[tuple[
     }
     wrong = {name: len(_misses(found)) / len(found) for name, found in by_certainty.items()}
     assert wrong["certain"] < wrong["fallback"]
+
+
+def _of_kinds(name: str) -> list[tuple[Any, Any]]:
+    """The judged answers of a file of kinds: what hosts, SDKs and servers say, each in our own wording."""
+    sys.path.insert(0, BENCHMARKS)
+    try:
+        import labelled_answers
+    finally:
+        sys.path.remove(BENCHMARKS)
+    return [(case, case.judged()) for case in labelled_answers.cases_of_kinds(name)]
+
+
+def test_no_sentence_of_a_host_or_an_sdk_that_hides_the_cause_is_charged_to_the_model() -> None:
+    judged = _of_kinds("host_sentences")
+    assert len(judged) >= 39
+    assert _misses(judged) == []
+
+
+def test_answers_of_many_kinds_of_servers_get_an_accepted_outcome() -> None:
+    _assert_right(_of_kinds("kinds"), 0.95)

@@ -133,7 +133,7 @@ class DagView(ScrollView, can_focus=True):
         first = start // stride
         shown = self._layout.columns[first : first + width // stride + 2]
         labels = (f"step {calls[0].partition('c')[0].lstrip('s')}".ljust(stride) for calls in shown)
-        return [Segment("".join(labels)[start - first * stride :][:width], styles.dim)]
+        return [Segment("".join(labels)[start - first * stride :][:width].ljust(width), styles.dim)]
 
     def _line(self, line: int, start: int, width: int, styles: Palette) -> list[Segment]:
         segments: list[Segment] = []
