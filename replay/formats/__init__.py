@@ -19,7 +19,7 @@ from replay.formats.results_file import (
     looking_through,
 )
 from replay.formats.signs_of_calls import signs_of_calls
-from replay.formats.sources import InputFile, inputs_of, single_input
+from replay.formats.sources import InputFile, inputs_of, names_beside, single_input
 
 __all__ = [
     "READERS",
@@ -130,10 +130,18 @@ def files_of(
             _refuse(error, on_error)
             continue
         groups.setdefault("" if len(files) == 1 else path, []).extend(files)
-    for files in groups.values():
-        given = names is not None and names.pattern is not None
+    given = names is not None and names.pattern is not None
+    for path, files in groups.items():
         found = None if given else FileNames.found_in([file.path for file in files])
-        yield from (UnopenedFile(file, found or names or FileNames()) for file in files)
+        in_folder: dict[str, FileNames | None] = {}
+        if not given and not (
+            path and Path(path).exists()
+        ):  # named one by one, or by a pattern: its folder may hold more
+            folders = dict.fromkeys(str(Path(file.path).parent) for file in files)
+            in_folder = {folder: FileNames.found_in(names_beside(folder)) for folder in folders}
+        for file in files:
+            beside = in_folder.get(str(Path(file.path).parent))
+            yield UnopenedFile(file, beside or found or names or FileNames())
 
 
 def _may_have_calls(error: FormatError, file: InputFile) -> bool:
