@@ -74,7 +74,7 @@ def figure(
     Every figure is readable in grey and for colour-blind people. Drawing needs matplotlib
     (in a clone: pip install '.[figures]'); the numbers do not. The same run gives the same file, to the byte.
     """
-    from replay.charts.catalogue import CHARTS, chart_data, kind_of
+    from replay.charts.catalogue import CHARTS, chart_data, check_chart
     from replay.charts.matplotlib_ import drawn
     from replay.charts.options import ChartOptions
     from replay.errors import UsageError
@@ -82,7 +82,7 @@ def figure(
 
     if name is None:
         raise UsageError(f"say which figure: {', '.join(CHARTS)}")
-    kind_of(name)
+    check_chart(name)
     form = _form(output, data_format)
     if output is not None:
         check_free(output, force)
