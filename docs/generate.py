@@ -29,7 +29,7 @@ DOCS = Path(__file__).parent
 FINDINGS = """\
 # Findings
 
-A verdict says how a call came out; a finding says which part of it is wrong and, where anybody can know that, what
+A verdict says how a call was judged; a finding says which part of it is wrong and, where anybody can know that, what
 would have been right. Each finding has a stable kind, a sentence, the calls that it rests on, and how certain it is:
 `certain` where it is read off the call and its answer, `likely` where it is inferred.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from anyio.from_thread import start_blocking_portal
 
-from replay.alignment import Alignment, Results, Settings, align, texts_of
+from replay.alignment import Alignment, Results, Settings, align, signatures_to_embed
 from replay.alignment.encoder import Encoder, find_model, load_encoder
 from replay.alignment.judges import Judges
 from replay.alignment.tasks import Reference
@@ -102,7 +102,7 @@ def align_on_workers(
     found: dict[int, Alignment] = {}
 
     def job(number: int, one: Results) -> CallJob:
-        needed = {text: vectors[text] for text in texts_of(reference, [one])}
+        needed = {text: vectors[text] for text in signatures_to_embed(reference, [one])}
         return CallJob(
             align, (reference, one, needed, settings, judges), lambda alignment: found.update({number: alignment})
         )

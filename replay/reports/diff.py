@@ -14,7 +14,7 @@ from replay.safety.text import one_line
 _MAX_LISTED: Final = 25
 
 
-def difference_text(comparison: RunDiff) -> str:
+def diff_text(comparison: RunDiff) -> str:
     """What is different: worse first, then better, then what only one side has."""
     first, second = comparison.first, comparison.second
     common = counted(comparison.common, "call")
