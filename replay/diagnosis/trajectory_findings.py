@@ -41,8 +41,9 @@ def _root_causes(context: TrajectoryContext) -> Iterator[Finding]:
         yield Finding(
             kind="root-cause",
             scope="trajectory",
-            sentence=f"{cause} ({_tool(context, cause)}) was judged {_words(row.outcome)}, and "
-            f"{counted(len(followed), 'later failure')} {_follow(followed)} from it: {listed(followed)}.",
+            sentence=f"{cause} ({_tool(context, cause)}) was judged {row.outcome.label}, and "
+            f"{counted(len(followed), 'later failure')} {'follows' if len(followed) == 1 else 'follow'} from it: "
+            f"{listed(followed)}.",
             suggestion=f"Put {cause} right; the others may be right as they are.",
             calls=context.refs(cause, *followed),
             certainty="likely",
@@ -136,14 +137,6 @@ def _answer_text(context: TrajectoryContext, position: str) -> str | None:
 
 def _tool(context: TrajectoryContext, position: str) -> str:
     return quoted(context.rows[position].tool or context.calls[position].name or "?", 60)
-
-
-def _words(outcome: Outcome) -> str:
-    return str(outcome).replace("_", " ")
-
-
-def _follow(followed: list[str]) -> str:
-    return "follows" if len(followed) == 1 else "follow"
 
 
 def _all_failed(count: int) -> str:
