@@ -16,7 +16,8 @@ from typing import Any
 
 import anyio
 
-from replay.formats import FileNames, open_file
+from replay.formats import open_file
+from replay.formats.file_names import FileNames
 from replay.interpreter import Fleet
 from replay.records import Outcome
 from replay.records.files import CallRow

@@ -4,6 +4,7 @@
   x InputError                2   a file that cannot be read as what it should be: path, place, what was expected
     + FormatError             2   a results file that is broken, or not to be read
       - UnknownFormatError    2   a file that no reader knows
+      - NoTrajectoryError     2   a file of a known format that keeps its trajectories in other files, or has none
     + FleetError              2   a fleet file with a mistake in it
     + RunFileError            2   a run file that is missing, broken, newer than we are, or held by another process
   x UsageError                2   options that do not go together, an id that does not exist
@@ -47,6 +48,10 @@ class FormatError(InputError):
 
 class UnknownFormatError(FormatError):
     """A file that no reader knows."""
+
+
+class NoTrajectoryError(FormatError):
+    """A file of a known format that keeps its trajectories in other files, or has none."""
 
 
 class FleetError(InputError):

@@ -206,7 +206,8 @@ def _workers_at(place: Place) -> AbstractContextManager[DoAll]:
 def _reference(path: Path, run: RunStore | None) -> Reference:
     """The reference file, read; what is odd about it is said."""
     from replay.alignment import read_reference
-    from replay.formats import FileNames, open_file
+    from replay.formats import open_file
+    from replay.formats.file_names import FileNames
 
     opened = open_file(path, FileNames())
     for warning in opened.warnings:
@@ -229,7 +230,8 @@ def _results(
     """The files that can be aligned; what is wrong with the others is told, and that there were some."""
     from replay.alignment import Results, pair_ids, sign
     from replay.alignment.tasks import no_common_id
-    from replay.formats import FileNames, open_files
+    from replay.formats import open_files
+    from replay.formats.file_names import FileNames
 
     results: list[Results] = []
     errors: list[InputError] = []

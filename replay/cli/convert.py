@@ -16,7 +16,7 @@ from replay.cli.terminal import echo_err, without_secrets
 from replay.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from replay.formats import ResultsFile, UnopenedFile
+    from replay.formats.results_file import ResultsFile, UnopenedFile
     from replay.records import Trajectory
     from replay.records.files import TrajectoryFile
     from replay.replayer.pool import Place
@@ -79,7 +79,8 @@ def convert(
 
 
 def _open(files: tuple[Path, ...], names: str | None, *, listed: bool) -> tuple[list[ResultsFile], list[str]]:
-    from replay.formats import FileNames, open_files
+    from replay.formats import open_files
+    from replay.formats.file_names import FileNames
 
     errors: list[str] = []
     opened: list[ResultsFile] = []

@@ -11,7 +11,8 @@ from replay.cli.terminal import echo_err
 
 if TYPE_CHECKING:
     from replay.errors import FormatError
-    from replay.formats import FilesOpened, FileSummary, ResultsFile, UnopenedFile
+    from replay.formats import FilesOpened
+    from replay.formats.results_file import FileSummary, ResultsFile, UnopenedFile
     from replay.interpreter import Fleet
     from replay.replayer.judging import Source
     from replay.replayer.plan import Options, Progress
@@ -31,7 +32,8 @@ class InputFiles:
     """
 
     def __init__(self, files: tuple[Path, ...], names: str | None) -> None:
-        from replay.formats import FileNames, FilesOpened, files_of
+        from replay.formats import FilesOpened, files_of
+        from replay.formats.file_names import FileNames
 
         self.broken = 0
         self.paths: list[str] = []
@@ -64,7 +66,7 @@ class InputFiles:
     def open_all(self) -> list[ResultsFile]:
         """The files, looked through: who starts servers must know which ones they name."""
         from replay.errors import FormatError
-        from replay.formats import Room, look_through
+        from replay.formats.results_file import Room, look_through
 
         room, files = Room(), []
         for source in self._sources:
@@ -85,7 +87,7 @@ class InputFiles:
             InputError: none can be read.
         """
         from replay.errors import FormatError
-        from replay.formats import look_through
+        from replay.formats.results_file import look_through
 
         for number, source in enumerate(self._sources):
             try:
@@ -122,7 +124,7 @@ def _note(text: str) -> None:
 
 
 def _source(source: Source) -> UnopenedFile:
-    from replay.formats import ResultsFile
+    from replay.formats.results_file import ResultsFile
 
     return source.source if isinstance(source, ResultsFile) else source
 
@@ -193,7 +195,7 @@ async def _replay(
     """Replay in this process, or on the workers of a place."""
     from replay.cli.progress import echo_server_event
     from replay.diagnosis.diagnose import FindingStore
-    from replay.formats import ResultsFile
+    from replay.formats.results_file import ResultsFile
     from replay.replayer.classifier import classify_live, classify_stored
 
     async with AsyncExitStack() as stack:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from replay.errors import FormatError, UnknownFormatError
+from replay.errors import FormatError, NoTrajectoryError, UnknownFormatError
 from replay.formats.file_names import FileNames
 from replay.formats.reader import Match, Reader
 from replay.formats.readers import READERS
@@ -95,8 +95,10 @@ class FilesOpened:
 
     def refuse(self, source: UnopenedFile, error: FormatError) -> None:
         """Take note of a file that cannot be read; one that nobody named need not be a results file."""
-        if not isinstance(error, UnknownFormatError) or source.file.named:
+        if source.file.named or not isinstance(error, UnknownFormatError | NoTrajectoryError):
             _refuse(error, self._on_error)
+        elif isinstance(error, NoTrajectoryError):
+            self._on_note(f"{error}; skipped")
         else:
             self._on_note(f"{source.file.path}: not of a known format; skipped")
 

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from replay.errors import FormatError
+from replay.errors import FormatError, NoTrajectoryError
 from replay.formats.document import MAX_HEAD_RECORDS, TOO_DEEP, Document, Head
 from replay.formats.file_names import FileNames
 from replay.formats.reader import READER_FAULTS, Reader
@@ -254,7 +254,7 @@ def looking_through(file: InputFile, names: FileNames, room: Room | None = None)
             break
         only = remaining
     if not slots:
-        raise FormatError(file.path, f"{parts[0].reader.title}, but it holds no trajectory")
+        raise NoTrajectoryError(file.path, f"{parts[0].reader.title}, but it holds no trajectory")
     kept = _last_of_each_id(slots)
     standing = tuple(slot for number, slot in enumerate(slots) if kept is None or number in kept)
     if len(held) == len(slots):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from replay.errors import NoServerReachedError
-from replay.formats import ResultsFile
+from replay.formats.results_file import ResultsFile
 from replay.interpreter import Fleet, ServerEvent
 from replay.records import Answer, FleetFacts, Server
 from replay.replayer.backends import StoredBackend

@@ -12,7 +12,7 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from replay.errors import FormatError, ReplayError
-from replay.formats import ResultsFile, looking_through
+from replay.formats.results_file import ResultsFile, looking_through
 from replay.interpreter import Fleet, Interpreter, ServerEvent
 from replay.interpreter.processes import modules_not_collected, spare_descriptors
 from replay.records import FleetFacts, Server

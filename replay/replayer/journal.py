@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from replay.formats import ResultsFile
+from replay.formats.results_file import ResultsFile
 from replay.outcomes import Registry
 from replay.records import Answer, Call, CallResult, Trajectory
 from replay.records.digests import EffectKey, effect_keys

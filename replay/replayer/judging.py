@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from replay.errors import FormatError
-from replay.formats import FileSummary, ResultsFile, UnopenedFile
+from replay.formats.results_file import FileSummary, ResultsFile, UnopenedFile
 from replay.records import CallResult, Trajectory
 from replay.replayer.plan import Options, Piece, Progress, ReplayContext, count_calls
 from replay.replayer.verdict import fault_in_words, verdict_of_replay_fault

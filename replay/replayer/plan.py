@@ -9,7 +9,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
-from replay.formats import FileSummary, ResultsFile
+from replay.formats.results_file import FileSummary, ResultsFile
 from replay.interpreter import Fleet, ServerEvent
 from replay.outcomes import Registry
 from replay.records import FleetFacts, RuleSpec, Server, ServerFacts, Trajectory, digest

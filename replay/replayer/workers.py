@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from replay.errors import FormatError, ReplayError
-from replay.formats import FileSummary, ResultsFile, UnopenedFile, open_file
+from replay.formats import open_file
+from replay.formats.results_file import FileSummary, ResultsFile, UnopenedFile
 from replay.interpreter import Fleet
 from replay.records import Answer, FleetFacts, Server, Trajectory
 from replay.records.digests import EffectKey

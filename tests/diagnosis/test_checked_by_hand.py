@@ -10,7 +10,8 @@ import anyio
 import pytest
 
 from replay.diagnosis import TrajectoryContext, diagnoses
-from replay.formats import FileNames, open_file
+from replay.formats import open_file
+from replay.formats.file_names import FileNames
 from replay.interpreter import Fleet
 from replay.records import Outcome
 from replay.replayer.classifier import classify_live, classify_stored

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from replay.errors import FormatError
-from replay.formats import ResultsFile, UnopenedFile, open_file
+from replay.formats import open_file
+from replay.formats.results_file import ResultsFile, UnopenedFile
 from replay.outcomes import Registry
 from replay.records import FleetFacts, Server
 from replay.replayer import InputCalls, ReplayContext, StoredBackend
