@@ -9,7 +9,7 @@ from io import BytesIO
 from typing import Any, NamedTuple, Protocol
 
 from replay.errors import ReplayError
-from replay.formats import FileSummary, UnopenedFile
+from replay.formats.results_file import FileSummary, UnopenedFile
 from replay.outcomes import Registry
 from replay.records import Answer, CallResult, FleetFacts, RuleSpec, Server
 from replay.records.digests import EffectKey
