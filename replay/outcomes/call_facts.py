@@ -232,7 +232,10 @@ def answers_in_prose(arguments: ArgumentIndex) -> bool:
 
 def asks_about_errors(arguments: ArgumentIndex) -> bool:
     """Whether the call asks for errors: then words of failure are what it wanted."""
-    if _ABOUT_ERRORS.intersection(name_words(arguments.tool_name)):
+    words = name_words(arguments.tool_name)
+    if _CHANGE_VERBS.intersection(words):
+        return False
+    if _ABOUT_ERRORS.intersection(words):
         return True
     return any(len(value) < 60 and _ABOUT_ERRORS.intersection(name_words(value)) for value in arguments.texts)
 
