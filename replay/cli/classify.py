@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from replay.cli.options import FailCondition
     from replay.formats import ResultsFile
     from replay.interpreter import Fleet
+    from replay.records import RuleSpec
     from replay.records.summary import RunSummary
     from replay.replayer.options import Options
     from replay.runfile import Run
@@ -156,6 +157,7 @@ def classify(
         rebinding=not no_rebinding,
         offline=offline or cassette is not None,
         keep_inconclusive=keep_inconclusive,
+        labels=_labels(fleet),
     )
     with ended_in_order():
         place = with_workers_started(place)
@@ -209,6 +211,14 @@ def _finish(summary: RunSummary, broken: int, conditions: Sequence[FailCondition
         raise FoundFailuresError(f"--fail-on: found {', '.join(found)}")
     if broken:
         raise InputError("", f"{broken} file{'s' if broken > 1 else ''} could not be read; see above")
+
+
+def _labels(fleet: Fleet | None) -> tuple[RuleSpec, ...]:
+    """What a person said that answers mean: of the file beside the fleet's, else of the one here."""
+    from replay.analysis.answer_labels import NAME, read_labels, rules_of_labels
+
+    beside = fleet.directory / NAME if fleet is not None else None
+    return rules_of_labels(read_labels(beside if beside is not None and beside.exists() else Path(NAME)))
 
 
 def _known_servers(names: tuple[str, ...], fleet: Fleet | None) -> frozenset[str]:

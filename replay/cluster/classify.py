@@ -18,7 +18,7 @@ from replay.records import Answer, FleetFacts, Server
 from replay.replayer import InputCalls, ReplayContext, StoredBackend
 from replay.replayer.one_process import ReplayAll
 from replay.replayer.options import Options, Progress
-from replay.replayer.policy import facts_of, policy_of, registry_of
+from replay.replayer.policy import facts_of, policy_of, registry_of, rules_of
 from replay.replayer.to_do import servers_to_start, unfinished
 from replay.runfile import Run
 from replay.runfile.effects_journal import absolute_path
@@ -77,7 +77,7 @@ async def classify_live_on_workers(
     facts = facts_of(fleet)
     policy = policy_of(facts, options, fleet, live=True)
     names = tuple(servers_to_start(run, files, fleet, options, policy, progress))
-    rules = {name: spec.rules for name, spec in fleet.servers.items()}
+    rules = rules_of(fleet, options)
     settings = Settings(
         options=_for_workers(options),
         facts=facts,

@@ -15,7 +15,7 @@ from replay.records import Answer, FleetFacts, RuleSpec, Server
 from replay.replayer import AnswerBackend, InputCalls, LiveBackend, ReplayContext, StoredBackend
 from replay.replayer.one_process import ReplayAll, replay_here
 from replay.replayer.options import Options, Progress
-from replay.replayer.policy import facts_of, policy_of, registry_of
+from replay.replayer.policy import facts_of, policy_of, registry_of, rules_of
 from replay.replayer.to_do import count_calls, servers_to_start
 from replay.runfile import Run
 from replay.runfile.effects_journal import absolute_path
@@ -64,7 +64,7 @@ async def classify_live(
         registry = registry_of(servers, fleet.local_tools, tuple(fleet.servers), complete=True).model_copy(
             update={"tools_complete": interpreter.tools_complete}
         )
-        rules = {name: spec.rules for name, spec in fleet.servers.items()}
+        rules = rules_of(fleet, options)
         async with LiveBackend(interpreter, facts, options.allow_effects) as backend:
             context = _context(backend, registry, rules, facts.dispatchers, policy, files)
             await replay_here(run, files, context, _affordable(options, servers.values(), progress), progress)
@@ -106,7 +106,7 @@ async def classify_stored(  # noqa: PLR0913
     facts = facts or run.facts() or (facts_of(fleet) if fleet else FleetFacts())
     local_tools = fleet.local_tools if fleet else facts.local_tools
     names = tuple(dict.fromkeys([*(fleet.servers if fleet else ()), *facts.servers, *known]))
-    rules = {name: spec.rules for name, spec in fleet.servers.items()} if fleet else {}
+    rules = rules_of(fleet, options)
     registry = registry_of(known, local_tools, names, complete=facts is not None and bool(known))
     backend = StoredBackend(answers or run.stored_answer, facts)
     policy = policy_of(facts, options, fleet, live=False)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from replay.interpreter import ServerEvent
+from replay.records import RuleSpec
 from replay.replayer import ReplayManner
 
 
@@ -26,6 +27,8 @@ class Options:
     allow_effects: frozenset[str] = frozenset()
     rebinding: bool = True
     offline: bool = False
+    labels: tuple[RuleSpec, ...] = ()
+    """What a person said that answers mean, as rules for every server."""
     keep_inconclusive: bool = False
     """Leave what the environment kept from its verdict; by default such calls are tried again."""
     on_done: Callable[[int], None] | None = None

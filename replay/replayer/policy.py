@@ -7,7 +7,8 @@ from typing import Any
 
 from replay.interpreter import Fleet
 from replay.outcomes import Registry
-from replay.records import FleetFacts, Server, ServerFacts, digest
+from replay.outcomes.stages import EVERY_SERVER
+from replay.records import FleetFacts, RuleSpec, Server, ServerFacts, digest
 from replay.replayer.options import Options
 
 
@@ -41,13 +42,15 @@ def registry_of(
     )
 
 
+def rules_of(fleet: Fleet | None, options: Options) -> dict[str, tuple[RuleSpec, ...]]:
+    """The user's own rules by server, and the labels for all of them."""
+    rules = {name: tuple(spec.rules) for name, spec in fleet.servers.items()} if fleet else {}
+    return {**rules, EVERY_SERVER: options.labels} if options.labels else rules
+
+
 def policy_of(facts: FleetFacts, options: Options, fleet: Fleet | None, *, live: bool) -> str:
     """Digest of all that could change a verdict."""
-    rules = (
-        {name: [rule.model_dump(mode="json") for rule in spec.rules] for name, spec in fleet.servers.items()}
-        if fleet
-        else {}
-    )
+    rules = {name: [rule.model_dump(mode="json") for rule in own] for name, own in rules_of(fleet, options).items()}
     effects = {name: spec.effects for name, spec in fleet.servers.items()} if fleet else {}
     choices: list[Any] = [options.only, options.trials, sorted(options.allow_effects), options.rebinding]
     return digest([facts.model_dump(mode="json"), rules, effects, choices, live])
