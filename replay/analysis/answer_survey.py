@@ -98,11 +98,9 @@ def _add(found: Survey, trajectory: Trajectory, classifier: Classifier) -> None:
     judgements: dict[str, Judgement] = {}
     for call in trajectory.calls():
         if call.answer is not None:
-            target = classifier.target(call)
-            recorded = classifier.recorded(call, target)
-            judgements[call.position] = classifier.before_sending(call, recorded) or classifier.not_reissued(
-                target, recorded, offline=True
-            )
+            recorded = classifier.recorded(call, classifier.target(call))
+            if recorded is not None:
+                judgements[call.position] = recorded
     judgements.update(second_look(trajectory, judgements))
     disagreeing = _disagreeing(trajectory, judgements)
     for call in trajectory.calls():
@@ -129,7 +127,7 @@ def _kinds(call: Call, judgement: Judgement, text: str, disagreed: bool) -> Iter
 
 def _disagreeing(trajectory: Trajectory, judgements: Mapping[str, Judgement]) -> set[str]:
     positions: set[str] = set()
-    for step, following in zip(trajectory.steps, (*trajectory.steps[1:], None), strict=True):
+    for step, following in zip(trajectory.steps, (*trajectory.steps[1:], None), strict=False):
         testimony = testimony_of(trajectory, step, following)
         if testimony is not None and testimony.failed:
             positions.update(call.position for call in step.calls)

@@ -79,7 +79,11 @@ _LIMIT = re.compile(r"\b(?:limit|maximum|minimum|max|min|at (?:least|most)|more 
 _STEM = 5
 _MIN_PAYLOAD, _MIN_ASKED = 200, 4
 """Characters of a text that is more than a sentence, and of a value that a sentence does not hold by chance."""
-_NUMBER = re.compile(r"[-+]?[\d.,:/ ]{1,40}(?:\s?[^\W\d]{0,12}|%)")
+_VALUE = re.compile(
+    r"[-+]?[\d.,:/ ]{1,40}(?:\s?[^\W\d]{0,12}|%)\Z|\[[A-Z]{1,12}\] \S|[-*•] \S|(?:[/~]|[A-Za-z]:\\|https?://)\S*\Z"
+    r"|[\w\"'()/ -]{1,60}: ?\S"
+)
+"""A number, an entry of a list, a path or an address alone, or a value with its name before it."""
 _CHARGING = frozenset({"validation", "malformed", "policy", "exists", "query-name", "bad-address"})
 """Causes that are the call's own, in words that nothing else uses."""
 
@@ -410,4 +414,4 @@ def brings_text(parsed: ParsedAnswer) -> bool:
     text = parsed.text.strip()
     if len(text) >= _MIN_PAYLOAD or text.count("\n") > 1 or isinstance(parsed.body, dict | list):
         return True
-    return bool(text) and (_NUMBER.fullmatch(text) is not None or returns_content(parsed.arguments, parsed.tool))
+    return bool(text) and (_VALUE.match(text) is not None or returns_content(parsed.arguments, parsed.tool))

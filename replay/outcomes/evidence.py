@@ -361,7 +361,7 @@ def _program_exit(text: str, tail: str, body: object, arguments: ArgumentIndex) 
     if matches:
         start = max(0, len(tail) - 400) + matches[-1].start()
         return ProgramExit(int(matches[-1][1]), without_line(tail, start))
-    first = _exit_codes(text.split("\n", 1)[0][:300])
+    first = _exit_codes("\n".join(text[:300].split("\n", 5)[:5]))
     return ProgramExit(int(first[0][1]), text) if first else None
 
 
