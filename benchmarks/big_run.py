@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from replay.runfile import Run
-from replay.runfile.json_blob import pack
+from replay.runfile.rows import pack
 
 MODELS = ["gpt-5", "claude-4.5-sonnet", "gemini-2.5-pro", "deepseek-v3.2", "qwen3-max", "kimi-k2", "glm-4.6"]
 SERVERS = ["excel", "filesystem", "git", "memory", "github", "notion", "playwright", "ppt", "sqlite", "time", "weather"]

@@ -19,8 +19,8 @@ from mcp import Client, StdioServerParameters
 
 from replay.formats import open_file
 from replay.interpreter import Fleet, Interpreter
-from replay.replayer.classify import classify_live, classify_stored
-from replay.replayer.options import Options, Progress
+from replay.replayer.classifier import classify_live, classify_stored
+from replay.replayer.plan import Options, Progress
 from replay.runfile import Run
 
 SERVERS = Path(__file__).parents[1] / "tests" / "servers"

@@ -18,7 +18,7 @@ from big_run import TOOLS, TYPES
 
 from replay.records.alignment import AlignedTask, McpEvalScores
 from replay.runfile import Run
-from replay.runfile.json_blob import pack
+from replay.runfile.rows import pack
 from replay.runfile.task_runs import save_task_score
 
 CALLS = 10

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 
-from replay.formats import FileNames, open_file
+from replay.formats import open_file
+from replay.formats.file_names import FileNames
 from replay.outcomes import Classifier, Registry, judge_answer
 from replay.outcomes.input_schema import schema_violations
 from replay.records import Answer, Call, Judgement, SchemaViolation, TextAnswer, Tool, ToolResult

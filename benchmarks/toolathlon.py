@@ -16,12 +16,13 @@ from typing import Any
 
 import anyio
 
-from replay.formats import FileNames, open_file
+from replay.formats import open_file
+from replay.formats.file_names import FileNames
 from replay.interpreter import Fleet
 from replay.records import Outcome
 from replay.records.files import CallRow
-from replay.replayer.classify import classify_live
-from replay.replayer.options import Options, Progress
+from replay.replayer.classifier import classify_live
+from replay.replayer.plan import Options, Progress
 from replay.runfile import Run, call_rows
 
 SHARED = Path(os.environ.get("REPLAY_SHARED", Path(__file__).parents[2] / "shared")) / "data" / "toolathlon"

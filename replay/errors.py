@@ -4,6 +4,7 @@
   x InputError                2   a file that cannot be read as what it should be: path, place, what was expected
     + FormatError             2   a results file that is broken, or not to be read
       - UnknownFormatError    2   a file that no reader knows
+      - NoTrajectoryError     2   a file of a known format that keeps its trajectories in other files, or has none
     + FleetError              2   a fleet file with a mistake in it
     + RunFileError            2   a run file that is missing, broken, newer than we are, or held by another process
   x UsageError                2   options that do not go together, an id that does not exist
@@ -37,6 +38,9 @@ class InputError(ReplayError):
         said = ": ".join(part for part in (path, place, message) if part)
         super().__init__(" ".join(said.splitlines()))  # a key of the file that is quoted may hold line ends
 
+    def __reduce__(self) -> tuple[type[InputError], tuple[str, str, str]]:
+        return type(self), (self.path, self.message, self.place)  # a worker's errors are raised in the command
+
 
 class FormatError(InputError):
     """A results file that is broken, or not to be read."""
@@ -44,6 +48,10 @@ class FormatError(InputError):
 
 class UnknownFormatError(FormatError):
     """A file that no reader knows."""
+
+
+class NoTrajectoryError(FormatError):
+    """A file of a known format that keeps its trajectories in other files, or has none."""
 
 
 class FleetError(InputError):

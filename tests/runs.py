@@ -15,8 +15,8 @@ from replay.diagnosis.diagnose import FindingStore
 from replay.formats import open_file
 from replay.records import FleetFacts, Server, Tool
 from replay.records.server import digest_of
-from replay.replayer.classify import classify_stored
-from replay.replayer.options import Options, Progress
+from replay.replayer.classifier import classify_stored
+from replay.replayer.plan import Options, Progress
 from replay.runfile import Run
 from replay.runfile.trajectory_queries import trajectory_places
 

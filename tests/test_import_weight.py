@@ -34,7 +34,7 @@ def test_help_loads_next_to_nothing(tmp_path: Path) -> None:
 def test_classify_loads_neither_the_browser_nor_the_encoder(tmp_path: Path, results_file: Callable[..., Path]) -> None:
     results = results_file(run=[[("files/read", {"path": "x"}, "text")]])
     loaded = modules_after(["classify", str(results), "--offline"], tmp_path)
-    assert "replay.replayer.classify" in loaded
+    assert "replay.replayer.classifier" in loaded
     assert not loaded & {"textual", "torch", "sentence_transformers", "transformers", "scipy", "dask", "distributed"}
 
 

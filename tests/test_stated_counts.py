@@ -8,12 +8,12 @@ import pytest
 
 from replay.alignment.aligner import Settings
 from replay.alignment.encoder import _MiniLM
+from replay.alignment.on_workers import TEXTS_A_JOB
 from replay.alignment.ties import MAX_ASSIGNMENTS
 from replay.analysis.compare import MAX_PAIRED
 from replay.analysis.measures import AVERAGED
 from replay.analysis.statistics import MAX_EXACT, TIMES
-from replay.cluster.aligning import TEXTS_A_JOB
-from replay.formats import READERS
+from replay.formats.readers import READERS
 from replay.formats.sources import MAX_RATIO, RATIO_COUNTS_FROM
 from replay.json_values import MAX_DEPTH, MAX_DIGITS
 from replay.recorder.fleet_server import MAX_NAME_LENGTH

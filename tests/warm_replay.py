@@ -22,7 +22,7 @@ from typing import BinaryIO
 
 READ_AT_START = ("PYTHON", "LC_", "LANG", "TZ")
 _LOADED = (
-    "replay.replayer.classify",
+    "replay.replayer.classifier",
     "replay.cli.align",
     "replay.cli.classify",
     "replay.cli.convert",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from replay.errors import InputError
-from replay.formats import ResultsFile
+from replay.formats.results_file import ResultsFile
 from replay.records import Call, JsonObject, Judgement, Outcome, Server, Step, Trajectory
 from replay.records.alignment import ReferenceFault
 

@@ -22,7 +22,7 @@ from replay.runfile.task_runs import finding_counts, label_names, reference_tool
 from replay.suggestions import nearest_names
 
 if TYPE_CHECKING:
-    from replay.formats import FileNames
+    from replay.formats.file_names import FileNames
 
 
 MAX_PAIRED = 50

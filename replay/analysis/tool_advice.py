@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from replay.dag.pointers import join, parts, resolve
+from replay.dag.documents import join, parts, resolve
 from replay.diagnosis.phrasing import counted, listed, plain, quoted, types_of
 from replay.diagnosis.schema_violations import SchemaLocation, field_location
 from replay.records import Tool

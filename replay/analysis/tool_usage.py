@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 from replay.analysis.fingerprint import primary_finding
 from replay.analysis.tool_advice import advice_on
-from replay.dag.pointers import join, resolve
+from replay.dag.documents import join, resolve
 from replay.diagnosis import TrajectoryContext
 from replay.diagnosis.diagnose import Diagnosis, diagnoses
 from replay.diagnosis.phrasing import quoted

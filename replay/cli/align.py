@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from replay.alignment import Alignment, Reference, Results, Settings
     from replay.alignment.judges import Judges
     from replay.alignment.output import RunStore
-    from replay.cluster import Place
-    from replay.cluster.aligning import DoAll
     from replay.records.alignment import Definitions
+    from replay.replayer.pool import Place
+    from replay.replayer.sharing import DoAll
 
 EXAMPLES = """\b
 Examples:
@@ -178,7 +178,7 @@ def _align(
 
     encoder = None
     if do_all is not None:
-        from replay.cluster.aligning import WorkersEncoder, align_on_workers
+        from replay.alignment.on_workers import WorkersEncoder, align_on_workers
 
         encoder = WorkersEncoder(model, do_all)
     embedder = Embedder(model, default_path() if cached else None, echo_err, encoder)
@@ -198,7 +198,7 @@ def _align(
 
 
 def _workers_at(place: Place) -> AbstractContextManager[DoAll]:
-    from replay.cluster.aligning import workers_at
+    from replay.replayer.sharing import workers_at
 
     return workers_at(place, lambda text: echo_err(f"note: {text}"))
 
@@ -206,7 +206,8 @@ def _workers_at(place: Place) -> AbstractContextManager[DoAll]:
 def _reference(path: Path, run: RunStore | None) -> Reference:
     """The reference file, read; what is odd about it is said."""
     from replay.alignment import read_reference
-    from replay.formats import FileNames, open_file
+    from replay.formats import open_file
+    from replay.formats.file_names import FileNames
 
     opened = open_file(path, FileNames())
     for warning in opened.warnings:
@@ -229,7 +230,8 @@ def _results(
     """The files that can be aligned; what is wrong with the others is told, and that there were some."""
     from replay.alignment import Results, pair_ids, sign
     from replay.alignment.tasks import no_common_id
-    from replay.formats import FileNames, open_files
+    from replay.formats import open_files
+    from replay.formats.file_names import FileNames
 
     results: list[Results] = []
     errors: list[InputError] = []

@@ -17,7 +17,7 @@ from replay.cli.terminal import echo_err
 from replay.errors import RunFileError, UsageError
 
 if TYPE_CHECKING:
-    from replay.formats import ResultsFile
+    from replay.formats.results_file import ResultsFile
     from replay.interpreter import Fleet
 
 EXAMPLES = """\b
@@ -126,8 +126,8 @@ def judge_by_recording(opened: list[ResultsFile], target: Path) -> None:
 async def judge_recorded(opened: list[ResultsFile], target: Path, fleet: Fleet | None) -> None:
     """The same in code that is asynchronous, with the servers of a fleet as far as they are known."""
     from replay.diagnosis.diagnose import FindingStore
-    from replay.replayer.classify import classify_stored
-    from replay.replayer.options import Options, Progress
+    from replay.replayer.classifier import classify_stored
+    from replay.replayer.plan import Options, Progress
     from replay.runfile import Run
     from replay.safety.redaction import Redactor
 
@@ -138,7 +138,8 @@ async def judge_recorded(opened: list[ResultsFile], target: Path, fleet: Fleet |
 
 def _open(files: tuple[Path, ...], names: str | None) -> list[ResultsFile]:
     """The files that can be read; what is wrong with the others is told."""
-    from replay.formats import FileNames, open_files
+    from replay.formats import open_files
+    from replay.formats.file_names import FileNames
 
     run = next(filter(_is_run, files), None)
     if run is not None:

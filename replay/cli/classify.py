@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from replay.cli.judging import judge_with_progress
+from replay.cli.judging import InputFiles, judge_with_progress
 from replay.cli.options import (
     DEFAULT_RUN,
     csv_option,
@@ -24,7 +24,6 @@ from replay.cli.options import (
     names_option,
     place_of,
     run_option,
-    with_workers_started,
     workers_options,
 )
 from replay.cli.terminal import closed_pipe_ignored, echo_err
@@ -32,19 +31,16 @@ from replay.cli.terminal import closed_pipe_ignored, echo_err
 if TYPE_CHECKING:
     from replay.cli.known import KnownInRun
     from replay.cli.options import FailCondition
-    from replay.formats import ResultsFile
     from replay.interpreter import Fleet
     from replay.records import RuleSpec
     from replay.records.summary import RunSummary
-    from replay.replayer.options import Options
+    from replay.replayer.plan import Options
     from replay.runfile import Run
 
 _WITHOUT_FLEET = (
     "Name one with --servers FILE (your MCP client's server JSON will do), or judge by the recorded answers with "
     "--offline"
 )
-_MANY_MODELS = 50
-"""Files that are hardly of as many models."""
 
 EXAMPLES = """\b
 Examples:
@@ -142,7 +138,7 @@ def classify(
 
     from replay.cli.options import NEW, fail_conditions
     from replay.cli.terminal import ended_in_order
-    from replay.replayer.options import Options
+    from replay.replayer.plan import Options
 
     conditions = fail_conditions(fail_on)
     place = place_of(workers, cluster, 1 if offline or cassette else jobs)
@@ -160,16 +156,17 @@ def classify(
         labels=_labels(fleet),
     )
     with ended_in_order():
-        place = with_workers_started(place)
-        results, broken = _open(files, names)
+        inputs = InputFiles(files, names)
+        sources = inputs.sources() if options.offline or fleet is None else inputs.open_all()
     with _open_run(run_path, fresh, fleet) as run:
         _remember(run, fleet, options, names)
         with ended_in_order():
-            anyio.run(judge_with_progress, run, results, fleet, options, cassette, place)
-        paths = [file.path for file in results]
+            anyio.run(judge_with_progress, run, inputs, sources, fleet, options, cassette, place)
+        inputs.check()
+        paths = inputs.paths
         known = _known(run, paths, known_path, needed=any(condition.name == NEW for condition in conditions))
         summary = _print(run, paths, options, known, as_json=as_json, as_csv=as_csv)
-    _finish(summary, broken, conditions, known)
+    _finish(summary, inputs.broken, conditions, known)
 
 
 def _remember(run: Run, fleet: Fleet | None, options: Options, names: str | None) -> None:
@@ -231,34 +228,6 @@ def _known_servers(names: tuple[str, ...], fleet: Fleet | None) -> frozenset[str
             nearest = nearest_name(name, known)
             raise UsageError(f"--allow-effects: there is no server {name!r} in the fleet; the nearest is {nearest!r}")
     return frozenset(names)
-
-
-def _open(files: tuple[Path, ...], names: str | None) -> tuple[list[ResultsFile], int]:
-    from replay.errors import FormatError, InputError
-    from replay.formats import FileNames, open_files
-
-    broken: list[FormatError] = []
-
-    def note(error: FormatError) -> None:
-        broken.append(error)
-        echo_err(f"replay: {error}")
-
-    results = list(open_files(files, FileNames(names), note, lambda text: echo_err(f"note: {text}")))
-    for file in results:
-        for warning in file.warnings:
-            echo_err(f"note: {warning}")
-        if not file.calls:
-            echo_err(f"note: {file.path}: no call in it ({file.format})")
-    if names is None and len(results) > _MANY_MODELS and len({file.models for file in results}) == len(results):
-        echo_err(
-            f"note: each of the {len(results):,} files counts as a model of its own; where their names tell model and "
-            "task, say so: --names '{model}_{task}.json'"
-        )
-    if not results:
-        raise InputError("", "no file could be read; see above")
-    if not any(file.calls for file in results):
-        raise InputError("", "no call was found in any file; see above")
-    return results, len(broken)
 
 
 def _open_run(path: Path, fresh: bool, fleet: Fleet | None) -> Run:

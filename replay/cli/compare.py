@@ -14,7 +14,7 @@ from replay.cli.options import DEFAULT_RUN, json_option, names_option, run_optio
 from replay.cli.terminal import closed_pipe_ignored, echo_err
 
 if TYPE_CHECKING:
-    from replay.formats import FileNames
+    from replay.formats.file_names import FileNames
     from replay.runfile import Run
 
 EXAMPLES = """\b
@@ -106,7 +106,7 @@ def _labelling(names: str | None) -> FileNames | None:
     """The pattern of the file names where it gives labels."""
     if names is None:
         return None
-    from replay.formats import FileNames
+    from replay.formats.file_names import FileNames
 
     pattern = FileNames(names)
     return pattern if pattern.label_names else None
@@ -155,7 +155,8 @@ def _run_with(files: tuple[Path, ...], run_path: Path, names: str | None, stack:
 
     from replay.cli.browse import judge_by_recording
     from replay.errors import InputError
-    from replay.formats import FileNames, open_files
+    from replay.formats import open_files
+    from replay.formats.file_names import FileNames
     from replay.runfile import Run
 
     opened = list(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,10 +16,14 @@ from replay.cli.terminal import echo_err, without_secrets
 from replay.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from replay.cluster import Place
-    from replay.formats import ResultsFile
+    from replay.formats.results_file import ResultsFile, UnopenedFile
+    from replay.records import Trajectory
+    from replay.records.files import TrajectoryFile
+    from replay.replayer.pool import Place
 
 
+_TRAJECTORIES_A_PART = 500
+"""Of a large file, which several workers read: each turns a part of its trajectories into files."""
 EXAMPLES = """\b
 Examples:
   replay convert results/gpt-5_test_mcp_fuzzy.json -o dags
@@ -73,7 +79,8 @@ def convert(
 
 
 def _open(files: tuple[Path, ...], names: str | None, *, listed: bool) -> tuple[list[ResultsFile], list[str]]:
-    from replay.formats import FileNames, open_files
+    from replay.formats import open_files
+    from replay.formats.file_names import FileNames
 
     errors: list[str] = []
     opened: list[ResultsFile] = []
@@ -105,36 +112,54 @@ def _contents(results: ResultsFile) -> str:
 
 
 def _write(results: ResultsFile, targets: dict[tuple[str, str], Path]) -> None:
-    from replay.dag import infer_edges
-    from replay.records.files import TrajectoryFile
     from replay.safety.filesystem import write_json
 
     for trajectory in results.trajectories():
-        fields = {name: getattr(trajectory, name) for name in type(trajectory).model_fields}
-        if fields["edges"] is None:
-            fields["edges"] = infer_edges(trajectory)
         path = targets[results.path, trajectory.id]
-        write_json(TrajectoryFile(**fields), path)
+        write_json(_dag_file(trajectory), path)
         click.echo(str(path))
+
+
+def _dag_file(trajectory: Trajectory) -> TrajectoryFile:
+    """The DAG file of a trajectory, its data edges inferred where the source has none."""
+    from replay.dag import infer_edges
+    from replay.records.files import TrajectoryFile
+
+    fields = {name: getattr(trajectory, name) for name in type(trajectory).model_fields}
+    if fields["edges"] is None:
+        fields["edges"] = infer_edges(trajectory)
+    return TrajectoryFile(**fields)
+
+
+def dag_files(source: UnopenedFile, part: int, parts: int) -> list[tuple[str, str]]:
+    """Id and DAG file of every trajectory of a file, or of every `parts`-th; what a worker does."""
+    from replay.formats import open_file
+    from replay.safety.filesystem import record_as_json
+
+    trajectories = islice(open_file(*source).trajectories(), part, None, parts)
+    return [(trajectory.id, record_as_json(_dag_file(trajectory))) for trajectory in trajectories]
 
 
 def _write_with_workers(place: Place, opened: Iterable[ResultsFile], targets: dict[tuple[str, str], Path]) -> None:
-    import anyio
-
-    from replay.cluster.importing import import_on_workers
-    from replay.cluster.pool import open_pool
+    from replay.replayer.sharing import CallJob, workers_at
+    from replay.replayer.worker import sendable
     from replay.safety.filesystem import write_atomically
 
-    def write(results: ResultsFile, text: tuple[str, str]) -> None:
-        path = targets[results.path, text[0]]
-        write_atomically(path, text[1], "surrogatepass")
-        click.echo(str(path))
+    def write(path: str, texts: list[tuple[str, str]]) -> None:
+        for identifier, text in texts:
+            target = targets[path, identifier]
+            write_atomically(target, text, "surrogatepass")
+            click.echo(str(target))
 
-    async def work() -> None:
-        async with open_pool(place, lambda text: echo_err(f"note: {text}")) as pool:
-            await import_on_workers(pool, opened, write)
+    def jobs() -> Iterator[CallJob]:
+        for results in opened:
+            source = sendable(results.source, by_path=place.is_local)
+            parts = 1 + len(results.ids) // _TRAJECTORIES_A_PART
+            for part in range(parts):
+                yield CallJob(dag_files, (source, part, parts), partial(write, results.path))
 
-    anyio.run(work)
+    with workers_at(place, lambda text: echo_err(f"note: {text}")) as do_all:
+        do_all(jobs())
 
 
 def _targets(opened: Iterable[ResultsFile], output: Path) -> dict[tuple[str, str], Path]:

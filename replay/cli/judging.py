@@ -2,28 +2,137 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from replay.cli.terminal import echo_err
 
 if TYPE_CHECKING:
-    from replay.cluster import Place
-    from replay.cluster.pool import Pool
-    from replay.formats import ResultsFile
+    from replay.errors import FormatError
+    from replay.formats import FilesOpened
+    from replay.formats.results_file import FileSummary, ResultsFile, UnopenedFile
     from replay.interpreter import Fleet
-    from replay.records import Answer
-    from replay.replayer.one_process import ReplayAll
-    from replay.replayer.options import Options, Progress
+    from replay.replayer.judging import Source
+    from replay.replayer.plan import Options, Progress
+    from replay.replayer.pool import Place
     from replay.runfile import Run
+
+_MANY_MODELS = 50
+"""Files that are hardly of as many models."""
+
+
+class InputFiles:
+    """The files of a command line, and what opening them shows.
+
+    Args:
+        files: as they were typed.
+        names: the pattern of `--names`.
+    """
+
+    def __init__(self, files: tuple[Path, ...], names: str | None) -> None:
+        from replay.formats import FilesOpened, files_of
+        from replay.formats.file_names import FileNames
+
+        self.broken = 0
+        self.paths: list[str] = []
+        """Of those that could be read."""
+        self._calls = 0
+        self._models: set[tuple[str, ...]] = set()
+        self._named = names is not None
+        self._opened: FilesOpened = FilesOpened(self._note_broken, _note)
+        self._sources = list(files_of(files, FileNames(names), self._note_broken, _note))
+
+    def _note_broken(self, error: FormatError) -> None:
+        self.broken += 1
+        echo_err(f"replay: {error}")
+
+    def opened(self, source: Source, file: FileSummary) -> None:
+        """Tell what is odd about a file."""
+        self._opened.note(_source(source), file)
+        self.paths.append(file.path)
+        self._models.add(file.models)
+        self._calls += file.calls
+        for warning in file.warnings:
+            _note(warning)
+        if not file.calls:
+            _note(f"{file.path}: no call in it ({file.format})")
+
+    def refused(self, source: Source, error: FormatError) -> None:
+        """Tell that a file cannot be read; the others go on."""
+        self._opened.refuse(_source(source), error)
+
+    def open_all(self) -> list[ResultsFile]:
+        """The files, looked through: who starts servers must know which ones they name."""
+        from replay.errors import FormatError
+        from replay.formats.results_file import Room, look_through
+
+        room, files = Room(), []
+        for source in self._sources:
+            try:
+                file = look_through(*source, room)
+            except FormatError as error:
+                self.refused(source, error)
+            else:
+                self.opened(source, file.summary)
+                files.append(file)
+        self.check()
+        return files
+
+    def sources(self) -> list[Source]:
+        """The files, to be looked through and judged in one go; those before the first that can be read are told of.
+
+        Raises:
+            InputError: none can be read.
+        """
+        from replay.errors import FormatError
+        from replay.formats.results_file import look_through
+
+        for number, source in enumerate(self._sources):
+            try:
+                first = look_through(*source)
+            except FormatError as error:
+                self.refused(source, error)
+            else:
+                return [first, *self._sources[number + 1 :]]
+        self.check()
+        return []
+
+    def check(self) -> None:
+        """See whether there is anything to judge, once all files were opened.
+
+        Raises:
+            InputError: there is not.
+        """
+        from replay.errors import InputError
+
+        count = len(self.paths)
+        if not count:
+            raise InputError("", "no file could be read; see above")
+        if not self._calls:
+            raise InputError("", "no call was found in any file; see above")
+        if not self._named and count > _MANY_MODELS and len(self._models) == count:
+            _note(
+                f"each of the {count:,} files counts as a model of its own; where their names tell model and "
+                "task, say so: --names '{model}_{task}.json'"
+            )
+
+
+def _note(text: str) -> None:
+    echo_err(f"note: {text}")
+
+
+def _source(source: Source) -> UnopenedFile:
+    from replay.formats.results_file import ResultsFile
+
+    return source.source if isinstance(source, ResultsFile) else source
 
 
 async def judge_with_progress(
     run: Run,
-    files: list[ResultsFile],
+    inputs: InputFiles,
+    files: list[ResultsFile] | list[Source],
     fleet: Fleet | None,
     options: Options,
     cassette: Path | None,
@@ -33,7 +142,8 @@ async def judge_with_progress(
 
     Args:
         run: open for writing.
-        files: as they were opened.
+        inputs: told what becomes of the files.
+        files: those that are judged; opened where servers are asked.
         fleet: the servers; without it the recordings judge.
         options: as on the command line.
         cassette: whose answers judge, if one was named.
@@ -42,7 +152,7 @@ async def judge_with_progress(
     from replay.cli.progress import shown_progress
     from replay.diagnosis.diagnose import FindingStore
     from replay.diagnosis.phrasing import counted
-    from replay.replayer.options import Progress
+    from replay.replayer.plan import Progress
     from replay.runfile import withheld_servers
 
     progress = Progress()
@@ -50,7 +160,7 @@ async def judge_with_progress(
     if place is None:
         options = replace(options, on_done=findings.keep)
     async with shown_progress(progress):
-        await _replay(run, files, fleet, options, cassette, place, progress)
+        await _replay(run, inputs, files, fleet, options, cassette, place, progress)
     if place is not None:
         findings.keep_missing()
     for note in progress.notes:
@@ -74,7 +184,8 @@ async def judge_with_progress(
 
 async def _replay(
     run: Run,
-    files: list[ResultsFile],
+    inputs: InputFiles,
+    files: list[ResultsFile] | list[Source],
     fleet: Fleet | None,
     options: Options,
     cassette: Path | None,
@@ -83,65 +194,49 @@ async def _replay(
 ) -> None:
     """Replay in this process, or on the workers of a place."""
     from replay.cli.progress import echo_server_event
-    from replay.replayer.classify import classify_live, classify_stored
+    from replay.diagnosis.diagnose import FindingStore
+    from replay.formats.results_file import ResultsFile
+    from replay.replayer.classifier import classify_live, classify_stored
 
     async with AsyncExitStack() as stack:
         pool = None
         if place is not None:
-            from replay.cluster.pool import open_pool
+            from replay.replayer.sharing import open_pool
 
             progress.stage = "starting workers" if place.is_local else f"connecting to {place}"
-            pool = await stack.enter_async_context(open_pool(place, lambda text: echo_err(f"note: {text}")))
+            pool = await stack.enter_async_context(open_pool(place, _note))
             progress.stage = None
-        logs = run.path.with_name(f"{run.path.stem}.logs")
-        if cassette is not None:
-            await _classify_cassette(run, files, fleet, options, cassette, progress, pool)
-        elif options.offline or fleet is None:
-            replay_all = _on_workers(pool, fleet)
-            await classify_stored(run, files, options, progress=progress, fleet=fleet, replay_all=replay_all)
-        elif pool is not None:
-            from replay.cluster.classify import classify_live_on_workers
+        if not options.offline and fleet is not None:
+            opened = [file for file in files if isinstance(file, ResultsFile)]
+            logs = run.path.with_name(f"{run.path.stem}.logs")
+            await classify_live(
+                run,
+                opened,
+                fleet,
+                options,
+                logs=logs,
+                progress=progress,
+                on_event=echo_server_event,
+                pool=pool,
+                finder=FindingStore,
+            )
+            return
+        stored = _of_cassette(cassette, fleet) if cassette is not None else {}
+        executor = None
+        if pool is not None:
+            from replay.replayer.workers import OnWorkers
 
-            await classify_live_on_workers(pool, run, files, fleet, options, logs=logs, progress=progress)
-        else:
-            on_event = echo_server_event
-            await classify_live(run, files, fleet, options, logs=logs, progress=progress, on_event=on_event)
+            executor = OnWorkers(pool, fleet, answers=stored.get("answers"), finder=FindingStore)
+        await classify_stored(
+            run, files, options, progress=progress, fleet=fleet, listener=inputs, executor=executor, **stored
+        )
 
 
-def _on_workers(
-    pool: Pool | None, fleet: Fleet | None, answers: Callable[[str], Answer | None] | None = None
-) -> ReplayAll | None:
-    if pool is None:
-        return None
-    from replay.cluster.classify import on_workers
-
-    return on_workers(pool, fleet, answers)
-
-
-async def _classify_cassette(
-    run: Run,
-    files: list[ResultsFile],
-    fleet: Fleet | None,
-    options: Options,
-    path: Path,
-    progress: Progress,
-    pool: Pool | None,
-) -> None:
+def _of_cassette(path: Path, fleet: Fleet | None) -> dict[str, Any]:
+    """What `classify_stored` must know of a cassette."""
     from replay.replayer.cassette import read_cassette
-    from replay.replayer.classify import classify_stored
 
     cassette = read_cassette(path)
     for warning in cassette.warnings(fleet):
-        echo_err(f"note: {warning}")
-    answers = cassette.matching(fleet).get
-    await classify_stored(
-        run,
-        files,
-        options,
-        progress=progress,
-        fleet=fleet,
-        facts=cassette.facts,
-        servers=cassette.servers,
-        answers=answers,
-        replay_all=_on_workers(pool, fleet, answers),
-    )
+        _note(warning)
+    return {"facts": cassette.facts, "servers": cassette.servers, "answers": cassette.matching(fleet).get}

@@ -13,9 +13,9 @@ from replay.cli.terminal import echo_err
 from replay.errors import RunFileError, UsageError
 
 if TYPE_CHECKING:
-    from replay.cluster import Place
     from replay.interpreter import Fleet
     from replay.records import Outcome
+    from replay.replayer.pool import Place
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -83,9 +83,11 @@ def run_to_read(run_path: Path | None, run_argument: Path | None) -> Path:
 def fleet_of(path: Path | None, without: str = "") -> Fleet | None:
     """The fleet that was named, else that of the usual file; None where there is none and one can go on so.
 
+    Where its servers will start, that is said first, see `replay.cli.trust`.
+
     Args:
         path: of `--servers`.
-        without: what to do where there is no fleet, for a verb that needs one.
+        without: what to do where there is no fleet, for a verb that starts its servers.
 
     Raises:
         UsageError: there is none, and the verb needs one.
@@ -97,7 +99,12 @@ def fleet_of(path: Path | None, without: str = "") -> Fleet | None:
         if without:
             raise UsageError(f"no fleet file: there is no {DEFAULT_FLEET} here. {without}")
         return None
-    return Fleet.load(path or DEFAULT_FLEET)
+    fleet = Fleet.load(path or DEFAULT_FLEET)
+    if without:
+        from replay.cli.trust import say_what_starts
+
+        say_what_starts(fleet, named=path is not None)
+    return fleet
 
 
 def workers_options(function: F) -> F:
@@ -106,12 +113,13 @@ def workers_options(function: F) -> F:
         "--workers",
         type=click.IntRange(1, 1024),
         metavar="N",
-        help="Share the work among N processes on this machine (needs the extra `cluster`).",
+        help="Share the work among N processes on this machine.",
     )
     cluster = click.option(
         "--cluster",
         metavar="ADDRESS",
-        help="Share the work among the workers of a Dask scheduler, e.g. tcp://10.0.0.1:8786; see docs/cluster.md.",
+        help="Share the work among the workers of a Dask scheduler, e.g. tcp://10.0.0.1:8786 (needs the extra "
+        "`cluster`; see docs/cluster.md).",
     )
     return workers(cluster(function))
 
@@ -127,20 +135,15 @@ def place_of(workers: int | None, cluster: str | None, threads: int = 1) -> Plac
     Raises:
         UsageError: both are given.
     """
-    from replay.cluster import Place
+    from replay.errors import UsageError
 
+    if workers is None and cluster is None:
+        return None
     if workers is not None and cluster is not None:
         raise UsageError("--workers starts processes here, --cluster uses those of a scheduler: give one of them")
-    return None if workers is None and cluster is None else Place(workers, cluster, threads)
+    from replay.replayer.pool import Place
 
-
-def with_workers_started(place: Place | None) -> Place | None:
-    """Have the workers of this machine start meanwhile; they end with the command at the latest."""
-    if place is None:
-        return None
-    from replay.cluster.local_cluster import workers_started
-
-    return click.get_current_context().with_resource(workers_started(place))
+    return Place(workers, cluster, threads)
 
 
 FAILED: Final = "failed"

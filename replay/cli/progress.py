@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
     from replay.interpreter import ServerEvent
-    from replay.replayer.options import Progress
+    from replay.replayer.plan import Progress
 
 _BAR_EVERY = 0.1
 _LINE_EVERY = 10

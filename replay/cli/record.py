@@ -60,9 +60,13 @@ def record(
     assert output is not None
     info = RecordingInfo(identifier, model, task)
     if servers is not None:
+        from replay.cli.trust import say_what_starts
+        from replay.interpreter import Fleet
         from replay.recorder.fleet_host import record_fleet
 
-        context.exit(record_fleet(servers, output, info, redact, port))
+        fleet = Fleet.load(servers)
+        say_what_starts(fleet, named=True, names=fleet.servers)
+        context.exit(record_fleet(fleet, output, info, redact, port))
     from replay.recorder.stdio_proxy import record_server
 
     context.exit(record_server(command, output, info, redact, name))

@@ -17,6 +17,7 @@ import click
 
 from replay.cli.options import DEFAULT_FLEET, fleet_option, json_option
 from replay.cli.terminal import echo_err, ended_in_order, is_interactive
+from replay.cli.trust import say_what_starts
 from replay.errors import FleetError, FoundFailuresError, NoServerReachedError, UsageError
 from replay.interpreter import Fleet, Interpreter, ServerEvent
 from replay.interpreter.config.fleet import VariableScope
@@ -111,6 +112,7 @@ def login(fleet_path: Path | None, name: str) -> None:
             f'a login needs a person and a browser: run "replay servers login {name}" in a terminal of your own; '
             "where there is none, use the grant client_credentials"
         )
+    say_what_starts(fleet, named=fleet_path is not None, names=(name,))
     try:
         launch = launch_of(name, fleet.resolve(name, VariableScope()), fleet.directory, fleet.directory)
         kept = anyio.run(log_in, launch, _open_in_browser)
@@ -132,6 +134,7 @@ def _start(fleet_path: Path | None, names: Iterable[str]) -> tuple[Fleet, list[S
         fleet.spec(name)
     if not wanted:
         raise FleetError(str(fleet.path), "it names no servers", "servers")
+    say_what_starts(fleet, named=fleet_path is not None, names=wanted)
     with ended_in_order():
         server_records = anyio.run(_connect_all, fleet, wanted)
     redactor = Redactor(fleet.secrets())

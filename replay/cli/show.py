@@ -15,7 +15,7 @@ from replay.errors import FormatError, UsageError
 
 if TYPE_CHECKING:
     from replay.dag import Graph
-    from replay.formats import ResultsFile
+    from replay.formats.results_file import ResultsFile
     from replay.records import Trajectory
 
 
@@ -71,7 +71,8 @@ def show(
 
 def _opened(file: Path, names: str | None) -> list[ResultsFile]:
     """What FILE stands for; of several files those that can be read, and what is wrong with the others is said."""
-    from replay.formats import FileNames, open_files
+    from replay.formats import open_files
+    from replay.formats.file_names import FileNames
 
     errors: list[FormatError] = []
     notes: list[str] = []

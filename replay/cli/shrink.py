@@ -72,8 +72,8 @@ def shrink(
 
     _check_free(output, force)
     path = run_to_read(run_path, run_argument)
-    trajectory, position, known_fleet = _look_up(path, call)
-    fleet = fleet_of(fleet_path or known_fleet, "Name one with --servers FILE")
+    trajectory, position = _look_up(path, call)
+    fleet = fleet_of(fleet_path, "Name one with --servers FILE")
     assert fleet is not None
     redactor = Redactor(fleet.secrets())
     logs = path.with_name(f"{path.stem}.logs")
@@ -108,19 +108,19 @@ def _check_free(output: Path, force: bool) -> None:
         raise UsageError(f"{taken[0]} exists; overwrite it with --force")
 
 
-def _look_up(run_path: Path, call: str) -> tuple[Trajectory, str, Path | None]:
-    """The trajectory of a call, its position there, and the fleet file that the run was made with, if it is there."""
+def _look_up(run_path: Path, call: str) -> tuple[Trajectory, str]:
+    """The trajectory of a call, and its position there.
+
+    The fleet file that the run was made with is not looked up: nothing in a run file decides what starts.
+    """
     from replay.diagnosis import TrajectoryContext
     from replay.runfile import Run
-    from replay.runfile.run_command import load_command
     from replay.runfile.trajectory_queries import TrajectoryPlace, find_call
 
     with Run.read(run_path) as run:
         place = find_call(run, call)
-        servers = load_command(run.connection).servers
         stored = TrajectoryContext.load(run, TrajectoryPlace(*place[:4])).trajectory
-    fleet = Path(servers) if servers is not None and Path(servers).exists() else None
-    return _original(stored, place.file), place.call, fleet
+    return _original(stored, place.file), place.call
 
 
 def _original(stored: Trajectory, file: str) -> Trajectory:

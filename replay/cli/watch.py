@@ -17,7 +17,7 @@ from replay.errors import FormatError, RunFileError, UsageError
 if TYPE_CHECKING:
     import anyio
 
-    from replay.formats import ResultsFile
+    from replay.formats.results_file import ResultsFile
     from replay.interpreter import Fleet
 
 EXAMPLES = """\b
@@ -120,7 +120,7 @@ class _Judge:
     """Judges files into a run, and says in a line what came of each."""
 
     def __init__(self, run_path: Path, fleet: Fleet | None, names: str | None) -> None:
-        from replay.formats import FileNames
+        from replay.formats.file_names import FileNames
 
         self._run_path, self._fleet, self._names = run_path, fleet, FileNames(names)
         self._said: set[str] = set()

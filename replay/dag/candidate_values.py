@@ -11,9 +11,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
-from replay.dag.documents import as_text
-from replay.dag.pointers import leaves
-from replay.dag.value_matching import is_number
+from replay.dag.documents import as_text, is_number, leaves
 from replay.records import Call
 
 _MIN_TEXT_LENGTH: Final = 4

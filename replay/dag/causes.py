@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from replay.dag.candidate_values import ancestors, is_path
+from replay.dag.documents import leaves, parts
 from replay.dag.history import is_maker, makes_part, outputs_of, words_of_tool
-from replay.dag.pointers import leaves, parts
 from replay.records import Call, DataEdge, Outcome, Trajectory, texts_of
 
 _CREATION_VERBS: Final = frozenset(

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Final, TypeAlias
 
-from replay.dag.documents import answer_tree, split_truncation_marker, truncated_block_text
-from replay.dag.pointers import as_json, join
+from replay.dag.documents import answer_tree, as_json, join, split_truncation_marker, truncated_block_text
 from replay.records import Answer, Drift, TextAnswer, ToolResult, TransportFault, texts_of
 from replay.safety.redaction import clean
 from replay.safety.text import one_line

@@ -14,9 +14,7 @@ from itertools import count
 from typing import Final, Literal
 
 from replay.dag.candidate_values import CandidateValue, candidate_values_of, is_path, paths_in
-from replay.dag.documents import Document, arguments_document, document_of, words_of
-from replay.dag.pointers import leaves, parts
-from replay.dag.value_matching import occurrences
+from replay.dag.documents import Document, arguments_document, document_of, leaves, occurrences, parts, words_of
 from replay.records import Answer, Call, RpcError, Task, ToolResult, Trajectory, TransportFault, texts_of
 
 _CREATION_VERBS: Final = frozenset(

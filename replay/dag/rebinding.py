@@ -14,9 +14,18 @@ from difflib import SequenceMatcher
 from typing import Any, Final
 from urllib.parse import quote
 
-from replay.dag.documents import answer_tree, as_text, document_of
-from replay.dag.pointers import as_json, index_in, leaves, parts, resolve
-from replay.dag.value_matching import is_number, occurrences
+from replay.dag.documents import (
+    answer_tree,
+    as_json,
+    as_text,
+    document_of,
+    index_in,
+    is_number,
+    leaves,
+    occurrences,
+    parts,
+    resolve,
+)
 from replay.records import Answer, Call, DataEdge, JsonObject, Rebinding, RpcError, ToolResult, TransportFault
 
 _MAX_ITEMS: Final = 2000

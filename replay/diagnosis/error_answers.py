@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 
 from rapidfuzz import fuzz
 
+from replay.dag.documents import join
 from replay.dag.drift import masked
-from replay.dag.pointers import join
-from replay.dag.value_matching import Argument, argument_by_name, argument_by_value
+from replay.diagnosis.named_arguments import Argument, argument_by_name, argument_by_value
 from replay.diagnosis.phrasing import place, plain, quoted
 from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.records import Call, Outcome, texts_of

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from replay.dag.pointers import parts
+from replay.dag.documents import parts
 from replay.safety.text import one_line
 
 _MAX_LENGTH: Final = 90

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from replay.dag.value_matching import Argument
+from replay.diagnosis.named_arguments import Argument
 from replay.diagnosis.phrasing import place, quoted
 from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.records import FAILURES, Outcome, canonical, texts_of

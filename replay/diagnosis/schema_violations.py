@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from rapidfuzz import fuzz
 from rapidfuzz.utils import default_process
 
-from replay.dag.pointers import join, parts, resolve
+from replay.dag.documents import join, parts, resolve
 from replay.diagnosis.phrasing import kind_of, listed, place, plain, quoted, types_of
 from replay.diagnosis.server_validation_errors import validation_errors
 from replay.diagnosis.trajectory_context import TrajectoryContext

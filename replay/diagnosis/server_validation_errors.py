@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from replay.dag.pointers import join
+from replay.dag.documents import join
 from replay.records import SchemaViolation
 from replay.safety.text import cut
 

@@ -10,7 +10,7 @@ from typing import Any, Final, Self
 
 from replay.dag import Graph
 from replay.dag.history import History
-from replay.dag.value_matching import Argument, arguments_of
+from replay.diagnosis.named_arguments import Argument, arguments_of
 from replay.outcomes.evidence import strip_wrappers
 from replay.outcomes.residue import error_in_json, parse_json
 from replay.records import Answer, Call, Outcome, Server, Tool, Trajectory, texts_of
@@ -19,8 +19,8 @@ from replay.records.files import CallRow
 from replay.records.finding import CallRef, Finding
 from replay.runfile import Run, call_rows
 from replay.runfile.alignment_queries import aligned_task_of
+from replay.runfile.rows import answers_of
 from replay.runfile.run_command import NOT_KNOWN, RunCommand, load_command
-from replay.runfile.stored_answers import answers_of
 from replay.runfile.trajectory_queries import TrajectoryPlace, trajectory_record
 
 _READS: Final = re.compile(

@@ -5,21 +5,36 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from replay.errors import FormatError, UnknownFormatError
+from replay.errors import FormatError, NoTrajectoryError, UnknownFormatError
 from replay.formats.file_names import FileNames
 from replay.formats.reader import Match, Reader
 from replay.formats.readers import READERS
-from replay.formats.results_file import HowToRead, ResultsFile, look_through
+from replay.formats.results_file import (
+    FileSummary,
+    HowToRead,
+    ResultsFile,
+    Room,
+    UnopenedFile,
+    look_through,
+    looking_through,
+)
 from replay.formats.sources import InputFile, inputs_of, single_input
 
 __all__ = [
     "READERS",
     "FileNames",
+    "FileSummary",
+    "FilesOpened",
     "HowToRead",
     "InputFile",
     "Match",
     "Reader",
     "ResultsFile",
+    "Room",
+    "UnopenedFile",
+    "files_of",
+    "look_through",
+    "looking_through",
     "open_file",
     "open_files",
     "single_input",
@@ -55,31 +70,56 @@ def open_files(
     Raises:
         FormatError: where there is no `on_error`.
     """
-    told = False
-    for file, found in _inputs(paths, names, on_error, on_note):
+    opened, room = FilesOpened(on_error, on_note), Room()
+    for source in files_of(paths, names, on_error, on_note):
         try:
-            opened = look_through(file, found)
-        except UnknownFormatError as error:
-            if file.named:
-                _refuse(error, on_error)
-            else:
-                on_note(f"{file.path}: not of a known format; skipped")
+            file = look_through(*source, room)
         except FormatError as error:
-            _refuse(error, on_error)
+            opened.refuse(source, error)
         else:
-            if found.was_found and not told and found.model(file.path) in opened.models:
-                told = True
-                on_note(f"{found.explain()}; read otherwise with --names PATTERN")
-            yield opened
+            opened.note(source, file.summary)
+            yield file
 
 
-def _inputs(
+class FilesOpened:
+    """Tells what opening several files shows.
+
+    Args:
+        on_error: called for each file that cannot be read; the others go on. Without it that is raised.
+        on_note: called with what was skipped, and with the pattern of names that was found.
+    """
+
+    def __init__(self, on_error: Callable[[FormatError], None] | None, on_note: Callable[[str], None]) -> None:
+        self._on_error, self._on_note = on_error, on_note
+        self._told = False
+
+    def refuse(self, source: UnopenedFile, error: FormatError) -> None:
+        """Take note of a file that cannot be read; one that nobody named need not be a results file."""
+        if source.file.named or not isinstance(error, UnknownFormatError | NoTrajectoryError):
+            _refuse(error, self._on_error)
+        elif isinstance(error, NoTrajectoryError):
+            self._on_note(f"{error}; skipped")
+        else:
+            self._on_note(f"{source.file.path}: not of a known format; skipped")
+
+    def note(self, source: UnopenedFile, file: FileSummary) -> None:
+        """Take note of a file that was looked through."""
+        if source.names.was_found and not self._told and source.names.model(source.file.path) in file.models:
+            self._told = True
+            self._on_note(f"{source.names.explain()}; read otherwise with --names PATTERN")
+
+
+def files_of(
     paths: Iterable[str | Path],
-    names: FileNames | None,
-    on_error: Callable[[FormatError], None] | None,
-    on_note: Callable[[str], None],
-) -> Iterator[tuple[InputFile, FileNames]]:
-    """The files, with how their names are read: those of one folder or archive together, and those named one by one."""
+    names: FileNames | None = None,
+    on_error: Callable[[FormatError], None] | None = None,
+    on_note: Callable[[str], None] = lambda text: None,
+) -> Iterator[UnopenedFile]:
+    """The files that several paths stand for, as `open_files` opens them; how their names are read is told together.
+
+    Raises:
+        FormatError: there is nothing at a path, and no `on_error`.
+    """
     groups: dict[str, list[InputFile]] = {}
     for path in dict.fromkeys(map(str, paths)):
         try:
@@ -91,7 +131,7 @@ def _inputs(
     for files in groups.values():
         given = names is not None and names.pattern is not None
         found = None if given else FileNames.found_in([file.path for file in files])
-        yield from ((file, found or names or FileNames()) for file in files)
+        yield from (UnopenedFile(file, found or names or FileNames()) for file in files)
 
 
 def _refuse(error: FormatError, on_error: Callable[[FormatError], None] | None) -> None:

@@ -71,7 +71,9 @@ class AnthropicMessagesReader:
 
 
 def _is_response(value: Any) -> bool:
-    return isinstance(value, dict) and value.get("type") == "message" and isinstance(value.get("content"), list)
+    if not isinstance(value, dict) or not isinstance(value.get("content"), list):
+        return False
+    return value.get("type") == "message" or {"stop_reason", "usage"} <= value.keys()
 
 
 def _is_message(value: Any) -> bool:
@@ -117,5 +119,7 @@ def _read_block(block: JsonObject, log: CallLog) -> None:
         identifier, local = text_of(block.get("id")), kind == "server_tool_use"
         log.add(build_call(name, block.get("input", MISSING), id=identifier, local=local, **fields))
     elif kind in RESULT_BLOCKS or kind.endswith("_tool_result"):
-        answer = result_with_flag(block.get("content"), block.get("is_error") is True)
+        content = block.get("content")
+        failed = isinstance(content, dict) and str(content.get("type")).endswith("_error")
+        answer = result_with_flag(content, failed or block.get("is_error") is True)
         log.answer(text_of(block.get("tool_use_id")), answer)

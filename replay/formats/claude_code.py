@@ -19,6 +19,7 @@ from replay.formats.record_builders import (
     seconds_between,
     summed_usage,
     text_of,
+    to_json,
 )
 from replay.records import Call, JsonObject, ParentCall, Trajectory
 
@@ -79,6 +80,7 @@ class _Thread:
     parent_session: str | None = None
     log: CallLog = field(default_factory=CallLog)
     tokens: dict[str, tuple[int, int]] = field(default_factory=dict)
+    called: set[tuple[str | None, ...]] = field(default_factory=set)
     parent_call: str | None = None
     """The id of the call that started it, where the lines say so."""
 
@@ -104,13 +106,22 @@ class _Thread:
             self.log.model = self.log.model or model
             if kind == "tool_use":
                 call = _call(block, seconds_between(self.log.started_at, moment))
-                self.log.add(call, str(message.get("id") or line.get("uuid")), model=model)
+                if self._is_new(call):
+                    self.log.add(call, str(message.get("id") or line.get("uuid")), model=model)
             elif kind == "text" and isinstance(block.get("text"), str):
                 self.log.say(block["text"])
         elif kind == "tool_result":
             self._read_result(block, moment)
         elif kind == "text" and isinstance(block.get("text"), str) and line.get("isCompactSummary") is not True:
             self.log.prompts.append(block["text"])
+
+    def _is_new(self, call: Call) -> bool:
+        """Whether a call is not one that stood on an earlier line: iFlow writes a message again once it is whole."""
+        written = (call.id, call.name, to_json(call.arguments))
+        if call.id is None or written not in self.called:
+            self.called.add(written)
+            return True
+        return False
 
     def _read_result(self, block: JsonObject, moment: Any) -> None:
         content, failed = block.get("content"), block.get("is_error") is True

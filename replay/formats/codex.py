@@ -296,6 +296,7 @@ class ExecEvents:
         self.usage: Usage | None = None
         self._log = log
         self._known: set[str] = set()
+        self._plan: list[JsonObject] = []
 
     def read(self, event: JsonObject) -> None:
         """Take in one event."""
@@ -316,6 +317,9 @@ class ExecEvents:
         if kind in {"agent_message", "assistant_message"}:
             self._log.say(text_of(item.get("text")))
             return
+        if kind == "todo_list":
+            self._read_plan(item, identifier)
+            return
         call = _call_of_item(kind, item, identifier)
         if call is None:
             return
@@ -326,6 +330,14 @@ class ExecEvents:
             content = _answer_of_item(item)
             failed = item.get("status") == "failed" or item.get("error") is not None
             self._log.answer(identifier, None if content is None else result_with_flag(content, failed))
+
+    def _read_plan(self, item: JsonObject, identifier: str) -> None:
+        """The list of things to do: one item for the session, which each call of its tool changes."""
+        steps = objects(item.get("items"))
+        if steps and steps != self._plan:
+            self._plan = steps
+            self._log.add(build_call("update_plan", {"plan": steps}, id=identifier, local=True))
+            self._log.answer(identifier, None)
 
     def _read_message(self, message: JsonObject) -> None:
         """An event of the older form: a call begins, and ends under the same `call_id`."""

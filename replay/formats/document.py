@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from replay.errors import FormatError, UnknownFormatError
@@ -22,6 +23,7 @@ RECORD_KEYS = ("format", "messages", "steps")
 
 HEAD_BYTES = 256 * 1024
 MAX_HEAD_RECORDS = 200
+MAX_BESIDE_BYTES = 64 * 1024 * 1024
 MAX_LINE_BYTES = 512 * 1024 * 1024
 MAX_NOTES = 20
 TOO_DEEP = "values are nested too deeply to be read"
@@ -168,6 +170,14 @@ class Document:
     def open(self) -> BinaryIO:
         """The bytes from the beginning, for formats that are not JSON."""
         return self._file.open()
+
+    def beside(self, *parents: str) -> Any:
+        """The value of a JSON file of the same layout, by its path from this file; None where there is none."""
+        path = Path(self.path).parent.joinpath(*parents)
+        try:
+            return json_value(path.read_bytes()) if path.stat().st_size <= MAX_BESIDE_BYTES else None
+        except (OSError, ValueError):
+            return None
 
     def note(self, text: str, place: str = "") -> None:
         """Say what was not read."""

@@ -48,6 +48,10 @@ _RESULTS = (
     "output.value",
 )
 _NAMES = ("gen_ai.tool.name", "ai.toolCall.name", "tool.name", "tool_name", "mcp.tool.name", "traceloop.entity.name")
+_MODEL_NAMES = (
+    "gen_ai.request.model", "gen_ai.response.model", "ai.model.id", "llm.model_name", "gen_ai.agent.model",
+    "model_name",
+)  # fmt: skip
 _DECORATION = re.compile(r"^(?:execute_tool|running tool:?|tool:)\s+", re.IGNORECASE)
 _SUMMARIES = ("(merged tools)",)
 """Google ADK writes one more span around calls that ran together."""
@@ -203,10 +207,14 @@ def tool_failure(span: Span) -> str | None:
 
 
 def span_model(span: Span) -> str | None:
-    """The model that was asked."""
-    return text_of(
-        first_of(span.attributes, "gen_ai.request.model", "gen_ai.response.model", "ai.model.id", "llm.model_name")
-    )
+    """The model that was asked; also of an agent's span, where it may stand alone."""
+    return text_of(first_of(span.attributes, *_MODEL_NAMES))
+
+
+def output_tools(span: Span) -> frozenset[str]:
+    """The tools by which Pydantic AI makes a model give its final answer the shape that was asked for."""
+    parameters = as_object(opened(span.attributes.get("model_request_parameters"))) or {}
+    return frozenset(tool.name for tool in tool_definitions(parameters.get("output_tools")))
 
 
 def span_usage(span: Span) -> Usage | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,17 +19,21 @@ from replay.formats.record_builders import (
     number_calls,
     objects,
     opened,
+    opened_repr,
     seconds_of,
     summed_usage,
     text_of,
     to_json,
     tool_definitions,
+    tool_message,
     with_mcp_server,
     written_call,
 )
 from replay.formats.spans import Span, attributes_of
 from replay.formats.trace_steps import Timed, calls_without_spans, recorded, steps_of
 from replay.records import Call, JsonObject, ReportedResult, Source, Step, Task, Tool, Trajectory
+
+_BEEAI_EVENT = re.compile(r"(?P<tool>tool\..+)\.(?P<event>start|success|error|retry|finish)")
 
 
 class LangfuseReader:
@@ -130,13 +135,69 @@ def _tokens(generation: JsonObject) -> tuple[Any, Any]:
 
 
 def _steps(ordered: list[JsonObject], generations: list[JsonObject]) -> list[Step]:
+    answers: dict[str, object] = {
+        str(message["tool_call_id"]): message for item in ordered for message in _answers_in(item)
+    }
     tools = [item for item in ordered if item.get("type") == "TOOL"]
-    tools = tools or [item for item in ordered if item.get("type") != "GENERATION" and is_tool_span(_span(item))]
+    tools = tools or [item for item in ordered if item.get("type") != "GENERATION" and _is_tool(item)]
     if not tools:
-        return calls_without_spans(map(_written_calls, generations), {})
+        return calls_without_spans(map(_written_calls, generations), answers)
     replies = [Timed(seconds_of(item.get("startTime")), None, None) for item in generations]
-    calls = [Timed(seconds_of(item.get("startTime")), seconds_of(item.get("endTime")), _call(item)) for item in tools]
-    return steps_of([*replies, *calls])
+    calls = [
+        Timed(seconds_of(item.get("startTime")), seconds_of(item.get("endTime")), _call(item))
+        for item in _joined_events(tools)
+    ]
+    ran = {timed.call.id for timed in calls if timed.call}
+    refused = [
+        Timed(seconds_of(item.get("startTime")), None, call)
+        for item in generations
+        for step in calls_without_spans([_written_calls(item)], answers)
+        for call in step.calls
+        if call.id in answers and call.id not in ran
+    ]
+    return steps_of([*replies, *calls, *refused])
+
+
+def _is_tool(observation: JsonObject) -> bool:
+    """Whether an observation is a tool's, by its attributes or because a ToolMessage came out of it."""
+    return is_tool_span(_span(observation)) or tool_message(observation.get("output")) is not None
+
+
+def _joined_events(tools: list[JsonObject]) -> Iterator[JsonObject]:
+    """The observations of tools, in which BeeAI writes several for a call: one for its start, with the arguments, one
+    for its success or its error, with the answer, one for its finish.
+    """
+    begun: dict[Any, JsonObject] = {}
+    for item in tools:
+        event = _BEEAI_EVENT.fullmatch(str(_span(item).attributes.get("target")))
+        if event is None:
+            yield item
+            continue
+        key = (item.get("parentObservationId"), event["tool"])
+        whole = begun.setdefault(key, {**item, "name": event["tool"].rpartition(".")[2]})
+        if item.get("output") is not None:
+            whole["output"] = item["output"]
+        if event["event"] == "error":
+            whole |= {"level": "ERROR", "statusMessage": item.get("statusMessage")}
+    yield from begun.values()
+
+
+def _answers_in(observation: JsonObject) -> Iterator[JsonObject]:
+    """The answers among the messages that went into an observation or came out of it."""
+    yield from tool_messages(observation.get("input"))
+    yield from tool_messages(observation.get("output"))
+
+
+def tool_messages(side: Any) -> Iterator[JsonObject]:
+    """LangChain's ToolMessages in what went in or came out: one by itself, a list (of lists), or under `messages`."""
+    value = opened(side)
+    waiting = [value.get("messages", value) if isinstance(value, dict) else value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, list):
+            waiting += item
+        elif isinstance(item, dict) and (message := tool_message(item)) is not None:
+            yield message
 
 
 def _span(observation: JsonObject) -> Span:
@@ -160,7 +221,7 @@ def _span(observation: JsonObject) -> Span:
 def _call(observation: JsonObject) -> Call:
     span = _span(observation)
     name = tool_name(span) or undecorated(span.name)
-    given, came_back = opened(observation.get("input")), observation.get("output")
+    given, came_back = opened_repr(observation.get("input")), observation.get("output")
     arguments = _arguments(given) if given is not None else call_arguments(span)
     result = call_result(span) if came_back is None else came_back
     failure = (span.message or "the observation has the level ERROR") if span.failed else None
@@ -179,8 +240,7 @@ def _arguments(given: Any) -> Any:
 
 def _id_in(output: Any) -> str | None:
     """The call's id, where the framework's own tool message is the output."""
-    value = opened(output)
-    return identifier_of(value.get("tool_call_id")) if isinstance(value, dict) else None
+    return identifier_of((tool_message(output) or {}).get("tool_call_id"))
 
 
 def _written_calls(generation: JsonObject) -> list[JsonObject]:
@@ -188,7 +248,26 @@ def _written_calls(generation: JsonObject) -> list[JsonObject]:
     names = names if isinstance(names, list) else []
     calls = generation.get("toolCalls")
     written = [as_object(opened(call)) or {} for call in calls] if isinstance(calls, list) else []
-    return [{**call, "name": name} for call, name in zip(written, names, strict=False)]
+    written = [{**call, "name": name} for call, name in zip(written, names, strict=False)]
+    return written or [call for message in _messages(generation.get("output")) for call in calls_in(message)]
+
+
+def _messages(output: Any) -> list[JsonObject]:
+    value = opened(output)
+    return objects(value) if isinstance(value, list) else [value] if isinstance(value, dict) else []
+
+
+def calls_in(message: JsonObject) -> Iterator[JsonObject]:
+    """The calls of a reply: OpenAI's `tool_calls`, which LangChain keeps as they are among `additional_kwargs`, or its
+    own `{name, args, id}`.
+    """
+    inner = as_object(first_of(message, "kwargs", "message")) or message
+    written = objects(inner.get("tool_calls")) or objects(
+        (as_object(inner.get("additional_kwargs")) or {}).get("tool_calls")
+    )
+    for call in written:
+        function = as_object(call.get("function")) or call
+        yield {"id": call.get("id"), "name": function.get("name"), "arguments": first_of(function, "arguments", "args")}
 
 
 def _tools(generations: list[JsonObject]) -> tuple[Tool, ...]:

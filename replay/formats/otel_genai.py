@@ -19,6 +19,7 @@ from replay.formats.genai import (
     is_model_span,
     is_tool_span,
     offered_tools,
+    output_tools,
     question_in,
     span_model,
     span_usage,
@@ -35,6 +36,7 @@ from replay.formats.record_builders import (
     number_calls,
     opened,
     summed_usage,
+    to_json,
     with_mcp_server,
     written_call,
 )
@@ -103,7 +105,10 @@ class _Trace:
         self._by_id = {span.id: span for span in spans}
         ordered = sorted(spans, key=lambda span: (span.start is None, span.start or 0.0))
         self._models = [span for span in ordered if is_model_span(span)]
-        self._tools = self._once([span for span in ordered if is_tool_span(span) and tool_name(span)])
+        self._ordered = ordered
+        self._for_output = frozenset(name for span in self._models for name in output_tools(span))
+        tools = [span for span in ordered if is_tool_span(span) and tool_name(span)]
+        self._tools = self._once([span for span in tools if tool_name(span) not in self._for_output])
         self._with_agents = {
             ancestor.id
             for span in ordered
@@ -116,7 +121,7 @@ class _Trace:
 
     def trajectory(self, identifier: str, document: Document) -> Trajectory:
         """What the spans say, in the order of their start."""
-        model = next((name for span in self._models if (name := span_model(span))), None)
+        model = next((name for span in (*self._models, *self._ordered) if (name := span_model(span))), None)
         question = next((text for span in self._models if (text := question_in(span))), None)
         return Trajectory(
             id=identifier,
@@ -132,7 +137,7 @@ class _Trace:
 
     def _steps(self) -> list[Step]:
         if not self._tools:
-            return calls_without_spans(map(calls_in_reply, self._models), self._answers)
+            return calls_without_spans(map(self._calls_in_reply, self._models), self._answers)
         tools = [(call_id(span), tool_name(span), call_arguments(span)) for span in self._tools]
         pairs, left = pair_with_spans(tools, self._written())
         ran = [
@@ -141,9 +146,13 @@ class _Trace:
         not_run = [Timed(item.moment, None, self._call_without_span(item)) for item in left]
         return steps_of([*(Timed(span.start, span.end, None) for span in self._models), *ran, *not_run])
 
+    def _calls_in_reply(self, span: Span) -> list[JsonObject]:
+        """What a model called; a final answer in the shape of a call is none."""
+        return [call for call in calls_in_reply(span) if call.get("name") not in self._for_output]
+
     def _written(self) -> Iterator[Written]:
         for span in self._models:
-            for call in calls_in_reply(span):
+            for call in self._calls_in_reply(span):
                 yield Written(span.start, identifier_of(call.get("id")), call.get("name"), call.get("arguments"))
 
     def _call(self, span: Span, written: Written | None) -> Call:
@@ -199,7 +208,10 @@ class _Trace:
 
     def _final_reply(self) -> str | None:
         last = self._models[-1] if self._models else None
-        return None if last is None or calls_in_reply(last) else text_in_reply(last)
+        if last is None or self._calls_in_reply(last):
+            return None
+        shaped = next((to_json(opened(call.get("arguments"))) for call in calls_in_reply(last)), None)
+        return shaped or text_in_reply(last)
 
 
 def _same_call(outer: Span, inner: Span) -> bool:

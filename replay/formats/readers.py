@@ -8,20 +8,24 @@ from replay.formats.atif import AtifReader
 from replay.formats.claude_code import ClaudeCodeReader
 from replay.formats.codex import CodexReader
 from replay.formats.copilot_cli import CopilotCliReader
+from replay.formats.cursor import CursorReader
 from replay.formats.dagfile import DagFileReader
 from replay.formats.document import Head
 from replay.formats.gemini_cli import GeminiCliReader
 from replay.formats.google_adk import GoogleAdkReader
 from replay.formats.inspect_log import InspectReader
 from replay.formats.langfuse import LangfuseReader
+from replay.formats.langsmith import LangSmithReader
 from replay.formats.m3bench import M3BenchReader
 from replay.formats.mcpbench_results import McpBenchReader
 from replay.formats.mcpeval_results import McpEvalReader
 from replay.formats.openai_chat import OpenAIChatReader
 from replay.formats.openai_responses import OpenAIResponsesReader
 from replay.formats.opencode import OpenCodeReader
+from replay.formats.openhands import OpenHandsReader
 from replay.formats.otel_genai import OtelReader
 from replay.formats.reader import NO_MATCH, READER_FAULTS, Match, Reader
+from replay.formats.swe_agent import SweAgentReader
 from replay.formats.tau_bench import TauBenchReader
 
 READERS: tuple[Reader, ...] = (
@@ -43,6 +47,10 @@ READERS: tuple[Reader, ...] = (
     OpenAIResponsesReader(),
     AnthropicMessagesReader(),
     TauBenchReader(),
+    SweAgentReader(),
+    OpenHandsReader(),
+    LangSmithReader(),
+    CursorReader(),
 )
 
 DOUBT = 0.5

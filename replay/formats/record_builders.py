@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -73,7 +74,7 @@ def result_with_flag(content: Any, is_error: bool | None) -> Answer | None:
         return recorded_answer(content)
     if isinstance(content, list) and content and all(isinstance(block, dict) for block in content):
         return ToolResult(content=tuple(content), is_error=is_error)
-    if isinstance(content, dict) and isinstance(content.get("content"), list):
+    if _is_call_result(content):
         answer = recorded_answer(content)
         return answer.model_copy(update={"is_error": is_error}) if isinstance(answer, ToolResult) else answer
     text = content if isinstance(content, str) else "" if content is None else to_json(content)
@@ -131,7 +132,7 @@ def recorded_answer(value: Any) -> Answer | None:
         return None
     if isinstance(value, str):
         return TextAnswer(text=value)
-    if isinstance(value, dict) and isinstance(value.get("content"), list) and all(map(as_object, value["content"])):
+    if _is_call_result(value) and all(map(as_object, value["content"])):
         return ToolResult(
             content=tuple(value["content"]),
             structured=value.get("structuredContent", value.get("structured_content")),
@@ -140,7 +141,19 @@ def recorded_answer(value: Any) -> Answer | None:
     return TextAnswer(text=to_json(value))
 
 
+def _is_call_result(value: Any) -> bool:
+    """Whether a value is a `CallToolResult`, and not a program's output beside an empty list of the files it made."""
+    if not isinstance(value, dict) or not isinstance(value.get("content"), list):
+        return False
+    return bool(value["content"]) or not {"stdout", "stderr", "return_code"} & value.keys()
+
+
 _MCP_PREFIX = "mcp__"
+_PRINTED_MESSAGE = re.compile(
+    r"content=(?P<content>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")(?P<fields> .*)?$",
+    re.DOTALL,
+)
+_PRINTED_FIELD = re.compile(r"(?<= )(name|tool_call_id|status)='([^']*)'")
 
 
 def objects(value: Any) -> list[JsonObject]:
@@ -247,18 +260,37 @@ def answer_of(value: Any, is_error: bool | None = None) -> Answer | None:
         value: None, text, the JSON of a `CallToolResult`, or any other JSON value.
         is_error: what the source says beside it; None where it says nothing.
     """
+    message = tool_message(value)
+    if message is not None:
+        failed = is_error or message.get("status") == "error"
+        flag = failed if failed or message.get("status") == "success" else is_error
+        return answer_of(message["content"], flag)
     whole = opened(value)
-    if isinstance(whole, dict) and identifier_of(whole.get("tool_call_id")) and "content" in whole:
-        failed = is_error or whole.get("status") == "error"  # LangChain's ToolMessage
-        flag = failed if failed or whole.get("status") == "success" else is_error
-        return answer_of(whole["content"], flag)
-    if isinstance(whole, dict) and isinstance(whole.get("content"), list):
+    if _is_call_result(whole):
         own_flag = first_of(whole, "isError", "is_error")
         return result_with_flag(whole, is_error or own_flag is True)
     if isinstance(whole, list) and whole and all(map(_is_text_block, whole)):
         blocks = tuple({"type": "text", "text": item["text"]} for item in whole)
         return ToolResult(content=blocks, is_error=is_error or False)
     return None if value is None else result_with_flag(value, is_error)
+
+
+def tool_message(value: Any) -> JsonObject | None:
+    """LangChain's ToolMessage: its fields, its constructor (`{"lc": 1, "kwargs": {...}}`), the JSON of either, or what
+    Python prints of it (`content='...' name='...' tool_call_id='...'`); None where it is none.
+    """
+    whole = opened(value)
+    if isinstance(whole, dict):
+        inner = as_object(first_of(whole, "kwargs", "data")) or whole
+        return inner if identifier_of(inner.get("tool_call_id")) and "content" in inner else None
+    printed = _PRINTED_MESSAGE.match(whole) if isinstance(whole, str) and whole.startswith("content=") else None
+    if printed is None:
+        return None
+    fields = dict(_PRINTED_FIELD.findall(printed["fields"] or ""))
+    try:
+        return {**fields, "content": ast.literal_eval(printed["content"])} if "tool_call_id" in fields else None
+    except (ValueError, SyntaxError):
+        return None
 
 
 def error_answer(message: Any) -> ToolResult:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from weakref import WeakKeyDictionary
+from typing import NamedTuple, cast
 
-from replay.errors import FormatError
+from replay.errors import FormatError, NoTrajectoryError
 from replay.formats.document import MAX_HEAD_RECORDS, TOO_DEEP, Document, Head
 from replay.formats.file_names import FileNames
 from replay.formats.limits import within_limits
@@ -19,10 +19,17 @@ from replay.formats.sources import InputFile
 from replay.records import Trajectory
 from replay.records.tool_name import with_calls, without_dispatcher
 
-MAX_READY = 8
-"""Trajectories of a file that are kept from looking it through to reading it."""
-MAX_READY_BYTES = 8_000_000
-"""Of the files whose trajectories are kept so, together; the last one is kept whatever its size."""
+MAX_HELD = 8
+"""Trajectories of a compressed file, whose size tells little, that are held from looking it through to reading it."""
+MAX_HELD_BYTES = 32_000_000
+"""Of files that are held so, together."""
+
+
+class Room:
+    """How many bytes of files may still be held from looking them through to reading them: those are read once."""
+
+    def __init__(self, size: int = MAX_HELD_BYTES) -> None:
+        self.left = size
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +69,30 @@ class _Slot:
     unanswered: int
 
 
+class UnopenedFile(NamedTuple):
+    """A file that may be a results file, and how its name is read."""
+
+    file: InputFile
+    names: FileNames
+
+
+class FileSummary(NamedTuple):
+    """What looking a file through told of it."""
+
+    path: str
+    model: str
+    format: str
+    ids: tuple[str, ...]
+    models: tuple[str, ...]
+    call_counts: tuple[int, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def calls(self) -> int:
+        """Of all its trajectories."""
+        return sum(self.call_counts)
+
+
 @dataclass(frozen=True, slots=True)
 class ResultsFile:
     """A results file that was looked through once. Its trajectories are read again, one at a time, when asked for.
@@ -86,7 +117,9 @@ class ResultsFile:
     _file: InputFile
     _names: FileNames
     _size: int
-    _key: _Key | None
+    _held: list[Trajectory]
+    """What was read to look it through, handed out once."""
+    _room: Room
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -97,6 +130,16 @@ class ResultsFile:
     def call_counts(self) -> tuple[int, ...]:
         """Calls of each trajectory, in the order of `ids`."""
         return tuple(slot.calls for slot in self._slots)
+
+    @property
+    def source(self) -> UnopenedFile:
+        """What was looked through."""
+        return UnopenedFile(self._file, self._names)
+
+    @property
+    def summary(self) -> FileSummary:
+        """What another process must be told of it."""
+        return FileSummary(self.path, self.model, self.format, self.ids, self.models, self.call_counts, self.warnings)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -116,10 +159,11 @@ class ResultsFile:
         """
         if self._file.size() != self._size:
             raise FormatError(self.path, "the file changed while it was being read; run the command again")
-        ready = _ALREADY_READ.take(self._key)
-        if ready is not None:
-            while ready:
-                yield ready.popleft()
+        if self._held:
+            held = list(self._held)
+            self._held.clear()
+            self._room.left += self._size
+            yield from held
             return
         yield from self.how_to_read.trajectories(self._file)
 
@@ -132,49 +176,6 @@ class ResultsFile:
     def how_to_read(self) -> HowToRead:
         """What another process must know to read the same trajectories from the same bytes."""
         return HowToRead(self.path, self._size, self._parts, self._kept, self._names)
-
-
-class _Key:
-    """Stands for one opening of a file."""
-
-
-class _AlreadyRead:
-    """The trajectories of the file that was looked through last, and of small files before it, where they are few.
-
-    They are handed out once and then let go: what was decoded to look it through is not decoded again, and of a large
-    set of files only a few megabytes are held.
-    """
-
-    def __init__(self) -> None:
-        self._small: WeakKeyDictionary[_Key, tuple[int, list[Trajectory]]] = WeakKeyDictionary()
-        self._last: tuple[_Key, list[Trajectory]] | None = None
-
-    def keep(self, trajectories: list[Trajectory], size: int) -> _Key | None:
-        """Hold what was read, beside what is held already where there is room, else in place of the last file's."""
-        self._last = None
-        if not trajectories:
-            return None
-        key = _Key()
-        held = sum(of_file for of_file, _ in self._small.values())
-        if held + size <= MAX_READY_BYTES:
-            self._small[key] = size, trajectories
-        else:
-            self._last = key, trajectories
-        return key
-
-    def take(self, key: _Key | None) -> deque[Trajectory] | None:
-        """What was kept under a key, once."""
-        if key is None:
-            return None
-        if key in self._small:
-            return deque(self._small.pop(key)[1])
-        if self._last is None or self._last[0] is not key:
-            return None
-        trajectories, self._last = self._last[1], None
-        return deque(trajectories)
-
-
-_ALREADY_READ = _AlreadyRead()
 
 
 def _prepared(trajectory: Trajectory, labels: dict[str, str]) -> Trajectory:
@@ -204,15 +205,31 @@ def _guarded(reader: Reader, document: Document) -> Iterator[Trajectory]:
         raise FormatError(document.path, f"cannot be read as {reader.title} ({what})") from error
 
 
-def look_through(file: InputFile, names: FileNames) -> ResultsFile:
+def look_through(file: InputFile, names: FileNames, room: Room | None = None) -> ResultsFile:
     """Find out a file's format and which trajectories it holds.
+
+    Args:
+        file: to be read.
+        names: how its name gives model and task.
+        room: for what is held, so that the file need not be read again; by default there is enough for one file.
 
     Raises:
         FormatError: no reader knows it, it is broken, or it holds no trajectory.
     """
+    steps = looking_through(file, names, room)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return cast("ResultsFile", end.value)
+
+
+def looking_through(file: InputFile, names: FileNames, room: Room | None = None) -> Generator[None, None, ResultsFile]:
+    """The same in steps of one trajectory, for who has something else to do between them."""
+    room = room or Room()
     size = file.size()
     slots: list[_Slot] = []
-    few: list[Trajectory] = []
+    held: list[Trajectory] = []
     parts: list[Part] = []
     warnings: list[str] = []
     only: frozenset[str] | None = None
@@ -225,7 +242,11 @@ def look_through(file: InputFile, names: FileNames) -> ResultsFile:
         warnings += filter(None, [doubt])
         for trajectory in _guarded(reader, document):
             slots.append(_slot(trajectory))
-            few = [*few, trajectory] if len(slots) <= MAX_READY else []
+            if size <= room.left and (file.is_plain or len(slots) <= MAX_HELD):
+                held.append(trajectory)
+            else:
+                held.clear()
+            yield
         parts.append(Part(reader, why, only))
         warnings += document.notes
         remaining = frozenset(document.left)
@@ -233,9 +254,14 @@ def look_through(file: InputFile, names: FileNames) -> ResultsFile:
             break
         only = remaining
     if not slots:
-        raise FormatError(file.path, f"{parts[0].reader.title}, but it holds no trajectory")
+        raise NoTrajectoryError(file.path, f"{parts[0].reader.title}, but it holds no trajectory")
     kept = _last_of_each_id(slots)
     standing = tuple(slot for number, slot in enumerate(slots) if kept is None or number in kept)
+    if len(held) == len(slots):
+        held = [trajectory for number, trajectory in enumerate(held) if kept is None or number in kept]
+        room.left -= size
+    else:
+        held = []
     return ResultsFile(
         path=file.path,
         model=standing[0].model,
@@ -249,7 +275,8 @@ def look_through(file: InputFile, names: FileNames) -> ResultsFile:
         _file=file,
         _names=names,
         _size=size,
-        _key=_ALREADY_READ.keep(few if kept is None else [], size),
+        _held=held,
+        _room=room,
     )
 
 

@@ -36,6 +36,17 @@ class InputFile:
     members: tuple[str, ...] = ()
     """The names in it, where it is a zip that is one log."""
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the bytes stand on disk as they are read: their size tells what they hold."""
+        return self.place is not None and not self.members
+
+    @property
+    def place(self) -> str | None:
+        """The path by which another process on the machine can open it; None of a member of an archive, or a pipe."""
+        opener = getattr(self.open, "__self__", None)
+        return opener.place if isinstance(opener, _OnDisk) else None
+
 
 @dataclass(frozen=True, slots=True)
 class _OnDisk:

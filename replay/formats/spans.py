@@ -12,6 +12,7 @@ from replay.formats.record_builders import (
     first_of,
     identifier_of,
     objects,
+    opened,
     seconds_of,
     text_of,
     whole_number,
@@ -23,6 +24,10 @@ _SCOPE_KEYS = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans", "inst
 _PLAIN_VALUES = frozenset(
     {"stringValue", "string_value", "boolValue", "bool_value", "doubleValue", "double_value", "bytesValue"}
 )
+_OPENINFERENCE_KIND = "openinference.span.kind"
+_OPENINFERENCE_KINDS = frozenset({
+    "AGENT", "CHAIN", "EMBEDDING", "EVALUATOR", "GUARDRAIL", "LLM", "PROMPT", "RERANKER", "RETRIEVER", "TOOL",
+})  # fmt: skip
 _ERROR_CODES = frozenset({2, "2", "ERROR", "STATUS_CODE_ERROR", "Error", "error"})
 
 
@@ -70,14 +75,32 @@ def spans_of(value: Any) -> Iterator[Span]:
 def _single_span(value: JsonObject) -> Iterator[Span]:
     if "operationName" in value and "tags" in value:
         yield _jaeger(value)
-    elif _is_plain_span(value):
+        return
+    value = _from_columns(value)
+    if _is_plain_span(value):
         yield plain_span(value)
 
 
 def _is_plain_span(value: JsonObject) -> bool:
     context = as_object(value.get("context")) or {}
     named = any(key in source for source in (value, context) for key in ("trace_id", "traceId", "span_id", "spanId"))
-    return named and isinstance(value.get("attributes"), dict | list)
+    return named and isinstance(opened(value.get("attributes")), dict | list)
+
+
+def _from_columns(row: JsonObject) -> JsonObject:
+    """The span of a row of a table, such as Phoenix's data frames, with columns as `context.trace_id` and
+    `attributes.tool.name`; what is empty in a row was not in the span.
+    """
+    if "attributes" in row or not any(key.startswith("attributes.") for key in row):
+        return row
+    span: JsonObject = {"context": {}, "attributes": {}}
+    for key, value in row.items():
+        group, _, name = key.partition(".")
+        if not name or group not in span:
+            span[key] = value
+        elif value is not None:
+            span[group][name] = value
+    return span
 
 
 def _otlp(resources: list[Any]) -> Iterator[Span]:
@@ -106,11 +129,18 @@ def plain_span(value: JsonObject) -> Span:
         name=text_of(value.get("name")) or "",
         start=seconds_of(first_of(value, "start_time", "startTimeUnixNano", "start_time_unix_nano", "startTime")),
         end=seconds_of(first_of(value, "end_time", "endTimeUnixNano", "end_time_unix_nano", "endTime")),
-        attributes=attributes_of(value.get("attributes")),
+        attributes=_with_kind(attributes_of(opened(value.get("attributes"))), first_of(value, "span_kind", "spanKind")),
         events=tuple(_events(first_of(value, "span_events", "events"))),
         failed=code in _ERROR_CODES if isinstance(code, str | int) else False,
         message=text_of(first_of(status, "message", "description")) if isinstance(status, dict) else None,
     )
+
+
+def _with_kind(attributes: JsonObject, kind: Any) -> JsonObject:
+    """The attributes with OpenInference's kind of span, which Phoenix moves out of them to the top."""
+    if isinstance(kind, str) and kind.upper() in _OPENINFERENCE_KINDS and _OPENINFERENCE_KIND not in attributes:
+        return {**attributes, _OPENINFERENCE_KIND: kind}
+    return attributes
 
 
 def _id_in(parent: Any) -> Any:

@@ -1,6 +1,7 @@
 """tau-bench results: a list of (or one) `{task_id, reward, info, traj, trial}`; `traj` is OpenAI chat messages.
 
-tau2-bench results: `{info, tasks, simulations: [{task_id, messages, reward_info, trial}]}`, or one simulation.
+tau2-bench results: `{info, tasks, simulations: [{task_id, messages, reward_info, trial}]}`, or one simulation, which
+may stand in a folder of its own: `results.json` (what was run) beside `simulations/ID.json`.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from replay.errors import NoTrajectoryError
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
 from replay.formats.openai_chat import conversation_steps, user_text
@@ -34,11 +36,16 @@ class TauBenchReader:
     title = "tau-bench and tau2-bench results"
     expected_shape = 'tau-bench results ([{"task_id", "reward", "traj": [...]}] or {"info", "simulations": [...]})'
 
+    def __init__(self) -> None:
+        self._models: tuple[str | None, str | None] = (None, None)
+
     def sniff(self, head: Head) -> Match:
         """A task with its trajectory and reward."""
         first = next(iter(head.elements), None)
         if _is_results(head.first) or _is_simulation(first):
             return Match(0.95, '"simulations" of tau2-bench')
+        if _is_run(head.first):
+            return Match(0.9, '"info" and "tasks" of tau2-bench')
         if not isinstance(first, dict) or "task_id" not in first:
             return NO_MATCH
         if "traj" in first:
@@ -55,13 +62,23 @@ class TauBenchReader:
                     place = f"{element.place}.simulations[{number}]"
                     yield _simulation(simulation, model, place, document)
             elif _is_simulation(record):
-                yield _simulation(record, None, element.place, document)
+                yield _simulation(record, self._model_beside(document), element.place, document)
+            elif _is_run(record):
+                raise NoTrajectoryError(document.path, "its simulations stand in the folder simulations/ beside it")
             elif isinstance(record, dict) and isinstance(record.get("traj"), list):
                 yield _trajectory(record, element.place, document)
             elif isinstance(record, dict) and "task_id" in record:
                 document.note('has no list "traj"; not read', element.place)
             else:
                 document.leave(element)
+
+    def _model_beside(self, document: Document) -> str | None:
+        """The model of a simulation that stands in a file of its own; kept for the other files of the folder."""
+        folder = document.path.rpartition("/")[0]
+        if self._models[0] != folder:
+            run = document.beside("..", "results.json")
+            self._models = folder, _model_of(run) if _is_run(run) else None
+        return self._models[1]
 
 
 def _trajectory(record: JsonObject, place: str, document: Document) -> Trajectory:
@@ -95,9 +112,15 @@ def _is_simulation(value: Any) -> bool:
     return (
         isinstance(value, dict)
         and "task_id" in value
-        and isinstance(value.get("messages"), list)
+        and (isinstance(value.get("messages"), list) or isinstance(value.get("ticks"), list))
         and bool({"reward_info", "termination_reason"} & value.keys())
     )
+
+
+def _is_run(value: Any) -> bool:
+    """Whether a record says what was run, and keeps the simulations in files of their own."""
+    info = value.get("info") if isinstance(value, dict) and not value.get("simulations") else None
+    return isinstance(info, dict) and {"agent_info", "user_info"} <= info.keys() and "tasks" in value
 
 
 def _model_of(results: JsonObject) -> str | None:
@@ -134,9 +157,11 @@ def _simulation(record: JsonObject, model: str | None, place: str, document: Doc
 
 
 def _messages(record: JsonObject) -> list[JsonObject]:
-    """The messages, with those that answer several calls at once taken apart."""
-    return [
-        inner
-        for message in objects(record.get("messages"))
-        for inner in (objects(message.get("tool_messages")) or [message])
-    ]
+    """The messages, with those that answer several calls at once taken apart; of a voice run, those of its ticks."""
+    messages = objects(record.get("messages"))
+    for tick in [] if messages else objects(record.get("ticks")):
+        said = as_object(tick.get("agent_chunk")) or {}
+        called = objects(tick.get("agent_tool_calls"))
+        messages += [{**said, "role": "assistant", "tool_calls": called}] if called else []
+        messages += objects(tick.get("agent_tool_results"))
+    return [inner for message in messages for inner in (objects(message.get("tool_messages")) or [message])]

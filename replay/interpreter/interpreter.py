@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -18,6 +19,7 @@ from anyio.abc import TaskGroup
 
 from replay.interpreter.config.fleet import Fleet, VariableScope
 from replay.interpreter.config.specs import ServerSpec
+from replay.interpreter.confinement import caches_of, can_confine, first_path_below, first_path_outside
 from replay.interpreter.owned_directory import sweep
 from replay.interpreter.processes import ProcessGuard
 from replay.interpreter.session.handshake import ServerHistory
@@ -59,6 +61,7 @@ class Interpreter:
         self._histories = {name: ServerHistory() for name in self._names}
         self._described: dict[str, Server] = {}
         self._shared: dict[str, list[tuple[Supervisor, PathMap | None]]] = {}
+        self._shared_place: Workspace | None = None
         self.instances = instances
         self._sandboxes_made = count()
         self._guard = ProcessGuard()
@@ -101,7 +104,7 @@ class Interpreter:
         has a process of its own.
         """
         await anyio.to_thread.run_sync(sweep)
-        shared_workspace = await self._shared_workspace()
+        self._shared_place = await self._shared_workspace()
         async with anyio.create_task_group() as starts:
             for name in self._names:
                 spec = self.fleet.servers[name]
@@ -109,7 +112,7 @@ class Interpreter:
                     error = "it is disabled in the fleet file"
                     self._described[name] = Server(name=name, state=spec.state, error=error)
                 elif spec.state == "none":
-                    starts.start_soon(self._start_shared, name, shared_workspace)
+                    starts.start_soon(self._start_shared, name)
                 else:
                     starts.start_soon(self._probe, name)
 
@@ -133,8 +136,9 @@ class Interpreter:
             make_own = partial(self._own, trajectory=trajectory_id, task=task, workspace=workspace, tasks=tasks)
             sandbox = Sandbox(
                 trajectory_id,
+                self.fleet,
                 workspace,
-                self.fleet.workspace.recorded_as,
+                self._shared_place,
                 shared={name: same[number % len(same)] for name, same in self._shared.items()},
                 described=self._described,
                 own=make_own,
@@ -153,20 +157,22 @@ class Interpreter:
         return spec is not None and may_issue(server, spec, tool, allowed)
 
     async def _shared_workspace(self) -> Workspace | None:
-        """The one workspace of all shared servers that ask for one."""
-        wanted = (self.fleet.servers[name] for name in self._names)
-        if not any(spec.state == "none" and spec.uses_workspace and not spec.disabled for spec in wanted):
+        """The one workspace of all shared servers that ask for one, or may write to nothing else."""
+        specs = (self.fleet.servers[name] for name in self._names)
+        shared = [spec for spec in specs if spec.state == "none" and not spec.disabled]
+        if not any(spec.uses_workspace or spec.effects == "sandboxed" for spec in shared):
             return None
         return await self._stack.enter_async_context(workspace_of(self.fleet, None))
 
-    async def _start_shared(self, name: str, workspace: Workspace | None) -> None:
-        spec = self.fleet.servers[name]
+    async def _start_shared(self, name: str) -> None:
+        spec, workspace = self.fleet.servers[name], self._shared_place
         mine = workspace if spec.uses_workspace else None
+        cwd = workspace.path if workspace and spec.effects == "sandboxed" else self.fleet.directory
         scope = VariableScope(mine.path if mine else None)
         assert self._tasks is not None
         paths = PathMap(self.fleet.workspace.recorded_as, mine.names) if mine else None
         same = [
-            self._supervisor(name, scope, self.fleet.directory, self._tasks, None, number)
+            self._supervisor(name, scope, cwd, self._tasks, workspace, instance=number)
             for number in range(1, self.instances + 1)
         ]
         self._shared[name] = [(supervisor, paths) for supervisor in same]
@@ -182,7 +188,8 @@ class Interpreter:
 
     async def _probe(self, name: str) -> None:
         async with workspace_of(self.fleet.without_template(), None) as workspace, task_group() as tasks:
-            supervisor = self._supervisor(name, VariableScope(workspace.path, "probe"), workspace.path, tasks, None)
+            scope = VariableScope(workspace.path, "probe")
+            supervisor = self._supervisor(name, scope, workspace.path, tasks, workspace)
             try:
                 self._described[name] = await supervisor.start()
             finally:
@@ -190,7 +197,7 @@ class Interpreter:
                     await supervisor.stop()
 
     def _own(self, name: str, *, trajectory: str, task: str, workspace: Workspace, tasks: TaskGroup) -> Supervisor:
-        return self._supervisor(name, VariableScope(workspace.path, task), workspace.path, tasks, trajectory)
+        return self._supervisor(name, VariableScope(workspace.path, task), workspace.path, tasks, workspace, trajectory)
 
     def _supervisor(
         self,
@@ -198,12 +205,15 @@ class Interpreter:
         scope: VariableScope,
         cwd: Path,
         tasks: TaskGroup,
-        trajectory: str | None,
+        workspace: Workspace | None,
+        trajectory: str | None = None,
         instance: int = 1,
     ) -> Supervisor:
+        confined_to = workspace if self.fleet.servers[name].effects == "sandboxed" else None
+
         def launch() -> Launch:
-            found = launch_of(name, self.fleet.resolve(name, scope), self.fleet.directory, cwd)
-            return replace(found, guard=self._guard)
+            resolved = self.fleet.resolve(name, scope)
+            return replace(launch_of(name, resolved, self.fleet.directory, cwd, confined_to), guard=self._guard)
 
         parts = [name] if trajectory is None else [name, self._redactor.text(trajectory)]
         if instance > 1:
@@ -228,16 +238,17 @@ class Sandbox:
     def __init__(
         self,
         trajectory: str,
+        fleet: Fleet,
         workspace: Workspace,
-        recorded_as: tuple[str, ...],
+        shared_workspace: Workspace | None,
         *,
         shared: Mapping[str, tuple[Supervisor, PathMap | None]],
         described: Mapping[str, Server],
         own: Callable[[str], Supervisor],
     ) -> None:
         self.trajectory = trajectory
-        self._workspace = workspace
-        self._paths = PathMap(recorded_as, workspace.names)
+        self._fleet, self._workspace, self._shared_workspace = fleet, workspace, shared_workspace
+        self._paths = PathMap(fleet.workspace.recorded_as, workspace.names)
         self._shared, self._described, self._make_own = shared, described, own
         self._own: dict[str, Supervisor] = {}
 
@@ -274,6 +285,26 @@ class Sandbox:
         if paths is None:
             return await supervisor.call(tool, arguments)
         return paths.answer(await supervisor.call(tool, paths.arguments(arguments)))
+
+    def forbidden_path(self, server: str, arguments: JsonObject) -> str | None:
+        """The path in a call's arguments for which it must not be sent to a sandboxed server; None where it may be.
+
+        Where the kernel cannot keep the server inside, that is any path outside the workspace and what the fleet file
+        allows; else one in a cache that the server may write to, since its own start needs that.
+        """
+        spec = self._fleet.servers[server]
+        if spec.effects != "sandboxed" or spec.command is None:
+            return None
+        shared = server in self._shared
+        workspace = self._shared_workspace if shared else self._workspace
+        paths = self._shared[server][1] if shared else self._paths
+        if workspace is None:
+            return None
+        sent = paths.arguments(arguments) if paths is not None else arguments
+        if can_confine():
+            return first_path_below(sent, workspace.path, caches_of(spec.command, {**os.environ, **spec.env}))
+        allowed = self._fleet.resolve(server, VariableScope(workspace.path, self.trajectory)).writable
+        return first_path_outside(sent, workspace.path, (workspace.temporary, *allowed))
 
     def stderr_mark(self, server: str) -> int:
         """Where the log of a server's stderr ends now."""

@@ -40,6 +40,8 @@ class Workspace:
     """Its real path, without symbolic links."""
     names: tuple[str, ...]
     """All names it goes by, the real path first."""
+    temporary: Path
+    """For the temporary files of its servers, beside it."""
     note: str | None = None
     """Why it is empty, or not where it should be."""
 
@@ -53,14 +55,15 @@ async def workspace_of(fleet: Fleet, task: str | None) -> AsyncIterator[Workspac
     """
     home = await anyio.to_thread.run_sync(make_owned_directory)
     try:
-        path = home.path.resolve() / "workspace"
+        path, temporary = home.path.resolve() / "workspace", home.path.resolve() / "tmp"
+        temporary.mkdir()
         template, note = _template_of(fleet, task)
         if template is None:
             path.mkdir()
         else:
             await anyio.to_thread.run_sync(_copy, fleet, template, path)
         names = tuple(dict.fromkeys((str(path), str(home.path / "workspace"))))
-        yield Workspace(path, names, note or home.note)
+        yield Workspace(path, names, temporary, note or home.note)
     finally:
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(home.remove)

@@ -12,8 +12,7 @@ from functools import lru_cache, wraps
 from itertools import islice
 from typing import Any, Final
 
-from replay.dag.pointers import leaves
-from replay.dag.value_matching import holds_number, holds_quoted, holds_word
+from replay.dag.documents import leaves
 from replay.records import JsonObject, Tool
 
 MAX_VALUES: Final = 200
@@ -329,3 +328,18 @@ def _built_by(program: str, body: Any) -> bool:
     if not isinstance(body, dict) or len(body) < 2:
         return False
     return all(re.search(rf"(?<!\w){re.escape(str(key))}(?!\w)", program) for key in list(body)[:50])
+
+
+def holds_number(text: str, number: object) -> bool:
+    """Whether a text holds a number that is not a part of a longer one."""
+    return re.search(rf"(?<![\w.]){re.escape(str(number))}(?![\w.]*\d)", text) is not None
+
+
+def holds_word(text: str, word: str) -> bool:
+    """Whether a text holds a word, or several, with no letter or digit on either side."""
+    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
+
+
+def holds_quoted(text: str, word: str) -> bool:
+    """Whether a text holds a word in quotes."""
+    return re.search(rf"['\"`]{re.escape(word)}['\"`]", text) is not None

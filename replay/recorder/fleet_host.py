@@ -27,7 +27,7 @@ from replay.safety.redaction import Redactor
 
 
 def record_fleet(
-    servers: Path, path: Path, info: RecordingInfo, patterns: Sequence[str] = (), port: int | None = None
+    fleet: Fleet, path: Path, info: RecordingInfo, patterns: Sequence[str] = (), port: int | None = None
 ) -> int:
     """Serve a fleet, and record each session: everything that `replay record -o FILE --servers FLEET` does.
 
@@ -37,7 +37,6 @@ def record_fleet(
     Raises:
         ReplayError: the fleet file is wrong, the file cannot be written, or the port is taken.
     """
-    fleet = Fleet.load(servers)
     fleet.require(fleet.servers)
     store = RecordingStore(path, info, Redactor(fleet.secrets(), patterns), print_notice)
     try:

@@ -10,7 +10,7 @@ from replay.records import Outcome
 from replay.records.alignment import AlignedCall, AlignedModel, AlignedTask
 from replay.runfile.conditions import placeholders
 from replay.runfile.effects_journal import absolute_path
-from replay.runfile.json_blob import pack, unpack
+from replay.runfile.rows import pack, unpack
 from replay.runfile.run import Run
 from replay.runfile.task_runs import row_of_task, rows_by_id, save_task_score
 

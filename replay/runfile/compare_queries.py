@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from replay.records import Outcome, qualified_name
 from replay.runfile.conditions import in_files, is_failure
-from replay.runfile.old_runs import readable_path
+from replay.runfile.connection import readable_path
 from replay.runfile.run import Run
 
 OTHER: Final = "other"

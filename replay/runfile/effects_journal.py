@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 
 from replay.records import Answer, Trajectory, TransportFault, digest
 from replay.records.digests import EffectKey
-from replay.runfile.json_blob import pack, unpack
+from replay.runfile.rows import pack, unpack
 from replay.safety.redaction import Redactor
 
 _ANSWER: TypeAdapter[Answer] = TypeAdapter(Answer)

@@ -22,15 +22,10 @@ from replay.records import (
     canonical,
     digest,
 )
-from replay.runfile.call_writes import CallWrites, Statement
-from replay.runfile.connection import open_connection, prepare_tables, take_lock
+from replay.runfile.connection import check_is_ours, open_connection, prepare_tables, readable_path, take_lock
 from replay.runfile.effects_journal import EffectsJournal, absolute_path
-from replay.runfile.file_header import check_is_ours
-from replay.runfile.json_blob import pack_text
-from replay.runfile.old_runs import readable_path
-from replay.runfile.rows import call_columns
+from replay.runfile.rows import call_columns, insertion_of_call, keep_answer, load_answer, load_answers, pack_text
 from replay.runfile.salvage import damage_behind
-from replay.runfile.stored_answers import load_answer, load_answers, writes_of_answer
 from replay.runfile.task_runs import save_task_run
 from replay.runfile.trajectory_state import (
     MAY_BE_TRIED_AGAIN,
@@ -56,10 +51,6 @@ class Run:
         self._read_servers: dict[str, Server] = {}
         """By their records: a list of a hundred thousand tools is read once."""
         self._file_and_type: dict[int, tuple[int, str | None]] = {}
-        self._unwritten: list[CallWrites] = []
-        """Verdicts since the last commit."""
-        self._begun: dict[int, Trajectory] = {}
-        """Trajectories that were begun since the last commit, by row: their records are not written yet."""
 
     @classmethod
     def open(cls, path: Path, *, fresh: bool = False, redactor: Redactor | None = None) -> Self:
@@ -123,48 +114,23 @@ class Run:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Write several things, all or none."""
-        self.flush()
+        """Write several things, all or none; within another transaction they belong to that one."""
+        if self.connection.in_transaction:
+            yield self.connection
+            return
         self.connection.execute("BEGIN IMMEDIATE")
         try:
             yield self.connection
         except BaseException:
-            self.connection.execute("ROLLBACK")
+            if self.connection.in_transaction:  # a full disk has ended it already
+                self.connection.execute("ROLLBACK")
             raise
         self.connection.execute("COMMIT")
 
-    @contextmanager
-    def _joined(self) -> Iterator[sqlite3.Connection]:
-        """Write several things, all or none, with what the next `flush` commits."""
-        if not self.connection.in_transaction:
-            self.connection.execute("BEGIN IMMEDIATE")
-        self.connection.execute("SAVEPOINT joined")
-        try:
-            yield self.connection
-        except BaseException:
-            with suppress(sqlite3.Error):  # a full disk has ended the transaction already
-                self.connection.execute("ROLLBACK TO joined")
-                self.connection.execute("RELEASE joined")
-            raise
-        self.connection.execute("RELEASE joined")
-
     def flush(self) -> None:
-        """Write what `save_call` gathered. Whoever calls that calls this soon after, also while nothing happens."""
-        self._write_calls()
+        """Commit what is written and in no transaction of its own."""
         if self.connection.in_transaction:
-            begun, self._begun = self._begun, {}
-            for row, trajectory in begun.items():
-                with suppress(ValueError, TypeError, RecursionError):  # `finish` tells what is wrong with it
-                    record = pack_text(self._trajectory_text(trajectory))
-                    self.connection.execute("UPDATE trajectories SET record = ? WHERE id = ?", (record, row))
             self.connection.execute("COMMIT")
-
-    def _write_calls(self) -> None:
-        unwritten, self._unwritten = self._unwritten, []
-        if unwritten and not self.connection.in_transaction:
-            self.connection.execute("BEGIN IMMEDIATE")
-        for writes in unwritten:
-            writes.execute(self.connection)
 
     # --- servers
 
@@ -219,30 +185,28 @@ class Run:
         format: str,  # noqa: A002
         policy: str,
         retry: bool = False,
-        soon: bool = False,
     ) -> TrajectoryState:
         """Make room for a trajectory, or find out how far an earlier process came with it.
 
         A trajectory that changed, or that was judged under another policy, starts over; what its calls with effects
         got stays in the journal, so that they are never sent twice. With `retry`, a done trajectory goes on from the
-        first call that the environment kept from its verdict. With `soon`, it is committed with the next `flush`, and
-        its record is written only then: most are finished before.
+        first call that the environment kept from its verdict.
         """
         new_digest = digest(trajectory.model_dump(mode="json"))
-        with self._joined() if soon else self.transaction() as db:
-            file_id = self._file(db, file, self.redactor.text(trajectory.model), format)
+        with self.transaction() as db:
+            file_id = self.file_row(file, trajectory.model, format)
             found = db.execute(
                 "SELECT id, digest, policy, done FROM trajectories WHERE file = ? AND name = ?",
                 (file_id, self._name(trajectory)),
             ).fetchone()
             if found is None:
-                row = self._insert_trajectory(db, file_id, trajectory, new_digest, policy, soon=soon)
+                row = self._insert_trajectory(db, file_id, trajectory, new_digest, policy)
                 return TrajectoryState(row, False, {})
             row, old_digest, old_policy, done = found
             if old_digest != new_digest:
                 forget_verdicts_of(db, row)
                 db.execute("DELETE FROM trajectories WHERE id = ?", (row,))
-                row = self._insert_trajectory(db, file_id, trajectory, new_digest, policy, soon=soon)
+                row = self._insert_trajectory(db, file_id, trajectory, new_digest, policy)
                 return TrajectoryState(row, False, {})
             if old_policy != policy:
                 restart(db, row, policy)
@@ -283,23 +247,62 @@ class Run:
                     (absolute_path(path),),
                 )
 
+    def follow(self, path: str, model: str, ids: Iterable[str]) -> list[str]:
+        """Take out the trajectories that a results file does not hold any more, and name its model as it is read now.
+
+        What was noted of calls with effects stays, so that none is sent twice, and so do the answers.
+
+        Args:
+            path: of the file.
+            model: of its first trajectory.
+            ids: of its trajectories.
+
+        Returns:
+            A sentence where something was taken out.
+        """
+        with self.transaction() as db:
+            found = db.execute("SELECT id FROM files WHERE absolute_path = ?", (absolute_path(path),)).fetchone()
+            if found is None:
+                return []
+            names = {self.name_of(identifier) for identifier in ids}
+            db.execute("UPDATE files SET model = ? WHERE id = ?", (self.redactor.text(model), found[0]))
+            held = db.execute("SELECT id, name FROM trajectories WHERE file = ?", found).fetchall()
+            gone = [row for row, name in held if name not in names]
+            for row in gone:
+                forget_verdicts_of(db, row)
+                db.execute("DELETE FROM trajectories WHERE id = ?", (row,))
+        if not gone:
+            return []
+        what = "1 trajectory that is" if len(gone) == 1 else f"{len(gone)} trajectories that are"
+        return [f"{path}: {what} not in it any more, or named otherwise now, left the run"]
+
     def journal(self) -> EffectsJournal:
         """The journal of calls with effects, in no transaction: what it is told is committed at once, and alone."""
         if self.connection.in_transaction:
             self.flush()
         return EffectsJournal(self.connection, self.redactor)
 
-    def save_call(self, row: int, ordinal: int, result: CallResult) -> None:
-        """Keep one verdict and its answer; they are written with the next `flush`.
+    def save_call(self, row: int, ordinal: int, result: CallResult, *, is_clean: bool = False) -> None:
+        """Keep one verdict and its answer; a row that was there is replaced.
 
         Args:
             row: of the trajectory, from `begin`.
             ordinal: of the call in it.
             result: the call with its verdict.
+            is_clean: the call itself, as it was recorded, is known to hold no secret.
         """
-        writes = self._writes(row, ordinal, result)
-        writes.check()
-        self._unwritten.append(writes)
+        columns = self._columns(row, ordinal, result, is_clean=is_clean)
+        insertion, values = insertion_of_call(tuple(columns)), tuple(columns.values())
+        with self.transaction() as db:
+            try:
+                db.execute(insertion, values)
+            except sqlite3.IntegrityError:
+                db.execute("DELETE FROM calls WHERE trajectory = ? AND ordinal = ?", (row, ordinal))
+                db.execute(insertion, values)
+            if result.key is not None and result.answer is not None:
+                keep_answer(
+                    db, result.key, result.answer, result, self._digests.get(result.server or "", ""), self.redactor
+                )
 
     def finish(
         self,
@@ -319,14 +322,11 @@ class Run:
         ordinals = {call.position: ordinal for ordinal, call in enumerate(trajectory.calls())}
         clean = self.redactor.clean_record_text(trajectory) if self._name(trajectory) == trajectory.id else None
         record = pack_text(self._trajectory_text(trajectory) if clean is None else clean)
-        self._write_calls()
-        with self._joined() as db:
+        with self.transaction() as db:
             for result in results:
                 if saved is None or saved.get(result.call.position) is not result:
-                    self._writes(row, ordinals[result.call.position], result, is_clean=clean is not None).execute(db)
+                    self.save_call(row, ordinals[result.call.position], result, is_clean=clean is not None)
             db.execute("UPDATE trajectories SET done = 1, record = ? WHERE id = ?", (record, row))
-        self._begun.pop(row, None)
-        self.flush()
 
     def file_ids(self, paths: Iterable[str]) -> tuple[int, ...]:
         """The run's own numbers of results files, by their paths; those that it does not hold are left out."""
@@ -336,9 +336,19 @@ class Run:
             ids += [number for (number,) in found]
         return tuple(ids)
 
-    def file_row(self, path: str, model: str, format: str) -> int:  # noqa: A002
-        """The run's own number of a results file, which is added where the run does not hold it."""
-        return self._file(self.connection, path, self.redactor.text(model), format)
+    def file_row(self, path: str, model: str, format: str, number: int | None = None) -> int:  # noqa: A002
+        """The run's own number of a results file, which is added where the run does not hold it: as `number`."""
+        absolute = absolute_path(path)
+        self.connection.execute(
+            "INSERT OR IGNORE INTO files (id, path, model, format, absolute_path) VALUES (?, ?, ?, ?, ?)",
+            (number, path, self.redactor.text(model), format, absolute),
+        )
+        found = self.connection.execute("SELECT id FROM files WHERE absolute_path = ?", (absolute,)).fetchone()
+        return int(found[0])
+
+    def next_file_row(self) -> int:
+        """The number that the next results file gets."""
+        return int(self.connection.execute("SELECT ifnull(max(id), 0) + 1 FROM files").fetchone()[0])
 
     def name_of(self, identifier: str) -> str:
         """The id of a trajectory as the run keeps it: without secrets; two that differ in a secret alone stay two."""
@@ -383,19 +393,10 @@ class Run:
     def _name(self, trajectory: Trajectory) -> str:
         return self.name_of(trajectory.id)
 
-    def _file(self, db: sqlite3.Connection, path: str, model: str, format: str) -> int:  # noqa: A002
-        absolute = absolute_path(path)
-        db.execute(
-            "INSERT OR IGNORE INTO files (path, model, format, absolute_path) VALUES (?, ?, ?, ?)",
-            (path, model, format, absolute),
-        )
-        return int(db.execute("SELECT id FROM files WHERE absolute_path = ?", (absolute,)).fetchone()[0])
-
     def _insert_trajectory(
-        self, db: sqlite3.Connection, file: int, trajectory: Trajectory, record_digest: str, policy: str, *, soon: bool
+        self, db: sqlite3.Connection, file: int, trajectory: Trajectory, record_digest: str, policy: str
     ) -> int:
         task = trajectory.task
-        written = trajectory.model_copy(update={"steps": (), "servers": (), "tools": ()}) if soon else trajectory
         cursor = db.execute(
             "INSERT INTO trajectories (file, name, task_type, question, steps, calls, digest, policy, record) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -408,21 +409,20 @@ class Run:
                 sum(len(step.calls) for step in trajectory.steps),
                 record_digest,
                 policy,
-                pack_text(self._trajectory_text(written)),
+                pack_text(self._trajectory_text(trajectory)),
             ),
         )
         row = int(cursor.lastrowid or 0)
+        self._file_and_type.pop(row, None)
         save_task_run(db, row, self._name(trajectory), trajectory, self.redactor)
-        if soon:
-            self._begun[row] = trajectory
         return row
 
-    def _writes(self, row: int, ordinal: int, result: CallResult, *, is_clean: bool = False) -> CallWrites:
+    def _columns(self, row: int, ordinal: int, result: CallResult, *, is_clean: bool) -> dict[str, Any]:
         if row not in self._file_and_type:
             found = self.connection.execute("SELECT file, task_type FROM trajectories WHERE id = ?", (row,))
             self._file_and_type = {row: found.fetchone()}
         file, task_type = self._file_and_type[row]
-        columns = call_columns(result, self.redactor, is_clean=is_clean) | {
+        return call_columns(result, self.redactor, is_clean=is_clean) | {
             "position": result.call.position,
             "answer_key": result.key,
             "trajectory": row,
@@ -430,8 +430,3 @@ class Run:
             "file": file,
             "task_type": task_type,
         }
-        answers: tuple[Statement, ...] = ()
-        if result.key is not None and result.answer is not None:
-            server_digest = self._digests.get(result.server or "", "")
-            answers = tuple(writes_of_answer(result.key, result.answer, result, server_digest, self.redactor))
-        return CallWrites(row, ordinal, columns, answers)

@@ -1,24 +1,112 @@
-"""What can still be read of a damaged run file: found out, and copied into a new one."""
+"""Whether a row of a run file holds what it must: what a damaged file gives may be anything."""
 
 from __future__ import annotations
 
 import shutil
 import sqlite3
+import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+from pydantic import TypeAdapter
+
 from replay.errors import RunFileError
-from replay.runfile.connection import open_connection, prepare_tables, version_of
-from replay.runfile.file_header import SAVE, check_is_ours
-from replay.runfile.migrations import migrate
-from replay.runfile.row_checks import CHECKS, UNREADABLE
-from replay.runfile.schema import APPLICATION_ID, FORMAT, TABLES, VERSION
+from replay.records import Answer, FleetFacts, Server, Trajectory
+from replay.records.alignment import AlignedModel, AlignedTask
+from replay.runfile.connection import SAVE, check_is_ours, open_connection, prepare_tables, version_of
+from replay.runfile.effects_journal import journalled
+from replay.runfile.rows import unpack, verdict_of_row
+from replay.runfile.schema import APPLICATION_ID, FORMAT, TABLES, VERSION, migrate
 from replay.runfile.task_runs import rebuild_task_runs, rebuild_task_scores
+
+UNREADABLE: Final = (
+    sqlite3.DatabaseError,
+    zlib.error,
+    ValueError,
+    TypeError,
+    AttributeError,
+    LookupError,
+    AssertionError,
+    ArithmeticError,
+    RecursionError,
+)
+"""What reading damaged rows raises."""
+_ANSWER: Final[TypeAdapter[Answer]] = TypeAdapter(Answer)
+
+Row = dict[str, Any]
+
+
+def _need(row: Row, kind: type, *names: str) -> None:
+    for name in names:
+        if not isinstance(row[name], kind):
+            raise TypeError(name)
+
+
+def _meta(row: Row) -> None:
+    _need(row, str, "key", "value")
+    if row["key"] == "fleet":
+        FleetFacts.model_validate_json(row["value"])
+    elif row["key"] in {"trials", "version"}:
+        int(row["value"])
+
+
+def _server(row: Row) -> None:
+    _need(row, str, "name", "record")
+    Server.model_validate_json(row["record"])
+
+
+def _file(row: Row) -> None:
+    _need(row, str, "path", "model", "format")
+    if "\0" in row["path"] + row["model"]:
+        raise ValueError("path")
+
+
+def _trajectory(row: Row) -> None:
+    _need(row, int, "file", "steps", "calls", "done")
+    _need(row, str, "name", "digest", "policy")
+    record = Trajectory.model_validate(unpack(row["record"]))
+    if row["calls"] != sum(len(step.calls) for step in record.steps) or row["name"] != record.id:
+        raise ValueError("record")
+
+
+def _call(row: Row) -> None:
+    _need(row, int, "trajectory", "ordinal", "file")
+    _need(row, str, "position", "outcome", "message", "rule", "details")
+    for name in ("server", "tool", "task_type", "arguments", "answer_key"):
+        if row[name] is not None:
+            _need(row, str, name)
+    verdict_of_row(row)
+
+
+def _journal(row: Row) -> None:
+    _need(row, str, "path", "trajectory", "question", "server", "tool", "arguments")
+    journalled(row["answer"])
+
+
+def _answer(row: Row) -> None:
+    _need(row, str, "key", "server", "server_digest", "tool")
+    _ANSWER.validate_python(unpack(row["answer"]))
+
+
+CHECKS: Final[Mapping[str, Callable[[Row], object]]] = {
+    "meta": _meta,
+    "servers": _server,
+    "files": _file,
+    "trajectories": _trajectory,
+    "calls": _call,
+    "journal": _journal,
+    "answers": _answer,
+    "alignments": lambda row: AlignedModel.model_validate(unpack(row["record"])),
+    "aligned_tasks": lambda row: AlignedTask.model_validate(unpack(row["record"])),
+    "reference_tasks": lambda row: unpack(row["record"]),
+}
+"""By table: raises one of `UNREADABLE` where a row is not as it must be."""
+
 
 _MAX_FAILED_READS: Final = 5_000
 """Of one table: each halves the range of rows that the damage is looked for in."""

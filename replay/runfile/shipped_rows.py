@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from replay.records import CallResult, Server, Source, Trajectory, TransportFault
 from replay.runfile.conditions import placeholders
 from replay.runfile.connection import prepare_tables
-from replay.runfile.json_blob import pack
+from replay.runfile.rows import pack
 from replay.runfile.run import Run
 from replay.safety.redaction import Redactor
 
@@ -67,20 +67,18 @@ class RowMaker:
             on_judged: called with the row of the trajectory in `run` once its verdicts stand there.
         """
         run, db = self.run, self.run.connection
-        state = run.begin(original, file="shipped", format="", policy=policy, soon=True)
+        db.execute("BEGIN")
         try:
+            state = run.begin(original, file="shipped", format="", policy=policy)
             run.finish(state.row, replayed, results)
             on_judged(state.row)
-            run.flush()
             ((_, trajectory),) = _dicts(db, "trajectories", "id", state.row)
             ((_, task_run),) = _dicts(db, "task_runs", "trajectory", state.row)
             calls = [row for _, row in _dicts(db, "calls", "trajectory", state.row)]
             answers = db.execute("SELECT * FROM answers ORDER BY key").fetchall()
             findings = tuple(row[1:] for row in db.execute("SELECT * FROM findings ORDER BY ordinal, kind"))
         finally:
-            with run.transaction():
-                for table in ("findings", "calls", "answers", "task_runs", "trajectories"):
-                    db.execute(f"DELETE FROM {table}")  # noqa: S608
+            db.execute("ROLLBACK")
         came = {result.key for result in results if not isinstance(result.answer, TransportFault)}
         columns = tuple(calls[0]) if calls else ()
         return ShippedRows(
@@ -97,8 +95,6 @@ class RowMaker:
 def reserve_rows(run: Run, path: str, model: str, format: str, ids: Iterable[tuple[str, int]]) -> list[int]:  # noqa: A002
     """Make room for trajectories that are yet to be judged, in the order in which they will stand.
 
-    It is committed with what is written next.
-
     Args:
         run: open for writing.
         path: of the results file, as it was named.
@@ -110,20 +106,20 @@ def reserve_rows(run: Run, path: str, model: str, format: str, ids: Iterable[tup
         The row of each trajectory.
     """
     rows = []
-    db = run.connection
-    if not db.in_transaction:
-        db.execute("BEGIN IMMEDIATE")
-    file = run.file_row(path, model, format)
-    for identifier, calls in ids:
-        name = run.name_of(identifier)
-        empty = Trajectory(id=name, model=run.redactor.text(model), source=Source(file=path, format=format), steps=())
-        db.execute(
-            "INSERT OR IGNORE INTO trajectories (file, name, steps, calls, digest, policy, record) "
-            "VALUES (?, ?, 0, ?, '', '', ?)",
-            (file, name, calls, pack(empty.model_dump(mode="json"))),
-        )
-        found = db.execute("SELECT id FROM trajectories WHERE file = ? AND name = ?", (file, name)).fetchone()
-        rows.append(int(found[0]))
+    with run.transaction() as db:
+        file = run.file_row(path, model, format)
+        for identifier, calls in ids:
+            name = run.name_of(identifier)
+            empty = Trajectory(
+                id=name, model=run.redactor.text(model), source=Source(file=path, format=format), steps=()
+            )
+            db.execute(
+                "INSERT OR IGNORE INTO trajectories (file, name, steps, calls, digest, policy, record) "
+                "VALUES (?, ?, 0, ?, '', '', ?)",
+                (file, name, calls, pack(empty.model_dump(mode="json"))),
+            )
+            found = db.execute("SELECT id FROM trajectories WHERE file = ? AND name = ?", (file, name)).fetchone()
+            rows.append(int(found[0]))
     return rows
 
 

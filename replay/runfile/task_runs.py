@@ -13,7 +13,7 @@ from replay.records.alignment import METRICS, AlignedModel, AlignedTask
 from replay.records.comparison import FindingOfModel
 from replay.runfile.conditions import in_files, is_failure, placeholders
 from replay.runfile.effects_journal import absolute_path
-from replay.runfile.json_blob import unpack
+from replay.runfile.rows import unpack
 from replay.safety.redaction import Redactor
 
 

@@ -13,8 +13,7 @@ from typing import Final, NamedTuple
 from replay.errors import UsageError
 from replay.records import Trajectory, Verdict
 from replay.runfile.conditions import in_files, is_failure
-from replay.runfile.json_blob import unpack, unpacked_text
-from replay.runfile.rows import rows_as_dicts, verdict_of_row
+from replay.runfile.rows import rows_as_dicts, unpack, unpacked_text, verdict_of_row
 from replay.runfile.run import Run
 from replay.safety.text import one_line
 from replay.suggestions import nearest_name, nearest_names

@@ -9,7 +9,7 @@ import copy
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, Final, Generic, TypeVar
 
-from replay.dag.pointers import join, parts
+from replay.dag.documents import join, parts
 from replay.records import Call, JsonObject, Tool, Trajectory
 from replay.records.tool_name import with_calls
 

@@ -172,7 +172,7 @@ def confirm(repro: Repro, shrunk: Shrunk, redactor: Redactor) -> None:
 
 def _problem(repro: Repro, shrunk: Shrunk, redactor: Redactor) -> str | None:
     done = subprocess.run(
-        [sys.executable, "-m", "replay", *repro.words[1:]],
+        [sys.executable, "-P", "-m", "replay", *repro.words[1:]],
         env={**os.environ, **repro.variables},
         stdin=subprocess.DEVNULL,
         capture_output=True,

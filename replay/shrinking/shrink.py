@@ -12,7 +12,7 @@ from replay.errors import NoServerReachedError, UsageError
 from replay.interpreter import Fleet, Interpreter
 from replay.records import FAILURES, CallResult, Outcome, Server, Trajectory
 from replay.replayer import servers_named, with_fleet_names
-from replay.replayer.policy import facts_of
+from replay.replayer.plan import facts_of
 from replay.safety.redaction import Redactor
 from replay.shrinking.reduce import Reduction, bound_pointers, shorter, with_arguments
 from replay.shrinking.trial import Failure, Trials, part_of

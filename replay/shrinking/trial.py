@@ -10,9 +10,9 @@ from replay.diagnosis.error_answers import normalized_error
 from replay.interpreter import Fleet, Interpreter
 from replay.outcomes import Registry
 from replay.records import Answer, Call, CallResult, FleetFacts, Outcome, RuleSpec, Step, Trajectory, Verdict, texts_of
-from replay.records.digests import EffectKey
 from replay.replayer import LiveBackend, TrajectoryReplayer, servers_named
-from replay.replayer.policy import registry_of
+from replay.replayer.journal import NothingKept
+from replay.replayer.plan import registry_of
 
 
 class Failure(NamedTuple):
@@ -66,7 +66,7 @@ class Trials:
         self.count += 1
         async with self._backend.session(trajectory, self.servers(trajectory)) as session:
             replayer = TrajectoryReplayer(
-                trajectory, session, registry=self.registry, rules=self._rules, checkpoint=_NoCheckpoint()
+                trajectory, session, registry=self.registry, rules=self._rules, checkpoint=NothingKept()
             )
             results = {result.call.position: result for result in await replayer.run()}
         found = results[position]
@@ -75,24 +75,6 @@ class Trials:
     def servers(self, trajectory: Trajectory) -> frozenset[str]:
         """The servers of the fleet that a trajectory names."""
         return frozenset(servers_named(trajectory, self.registry.server_names))
-
-
-class _NoCheckpoint:
-    """The checkpoint of a replay that is forgotten."""
-
-    results: Mapping[str, CallResult] = {}
-
-    def sent_before(self, key: EffectKey) -> None:
-        """Nothing is kept."""
-
-    async def before_send(self, key: EffectKey) -> None:
-        """Nothing is kept."""
-
-    def after_send(self, key: EffectKey, answer: Answer, stderr: str = "") -> None:
-        """Nothing is kept."""
-
-    def keep(self, result: CallResult) -> None:
-        """Nothing is kept."""
 
 
 def part_of(trajectory: Trajectory, positions: Sequence[str]) -> Trajectory:

@@ -18,7 +18,8 @@ from replay.alignment.output import RunStore
 from replay.analysis.compare import CompareSettings, compare_models
 from replay.analysis.statistics import wilson
 from replay.errors import UsageError
-from replay.formats import FileNames, open_file
+from replay.formats import open_file
+from replay.formats.file_names import FileNames
 from replay.records.alignment import AlignedModel, JudgeScores
 from replay.records.comparison import ComparedModel, ModelComparison
 from replay.reports.compare import comparison_text, render

@@ -15,7 +15,8 @@ from click.testing import CliRunner, Result
 from replay.cli import align as align_verb
 from replay.cli.show import show
 from replay.errors import UsageError
-from replay.formats import FileNames, open_files
+from replay.formats import open_files
+from replay.formats.file_names import FileNames
 
 
 def session(identifier: str, tool: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replay.cli.progress import Pace
-from replay.replayer.options import Progress
+from replay.replayer.plan import Progress
 
 
 class Run:

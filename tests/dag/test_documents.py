@@ -36,3 +36,17 @@ def test_a_marker_begins_where_a_search_of_the_whole_end_finds_it(seed: int) -> 
     kept, marker = documents.split_truncation_marker(text)
 
     assert (kept, bool(marker)) == ((text, False) if whole is None else (text[: whole.start()], True))
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "found"),
+    [
+        ("id 4711 is open", "4711", [3]),
+        ("id 14711 is open", "4711", []),
+        ("v4711.5", "4711", []),
+        ("see notes.txt", "notes", []),
+        ("job_8f3a2b.txt", "8f3a2b", [4]),
+    ],
+)
+def test_a_value_flows_only_where_it_stands_as_a_whole(text: str, value: str, found: list[int]) -> None:
+    assert list(documents.occurrences(text, value)) == found

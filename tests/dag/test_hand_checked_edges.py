@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from replay.dag import infer_edges
-from replay.dag.pointers import resolve
+from replay.dag.documents import resolve
 from replay.formats import open_file
 from replay.records import DataEdge, Trajectory
 

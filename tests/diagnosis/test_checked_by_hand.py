@@ -10,11 +10,12 @@ import anyio
 import pytest
 
 from replay.diagnosis import TrajectoryContext, diagnoses
-from replay.formats import FileNames, open_file
+from replay.formats import open_file
+from replay.formats.file_names import FileNames
 from replay.interpreter import Fleet
 from replay.records import Outcome
-from replay.replayer.classify import classify_live, classify_stored
-from replay.replayer.options import Options, Progress
+from replay.replayer.classifier import classify_live, classify_stored
+from replay.replayer.plan import Options, Progress
 from replay.runfile import Run
 
 CHECKED: list[dict[str, Any]] = json.loads((Path(__file__).parent / "checked.json").read_text("utf-8"))["checked"]

@@ -11,8 +11,8 @@ from replay.diagnosis import diagnoses
 from replay.formats import open_file
 from replay.interpreter import Fleet
 from replay.records.finding import Finding
-from replay.replayer.classify import classify_live
-from replay.replayer.options import Options, Progress
+from replay.replayer.classifier import classify_live
+from replay.replayer.plan import Options, Progress
 from replay.runfile import Run
 
 ROOT = Path(__file__).parents[2]

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from replay.formats import ResultsFile, open_file
+from replay.formats import open_file
+from replay.formats.results_file import ResultsFile
 from replay.records import Trajectory
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from replay.records import ToolResult, texts_of
 from tests.formats.samples import opened, read
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "read", "arguments": '{"p": 1}'}}
@@ -102,4 +103,40 @@ def test_calls_of_the_tools_that_the_api_brings_are_local(tmp_path: Path) -> Non
     assert [(call.name, call.local, call.answer is None) for call in calls] == [
         ("local_shell", True, False),
         ("web_search", True, True),
+    ]
+
+
+SINGLE = {
+    "a message": {**MESSAGE, "usage": {"input_tokens": 1, "output_tokens": 2}},
+    "a message without its type": {
+        **{key: value for key, value in MESSAGE.items() if key != "type"},
+        "stop_reason": "tool_use",
+        "usage": {"input_tokens": 1, "output_tokens": 2},
+    },
+    "a response": RESPONSE,
+    "a response without its type": {key: value for key, value in RESPONSE.items() if key != "object"},
+}
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_a_single_answer_of_an_api_is_a_trajectory_with_its_own_id_and_model(name: str, tmp_path: Path) -> None:
+    (trajectory,) = read(tmp_path, SINGLE[name])
+    assert (trajectory.id, trajectory.model) == ("x", "m")
+    assert [call.name for call in trajectory.calls()] == ["read"]
+
+
+def test_what_a_program_printed_beside_an_empty_list_of_files_is_its_answer(tmp_path: Path) -> None:
+    ran = {"type": "bash_code_execution_result", "stdout": "3 files", "stderr": "", "return_code": 0, "content": []}
+    failed = {"type": "text_editor_code_execution_tool_result_error", "error_code": "file_not_found"}
+    blocks = [
+        {"type": "server_tool_use", "id": "c1", "name": "bash_code_execution", "input": {"command": "ls"}},
+        {"type": "bash_code_execution_tool_result", "tool_use_id": "c1", "content": ran},
+        {"type": "server_tool_use", "id": "c2", "name": "text_editor_code_execution", "input": {"path": "a"}},
+        {"type": "text_editor_code_execution_tool_result", "tool_use_id": "c2", "content": failed},
+    ]
+    (trajectory,) = read(tmp_path, {**MESSAGE, "content": blocks})
+    answers = [call.answer for call in trajectory.calls()]
+    assert [(isinstance(one, ToolResult) and one.is_error, "".join(texts_of(one))) for one in answers if one] == [
+        (False, json.dumps(ran)),
+        (True, json.dumps(failed)),
     ]

@@ -231,3 +231,25 @@ def test_tau2_calls_are_those_of_the_agent_with_their_error_flags(tmp_path: Path
     assert summary(trajectory) == [("s1c1", "find_user", {"name": "Ann"}, "Error: no user", True)]
     assert trajectory.reported is not None
     assert trajectory.reported.passed is False
+
+
+def test_a_call_that_stands_on_two_lines_is_one_call(tmp_path: Path) -> None:
+    begun = said("assistant", use("t1", "Read", path="a"), sessionId="s", uuid="1")
+    whole = said("assistant", [*use("t1", "Read", path="a"), *use("t2", "Read", path="b")], sessionId="s", uuid="2")
+    (trajectory,) = read(tmp_path, lines(begun, whole, said("user", result("t1", "text of a"), sessionId="s")))
+    assert [(call.id, answer_of(call)) for call in trajectory.calls()] == [("t1", "text of a"), ("t2", None)]
+
+
+def test_each_change_of_codexs_list_of_things_to_do_is_a_call_of_its_plan_tool(tmp_path: Path) -> None:
+    def todo(kind: str, done: bool) -> dict[str, Any]:
+        item = {"id": "item_1", "type": "todo_list", "items": [{"text": "look", "completed": done}]}
+        return {"type": kind, "item": item}
+
+    events = [
+        {"type": "thread.started", "thread_id": "t"}, todo("item.started", False), todo("item.updated", True),
+        todo("item.completed", True),
+    ]  # fmt: skip
+    (trajectory,) = read(tmp_path, lines(*events))
+    calls = list(trajectory.calls())
+    assert [(call.name, call.local) for call in calls] == [("update_plan", True)] * 2
+    assert [(call.arguments or {})["plan"][0]["completed"] for call in calls] == [False, True]

@@ -9,7 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from replay.errors import FormatError
-from replay.formats import READERS, ResultsFile, open_file, open_files
+from replay.formats import open_file, open_files
+from replay.formats.readers import READERS
+from replay.formats.results_file import ResultsFile
 from tests.conftest import SHARED
 
 RECORD = {"id": "a", "question": "?", "steps": [{"calls": [{"name": "s/t", "arguments": {}}]}]}

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from replay.errors import FormatError
-from replay.formats import READERS, open_file
+from replay.formats import open_file
+from replay.formats.readers import READERS
 
 WORDS = [
     "name", "version", "date", "count", "total", "path", "status", "user", "owner", "label", "score", "items", "tags",

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from replay.formats import FileNames, open_files
+from replay.formats import open_files
+from replay.formats.file_names import FileNames
 from tests.formats.test_sources import CHAT
 
 

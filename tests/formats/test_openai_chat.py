@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from replay.errors import FormatError, UsageError
-from replay.formats import FileNames, open_file
+from replay.formats import open_file
+from replay.formats.file_names import FileNames
 from replay.records import Call, TextAnswer, Trajectory
 
 USER = {"role": "user", "content": "What is in it?"}

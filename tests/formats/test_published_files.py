@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from replay.formats import READERS, open_file
+from replay.formats import open_file
+from replay.formats.readers import READERS
 from tests.conftest import SHARED
 from tests.formats.expected_calls import Comparison, compare
 

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from replay.errors import FormatError
-from replay.formats import ResultsFile, open_file, open_files, sources
+from replay.formats import open_file, open_files, sources
+from replay.formats.results_file import ResultsFile
 
 CHAT = [
     {"role": "user", "content": "?"},

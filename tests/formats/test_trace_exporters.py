@@ -147,3 +147,44 @@ def test_the_calls_of_a_vercel_reply_are_found(tmp_path: Path) -> None:
     reply = span("m", 1, **{"gen_ai.request.model": "m", "ai.response.toolCalls": written})
     (call,) = calls_of(tmp_path, reply)
     assert (call.id, call.name, call.arguments) == ("c1", "search", {"q": "a"})
+
+
+def phoenix(identifier: str, second: int, kind: str, **attributes: Any) -> dict[str, Any]:
+    made = span(identifier, second, **attributes)
+    context = {"trace_id": made.pop("trace_id"), "span_id": made.pop("span_id")}
+    return {**made, "context": context, "span_kind": kind, "status_code": "OK", "status": None}
+
+
+SEARCH = {"tool.name": "search", "input.value": '{"q": "a"}', "output.value": "found"}
+
+
+def test_phoenix_moves_the_kind_of_a_span_out_of_its_attributes(tmp_path: Path) -> None:
+    spans = [phoenix("m", 1, "LLM", **{"llm.model_name": "m"}), phoenix("a", 2, "TOOL", **SEARCH)]
+    (trajectory,) = read(tmp_path, "\n".join(map(json.dumps, spans)))
+    (call,) = trajectory.calls()
+    assert (trajectory.model, call.name, call.arguments, answer_text(call)) == ("m", "search", {"q": "a"}, "found")
+
+
+def test_rows_of_a_table_of_spans_are_spans(tmp_path: Path) -> None:
+    made = phoenix("a", 2, "TOOL")
+    context, _ = made.pop("context"), made.pop("attributes")
+    row = {**made, **{f"context.{key}": value for key, value in context.items()}}
+    row |= {f"attributes.{key}": value for key, value in {**SEARCH, "llm.model_name": None}.items()}
+    (call,) = calls_of(tmp_path, row)
+    assert (call.name, call.arguments, answer_text(call)) == ("search", {"q": "a"}, "found")
+
+
+def test_a_model_that_stands_on_the_agents_span_alone_is_the_model(tmp_path: Path) -> None:
+    agent = span("r", 0, **{"gen_ai.operation.name": "invoke_agent", "gen_ai.request.model": "m"})
+    (trajectory,) = read(tmp_path, [agent, tool("a", 1, "search")])
+    assert trajectory.model == "m"
+
+
+def test_a_final_answer_in_the_shape_of_a_call_is_the_final_reply_and_no_call(tmp_path: Path) -> None:
+    shape = {"output_tools": [{"name": "final_result", "parameters_json_schema": {"type": "object"}}]}
+    asked = {"model_request_parameters": json.dumps(shape)}
+    first = chat("m", 1, {"id": "c1", "name": "search", "arguments": {"q": "a"}}, **asked)
+    last = chat("n", 3, {"id": "c2", "name": "final_result", "arguments": {"answer": 4}}, **asked)
+    (trajectory,) = read(tmp_path, [first, last])
+    assert [call.name for call in trajectory.calls()] == ["search"]
+    assert trajectory.final_reply == '{"answer": 4}'

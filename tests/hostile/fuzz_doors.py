@@ -13,7 +13,10 @@ from typing import Any, Final
 
 from replay.dag import infer_edges
 from replay.errors import ReplayError
-from replay.formats import READERS, InputFile, ResultsFile, open_file
+from replay.formats import open_file
+from replay.formats.readers import READERS
+from replay.formats.results_file import ResultsFile
+from replay.formats.sources import InputFile
 from replay.interpreter import Fleet
 from replay.interpreter.session.json_rpc import Failed, Returned
 from replay.interpreter.session.server_connection import answer_of

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
-from replay.dag.pointers import resolve
+from replay.dag.documents import resolve
 from replay.errors import FleetError, FormatError
-from replay.formats import InputFile, ResultsFile, open_file
+from replay.formats import open_file
+from replay.formats.results_file import ResultsFile
+from replay.formats.sources import InputFile
 from replay.interpreter import Fleet
 from replay.json_values import parse_json
 from replay.outcomes import judge_answer

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from replay.interpreter.session.stderr_log import tail_of, unboxed
 from replay.records import Judgement, Outcome
-from replay.replayer.server_stderr import with_stderr
+from replay.replayer.verdict import with_stderr
 
 BOXED = """\
 [11/22/26 04:40:32] ERROR    Tool 'rename' raised an unexpected    server.py:455

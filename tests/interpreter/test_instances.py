@@ -6,7 +6,7 @@ import pytest
 
 from replay.records import FleetFacts, Source, Trajectory
 from replay.replayer import LiveBackend
-from replay.replayer.backend import ToolRequest
+from replay.replayer.backends import ToolRequest
 from tests.interpreter.conftest import answer_text, server
 
 pytestmark = pytest.mark.anyio
@@ -20,7 +20,7 @@ async def test_trajectories_side_by_side_get_processes_of_their_own_and_keep_the
             source = Source(file="f", format="x")
             trajectory = Trajectory(id="t", model="m", source=source, steps=())
             async with backend.session(trajectory, frozenset()) as one, backend.session(trajectory, frozenset()) as two:
-                pids = [answer_text(await session.send(asked, lambda: None)) for session in (one, two, one, two)]
+                pids = [answer_text(await session.send(asked)) for session in (one, two, one, two)]
     assert pids[0] != pids[1]
     assert pids[:2] == pids[2:]
 

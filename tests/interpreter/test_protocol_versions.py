@@ -20,6 +20,6 @@ def test_each_value_is_the_sdks(name: str) -> None:
 
 
 def test_a_replay_imports_neither_the_sdk_nor_the_graph_library() -> None:
-    code = "import sys, replay.replayer.classify; print(sorted({'mcp', 'mcp_types', 'networkx'} & set(sys.modules)))"
+    code = "import sys, replay.replayer.classifier; print(sorted({'mcp', 'mcp_types', 'networkx'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

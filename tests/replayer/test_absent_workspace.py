@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from replay.records import TextAnswer
-from replay.replayer.absent_path import absent_path
+from replay.replayer.verdict import absent_path
 from replay.runfile import Run, call_rows
 
 Replay = Callable[..., subprocess.CompletedProcess[str]]

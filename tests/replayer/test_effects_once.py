@@ -163,7 +163,8 @@ def test_trials_send_a_call_with_effects_once(
 
 
 def test_trials_repeat_what_stays_in_a_sandbox(tmp_path: Path, fleet_file: Write, replay: Replay) -> None:
-    book = Book(tmp_path, fleet_file, replay, state="trajectory", effects="sandboxed")
+    (tmp_path / "log").touch()
+    book = Book(tmp_path, fleet_file, replay, state="trajectory", effects="sandboxed", writable=["log"])
     book.write()
     book.classify(options=("--trials", "3"))
     assert set(book.sent().values()) == {3}

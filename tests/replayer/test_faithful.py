@@ -13,8 +13,8 @@ import pytest
 from replay.formats import open_file
 from replay.interpreter import Fleet
 from replay.records.files import CallRow
-from replay.replayer.classify import classify_live, classify_stored
-from replay.replayer.options import Options, Progress
+from replay.replayer.classifier import classify_live, classify_stored
+from replay.replayer.plan import Options, Progress
 from replay.runfile import Run, call_rows
 
 Write = Callable[..., Path]

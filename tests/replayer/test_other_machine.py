@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from replay.records import Judgement, Outcome, SchemaViolation
-from replay.replayer.verdicts import VerdictInputs, verdict_of_answer
+from replay.replayer.verdict import VerdictInputs, verdict_of_answer
 
 PATH = "/no-such-root/workspace/a.txt"
 VIOLATION = SchemaViolation(pointer="/n", keyword="type", message="'x' is not of type 'integer'")

@@ -11,7 +11,7 @@ import pytest
 
 from replay.records import Judgement, Outcome, TextAnswer
 from replay.records.digests import EffectKey
-from replay.replayer.server_stderr import with_stderr
+from replay.replayer.verdict import with_stderr
 from replay.runfile import Run, call_rows
 from replay.runfile.effects_journal import Origin, SentCall
 from replay.safety.redaction import Redactor

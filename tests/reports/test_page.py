@@ -13,7 +13,7 @@ import pytest
 from replay.records.alignment import AlignedModel, AlignedTask, McpEvalScores, Scores
 from replay.reports import Selection, render
 from replay.runfile import Run
-from replay.runfile.json_blob import pack
+from replay.runfile.rows import pack
 from tests.filter_vectors import VECTORS, vectors_run
 from tests.reports.test_hostile_text import HOSTILE
 from tests.runs import call, failed, make_run, schema, server, write_trajectory

@@ -16,7 +16,7 @@ from replay.runfile import Run, summarize
 from replay.runfile.call_queries import matching_calls
 from replay.runfile.compare_queries import attach, models_to_compare, task_pairs
 from replay.runfile.filters import parse, read_vocabulary
-from replay.runfile.json_blob import pack
+from replay.runfile.rows import pack
 from replay.runfile.schema import VERSION
 from replay.runfile.summary import breakdown, model_counts
 from replay_tui.open_run import OpenRun

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from replay.formats import FileNames, open_file
+from replay.formats import open_file
+from replay.formats.file_names import FileNames
 from replay.runfile import Run
 from replay.runfile.salvage import salvage_run
 from tests.runs import call, make_run, write_trajectory

@@ -17,8 +17,8 @@ from replay.cli.shrink import shrink as shrink_verb
 from replay.errors import UsageError
 from replay.formats import open_file
 from replay.interpreter import Fleet
-from replay.replayer.classify import classify_live
-from replay.replayer.options import Options, Progress
+from replay.replayer.classifier import classify_live
+from replay.replayer.plan import Options, Progress
 from replay.runfile import Run, call_rows
 from replay.shrinking import Reduction, Shrunk, shrink, write_repro
 

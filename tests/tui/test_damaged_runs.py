@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from replay.errors import ReplayError
-from replay.runfile.row_checks import UNREADABLE
-from replay.runfile.salvage import damage_behind
+from replay.runfile.salvage import UNREADABLE, damage_behind
 from tests.runfile.test_damaged import BLOCK, zeroed
 from tests.runs import call, make_run, server, write_trajectory
 from tests.tui.conftest import Browsing, press, screen_text

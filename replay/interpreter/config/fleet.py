@@ -55,6 +55,7 @@ class ResolvedServer:
     headers: Mapping[str, str]
     auth: AuthSpec | None
     transport: TransportType
+    writable: tuple[Path, ...] = ()
 
 
 class Fleet(Record):
@@ -206,6 +207,10 @@ class _Substitution:
             headers={key: self._fill(f"headers.{key}", value) for key, value in spec.headers.items()},
             auth=None if spec.auth is None else self._auth(spec.auth),
             transport=spec.type or ("stdio" if spec.url is None else "http"),
+            writable=tuple(
+                self.fleet.directory / Path(self._fill(f"writable[{index}]", value)).expanduser()
+                for index, value in enumerate(spec.writable)
+            ),
         )
 
     def _auth(self, auth: AuthSpec) -> AuthSpec:

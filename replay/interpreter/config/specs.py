@@ -90,6 +90,8 @@ class ServerSpec(Record):
     url: str | None = None
     headers: dict[str, str] = Field(default_factory=dict)
     auth: AuthSpec | None = None
+    writable: tuple[str, ...] = ()
+    """What a sandboxed server may write to beside its workspace: paths, relative to the fleet file."""
     state: State = "none"
     effects: Effects = "read-only"
     call_timeout: float = Field(default=30.0, gt=0)
@@ -113,7 +115,7 @@ class ServerSpec(Record):
     def _one_name_of_a_transport(cls, value: Any) -> Any:
         return _OTHER_NAMES.get(value, value) if isinstance(value, str) else value
 
-    @field_validator("args", mode="before")
+    @field_validator("args", "writable", mode="before")
     @classmethod
     def _args_as_text(cls, value: Any) -> Any:
         return [_as_text(item) for item in value] if isinstance(value, list | tuple) else value

@@ -9,7 +9,9 @@ from typing import Final
 
 from replay.interpreter.config.fleet import ResolvedServer
 from replay.interpreter.config.specs import AuthSpec, TransportType
+from replay.interpreter.confinement import caches_of, can_confine, confined
 from replay.interpreter.processes import ProcessGuard, find_command
+from replay.interpreter.workspace import Workspace
 
 _INHERITED: Final = frozenset(
     {"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TZ", "TMPDIR"}
@@ -41,7 +43,9 @@ class CannotStartError(Exception):
     """A server that did not come up; the text is one line that says why."""
 
 
-def launch_of(name: str, resolved: ResolvedServer, directory: Path, cwd: Path) -> Launch:
+def launch_of(
+    name: str, resolved: ResolvedServer, directory: Path, cwd: Path, confined_to: Workspace | None = None
+) -> Launch:
     """What to start.
 
     Args:
@@ -49,6 +53,7 @@ def launch_of(name: str, resolved: ResolvedServer, directory: Path, cwd: Path) -
         resolved: its specification, variables filled in.
         directory: where the fleet file lies.
         cwd: working directory unless the specification names one.
+        confined_to: where it may write, beside what its specification allows; None where it is not confined.
 
     Raises:
         CannotStartError: the command or the working directory is not there.
@@ -63,7 +68,13 @@ def launch_of(name: str, resolved: ResolvedServer, directory: Path, cwd: Path) -
     arguments = resolved.args
     if resolved.cwd is None and workdir != directory:
         arguments = tuple(_argument(text, directory, workdir) for text in resolved.args)
-    return Launch(name, (program, *arguments), {**_inherited(), **resolved.env}, workdir)
+    env = {**_inherited(), **resolved.env}
+    command = (program, *arguments)
+    if confined_to is not None and can_confine():
+        places = (confined_to.path, confined_to.temporary, *resolved.writable, *caches_of(program, env))
+        command = confined(command, places)
+        env = {**env, "TMPDIR": resolved.env.get("TMPDIR", str(confined_to.temporary))}
+    return Launch(name, command, env, workdir)
 
 
 def _argument(text: str, directory: Path, workdir: Path) -> str:

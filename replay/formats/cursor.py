@@ -1,0 +1,151 @@
+"""Cursor's command line: what `cursor-agent -p --output-format stream-json` prints, and its saved transcripts.
+
+A call is announced (`{type: tool_call, subtype: started, call_id, tool_call: {readToolCall: {args}}}`) and told once
+more with its result. A transcript (`{role, message: {content: [{type: tool_use}]}}`) keeps no answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from replay.formats.call_log import CallLog
+from replay.formats.document import Document, Head
+from replay.formats.reader import NO_MATCH, Match
+from replay.formats.record_builders import (
+    as_object,
+    build_call,
+    error_answer,
+    first_of,
+    joined_text,
+    json_text_call,
+    objects,
+    result_with_flag,
+    text_of,
+    usage_of,
+)
+from replay.records import Answer, Call, JsonObject, Trajectory, Usage
+
+_SUFFIX = "ToolCall"
+_REFUSED = ("rejected", "permissionDenied")
+
+
+class CursorReader:
+    """Reads Cursor sessions."""
+
+    name = "cursor"
+    title = "Cursor sessions"
+    expected_shape = 'Cursor lines ({"type": "tool_call", "call_id", "tool_call"} or {"role", "message": {"content"}})'
+
+    def sniff(self, head: Head) -> Match:
+        """Calls and thoughts as only Cursor prints them, or messages in its transcripts' shape."""
+        if any(_is_call(record) or _is_thought(record) for record in head.records):
+            return Match(0.97, 'lines of the type "tool_call" or "thinking"')
+        if head.records and all(map(_is_transcript_line, head.records)):
+            return Match(0.9, 'lines with "role" and "message"')
+        return NO_MATCH
+
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
+        """One a session."""
+        sessions: dict[str | None, _Session] = {}
+        current: str | None = None
+        for element in document.records():
+            line = element.value
+            if not isinstance(line, dict) or not (isinstance(line.get("type"), str) or _is_transcript_line(line)):
+                document.leave(element)
+                continue
+            current = text_of(line.get("session_id")) or current
+            if current not in sessions:
+                sessions[current] = _Session(element.place)
+            sessions[current].read(line)
+        for identifier, session in sessions.items():
+            yield session.log.trajectory(document, self.name, session.place, identifier, usage=session.usage)
+
+
+def _is_call(line: Any) -> bool:
+    return isinstance(line, dict) and line.get("type") == "tool_call" and isinstance(line.get("tool_call"), dict)
+
+
+def _is_thought(line: Any) -> bool:
+    return isinstance(line, dict) and line.get("type") == "thinking" and line.get("subtype") in ("delta", "completed")
+
+
+def _is_transcript_line(line: Any) -> bool:
+    message = as_object(line.get("message")) if isinstance(line, dict) else None
+    return (
+        message is not None
+        and "type" not in line
+        and line.get("role") in ("user", "assistant")
+        and "content" in message
+    )
+
+
+class _Session:
+    def __init__(self, place: str) -> None:
+        self.place = place
+        self.log = CallLog()
+        self.usage: Usage | None = None
+        self._known: set[str] = set()
+
+    def read(self, line: JsonObject) -> None:
+        """Take in one line."""
+        kind = line.get("type", line.get("role"))
+        if _is_call(line):
+            self._read_call(line)
+        elif kind in ("user", "assistant"):
+            self._read_message(str(kind), as_object(line.get("message")) or {}, partial="timestamp_ms" in line)
+        elif kind == "system":
+            self.log.model = text_of(line.get("model")) or self.log.model
+        elif kind == "result":
+            counts = as_object(line.get("usage")) or {}
+            self.usage = usage_of(counts.get("inputTokens"), counts.get("outputTokens"))
+            self.log.final_reply = text_of(line.get("result")) or self.log.final_reply
+
+    def _read_message(self, role: str, message: JsonObject, *, partial: bool) -> None:
+        text = joined_text(message.get("content"))
+        if role == "user":
+            self.log.prompts.append(text)
+            return
+        if not partial:
+            self.log.say(text)
+        for block in objects(message.get("content")):
+            if block.get("type") == "tool_use":
+                call = build_call(block.get("name"), block.get("input"), id=text_of(block.get("id")), local=True)
+                self.log.add(call, id(message))
+
+    def _read_call(self, line: JsonObject) -> None:
+        identifier, written = text_of(line.get("call_id")) or "", line["tool_call"]
+        name, body = next(((key, value) for key, value in written.items() if isinstance(value, dict)), ("", {}))
+        if identifier not in self._known:
+            self._known.add(identifier)
+            self.log.add(_call(name, body, identifier), text_of(line.get("model_call_id")), model=self.log.model)
+        if line.get("subtype") == "completed":
+            result = as_object(body.get("result")) or {}
+            self.log.answer(identifier, _answer(result), interrupted=any(key in result for key in _REFUSED))
+
+
+def _call(name: str, body: JsonObject, identifier: str) -> Call:
+    """A call of a tool of Cursor's own, which is named by its key, or of an MCP server."""
+    args = as_object(body.get("args")) or {}
+    if name == "function":
+        return json_text_call(body.get("name"), body.get("arguments"), id=identifier, local=True)
+    if name != "mcp" + _SUFFIX:
+        return build_call(name.removesuffix(_SUFFIX), args, id=identifier, local=True)
+    tool, server = text_of(args.get("toolName")), text_of(first_of(args, "providerIdentifier", "serverIdentifier"))
+    fields = {"server": server, "tool": tool} if server and tool else {}
+    given = first_of(args, "args", "arguments")
+    return build_call(first_of(args, "name", "toolName"), {} if given is None else given, id=identifier, **fields)
+
+
+def _answer(result: JsonObject) -> Answer | None:
+    """The answer under `success`, `error` or another word for how it went."""
+    for outcome, value in result.items():
+        if outcome != "success":
+            body = as_object(value) or {}
+            return error_answer(first_of(body, "error", "errorMessage", "message", "reason") or value or outcome)
+        body = as_object(value) or {}
+        blocks = objects(body.get("content"))
+        texts = [as_object(block.get("text")) for block in blocks]
+        flat = [{"type": "text", **text} if text else block for text, block in zip(texts, blocks, strict=True)]
+        return result_with_flag(flat or value, body.get("isError") is True)
+    return None

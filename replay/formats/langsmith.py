@@ -1,0 +1,173 @@
+"""LangSmith runs: `{id, run_type: tool | llm | chain, inputs, outputs, child_runs}`, as a list, as lines or a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from replay.formats.document import Document, Head
+from replay.formats.langfuse import calls_in, tool_messages
+from replay.formats.reader import NO_MATCH, Match
+from replay.formats.record_builders import (
+    as_object,
+    first_of,
+    identifier_of,
+    iso_time,
+    joined_text,
+    number_calls,
+    objects,
+    opened,
+    opened_repr,
+    seconds_of,
+    summed_usage,
+    text_of,
+    to_json,
+    tool_message,
+    usage_in,
+    written_call,
+)
+from replay.formats.trace_steps import Timed, calls_without_spans, recorded, steps_of
+from replay.records import Call, JsonObject, Source, Step, Task, Trajectory
+
+RUN_TYPES = frozenset({"chain", "llm", "tool", "retriever", "prompt", "parser", "embedding"})
+
+
+class LangSmithReader:
+    """Reads exports of LangSmith."""
+
+    name = "langsmith"
+    title = "LangSmith runs"
+    expected_shape = 'LangSmith runs ([{"id", "run_type", "inputs", "outputs"}] or a tree with "child_runs")'
+
+    def sniff(self, head: Head) -> Match:
+        """A run type beside inputs and outputs."""
+        return Match(0.95, '"run_type" with "inputs"') if any(map(_runs_in, head.records)) else NO_MATCH
+
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
+        """One a trace: the runs of one root."""
+        traces: dict[str, list[JsonObject]] = {}
+        for element in document.records():
+            runs = _runs_in(element.value)
+            if not runs:
+                document.leave(element)
+            for run in runs:
+                for each in _flat(run):
+                    root = (
+                        identifier_of(first_of(each, "trace_id")) or identifier_of(run.get("id")) or document.task_name
+                    )
+                    traces.setdefault(root, []).append(each)
+        for identifier, runs in traces.items():
+            yield _trajectory(runs, identifier, document)
+
+
+def _runs_in(value: Any) -> list[JsonObject]:
+    """A run by itself, or the runs under a key of an object."""
+    if not isinstance(value, dict):
+        return []
+    if _is_run(value):
+        return [value]
+    return next(
+        (runs for key in ("runs", "traces", "data") if (runs := [r for r in objects(value.get(key)) if _is_run(r)])), []
+    )
+
+
+def _is_run(value: JsonObject) -> bool:
+    return value.get("run_type") in RUN_TYPES and bool({"inputs", "outputs"} & value.keys())
+
+
+def _flat(run: JsonObject) -> Iterator[JsonObject]:
+    waiting = [run]
+    while waiting:
+        current = waiting.pop()
+        yield current
+        waiting += reversed(objects(current.get("child_runs")))
+
+
+def _trajectory(runs: list[JsonObject], identifier: str, document: Document) -> Trajectory:
+    runs = sorted(runs, key=lambda run: _start(run) or 0.0)
+    replies = [run for run in runs if run.get("run_type") == "llm"]
+    model = next((name for run in replies if (name := _model(run))), None)
+    root = next((run for run in runs if first_of(run, "parent_run_id") is None), runs[0])
+    usages = [usage for run in replies if (usage := _usage(run))]
+    return Trajectory(
+        id=identifier,
+        model=model or document.model_name,
+        task=Task(question=_question(root)),
+        source=Source(file=document.path, format=LangSmithReader.name, position=f"trace {identifier}"),
+        steps=number_calls(_steps(runs, replies)),
+        usage=summed_usage((usage.input_tokens, usage.output_tokens) for usage in usages),
+        started_at=iso_time(_start(root)),
+    )
+
+
+def _start(run: JsonObject) -> float | None:
+    return seconds_of(run.get("start_time"))
+
+
+def _steps(runs: list[JsonObject], replies: list[JsonObject]) -> list[Step]:
+    tools = [run for run in runs if run.get("run_type") == "tool"]
+    answers: dict[str, object] = {
+        str(message["tool_call_id"]): message
+        for run in runs
+        for side in ("inputs", "outputs")
+        for message in tool_messages(run.get(side))
+    }
+    written = [[call for message in _messages_out(run) for call in calls_in(message)] for run in replies]
+    if not tools:
+        return calls_without_spans(written, answers)
+    begun = [Timed(_start(run), None, None) for run in replies]
+    return steps_of([*begun, *(Timed(_start(run), seconds_of(run.get("end_time")), _call(run)) for run in tools)])
+
+
+def _call(run: JsonObject) -> Call:
+    inputs, outputs = opened_repr(run.get("inputs")), opened(run.get("outputs"))
+    if (
+        isinstance(inputs, dict)
+        and set(inputs) <= {"input", "tool_call_id"}
+        and isinstance(opened_repr(inputs.get("input")), dict)
+    ):
+        inputs = opened_repr(inputs["input"])
+    result = outputs["output"] if isinstance(outputs, dict) and set(outputs) == {"output"} else outputs
+    message = tool_message(result) or {}
+    return written_call(
+        run.get("name"),
+        inputs,
+        id=text_of(message.get("tool_call_id")),
+        answer=recorded(message or result, text_of(run.get("error"))),
+    )
+
+
+def _messages_out(run: JsonObject) -> list[JsonObject]:
+    """The messages that a model replied with: LangChain's generations, or OpenAI's choices."""
+    outputs = as_object(opened(run.get("outputs"))) or {}
+    generations = outputs.get("generations")
+    flat = (
+        [each for group in generations for each in (group if isinstance(group, list) else [group])]
+        if isinstance(generations, list)
+        else []
+    )
+    messages = [as_object(each.get("message")) or each for each in objects(flat) or objects(outputs.get("choices"))]
+    return messages or objects(outputs.get("messages")) or [as_object(outputs.get("output")) or outputs]
+
+
+def _model(run: JsonObject) -> str | None:
+    extra = as_object(opened(run.get("extra"))) or {}
+    about, given = as_object(extra.get("metadata")) or {}, as_object(extra.get("invocation_params")) or {}
+    return text_of(about.get("ls_model_name")) or text_of(first_of(given, "model", "model_name"))
+
+
+def _usage(run: JsonObject) -> Any:
+    outputs = as_object(opened(run.get("outputs"))) or {}
+    return usage_in(run if run.get("prompt_tokens") is not None else first_of(outputs, "usage_metadata", "usage"))
+
+
+def _question(root: JsonObject) -> str | None:
+    inputs = opened(root.get("inputs"))
+    if not isinstance(inputs, dict):
+        return text_of(inputs)
+    for message in objects(inputs.get("messages")):
+        inner = as_object(message.get("kwargs")) or message
+        if "tool_calls" not in inner and (text := joined_text(inner.get("content"))):
+            return text
+    given = first_of(inputs, "input", "question", "query")
+    return given if isinstance(given, str) or given is None else to_json(given)

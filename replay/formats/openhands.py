@@ -1,0 +1,204 @@
+"""OpenHands: a trajectory's events as a list or a line each, and the `output.jsonl` of its benchmarks.
+
+An event of before 1.0 is `{id, source, action | observation, args, cause, tool_call_metadata}`, one of 1.0 is
+`{kind: ActionEvent | ObservationEvent, tool_name, tool_call_id, tool_call}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from replay.formats.call_log import CallLog
+from replay.formats.document import Document, Head
+from replay.formats.reader import NO_MATCH, Match
+from replay.formats.record_builders import (
+    answer_of,
+    as_object,
+    error_answer,
+    first_of,
+    identifier_of,
+    joined_text,
+    json_text_call,
+    objects,
+    result_with_flag,
+    seconds_between,
+    text_of,
+    usage_in,
+)
+from replay.records import Answer, Call, JsonObject, ReportedResult, Trajectory, Usage
+
+_NO_CALLS = frozenset(
+    {"message", "system", "recall", "change_agent_state", "condensation", "condensation_request", "null"}
+)
+_MCP_ACTION = "call_tool_mcp"
+_KINDS = frozenset({"ActionEvent", "ObservationEvent", "AgentErrorEvent", "UserRejectObservation"})
+_ABOUT_THE_CALL = frozenset({"thought", "hidden", "confirmation_state", "security_risk", "blocking", "kind"})
+"""What stands among an action's arguments and is none."""
+
+
+class OpenHandsReader:
+    """Reads OpenHands trajectories."""
+
+    name = "openhands"
+    title = "OpenHands trajectories"
+    expected_shape = 'OpenHands ([{"id", "source", "action" or "observation"}], {"kind": "ActionEvent"}, or "history")'
+
+    def sniff(self, head: Head) -> Match:
+        """Events of either version, at the top or in a history."""
+        events = [event for record in head.records for event in (_history(record) or [record]) if _is_event(event)]
+        if any(event.get("kind") in _KINDS for event in events):
+            return Match(0.96, 'events of the "kind" ActionEvent or ObservationEvent')
+        return Match(0.94, 'events with "source" and "action" or "observation"') if events else NO_MATCH
+
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
+        """One an instance of a benchmark; bare events are one."""
+        bare = _Events()
+        first: str | None = None
+        for element in document.records():
+            history = _history(element.value)
+            if history:
+                events = _Events()
+                for event in history:
+                    events.read(event)
+                yield _of_instance(element.value, events, element.place, document)
+            elif _is_event(element.value) or (first is not None and isinstance(element.value, dict)):
+                first = first or element.place
+                bare.read(element.value)
+            else:
+                document.leave(element)
+        if first is not None:
+            yield bare.log.trajectory(document, self.name, first, None, usage=bare.usage)
+
+
+def _history(record: Any) -> list[JsonObject]:
+    """The events of an instance; early versions kept pairs of an action and its observation."""
+    history = record.get("history", record.get("trajectory")) if isinstance(record, dict) else None
+    flat = [event for item in history for event in (item if isinstance(item, list) else [item])] if history else []
+    return objects(flat) if any(map(_is_event, flat)) else []
+
+
+def _is_event(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    if value.get("kind") in _KINDS:
+        return bool({"tool_name", "tool_call_id"} & value.keys())
+    if value.get("kind") == "MessageEvent":
+        return isinstance(value.get("llm_message"), dict)
+    told = isinstance(value.get("action"), str) or isinstance(value.get("observation"), str)
+    return told and "source" in value and ("args" in value or "content" in value)
+
+
+def _of_instance(record: JsonObject, events: _Events, place: str, document: Document) -> Trajectory:
+    config = as_object((as_object(record.get("metadata")) or {}).get("llm_config")) or {}
+    log, report = events.log, as_object(record.get("report")) or {}
+    log.model = log.model or text_of(config.get("model"))
+    passed = report.get("resolved")
+    return log.trajectory(
+        document,
+        OpenHandsReader.name,
+        place,
+        identifier_of(record.get("instance_id")),
+        usage=events.usage,
+        reported=ReportedResult(passed=passed) if isinstance(passed, bool) else None,
+    )
+
+
+class _Events:
+    """The events of one trajectory, put into a log."""
+
+    def __init__(self) -> None:
+        self.log = CallLog()
+        self.usage: Usage | None = None
+        self._calls: dict[Any, str] = {}
+        """By the id of the event that made it: the id of the call."""
+        self._last: str | None = None
+
+    def read(self, event: JsonObject) -> None:
+        """Take in one event."""
+        self.log.started_at = self.log.started_at or text_of(event.get("timestamp"))
+        metrics = as_object(event.get("llm_metrics")) or {}
+        self.usage = usage_in(metrics.get("accumulated_token_usage")) or self.usage
+        if event.get("kind") == "ActionEvent":
+            self._add(event, event.get("tool_call_id"), event.get("llm_response_id"), _written_call(event))
+        elif event.get("kind") in _KINDS:
+            self._answer(event, event.get("tool_call_id"), event.get("action_id"), _answer_of_kind(event))
+        elif (
+            isinstance(event.get("action"), str) and event.get("source") == "agent" and event["action"] not in _NO_CALLS
+        ):
+            about = as_object(event.get("tool_call_metadata")) or {}
+            response = as_object(about.get("model_response")) or {}
+            self.log.model = self.log.model or text_of(response.get("model"))
+            self._add(event, about.get("tool_call_id"), response.get("id"), _call_of_action(event, about, response))
+        elif isinstance(event.get("observation"), str):
+            about = as_object(event.get("tool_call_metadata")) or {}
+            self._answer(event, about.get("tool_call_id"), event.get("cause"), _answer_of_observation(event))
+        else:
+            self._read_message(event)
+
+    def _add(self, event: JsonObject, given: Any, reply: Any, call: Call) -> None:
+        thought = first_of(event, "thought") or (as_object(event.get("args")) or {}).get("thought")
+        self.log.say(joined_text(thought))
+        identifier = text_of(given) or f"event {event.get('id', len(self._calls))}"
+        self._calls[event.get("id")] = self._last = identifier
+        started = seconds_between(self.log.started_at, event.get("timestamp"))
+        self.log.add(
+            call.model_copy(update={"id": identifier, "started": started}), text_of(reply), model=self.log.model
+        )
+
+    def _answer(self, event: JsonObject, given: Any, cause: Any, answer: Answer | None) -> None:
+        identifier = text_of(given) or (self._last if cause is None else self._calls.get(cause))
+        if identifier is not None:
+            self.log.answer(identifier, answer, interrupted=event.get("kind") == "UserRejectObservation")
+
+    def _read_message(self, event: JsonObject) -> None:
+        message = as_object(event.get("llm_message")) or as_object(event.get("args")) or {}
+        text = joined_text(message.get("content"))
+        if event.get("source") == "user":
+            self.log.prompts.append(text)
+        elif event.get("source") == "agent" and event.get("action") in (None, "message"):
+            self.log.say(text)
+
+
+def _written_call(event: JsonObject) -> Call:
+    """The call of an action of 1.0, as the model wrote it; where that was not kept, as it was understood."""
+    written = as_object(event.get("tool_call")) or {}
+    function = as_object(written.get("function")) or written
+    action = as_object(event.get("action")) or {}
+    arguments = first_of(function, "arguments")
+    if arguments is None:
+        arguments = {key: value for key, value in action.items() if key not in _ABOUT_THE_CALL}
+    return json_text_call(event.get("tool_name"), arguments, local="MCP" not in str(action.get("kind")))
+
+
+def _call_of_action(event: JsonObject, about: JsonObject, response: JsonObject) -> Call:
+    """The call of an action of before 1.0: out of the model's reply, of an MCP action, or of the action's arguments."""
+    args, local = as_object(event.get("args")) or {}, event["action"] != _MCP_ACTION
+    choices = objects(response.get("choices"))
+    for written in objects((as_object(choices[0].get("message")) or {}).get("tool_calls")) if choices else []:
+        if written.get("id") == about.get("tool_call_id"):
+            function = as_object(written.get("function")) or {}
+            return json_text_call(function.get("name"), function.get("arguments"), local=local)
+    if not local:
+        return json_text_call(args.get("name"), args.get("arguments") or {})
+    kept = {key: value for key, value in args.items() if key not in _ABOUT_THE_CALL}
+    return json_text_call(text_of(about.get("function_name")) or event["action"], kept, local=True)
+
+
+def _answer_of_observation(event: JsonObject) -> Answer | None:
+    content = event.get("content")
+    if event["observation"] == "error":
+        return error_answer(content)
+    text = (
+        content.removeprefix("MCP result:") if isinstance(content, str) and event["observation"] == "mcp" else content
+    )
+    return answer_of(text) if event["observation"] == "mcp" else result_with_flag(content, None)
+
+
+def _answer_of_kind(event: JsonObject) -> Answer | None:
+    reason = first_of(event, "error", "rejection_reason")
+    if reason is not None:
+        return error_answer(reason)
+    observation = as_object(event.get("observation")) or {}
+    flag = observation.get("is_error")
+    return result_with_flag(first_of(observation, "content", "output"), flag if isinstance(flag, bool) else None)

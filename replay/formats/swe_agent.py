@@ -1,0 +1,165 @@
+"""SWE-agent's `.traj` (`{trajectory, history, info}`) and mini-SWE-agent's (`{messages, info, trajectory_format}`).
+
+Both act in one shell: an action is a call with arguments where the model called functions, else the command that it
+wrote as text, which is read as a call of `bash`. Demonstrations that SWE-agent shows its model are no calls.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from replay.formats.call_log import CallLog
+from replay.formats.document import Document, Head
+from replay.formats.reader import NO_MATCH, Match
+from replay.formats.record_builders import (
+    answer_of,
+    as_object,
+    build_call,
+    joined_text,
+    json_text_call,
+    objects,
+    opened,
+    text_of,
+)
+from replay.records import Call, JsonObject, Trajectory
+
+_FENCED = re.compile(r"```(?:mswea_bash_command|bash)\s*\n(.*?)\n```", re.DOTALL)
+_SHELL = "bash"
+
+
+class SweAgentReader:
+    """Reads trajectories of SWE-agent and mini-SWE-agent."""
+
+    name = "swe-agent"
+    title = "SWE-agent and mini-SWE-agent trajectories"
+    expected_shape = 'SWE-agent ({"trajectory": [{"action", "observation"}], "history"} or "trajectory_format")'
+
+    def sniff(self, head: Head) -> Match:
+        """The fields that only they write."""
+        if any(map(_is_mini, head.records)):
+            return Match(0.97, '"trajectory_format" of mini-SWE-agent')
+        if head.records and all(map(_is_bare, head.records)) and b"```mswea_bash_command" in head.data:
+            return Match(0.9, "messages with the fences of mini-SWE-agent")
+        if any(map(_is_trajectory, head.records)):
+            return Match(0.97, '"trajectory" of "action" and "observation"')
+        return NO_MATCH
+
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
+        """One a record; a file holds one."""
+        bare: list[JsonObject] = []
+        for element in document.records():
+            record = element.value
+            if _is_bare(record):
+                bare.append(record)
+                continue
+            log = CallLog()
+            if _is_mini(record):
+                log.model = _mini_model(record)
+                _read_messages(objects(record["messages"]), log)
+            elif _is_trajectory(record):
+                log.model = _model(record)
+                _read_steps(record, log)
+            else:
+                document.leave(element)
+                continue
+            identifier = text_of(record.get("instance_id"))
+            yield log.trajectory(document, self.name, element.place, identifier)
+        if bare:
+            log = CallLog()
+            _read_messages(bare, log)
+            yield log.trajectory(document, self.name, "$", None)
+
+
+def _is_bare(value: Any) -> bool:
+    return isinstance(value, dict) and "role" in value and "content" in value
+
+
+def _is_mini(value: Any) -> bool:
+    if not isinstance(value, dict) or not isinstance(value.get("messages"), list):
+        return False
+    info = as_object(value.get("info")) or {}
+    return str(value.get("trajectory_format")).startswith("mini-swe-agent") or "mini_version" in info
+
+
+def _is_trajectory(value: Any) -> bool:
+    steps = value.get("trajectory") if isinstance(value, dict) else None
+    return (
+        isinstance(steps, list)
+        and "info" in value
+        and all({"action", "observation"} <= s.keys() for s in objects(steps))
+    )
+
+
+def _model(record: JsonObject) -> str | None:
+    """The model of the run's configuration, which newer files keep."""
+    agent = as_object((as_object(opened(record.get("replay_config"))) or {}).get("agent")) or {}
+    return text_of((as_object(agent.get("model")) or {}).get("name"))
+
+
+def _mini_model(record: JsonObject) -> str | None:
+    config = as_object((as_object(record.get("info")) or {}).get("config")) or {}
+    return text_of((as_object(config.get("model")) or {}).get("model_name"))
+
+
+def _read_steps(record: JsonObject, log: CallLog) -> None:
+    """The steps; what the model called in each of them stands in its message in the history."""
+    history = [message for message in objects(record.get("history")) if not message.get("is_demo")]
+    log.prompts += [joined_text(message.get("content")) for message in history if message.get("role") == "user"][:1]
+    called = {str(message.get("action")): objects(message.get("tool_calls")) for message in history}
+    for number, step in enumerate(objects(record["trajectory"])):
+        action = step["action"] if isinstance(step["action"], str) else ""
+        log.say(text_of(step.get("thought")) or text_of(step.get("response")))
+        if not action.strip():
+            continue  # the reply had no action in it, and the model was asked again
+        calls = [_written(call) for call in called.get(action, [])] or [
+            build_call(_SHELL, {"command": action}, local=True)
+        ]
+        for call in calls:
+            log.add(call, number, model=log.model)
+            log.answer(call.id, answer_of(step["observation"]), name=call.name, seconds=_seconds(step))
+
+
+def _seconds(step: JsonObject) -> float | None:
+    seconds = step.get("execution_time")
+    return float(seconds) if isinstance(seconds, int | float) and seconds >= 0 else None
+
+
+def _written(call: JsonObject) -> Call:
+    function = as_object(call.get("function")) or {}
+    return json_text_call(function.get("name"), function.get("arguments"), id=text_of(call.get("id")), local=True)
+
+
+def _read_messages(messages: list[JsonObject], log: CallLog) -> None:
+    """The messages of mini-SWE-agent: an answer is the next message, or one with the id of its call."""
+    waiting: list[str] = []
+    for number, message in enumerate(messages):
+        extra, role = as_object(message.get("extra")) or {}, message.get("role")
+        if role == "assistant" or message.get("object") == "response":
+            log.say(joined_text(message.get("content")))
+            calls = _mini_calls(message, extra)
+            waiting = []
+            for index, call in enumerate(calls):
+                identifier = call.id or f"{number}.{index}"
+                waiting.append(identifier)
+                log.add(call.model_copy(update={"id": identifier}), number, model=log.model)
+        elif waiting and role in ("tool", "user", None):
+            answered = text_of(message.get("tool_call_id")) or text_of(message.get("call_id"))
+            content = message.get("content", message.get("output"))
+            log.answer(answered or waiting.pop(0), answer_of(content))
+        elif role == "user":
+            log.prompts.append(joined_text(message.get("content")))
+
+
+def _mini_calls(message: JsonObject, extra: JsonObject) -> list[Call]:
+    """What the model called, what the harness took out of its text, or the command between fences."""
+    written = [_written(call) for call in objects(message.get("tool_calls"))]
+    if written:
+        return written
+    actions = objects(extra.get("actions"))
+    if actions:
+        fields = [(text_of(action.get("tool_call_id")), action.get("command")) for action in actions]
+        return [build_call(_SHELL, {"command": command}, id=identifier, local=True) for identifier, command in fields]
+    commands = _FENCED.findall(joined_text(message.get("content")) or "")
+    return [build_call(_SHELL, {"command": commands[0]}, local=True)] if len(commands) == 1 else []

@@ -1,0 +1,239 @@
+"""Where answers come from: live servers in a sandbox, or what an earlier run or a cassette stored, by key."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from types import TracebackType
+from typing import Any, NamedTuple, Protocol, Self
+
+from replay.interpreter import Interpreter, Sandbox
+from replay.records import (
+    Answer,
+    Evidence,
+    FleetFacts,
+    TextAnswer,
+    Tool,
+    Trajectory,
+    canonical,
+    digest,
+)
+from replay.records.trajectory import stderr_key
+from replay.safety.text import one_line
+
+
+class ToolRequest(NamedTuple):
+    """A call as it is about to be sent."""
+
+    server: str
+    tool: str
+    arguments: dict[str, Any]
+    key: str
+    """Of its stored answer; see `answer_key`."""
+
+
+class BackendSession(Protocol):
+    """What one trajectory is replayed on: a sandbox with live servers, or the stored answers."""
+
+    evidence: Evidence
+    """`replay` or `stored`."""
+    state: str
+    """Digest that the trajectory's state begins with."""
+    workspace_servers: frozenset[str]
+    """Servers that share the trajectory's workspace."""
+
+    def stateful(self, server: str) -> bool:
+        """Whether each trajectory has a process of its own of this server."""
+
+    def may_send(self, request: ToolRequest) -> bool:
+        """Whether the effects policy lets the tool be called with these arguments."""
+
+    def has_effects(self, server: str, tool: str) -> bool:
+        """Whether calling the tool may change something outside the trajectory's sandbox."""
+
+    async def send(self, request: ToolRequest) -> Answer | None:
+        """The answer; None where none can be had (`--offline` and not stored)."""
+
+    def stderr_mark(self, server: str) -> int:
+        """Where the log of the server's stderr ends now."""
+
+    async def stderr_since(self, request: ToolRequest, mark: int) -> str:
+        """The last lines that the server of a request wrote to stderr since; empty where none are known."""
+
+
+class AnswerBackend(Protocol):
+    """Makes a session for each trajectory."""
+
+    def session(self, trajectory: Trajectory, servers: frozenset[str]) -> AbstractAsyncContextManager[BackendSession]:
+        """A session for a trajectory; `servers` are those of the fleet that it names."""
+
+
+def answer_key(server_digest: str, tool: str, arguments: dict[str, Any], state: str | None) -> str:
+    """The key of a stored answer, SHA-256 in hexadecimal.
+
+    Args:
+        server_digest: of the server's identity and tools/list.
+        tool: the tool's own name.
+        arguments: as they were sent, with paths as they were recorded.
+        state: for a server with state, the digest of the calls before this one in its trajectory; else None.
+    """
+    return digest([server_digest, tool, arguments, state])
+
+
+def next_state(state: str, calls: Iterable[tuple[str, dict[str, Any]]]) -> str:
+    """The digest after one more step. The calls of a step happen together, so their order does not count.
+
+    Args:
+        state: the digest before; of an empty trajectory, the digest of its workspace template, or "".
+        calls: (`server/tool`, arguments as sent) of the step's calls to servers with state, answered or not.
+    """
+    sent = sorted(canonical(call) for call in calls)
+    return digest([state, sent]) if sent else state
+
+
+class LiveBackend:
+    """Replays on real servers. An async context manager.
+
+    Args:
+        interpreter: started.
+        facts: of its fleet.
+        allowed: servers whose effects the user allowed.
+    """
+
+    def __init__(self, interpreter: Interpreter, facts: FleetFacts, allowed: frozenset[str]) -> None:
+        self._interpreter, self.facts, self._allowed = interpreter, facts, allowed
+        self.notes: dict[str, str] = {}
+        """What is odd about workspaces and arguments, and the first trajectory that found it so."""
+        self._refused: set[str] = set()
+        self._stack = AsyncExitStack()
+        self._shared: list[Sandbox] = []
+        """One for each instance of the servers without state."""
+        self._users: Counter[int] = Counter()
+        self._tools = {(name, tool.name): tool for name, server in interpreter.servers.items() for tool in server.tools}
+
+    def tool(self, server: str, tool: str) -> Tool | None:
+        """The tool as its server described it."""
+        return self._tools.get((server, tool))
+
+    def may_send(self, request: ToolRequest, sandbox: Sandbox, trajectory: str) -> bool:
+        """Whether the effects policy lets the tool be called, and no argument leads out of a server's sandbox."""
+        server, tool = request.server, self.tool(request.server, request.tool)
+        if tool is None or not self._interpreter.may_issue(server, tool, self._allowed):
+            return False
+        path = None if tool.read_only or server in self._allowed else sandbox.forbidden_path(server, request.arguments)
+        if path is not None and server not in self._refused:
+            self._refused.add(server)
+            note = f"a call of {server} names {one_line(path, 100)}, outside its sandbox: such calls are not re-issued"
+            self.notes[note] = trajectory
+        return path is None
+
+    def is_sandboxed(self, server: str) -> bool:
+        """Whether the fleet file says that the server changes nothing outside its workspace and process."""
+        spec = self._interpreter.fleet.servers.get(server)
+        return spec is not None and spec.effects == "sandboxed"
+
+    async def __aenter__(self) -> Self:
+        for _ in range(self._interpreter.instances):
+            self._shared.append(await self._stack.enter_async_context(self._interpreter.sandbox("shared-servers")))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return await self._stack.__aexit__(kind, error, trace)
+
+    @asynccontextmanager
+    async def session(self, trajectory: Trajectory, servers: frozenset[str]) -> AsyncIterator[BackendSession]:
+        """A sandbox for the trajectory: one of its own where a server that it names has state."""
+        own = sorted(name for name in servers if name in self.facts.servers and self.facts.servers[name].stateful)
+        if not own and self._shared:
+            least_used = min(range(len(self._shared)), key=self._users.__getitem__)
+            self._users[least_used] += 1
+            try:
+                yield _LiveSession(self, self._shared[least_used], trajectory.id)
+            finally:
+                self._users[least_used] -= 1
+            return
+        async with self._interpreter.sandbox(trajectory.id, names=own) as sandbox:
+            if sandbox.note is not None:
+                self.notes.setdefault(sandbox.note, trajectory.id)
+            yield _LiveSession(self, sandbox, trajectory.id)
+
+
+class _LiveSession:
+    evidence: Evidence = "replay"
+
+    def __init__(self, backend: LiveBackend, sandbox: Sandbox, trajectory: str) -> None:
+        self._backend, self._sandbox, self._trajectory = backend, sandbox, trajectory
+        self.state = backend.facts.state_of(trajectory)
+        self.workspace_servers = backend.facts.workspace_servers
+
+    def stateful(self, server: str) -> bool:
+        facts = self._backend.facts.servers.get(server)
+        return facts is not None and facts.stateful
+
+    def may_send(self, request: ToolRequest) -> bool:
+        return self._backend.may_send(request, self._sandbox, self._trajectory)
+
+    def has_effects(self, server: str, tool: str) -> bool:
+        record = self._backend.tool(server, tool)
+        if record is not None and record.read_only:
+            return False
+        return not (self.stateful(server) and self._backend.is_sandboxed(server))
+
+    async def send(self, request: ToolRequest) -> Answer | None:
+        return await self._sandbox.call(request.server, request.tool, request.arguments)
+
+    def stderr_mark(self, server: str) -> int:
+        return self._sandbox.stderr_mark(server)
+
+    async def stderr_since(self, request: ToolRequest, mark: int) -> str:
+        return await self._sandbox.stderr_since(request.server, mark)
+
+
+class StoredBackend:
+    """Replays on stored answers; starts no server.
+
+    Args:
+        answers: looks a stored answer up by its key.
+        facts: of the fleet that gave the answers.
+    """
+
+    def __init__(self, answers: Callable[[str], Answer | None] | Mapping[str, Answer], facts: FleetFacts) -> None:
+        self._lookup = answers.get if isinstance(answers, Mapping) else answers
+        self._facts = facts
+
+    @asynccontextmanager
+    async def session(self, trajectory: Trajectory, servers: frozenset[str]) -> AsyncIterator[BackendSession]:
+        """The stored answers of the trajectory's calls."""
+        yield _StoredSession(self._lookup, self._facts, trajectory.id)
+
+
+class _StoredSession:
+    evidence: Evidence = "stored"
+
+    def __init__(self, lookup: Callable[[str], Answer | None], facts: FleetFacts, task: str) -> None:
+        self._lookup, self._facts = lookup, facts
+        self.state = facts.state_of(task)
+        self.workspace_servers = facts.workspace_servers
+
+    def stateful(self, server: str) -> bool:
+        facts = self._facts.servers.get(server)
+        return facts is not None and facts.stateful
+
+    def may_send(self, request: ToolRequest) -> bool:
+        return True
+
+    def has_effects(self, server: str, tool: str) -> bool:
+        return False
+
+    async def send(self, request: ToolRequest) -> Answer | None:
+        return self._lookup(request.key)
+
+    def stderr_mark(self, server: str) -> int:
+        return 0
+
+    async def stderr_since(self, request: ToolRequest, mark: int) -> str:
+        found = self._lookup(stderr_key(request.key))
+        return found.text if isinstance(found, TextAnswer) else ""

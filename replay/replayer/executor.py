@@ -1,0 +1,201 @@
+"""Who replays trajectories and reads files to judge them: this process; `workers` has the one for other processes."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Protocol
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+from replay.errors import FormatError, ReplayError
+from replay.formats.results_file import ResultsFile, looking_through
+from replay.interpreter import Fleet, Interpreter, ServerEvent
+from replay.interpreter.processes import modules_not_collected, spare_descriptors
+from replay.records import FleetFacts, Server
+from replay.replayer.backends import AnswerBackend, LiveBackend, StoredBackend
+from replay.replayer.journal import NothingKept, RunCheckpoint, TrialCheckpoint
+from replay.replayer.judging import Judging, Source
+from replay.replayer.plan import Options, Piece, Progress, readable
+from replay.replayer.trajectory import replay_trials
+from replay.runfile.effects_journal import Origin
+from replay.safety.redaction import redacting
+
+_DESCRIPTORS_OF_JOB = 6
+_DESCRIPTORS_OF_SERVER = 16
+"""Pipes, process handle and log of a server, and the pipe on which its start reports."""
+
+
+class Executor(Protocol):
+    """Where trajectories are replayed."""
+
+    backend: AnswerBackend
+
+    @property
+    def servers(self) -> Mapping[str, Server]:
+        """The servers that were started, as they are by now."""
+
+    @property
+    def tools_complete(self) -> Callable[[str], bool] | None:
+        """Whether the list of a server's tools is known to be whole; None where its record tells."""
+
+    async def replay(self, judging: Judging, pieces: Iterator[Piece]) -> None:
+        """Replay trajectories on the servers."""
+
+    async def judge(self, judging: Judging, sources: Iterable[Source]) -> None:
+        """Read files, and judge them by stored and recorded answers."""
+
+
+class Here:
+    """This process.
+
+    Args:
+        interpreter: started; None where no server is asked.
+        backend: of its answers.
+    """
+
+    def __init__(self, interpreter: Interpreter | None = None, backend: AnswerBackend | None = None) -> None:
+        self._interpreter, self.backend = interpreter, backend or StoredBackend({}, FleetFacts())
+
+    @property
+    def servers(self) -> Mapping[str, Server]:
+        """The servers that were started, as they are by now."""
+        return self._interpreter.servers if self._interpreter else {}
+
+    @property
+    def tools_complete(self) -> Callable[[str], bool] | None:
+        """Whether the list of a server's tools is whole, as far as it has said by now."""
+        return self._interpreter.tools_complete if self._interpreter else None
+
+    async def replay(self, judging: Judging, pieces: Iterator[Piece]) -> None:
+        """Replay trajectories side by side, as many as `--jobs` says and open files allow."""
+        earlier = judging.run.journal().last()
+
+        async def worker() -> None:
+            with redacting(judging.run.redactor):
+                for piece in pieces:
+                    await replay_here(judging, piece, earlier)
+
+        async with anyio.create_task_group() as workers:
+            for _ in range(affordable_jobs(judging.options, self.servers.values(), judging.progress)):
+                workers.start_soon(worker)
+
+    async def judge(self, judging: Judging, sources: Iterable[Source]) -> None:
+        """Read one file after the other, and judge each trajectory of it; a file is read once."""
+        with modules_not_collected(), redacting(judging.run.redactor):
+            for source in sources:
+                try:
+                    file = await _opened(source)
+                except FormatError as error:
+                    judging.file_refused(source, error)
+                    continue
+                judging.file_opened(source, file.summary)
+                for trajectory in readable(file, judging.options, judging.progress):
+                    await replay_here(judging, Piece(file.path, file.format, trajectory), 0)
+                    await checkpoint()  # a run of recorded answers waits for nothing, and must hear of ^C
+
+
+async def _opened(source: Source) -> ResultsFile:
+    """The file, looked through with a stop at each trajectory."""
+    if isinstance(source, ResultsFile):
+        return source
+    steps = looking_through(*source)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            file: ResultsFile = end.value
+            return file
+        await checkpoint()
+
+
+async def replay_here(judging: Judging, piece: Piece, earlier: int) -> None:
+    """Replay a trajectory and keep its verdicts.
+
+    Args:
+        judging: what it is judged by.
+        piece: the trajectory, and what the run knows of it.
+        earlier: the journal's last entry when these files began to be judged.
+    """
+    context, options = judging.context, judging.options
+    try:
+        trajectory = context.as_named_here(piece.trajectory)
+        if piece.state is None:
+            nothing = NothingKept()
+            replayed, results = await replay_trials(trajectory, context, options, (nothing, nothing), judging.count)
+            judging.keep(piece, replayed, results)
+            return
+        checkpoint = RunCheckpoint(
+            judging.run,
+            piece.state,
+            trajectory,
+            origin=Origin.of(piece.file, trajectory),
+            still_holds=context.input_calls.still_holds,
+            earlier=earlier,
+        )
+        both = (checkpoint, TrialCheckpoint(checkpoint))
+        replayed, results = await replay_trials(trajectory, context, options, both, judging.count)
+        judging.progress.not_repeated += len(checkpoint.not_repeated)
+        judging.keep(piece, replayed, results, checkpoint.saved)
+    except Exception as problem:
+        if ends_the_run(problem):
+            raise
+        judging.give_up(piece, problem)
+
+
+def ends_the_run(problem: BaseException) -> bool:
+    """Whether no other trajectory would fare better: the fleet file, a results file or the run file is at fault."""
+    if isinstance(problem, BaseExceptionGroup):
+        return any(map(ends_the_run, problem.exceptions))
+    return isinstance(problem, ReplayError | sqlite3.Error)
+
+
+@asynccontextmanager
+async def servers_here(
+    fleet: Fleet,
+    facts: FleetFacts,
+    names: Iterable[str],
+    options: Options,
+    *,
+    logs: Path,
+    progress: Progress,
+    on_event: Callable[[ServerEvent], None] | None = None,
+) -> AsyncIterator[Here]:
+    """This process, with the servers of a fleet started in it; they end with the block.
+
+    Args:
+        fleet: the servers.
+        facts: of the fleet.
+        names: of the servers that are needed.
+        options: as on the command line.
+        logs: directory for the servers' stderr.
+        progress: told which servers start, and what is odd about workspaces.
+        on_event: told what happens to the servers.
+    """
+
+    def note(event: ServerEvent) -> None:
+        if event.trajectory is None:
+            progress.servers[event.server] = event
+        if on_event is not None:
+            on_event(event)
+
+    async with Interpreter(fleet, names=names, logs=logs, on_event=note, instances=options.instances) as interpreter:
+        await interpreter.start()
+        async with LiveBackend(interpreter, facts, options.allow_effects) as backend:
+            yield Here(interpreter, backend)
+            progress.notes += [f"{trajectory}: {note}" for note, trajectory in backend.notes.items()]
+
+
+def affordable_jobs(options: Options, servers: Iterable[Server], progress: Progress) -> int:
+    """As many jobs as there may be open files: each trajectory has processes of its own."""
+    own = sum(server.state == "trajectory" for server in servers)
+    jobs = max(1, spare_descriptors() // (_DESCRIPTORS_OF_JOB + own * _DESCRIPTORS_OF_SERVER))
+    if jobs >= options.jobs:
+        return max(1, options.jobs)
+    progress.notes.append(
+        f"{jobs} trajectories at a time instead of {options.jobs}: more files may not be open at once"
+    )
+    return jobs

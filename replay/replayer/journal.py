@@ -1,0 +1,168 @@
+"""What survives a crash in the middle of a trajectory, as the replayer sees it; a run file keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Protocol
+
+from replay.formats.results_file import ResultsFile
+from replay.outcomes import Registry
+from replay.records import Answer, Call, CallResult, Trajectory
+from replay.records.digests import EffectKey, effect_keys
+from replay.replayer.recorded_servers import with_fleet_names
+from replay.runfile.effects_journal import Origin, SentCall, StillHolds
+from replay.runfile.run import Run
+from replay.runfile.trajectory_state import TrajectoryState
+
+
+class SentBefore(Protocol):
+    """A call with effects that was sent once, and is never sent again."""
+
+    @property
+    def answer(self) -> Answer | None:
+        """What it got; None where that is not known."""
+
+    @property
+    def stderr(self) -> str:
+        """What its server wrote to stderr meanwhile; "" where nothing is known."""
+
+
+class Checkpoint(Protocol):
+    """The memory of one trajectory's replay, which survives a crash."""
+
+    @property
+    def results(self) -> Mapping[str, CallResult]:
+        """Calls to shared servers that an earlier, interrupted replay finished: they are not sent again."""
+
+    def sent_before(self, key: EffectKey) -> SentBefore | None:
+        """What is known of a call with effects outside a sandbox that was sent; None where it was not."""
+
+    async def before_send(self, key: EffectKey) -> None:
+        """Note that a call with effects outside a sandbox is about to be sent; it is noted for good on return."""
+
+    def after_send(self, key: EffectKey, answer: Answer, stderr: str = "") -> None:
+        """Keep what such a call got; once more, with what its server wrote to stderr, where that is known later."""
+
+    def keep(self, result: CallResult) -> None:
+        """Keep the verdict of a call to a shared server."""
+
+
+def keys_of(calls: Iterable[Call], registry: Registry) -> dict[str, EffectKey]:
+    """The keys of calls, by position, under the names that the fleet gives their servers."""
+    named = ((call, registry.read(call)) for call in calls)
+    return effect_keys((call.position, name.server or "", name.tool, call.arguments or {}) for call, name in named)
+
+
+class InputCalls:
+    """The calls of the files that are judged now; each file is read when it is first asked about.
+
+    Args:
+        files: by absolute path.
+        registry: tells which server and tool a call names.
+    """
+
+    def __init__(self, files: Mapping[str, ResultsFile], registry: Registry) -> None:
+        self._files, self._registry = files, registry
+        self._known: dict[str, frozenset[int]] = {}
+
+    def still_holds(self, path: str, trajectory: str, key: EffectKey) -> bool:
+        """Whether a file still has a trajectory of that id with that call.
+
+        Of a file that is not judged now only its being there is known.
+        """
+        if path not in self._files:
+            return Path(path).exists()
+        if path not in self._known:
+            self._known[path] = frozenset(self._read(self._files[path].trajectories))
+        return hash((trajectory, key)) in self._known[path]
+
+    def _read(self, trajectories: Callable[[], Iterable[Trajectory]]) -> Iterable[int]:
+        for trajectory in trajectories():
+            named = with_fleet_names(trajectory, self._registry.servers)
+            for key in keys_of(named.calls(), self._registry).values():
+                yield hash((trajectory.id, key))
+
+
+class RunCheckpoint:
+    """The checkpoint that a run file is.
+
+    Args:
+        run: open for writing.
+        state: how far an earlier process came.
+        trajectory: whose calls they are.
+        origin: where the calls stand.
+        still_holds: whether another place still has a call that was sent.
+        earlier: the journal's last entry when these files began to be judged.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        state: TrajectoryState,
+        trajectory: Trajectory,
+        *,
+        origin: Origin,
+        still_holds: StillHolds,
+        earlier: int | None = None,
+    ) -> None:
+        self._run, self._row, self.results = run, state.row, state.results
+        self._ordinals = {call.position: ordinal for ordinal, call in enumerate(trajectory.calls())}
+        self._origin, self._still_holds, self._earlier = origin, still_holds, earlier
+        self.saved: dict[str, CallResult] = {}
+        self._sent: dict[EffectKey, SentCall] = {}
+        self.not_repeated: set[EffectKey] = set()
+        """Calls that an earlier replay sent, and this one therefore did not."""
+
+    def sent_before(self, key: EffectKey) -> SentCall | None:
+        """What is known of a call with effects that was sent; None where it was not."""
+        if key not in self._sent:
+            found = self._run.journal().find(self._origin, key, self._still_holds, self._earlier)
+            if found is None:
+                return None
+            self._sent[key] = found
+            self.not_repeated.add(key)
+        return self._sent[key]
+
+    async def before_send(self, key: EffectKey) -> None:
+        """Write down, for good, that a call with effects is about to be sent."""
+        self._sent[key] = SentCall(self._run.journal().note(self._origin, key), None)
+
+    def after_send(self, key: EffectKey, answer: Answer, stderr: str = "") -> None:
+        """Keep what a call with effects got, at once: it cannot be sent again."""
+        sent = self._sent[key] = self._sent[key]._replace(answer=answer, stderr=stderr)
+        self._run.journal().keep(sent.row, answer, stderr)
+
+    def keep(self, result: CallResult) -> None:
+        """Keep the verdict of a call to a shared server."""
+        self.saved[result.call.position] = result
+        self._run.save_call(self._row, self._ordinals[result.call.position], result)
+
+
+class TrialCheckpoint:
+    """The checkpoint of a second trial: it keeps no verdict, and knows what the first one sent."""
+
+    def __init__(self, first: Checkpoint) -> None:
+        self.results: Mapping[str, CallResult] = {}
+        self.sent_before, self.before_send, self.after_send = first.sent_before, first.before_send, first.after_send
+
+    def keep(self, result: CallResult) -> None:
+        """A trial leaves no trace."""
+
+
+class NothingKept:
+    """The checkpoint of a replay that sends nothing, or that is forgotten."""
+
+    results: Mapping[str, CallResult] = {}
+
+    def sent_before(self, key: EffectKey) -> None:
+        """Nothing was."""
+
+    async def before_send(self, key: EffectKey) -> None:
+        """Nothing is kept."""
+
+    def after_send(self, key: EffectKey, answer: Answer, stderr: str = "") -> None:
+        """Nothing is kept."""
+
+    def keep(self, result: CallResult) -> None:
+        """Nothing is kept."""

@@ -1,0 +1,215 @@
+"""The plan of a classification: what is to be done, what verdicts depend on, and how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import partial
+from itertools import islice
+from typing import Any, NamedTuple
+
+from replay.formats.results_file import FileSummary, ResultsFile
+from replay.interpreter import Fleet, ServerEvent
+from replay.outcomes import Registry
+from replay.outcomes.stages import EVERY_SERVER
+from replay.records import FleetFacts, RuleSpec, Server, ServerFacts, Trajectory, digest
+from replay.records.tool_name import with_calls, without_dispatcher
+from replay.replayer.backends import AnswerBackend
+from replay.replayer.journal import InputCalls
+from replay.replayer.recorded_servers import servers_named, with_fleet_dispatchers, with_fleet_names
+from replay.replayer.verdict import fault_in_words
+from replay.runfile import Run, TrajectoryState
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a run is made."""
+
+    jobs: int = 4
+    """Trajectories side by side."""
+    instances: int = 1
+    """Processes of each server without state."""
+    only: str | None = None
+    """Glob over `server/tool`; other calls are not judged."""
+    limit: int | None = None
+    """At most so many trajectories of each file."""
+    trials: int = 1
+    allow_effects: frozenset[str] = frozenset()
+    rebinding: bool = True
+    offline: bool = False
+    labels: tuple[RuleSpec, ...] = ()
+    """What a person said that answers mean, as rules for every server."""
+    keep_inconclusive: bool = False
+    """Leave what the environment kept from its verdict; by default such calls are tried again."""
+    on_done: Callable[[int], None] | None = None
+    """Is told the run's row of each trajectory as soon as all of its calls have their verdicts."""
+
+    def wanted(self, name: str) -> bool:
+        """Whether a `server/tool` is to be judged."""
+        return self.only is None or fnmatchcase(name, self.only)
+
+
+@dataclass
+class Progress:
+    """How far a run is; the front end reads it as often as it likes."""
+
+    total: int = 0
+    done: int = 0
+    kept: int = 0
+    """Of the done ones, those that had their verdict from an earlier run."""
+    retried: int = 0
+    """Calls of an earlier run that the environment had kept from their verdict, and that are tried again."""
+    not_repeated: int = 0
+    """Calls with effects that an earlier run sent; they count with the answers of then."""
+    files_left: int = 0
+    """Files that are yet to be read: what they hold is judged in one go with it, so `total` is a guess until then."""
+    servers: dict[str, ServerEvent] = field(default_factory=dict)
+    stage: str | None = None
+    """What happens before the first call is judged; None where calls are judged."""
+    by_worker: dict[str, int] = field(default_factory=dict)
+    """Calls that each worker judged, where there are several."""
+    given_again: int = 0
+    """Trajectories that were given to another worker, since theirs was lost."""
+    notes: list[str] = field(default_factory=list)
+    """What a person should know when it is done."""
+    _files_opened: int = 0
+    _calls_found: int = 0
+
+    def count_of_worker(self, worker: str, calls: int) -> None:
+        """A worker judged some calls."""
+        self.done += calls
+        self.by_worker[worker] = self.by_worker.get(worker, 0) + calls
+
+    def file_opened(self, calls: int) -> None:
+        """One of the files that are yet to be read was read; those that are left are taken to hold as many calls."""
+        self.files_left -= 1
+        self._files_opened += 1
+        self._calls_found += calls
+        self.total = self._calls_found + round(self._calls_found / self._files_opened * max(0, self.files_left))
+
+
+@dataclass(frozen=True)
+class ReplayContext:
+    """What a run judges by: the tools that exist, and where answers come from."""
+
+    backend: AnswerBackend
+    registry: Registry
+    rules: Mapping[str, tuple[RuleSpec, ...]]
+    dispatchers: tuple[str, ...]
+    """Patterns of tools that the fleet names as dispatchers."""
+    policy: str
+    """Digest of all that could change a verdict; a trajectory judged under another is judged again."""
+    input_calls: InputCalls
+
+    def as_named_here(self, trajectory: Trajectory) -> Trajectory:
+        """The trajectory with its servers and dispatchers as this fleet reads them."""
+        named = with_fleet_names(trajectory, self.registry.servers)
+        return with_fleet_dispatchers(named, self.registry, self.dispatchers)
+
+
+class Piece(NamedTuple):
+    """A trajectory that is to be replayed."""
+
+    file: str
+    """Path of its results file, as it was named."""
+    format: str
+    trajectory: Trajectory
+    state: TrajectoryState | None = None
+    """What the run knows of it; None where it is judged anew by stored answers, and begun when it has its verdicts."""
+
+
+def facts_of(fleet: Fleet) -> FleetFacts:
+    """What must be kept of a fleet to read its answers again."""
+    return FleetFacts(
+        servers={
+            name: ServerFacts(
+                digest=fleet.digest(name),
+                stateful=spec.state == "trajectory",
+                in_workspace=spec.state == "trajectory" or spec.uses_workspace,
+            )
+            for name, spec in fleet.servers.items()
+        },
+        local_tools=fleet.local_tools,
+        dispatchers=fleet.dispatchers,
+        template=fleet.workspace.template,
+    )
+
+
+def registry_of(
+    servers: Mapping[str, Server], local_tools: tuple[str, ...], names: tuple[str, ...], *, complete: bool
+) -> Registry:
+    """The tools that exist, as the classification wants to know them."""
+    return Registry(
+        servers=dict(servers),
+        unavailable={name: server.error for name, server in servers.items() if server.error is not None},
+        local_tools=local_tools,
+        server_names=names,
+        complete=complete,
+    )
+
+
+def rules_of(fleet: Fleet | None, options: Options) -> dict[str, tuple[RuleSpec, ...]]:
+    """The user's own rules by server, and the labels for all of them."""
+    rules = {name: tuple(spec.rules) for name, spec in fleet.servers.items()} if fleet else {}
+    return {**rules, EVERY_SERVER: options.labels} if options.labels else rules
+
+
+def policy_of(facts: FleetFacts, options: Options, fleet: Fleet | None, *, live: bool) -> str:
+    """Digest of all that could change a verdict."""
+    rules = {name: [rule.model_dump(mode="json") for rule in own] for name, own in rules_of(fleet, options).items()}
+    effects = {name: spec.effects for name, spec in fleet.servers.items()} if fleet else {}
+    choices: list[Any] = [options.only, options.trials, sorted(options.allow_effects), options.rebinding]
+    return digest([facts.model_dump(mode="json"), rules, effects, choices, live])
+
+
+def servers_to_start(
+    run: Run, files: Iterable[ResultsFile], fleet: Fleet, options: Options, policy: str, progress: Progress
+) -> list[str]:
+    """The servers that unfinished trajectories name, in the order of the fleet file; counts what there is to do."""
+    for file in files:
+        progress.notes += run.follow(file.path, file.model, file.ids)
+    names: set[str] = set()
+    for file in files:
+        progress.total += count_calls(file, options)
+        for trajectory in readable(file, options, progress):
+            if not run.is_done(trajectory, file=file.path, policy=policy, retry=not options.keep_inconclusive):
+                carried = with_calls(trajectory, partial(without_dispatcher, named=fleet.dispatchers))
+                names |= servers_named(carried, fleet.servers)
+    return [name for name in fleet.servers if name in names]
+
+
+def unfinished(
+    run: Run, files: list[ResultsFile], policy: str, options: Options, progress: Progress
+) -> Iterator[Piece]:
+    """What is still to be replayed, in the order of the files; each trajectory is begun in the run."""
+    for file in files:
+        for trajectory in readable(file, options, progress):
+            retry = not options.keep_inconclusive
+            try:
+                state = run.begin(trajectory, file=file.path, format=file.format, policy=policy, retry=retry)
+            except (ValueError, TypeError, RecursionError) as problem:
+                progress.notes.append(f"{trajectory.id}: could not be kept: {fault_in_words(problem)}")
+                continue
+            progress.retried += state.retried
+            if state.done:
+                count = sum(len(step.calls) for step in trajectory.steps)
+                progress.done += count
+                progress.kept += count
+            else:
+                yield Piece(file.path, file.format, trajectory, state)
+
+
+def readable(file: ResultsFile, options: Options, progress: Progress) -> Iterator[Trajectory]:
+    """The trajectories of a file, up to one that cannot be read although nobody expected it."""
+    try:
+        yield from islice(file.trajectories(), options.limit)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
+        note = f"{file.path}: could not be read to its end: {fault_in_words(problem)}"
+        if note not in progress.notes:
+            progress.notes.append(note)
+
+
+def count_calls(file: ResultsFile | FileSummary, options: Options) -> int:
+    """The calls of a file that are to be judged."""
+    return sum(islice(file.call_counts, options.limit))

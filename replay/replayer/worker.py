@@ -1,0 +1,515 @@
+"""What runs on a worker: it reads files or gets trajectories, judges them, and sends back rows of the run file."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from io import BytesIO
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, BinaryIO, Final, NamedTuple, Protocol
+
+from anyio import CancelScope
+from anyio.from_thread import start_blocking_portal
+
+from replay.errors import FormatError, ReplayError
+from replay.formats import open_file
+from replay.formats.results_file import FileSummary, UnopenedFile
+from replay.interpreter import Fleet, Interpreter
+from replay.outcomes import Registry
+from replay.records import Answer, CallResult, FleetFacts, RuleSpec, Server, Trajectory
+from replay.records.digests import EffectKey
+from replay.replayer.backends import AnswerBackend, LiveBackend, StoredBackend
+from replay.replayer.journal import Checkpoint, InputCalls, NothingKept, TrialCheckpoint
+from replay.replayer.plan import Options, ReplayContext, registry_of
+from replay.replayer.trajectory import replay_trials
+from replay.runfile import Run
+from replay.runfile.shipped_rows import RowMaker, ShippedRows
+from replay.safety.redaction import Redactor, redacting
+
+_TELL_EVERY: Final = 0.5
+"""Seconds between two messages about how many calls are done."""
+_CALLS_A_MESSAGE: Final = 200
+"""Calls whose verdicts are sent together: a message costs milliseconds."""
+_PATIENCE: Final = 600.0
+"""Seconds to wait for an answer of the command."""
+SILENCE: Final = 120.0
+"""Seconds without a sign of life from the command after which a worker of a cluster stops its servers."""
+
+
+# --- what command and workers send each other
+
+
+class Finder(Protocol):
+    """Finds what a trajectory shows, and keeps it in a run."""
+
+    def keep(self, row: int) -> None:
+        """Find what the trajectory of a row shows."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a worker judges by; it asks for them once a run."""
+
+    options: Options
+    facts: FleetFacts
+    dispatchers: tuple[str, ...]
+    policy: str
+    secrets: tuple[str, ...]
+    """What is taken out of all that is written, beside what the worker's own environment holds."""
+    rules: Mapping[str, tuple[RuleSpec, ...]]
+    registry: Registry | None = None
+    """The tools that exist; None where the worker's own servers tell."""
+    stored_answers: bool = False
+    """Whether the command has answers to look up."""
+    fleet: Mapping[str, Any] | None = None
+    """The fleet file's content, its variables not filled in: the worker starts the servers. None offline."""
+    names: tuple[str, ...] = ()
+    """The servers to start."""
+    logs: str | None = None
+    """Directory for the servers' stderr; None where the worker shares no disk: it makes one of its own."""
+    finder: Callable[[Run], Finder] | None = None
+    """Makes what finds what trajectories show."""
+
+
+class Sent(NamedTuple):
+    """A call with effects that was sent."""
+
+    answer: Answer | None = None
+    """None where it is not known what came of it."""
+    stderr: str = ""
+
+
+@dataclass(frozen=True)
+class Lease:
+    """The right to send the calls of one trajectory; a new one is given out when a worker is lost."""
+
+    row: int
+    """Of the trajectory in the run file."""
+    attempt: int
+    results: Mapping[str, CallResult] = field(default_factory=dict)
+    """Calls that an earlier run finished."""
+    sent: Mapping[EffectKey, Sent] = field(default_factory=dict)
+    """Calls with effects that were sent before, with what they got where that is known."""
+
+
+class Claim(NamedTuple):
+    """A worker's request to send a call with effects."""
+
+    row: int
+    attempt: int
+    owner: str
+    """Tells this execution from another one of the same lease."""
+    key: EffectKey
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What became of a trajectory whose calls were sent."""
+
+    rows: ShippedRows
+    not_repeated: int
+    answers: tuple[tuple[EffectKey, Sent], ...]
+    """What calls with effects got, where the message with it should be late."""
+    lacking: tuple[str, ...]
+    """Servers that the worker could not start."""
+
+
+@dataclass(frozen=True)
+class FilePart:
+    """A file to read and judge: all its trajectories, or every `parts`-th of a large one."""
+
+    source: UnopenedFile
+    size: int
+    part: int = 0
+    parts: int = 1
+    done: frozenset[int] = frozenset()
+    """Numbers of the trajectories that were judged already."""
+    one_by_one: bool = False
+    """Whether each is sent at once: a worker was lost with this file."""
+
+
+class JudgedRows(NamedTuple):
+    """Trajectories of a file, each with its number in it."""
+
+    worker: str
+    summary: FileSummary
+    rows: tuple[tuple[int, ShippedRows], ...]
+
+
+class WorkerReport(NamedTuple):
+    """What a worker says of its servers when they are started."""
+
+    worker: str
+    servers: tuple[Server, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class LeaseLostError(ReplayError):
+    """Another worker was given the trajectory, since this one was held for lost."""
+
+
+class NotHereError(ReplayError):
+    """The file is not on this worker's disk, or is another one there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The bytes of a file that a worker cannot open by its path."""
+
+    data: bytes
+
+    def open(self) -> BinaryIO:
+        """A new stream."""
+        return BytesIO(self.data)
+
+    def size(self) -> int:
+        """In bytes."""
+        return len(self.data)
+
+
+def sendable(source: UnopenedFile, *, by_path: bool = True) -> UnopenedFile:
+    """The file as a worker gets it: its path where it can be opened by that, else its bytes.
+
+    Raises:
+        FormatError: it cannot be read.
+    """
+    file = source.file
+    if by_path and file.place is not None:
+        return source
+    with file.open() as stream:
+        content = Content(stream.read())
+    return source._replace(file=replace(file, open=content.open, size=content.size))
+
+
+# --- asking the command
+
+
+class Mailbox:
+    """How this process asks the command, and is answered."""
+
+    def __init__(self) -> None:
+        self.name = ""
+        """By which a person knows this worker."""
+        self._send: Callable[[str, int, Any], None] = lambda kind, number, content: None
+        self._waiting: dict[int, Future[Any]] = {}
+        self._number = 0
+        self._lock = threading.Lock()
+
+    def connect(self, name: str, send: Callable[[str, int, Any], None]) -> None:
+        """Say how a message goes out: its kind, its number (-1 where no answer is wanted), and its content."""
+        self.name, self._send = name, send
+
+    def tell(self, kind: str, content: Any) -> None:
+        """Send a message that needs no answer."""
+        self._send(kind, -1, content)
+
+    def ask(self, kind: str, content: Any) -> Future[Any]:
+        """Send a question; the future gets the answer, or the error that the command raised."""
+        future: Future[Any] = Future()
+        with self._lock:
+            self._number += 1
+            number = self._number
+        self._waiting[number] = future
+        self._send(kind, number, content)
+        return future
+
+    def deliver(self, number: int, answer: tuple[bool, Any]) -> None:
+        """Hand over an answer, or the error in its place."""
+        future = self._waiting.pop(number, None)
+        if future is not None:
+            failed, value = answer
+            future.set_exception(value) if failed else future.set_result(value)
+
+    def give_up_waiting(self, problem: Exception) -> None:
+        """End every question: nobody is there to answer."""
+        for number in list(self._waiting):
+            self.deliver(number, (True, problem))
+
+
+mailbox: Final = Mailbox()
+"""Of this process."""
+
+
+class RemoteCheckpoint:
+    """The memory of a replay on a worker: a call with effects is sent when the command has noted it, and not before.
+
+    Args:
+        lease: of the trajectory.
+    """
+
+    def __init__(self, lease: Lease) -> None:
+        self._lease = lease
+        self.results: Mapping[str, CallResult] = lease.results
+        self._owner = secrets.token_hex(8)
+        self._sent: dict[EffectKey, Sent] = {}
+        self.not_repeated: set[EffectKey] = set()
+        """Calls that were sent before this execution."""
+        self.answers: dict[EffectKey, Sent] = {}
+        """What those got that this execution sent."""
+
+    def sent_before(self, key: EffectKey) -> Sent | None:
+        """What is known of a call with effects that was sent; None where it was not."""
+        if key in self._lease.sent:
+            self.not_repeated.add(key)
+            return self._lease.sent[key]
+        return self._sent.get(key)
+
+    async def before_send(self, key: EffectKey) -> None:
+        """Have the command note, for good, that the call is about to be sent.
+
+        Raises:
+            LeaseLostError: the trajectory is another worker's by now.
+        """
+        claim = Claim(self._lease.row, self._lease.attempt, self._owner, key)
+        await asyncio.wrap_future(mailbox.ask("claim", claim))
+        self._sent[key] = Sent()
+
+    def after_send(self, key: EffectKey, answer: Answer, stderr: str = "") -> None:
+        """Tell the command at once what the call got."""
+        self._sent[key] = self.answers[key] = Sent(answer, stderr)
+        mailbox.tell("answer", (self._lease.row, key, self._sent[key]))
+
+    def keep(self, result: CallResult) -> None:
+        """A worker keeps nothing: what has no effects may be sent again."""
+
+
+def stored_answer(key: str) -> Answer | None:
+    """The answer that the command has under a key; None where there is none."""
+    answer: Answer | None = mailbox.ask("stored", key).result(_PATIENCE)
+    return answer
+
+
+# --- judging
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """What trajectories are judged with."""
+
+    context: ReplayContext
+    rows: RowMaker
+    finder: Finder | None
+    redactor: Redactor
+
+    def keep_findings(self, row: int) -> None:
+        """Find what a trajectory shows; where that fails, the command tries it."""
+        with suppress(ValueError, TypeError, LookupError, AttributeError, RecursionError):
+            if self.finder is not None:
+                self.finder.keep(row)
+
+
+class Engine:
+    """Judges the trajectories of one run in this process, in an event loop of its own.
+
+    Args:
+        settings: of the run.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.heard = time.monotonic()
+        """When the command was last known to be there."""
+        self._stack = ExitStack()
+        self._uncounted, self._told = 0, 0.0
+        self._scopes: set[CancelScope] = set()
+        try:
+            self._portal = self._stack.enter_context(start_blocking_portal())
+            self._bench = self._stack.enter_context(self._portal.wrap_async_context_manager(self._opened()))
+        except BaseException:
+            self._stack.close()
+            raise
+
+    def close(self) -> None:
+        """Stop the servers, and what is being judged."""
+        self._portal.call(self._cancel_all)
+        self._stack.close()
+
+    def _cancel_all(self) -> None:
+        for scope in self._scopes:
+            scope.cancel()
+
+    @property
+    def report(self) -> WorkerReport:
+        """The servers, as this worker has them."""
+        context = self._bench.context
+        notes = tuple(f"{who}: {note}" for note, who in getattr(context.backend, "notes", {}).items())
+        return WorkerReport(mailbox.name, tuple(context.registry.servers.values()), notes)
+
+    def replay(self, trajectory: Trajectory, lease: Lease) -> Replayed:
+        """Replay a trajectory on the servers of this worker."""
+        checkpoint = RemoteCheckpoint(lease)
+        rows = self._portal.call(self._judged, trajectory, checkpoint, lease)
+        lacking = tuple(self._bench.context.registry.unavailable)
+        return Replayed(rows, len(checkpoint.not_repeated), tuple(checkpoint.answers.items()), lacking)
+
+    def judge(self, part: FilePart) -> JudgedRows:
+        """Read a file and judge it by stored and recorded answers; gives what was not sent before."""
+        try:
+            size = part.source.file.size()
+        except FormatError:
+            size = -1
+        if size != part.size:
+            raise NotHereError(f"{part.source.file.path} is not here, or is another file here")
+        return self._judge(part)
+
+    def _judge(self, part: FilePart) -> JudgedRows:
+        file = open_file(*part.source)
+        rows: list[tuple[int, ShippedRows]] = []
+        mailbox.tell("opened", JudgedRows(mailbox.name, file.summary, ()))
+        calls = 0
+        limit = self.settings.options.limit
+        for number, trajectory in enumerate(islice(file.trajectories(), limit)):
+            if number % part.parts != part.part or number in part.done:
+                continue
+            rows.append((number, self._portal.call(self._judged, trajectory, NothingKept(), None)))
+            calls += sum(len(step.calls) for step in trajectory.steps)
+            if calls >= _CALLS_A_MESSAGE or part.one_by_one:
+                mailbox.tell("rows", JudgedRows(mailbox.name, file.summary, tuple(rows)))
+                rows, calls = [], 0
+        return JudgedRows(mailbox.name, file.summary, tuple(rows))
+
+    async def _judged(self, original: Trajectory, checkpoint: Checkpoint, lease: Lease | None) -> ShippedRows:
+        bench, options = self._bench, self.settings.options
+        later = TrialCheckpoint(checkpoint) if lease is not None else checkpoint
+        with CancelScope() as scope, redacting(bench.redactor):
+            self._scopes.add(scope)
+            try:
+                trajectory = bench.context.as_named_here(original)
+                replayed, results = await replay_trials(
+                    trajectory, bench.context, options, (checkpoint, later), lambda: self._count(lease)
+                )
+                return bench.rows.rows(original, self.settings.policy, replayed, results, bench.keep_findings)
+            finally:
+                self._scopes.discard(scope)
+        raise LeaseLostError("the run was ended")
+
+    def _count(self, lease: Lease | None) -> None:
+        """Tell now and then how many calls have their verdict; offline the results tell it soon enough."""
+        if lease is None:
+            return
+        self._uncounted += 1
+        now = time.monotonic()
+        if now - self._told >= _TELL_EVERY:
+            mailbox.tell("calls", (mailbox.name, lease.row, lease.attempt, self._uncounted))
+            self._uncounted, self._told = 0, now
+
+    @asynccontextmanager
+    async def _opened(self) -> AsyncIterator[_Bench]:
+        settings = self.settings
+        if settings.fleet is None:
+            backend = StoredBackend(stored_answer if settings.stored_answers else {}, settings.facts)
+            yield self._bench_of(backend, settings.registry or Registry(), Redactor(settings.secrets))
+            return
+        fleet = Fleet.model_validate(dict(settings.fleet))
+        redactor = Redactor(dict.fromkeys((*settings.secrets, *fleet.secrets())))
+        with redacting(redactor), _logs(settings.logs) as logs:
+            async with Interpreter(
+                fleet, names=settings.names, logs=logs, instances=settings.options.instances
+            ) as interpreter:
+                await interpreter.start()
+                servers = {name: _here(server) for name, server in interpreter.servers.items()}
+                registry = registry_of(servers, fleet.local_tools, tuple(fleet.servers), complete=True).model_copy(
+                    update={"tools_complete": interpreter.tools_complete}
+                )
+                async with LiveBackend(interpreter, settings.facts, settings.options.allow_effects) as live:
+                    yield self._bench_of(live, registry, redactor)
+
+    def _bench_of(self, backend: AnswerBackend, registry: Registry, redactor: Redactor) -> _Bench:
+        settings = self.settings
+        inputs = InputCalls({}, registry)
+        context = ReplayContext(backend, registry, settings.rules, settings.dispatchers, settings.policy, inputs)
+        rows = RowMaker(redactor, registry.servers.values())
+        return _Bench(context, rows, settings.finder(rows.run) if settings.finder else None, redactor)
+
+
+def _here(server: Server) -> Server:
+    """The server; where it did not start, its error says on which worker."""
+    if server.error is None:
+        return server
+    return server.model_copy(update={"error": f"{server.error} (on the worker {mailbox.name})"})
+
+
+@contextmanager
+def _logs(directory: str | None) -> Iterator[Path]:
+    if directory is not None:
+        yield Path(directory, f"worker-{mailbox.name}")
+        return
+    with TemporaryDirectory(prefix=f"mcp-replay-{os.getpid()}-") as made:
+        yield Path(made)
+
+
+# --- tasks
+
+_ENGINES: Final[dict[str, Engine]] = {}
+_ENDED: Final[set[str]] = set()
+"""Runs that are over: a task of theirs that comes late starts no servers."""
+_LOCK: Final = threading.Lock()
+
+
+def start(run: str) -> WorkerReport:
+    """Start the servers of a run before there is anything to judge."""
+    return _engine(run).report
+
+
+def replay_trajectory(run: str, trajectory: Trajectory, lease: Lease) -> Replayed:
+    """Replay a trajectory on the servers of this worker."""
+    return _engine(run).replay(trajectory, lease)
+
+
+def judge_file(run: str, part: FilePart) -> JudgedRows:
+    """Read a file, or a part of it, and judge it."""
+    return _engine(run).judge(part)
+
+
+def _engine(run: str) -> Engine:
+    with _LOCK:
+        if run in _ENDED:
+            raise LeaseLostError("the run is over")
+        if run not in _ENGINES:
+            _ENGINES[run] = Engine(mailbox.ask("settings", None).result(_PATIENCE))
+        return _ENGINES[run]
+
+
+def alive(run: str) -> None:
+    """Take note that the command is there."""
+    engine = _ENGINES.get(run)
+    if engine is not None:
+        engine.heard = time.monotonic()
+
+
+def end_in_silence(run: str) -> None:
+    """Stop a run whose command is not heard any more; runs in a thread of a worker of a cluster."""
+    while run not in _ENDED:
+        time.sleep(SILENCE / 10)
+        engine = _ENGINES.get(run)
+        if engine is not None and time.monotonic() - engine.heard > SILENCE:
+            stop(run)
+
+
+def stop(run: str) -> WorkerReport | None:
+    """End a run on this worker; gives the servers as they were found."""
+    with _LOCK:
+        _ENDED.add(run)
+        engine = _ENGINES.pop(run, None)
+    if engine is None:
+        return None
+    report = engine.report
+    mailbox.give_up_waiting(LeaseLostError("the run is over"))
+    engine.close()
+    return report
+
+
+def stop_all() -> None:
+    """End every run on this worker."""
+    mailbox.give_up_waiting(LeaseLostError("the run is over"))
+    for run in list(_ENGINES):
+        stop(run)

@@ -1,0 +1,51 @@
+"""tau2-bench runs that keep each simulation in a file of its own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from replay.errors import NoTrajectoryError
+from replay.formats import open_file, open_files
+
+CALL = {"id": "c1", "name": "find_order", "arguments": {"order": "7"}}
+ANSWER = {"id": "c1", "role": "tool", "content": "shipped", "requestor": "assistant", "error": False}
+CHAT = [
+    {"role": "user", "content": "Where is it?"},
+    {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    ANSWER,
+]
+TICKS = [
+    {"tick_id": 0, "agent_chunk": {"role": "assistant", "content": "One moment."}, "agent_tool_calls": []},
+    {"tick_id": 1, "agent_chunk": None, "agent_tool_calls": [CALL], "agent_tool_results": []},
+    {"tick_id": 2, "agent_chunk": None, "agent_tool_calls": [], "agent_tool_results": [ANSWER]},
+]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    info = {"agent_info": {"llm": "m"}, "user_info": {"llm": "u"}}
+    (tmp_path / "results.json").write_text(json.dumps({"timestamp": "2026-01-01", "info": info, "tasks": []}))
+    (tmp_path / "simulations").mkdir()
+    chats: list[dict[str, Any]] = [{"messages": CHAT}, {"messages": None, "ticks": TICKS}]
+    for number, messages in enumerate(chats):
+        simulation: dict[str, Any] = {"id": "x", "task_id": f"t{number}", "termination_reason": "user_stop", **messages}
+        (tmp_path / "simulations" / f"{number}.json").write_text(json.dumps(simulation))
+    return tmp_path
+
+
+def test_simulations_in_a_folder_have_the_model_of_the_run_beside_it(run: Path) -> None:
+    notes: list[str] = []
+    trajectories = [each for file in open_files([run], on_note=notes.append) for each in file.trajectories()]
+    assert [(each.id, each.model) for each in trajectories] == [("t0", "m"), ("t1", "m")]
+    assert [call.name for each in trajectories for call in each.calls() if call.answer] == ["find_order"] * 2
+    [note] = notes
+    assert note.endswith("its simulations stand in the folder simulations/ beside it; skipped")
+
+
+def test_the_file_that_says_what_was_run_says_where_the_simulations_are(run: Path) -> None:
+    with pytest.raises(NoTrajectoryError, match="simulations stand in the folder simulations/"):
+        open_file(run / "results.json")

@@ -1,0 +1,38 @@
+"""^C ends a run of recorded answers, which waits for nothing, and everything judged by then is kept."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import anyio
+import pytest
+
+from replay.formats import files_of
+from replay.replayer.classifier import classify_stored
+from replay.replayer.plan import Options, Progress
+from replay.runfile import Run
+
+
+def test_an_offline_run_ends_at_the_next_trajectory_and_keeps_what_was_judged(
+    results_file: Callable[..., Path], tmp_path: Path
+) -> None:
+    results = results_file(**{f"t{number}": [[("files/read", {"path": "x"}, "text")]] for number in range(50)})
+    done: list[int] = []
+
+    def interrupt(row: int) -> None:
+        done.append(row)
+        if len(done) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with Run.open(tmp_path / "run.db") as run:
+        options = Options(offline=True, on_done=interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            anyio.run(partial(classify_stored, run, files_of([results]), options, progress=Progress()))
+        assert 3 <= len(done) < 10
+        judged = run.connection.execute("SELECT count(*) FROM trajectories WHERE done").fetchone()[0]
+        calls = run.connection.execute("SELECT count(*) FROM calls").fetchone()[0]
+        assert judged == calls == len(done)
