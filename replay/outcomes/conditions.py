@@ -10,7 +10,7 @@ from replay.outcomes.call_facts import ArgumentIndex, name_words, queries_a_data
 from replay.outcomes.codes import JSON_RPC, cause_of_exit, cause_of_status
 from replay.outcomes.evidence import ParsedAnswer, decisive_part, strip_wrappers
 from replay.outcomes.phrases import causes_said, forms_in
-from replay.outcomes.residue import without_empty_tail
+from replay.outcomes.residue import MESSAGE_FIELDS, without_empty_tail
 from replay.outcomes.sentences import no_such_thing, server_is_unknown
 
 Condition = Callable[[ParsedAnswer], bool]
@@ -391,9 +391,18 @@ def _without_the_tool(text: str, arguments: ArgumentIndex) -> str:
 
 def brings_data(parsed: ParsedAnswer) -> bool:
     """The answer is data of some structure that reports no error."""
-    if parsed.has_media or parsed.structured is not None or parsed.reading.affirmed:
+    if parsed.has_media or parsed.reading.affirmed:
         return True
-    return isinstance(parsed.body, dict | list) and parsed.reading.words is None
+    data = parsed.structured is not None or isinstance(parsed.body, dict | list)
+    return data and parsed.reading.words is None and not _tells_of_trouble(parsed.body)
+
+
+def _tells_of_trouble(body: Any) -> bool:
+    """Whether a message to the reader, beside what data there is, denies anything."""
+    if not isinstance(body, dict):
+        return False
+    said = (part for key, part in body.items() if isinstance(part, str) and str(key).casefold() in MESSAGE_FIELDS)
+    return any(forms_in(part[:_MAX_LINE_LENGTH]) & {"denies", "clause", "opens"} for part in said)
 
 
 def holds_what_was_asked(parsed: ParsedAnswer) -> bool:
