@@ -20,6 +20,7 @@ from replay.safety.text import cut
 
 MAX_JSON_LENGTH = 60_000
 _MAX_DEPTH, _MAX_ITEMS, _MAX_PARTS = 12, 2_000, 20
+"""Levels of wrappers, items of a batch and parts of an error that are looked at."""
 
 
 def _words_in(text: str) -> frozenset[str]:
@@ -120,10 +121,10 @@ class JsonReading(NamedTuple):
     """Whether it says of itself that all went well (`"success": true`)."""
 
 
-def parse_json(text: str) -> Any:
-    """The JSON value that is the whole text, or the Python literal of a dict; None where it is neither, or large."""
+def parse_json(text: str, max_length: int = MAX_JSON_LENGTH) -> Any:
+    """The JSON value that is the whole text, or the Python literal of a dict; None where it is neither, or longer."""
     stripped = text.strip()
-    if len(stripped) > MAX_JSON_LENGTH or stripped[:1] not in ("{", "[", '"'):
+    if len(stripped) > max_length or stripped[:1] not in ("{", "[", '"'):
         return None
     try:
         return known_json(stripped)
@@ -163,7 +164,9 @@ def read_json(value: Any, arguments: ArgumentIndex, depth: int = 0) -> JsonReadi
 
 
 def _read_list(items: Sequence[Any], arguments: ArgumentIndex, depth: int) -> JsonReading:
-    """A batch: every item failed, or some did."""
+    """A batch: every item failed, or some did; or the content blocks of a result."""
+    if len(items) == 1 and isinstance(items[0], dict) and items[0].get("type") == "text":
+        return read_json(items[0].get("text"), arguments, depth + 1)
     if asks_about_errors(arguments):
         return JsonReading()
     if len(items) == 1 and isinstance(items[0], dict) and _explains(_folded(items[0])):
@@ -172,7 +175,7 @@ def _read_list(items: Sequence[Any], arguments: ArgumentIndex, depth: int) -> Js
         return JsonReading()
     errors = [_error_in(body, arguments) if _explains(body) else None for body in map(_folded, items[:_MAX_ITEMS])]
     failed = [error for error in errors if error is not None]
-    if failed and len(failed) == len(items):
+    if failed and len(failed) == len(errors):
         return JsonReading(failed[0]._replace(message=_joined(failed)))
     return JsonReading(partial=tuple(error.message for error in failed))
 
