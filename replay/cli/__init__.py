@@ -22,6 +22,7 @@ VERBS = {
     "compare": ("replay.cli.compare:compare", "Set many models side by side, with intervals and tests."),
     "diff": ("replay.cli.diff:diff", "Compare runs over time, or two models of one run."),
     "tools": ("replay.cli.tools:tools", "Show the author of a server how models call each tool, and what to rewrite."),
+    "label": ("replay.cli.label:label", "Say once what answers mean that rest on nothing; survey recorded answers."),
     "known": ("replay.cli.known:known", "Mark failures as known, with a note or the address of an issue."),
     "figure": ("replay.cli.figure:figure", "Draw a figure for a paper or a slide, or write its numbers."),
     "shrink": ("replay.cli.shrink:shrink", "Find the smallest sequence of calls that shows a failure."),

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from replay.cli.options import FailCondition
     from replay.errors import FormatError
     from replay.interpreter import Fleet
+    from replay.records import RuleSpec
     from replay.records.summary import RunSummary
     from replay.replayer.plan import Options
     from replay.runfile import Run
@@ -157,6 +158,7 @@ def classify(
         rebinding=not no_rebinding,
         offline=offline or cassette is not None,
         keep_inconclusive=keep_inconclusive,
+        labels=_labels(fleet),
     )
     with ended_in_order():
         inputs = InputFiles(files, names)
@@ -237,6 +239,14 @@ def _finish(
         if strict or any(error.named for error in broken):
             raise InputError("", message)
         raise PartlyReadError(message)
+
+
+def _labels(fleet: Fleet | None) -> tuple[RuleSpec, ...]:
+    """What a person said that answers mean: of the file beside the fleet's, else of the one here."""
+    from replay.analysis.answer_labels import NAME, read_labels, rules_of_labels
+
+    beside = fleet.directory / NAME if fleet is not None else None
+    return rules_of_labels(read_labels(beside if beside is not None and beside.exists() else Path(NAME)))
 
 
 def _known_servers(names: tuple[str, ...], fleet: Fleet | None) -> frozenset[str]:

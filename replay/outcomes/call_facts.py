@@ -68,7 +68,9 @@ class ArgumentIndex:
         if any(_names_word(folded, word) for word in self._words()):
             return True
         short = (value for value in self.texts if len(value) < MIN_WORD_LENGTH)
-        if self.value_quoted_in(text) or any(holds_quoted(text, value) for value in short):
+        if self.value_quoted_in(text) or any(
+            holds_quoted(text, value) or _stands_alone(text, value) for value in short
+        ):
             return True
         return any(holds_number(text, number) for number in self._numbers)
 
@@ -99,6 +101,11 @@ class ArgumentIndex:
                 yield word
                 if "/" in word or "\\" in word:
                     yield re.split(r"[/\\]", word.rstrip("/\\"))[-1]
+
+
+def _stands_alone(text: str, value: str) -> bool:
+    """Whether a short value with a digit in it is a word of a text."""
+    return len(value) > 1 and any(map(str.isdigit, value)) and holds_word(text, value)
 
 
 def _names_word(text: str, word: str) -> bool:
@@ -231,7 +238,10 @@ def answers_in_prose(arguments: ArgumentIndex) -> bool:
 
 def asks_about_errors(arguments: ArgumentIndex) -> bool:
     """Whether the call asks for errors: then words of failure are what it wanted."""
-    if _ABOUT_ERRORS.intersection(name_words(arguments.tool_name)):
+    words = name_words(arguments.tool_name)
+    if _CHANGE_VERBS.intersection(words):
+        return False
+    if _ABOUT_ERRORS.intersection(words):
         return True
     return any(len(value) < 60 and _ABOUT_ERRORS.intersection(name_words(value)) for value in arguments.texts)
 

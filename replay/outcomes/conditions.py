@@ -10,7 +10,7 @@ from replay.outcomes.call_facts import ArgumentIndex, name_words, queries_a_data
 from replay.outcomes.codes import JSON_RPC, cause_of_exit, cause_of_status
 from replay.outcomes.evidence import ParsedAnswer, decisive_part, strip_wrappers
 from replay.outcomes.phrases import causes_said, forms_in
-from replay.outcomes.residue import without_empty_tail
+from replay.outcomes.residue import MESSAGE_FIELDS, without_empty_tail
 from replay.outcomes.sentences import no_such_thing, server_is_unknown
 
 Condition = Callable[[ParsedAnswer], bool]
@@ -79,7 +79,11 @@ _LIMIT = re.compile(r"\b(?:limit|maximum|minimum|max|min|at (?:least|most)|more 
 _STEM = 5
 _MIN_PAYLOAD, _MIN_ASKED = 200, 4
 """Characters of a text that is more than a sentence, and of a value that a sentence does not hold by chance."""
-_NUMBER = re.compile(r"[-+]?[\d.,:/ ]{1,40}(?:\s?[^\W\d]{0,12}|%)")
+_VALUE = re.compile(
+    r"[-+]?[\d.,:/ ]{1,40}(?:\s?[^\W\d]{0,12}|%)\Z|\[[A-Z]{1,12}\] \S|[-*•] \S|(?:[/~]|[A-Za-z]:\\|https?://)\S*\Z"
+    r"|[\w\"'()/ -]{1,60}: ?\S"
+)
+"""A number, an entry of a list, a path or an address alone, or a value with its name before it."""
 _CHARGING = frozenset({"validation", "malformed", "policy", "exists", "query-name", "bad-address"})
 """Causes that are the call's own, in words that nothing else uses."""
 
@@ -387,9 +391,18 @@ def _without_the_tool(text: str, arguments: ArgumentIndex) -> str:
 
 def brings_data(parsed: ParsedAnswer) -> bool:
     """The answer is data of some structure that reports no error."""
-    if parsed.has_media or parsed.structured is not None or parsed.reading.affirmed:
+    if parsed.has_media or parsed.reading.affirmed:
         return True
-    return isinstance(parsed.body, dict | list) and parsed.reading.words is None
+    data = parsed.structured is not None or isinstance(parsed.body, dict | list)
+    return data and parsed.reading.words is None and not _tells_of_trouble(parsed.body)
+
+
+def _tells_of_trouble(body: Any) -> bool:
+    """Whether a message to the reader, beside what data there is, denies anything."""
+    if not isinstance(body, dict):
+        return False
+    said = (part for key, part in body.items() if isinstance(part, str) and str(key).casefold() in MESSAGE_FIELDS)
+    return any(forms_in(part[:_MAX_LINE_LENGTH]) & {"denies", "clause", "opens"} for part in said)
 
 
 def holds_what_was_asked(parsed: ParsedAnswer) -> bool:
@@ -410,4 +423,4 @@ def brings_text(parsed: ParsedAnswer) -> bool:
     text = parsed.text.strip()
     if len(text) >= _MIN_PAYLOAD or text.count("\n") > 1 or isinstance(parsed.body, dict | list):
         return True
-    return bool(text) and (_NUMBER.fullmatch(text) is not None or returns_content(parsed.arguments, parsed.tool))
+    return bool(text) and (_VALUE.match(text) is not None or returns_content(parsed.arguments, parsed.tool))

@@ -58,6 +58,8 @@ from replay.records import (
 from replay.records.tool_name import read_name
 
 MAX_HEAD, MAX_TAIL = 24_000, 4_000
+_MAX_BATCH = 8_000_000
+_BATCH_OF_FAILURES = re.compile(r'\s*(?:\{\s*"\w{1,30}"\s*:\s*)?\[\s*\{[^{}\[\]]{0,300}"(?:error|errors|message)"\s*:')
 _WRAPPER = re.compile(
     r"^(?:#{1,4} (?:result|error)\s*\n+|error (?:executing|running|calling|invoking"
     r"|in)(?: mcp)?(?: tool)? ['\"]?[\w./:-]{1,100}['\"]?:\s*"
@@ -203,7 +205,7 @@ class ParsedAnswer:
         if "\x1b" in self.text:
             self.text, self.tail = _TERMINAL_ESCAPE.sub("", self.text), _TERMINAL_ESCAPE.sub("", self.tail)
         self.has_media = opened.has_media
-        self.body = parse_json(self.text)
+        self.body = parse_json(self.text) if len(self.text) <= MAX_HEAD else _long_batch(pieces)
         self.structured = opened.structured
         if not pieces and self.structured is not None:
             self.body = self.structured
@@ -311,6 +313,13 @@ def _report(text: str, basis: Basis, status: int | None = None, code: int | None
     return ErrorReport(text.strip(), basis, http, number)
 
 
+def _long_batch(pieces: list[str]) -> Any:
+    """The JSON value of a long answer whose first item tells of a failure; of others the beginning says enough."""
+    if len(pieces) != 1 or _BATCH_OF_FAILURES.match(pieces[0]) is None:
+        return None
+    return parse_json(pieces[0], _MAX_BATCH)
+
+
 def _ends(pieces: list[str]) -> tuple[str, str]:
     """Head and tail of the joined text, without joining more than they hold."""
     head: list[str] = []
@@ -361,7 +370,7 @@ def _program_exit(text: str, tail: str, body: object, arguments: ArgumentIndex) 
     if matches:
         start = max(0, len(tail) - 400) + matches[-1].start()
         return ProgramExit(int(matches[-1][1]), without_line(tail, start))
-    first = _exit_codes(text.split("\n", 1)[0][:300])
+    first = _exit_codes("\n".join(text[:300].split("\n", 5)[:5]))
     return ProgramExit(int(first[0][1]), text) if first else None
 
 

@@ -262,7 +262,7 @@ def _ran_when_recorded(call: Call, recorded: Judgement | None) -> bool:
     """Whether the recorded answer is one that a tool gave, be it an error of its own."""
     if recorded is None or call.answer is None or call.answer.kind == "fault":
         return False
-    says_nothing = recorded.rule in ("answer.error", "answer.says-why", "success.empty")
+    says_nothing = recorded.rule in ("answer.error", "answer.says-why", "harness.no-cause", "success.empty")
     return recorded.outcome not in (Outcome.UNKNOWN_TOOL, Outcome.ILLEGAL_FORMAT) and not says_nothing
 
 

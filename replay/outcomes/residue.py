@@ -20,6 +20,7 @@ from replay.safety.text import cut
 
 MAX_JSON_LENGTH = 60_000
 _MAX_DEPTH, _MAX_ITEMS, _MAX_PARTS = 12, 2_000, 20
+"""Levels of wrappers, items of a batch and parts of an error that are looked at."""
 
 
 def _words_in(text: str) -> frozenset[str]:
@@ -37,7 +38,7 @@ _MESSAGE_KEYS = tuple(
     message msg detail details reason description title hint result text explanation cause statustext status_text
     """.split()  # noqa: SIM905
 )
-_SAYS_WHY = ("message", "msg", "detail", "reason", "title", "explanation", "cause", "details")
+MESSAGE_FIELDS = ("message", "msg", "detail", "reason", "title", "explanation", "cause", "details")
 _STATUS_KEYS = tuple(
     "status statuscode status_code code cod http_status httpstatus error_code errorcode errcode".split()  # noqa: SIM905
 )
@@ -120,10 +121,10 @@ class JsonReading(NamedTuple):
     """Whether it says of itself that all went well (`"success": true`)."""
 
 
-def parse_json(text: str) -> Any:
-    """The JSON value that is the whole text, or the Python literal of a dict; None where it is neither, or large."""
+def parse_json(text: str, max_length: int = MAX_JSON_LENGTH) -> Any:
+    """The JSON value that is the whole text, or the Python literal of a dict; None where it is neither, or longer."""
     stripped = text.strip()
-    if len(stripped) > MAX_JSON_LENGTH or stripped[:1] not in ("{", "[", '"'):
+    if len(stripped) > max_length or stripped[:1] not in ("{", "[", '"'):
         return None
     try:
         return known_json(stripped)
@@ -163,7 +164,9 @@ def read_json(value: Any, arguments: ArgumentIndex, depth: int = 0) -> JsonReadi
 
 
 def _read_list(items: Sequence[Any], arguments: ArgumentIndex, depth: int) -> JsonReading:
-    """A batch: every item failed, or some did."""
+    """A batch: every item failed, or some did; or the content blocks of a result."""
+    if len(items) == 1 and isinstance(items[0], dict) and items[0].get("type") == "text":
+        return read_json(items[0].get("text"), arguments, depth + 1)
     if asks_about_errors(arguments):
         return JsonReading()
     if len(items) == 1 and isinstance(items[0], dict) and _explains(_folded(items[0])):
@@ -172,7 +175,7 @@ def _read_list(items: Sequence[Any], arguments: ArgumentIndex, depth: int) -> Js
         return JsonReading()
     errors = [_error_in(body, arguments) if _explains(body) else None for body in map(_folded, items[:_MAX_ITEMS])]
     failed = [error for error in errors if error is not None]
-    if failed and len(failed) == len(items):
+    if failed and len(failed) == len(errors):
         return JsonReading(failed[0]._replace(message=_joined(failed)))
     return JsonReading(partial=tuple(error.message for error in failed))
 
@@ -193,7 +196,8 @@ def _read_object(value: JsonObject, arguments: ArgumentIndex, depth: int) -> Jso
     if len(left) == 1 and _may_wrap(body, left[0], arguments):
         inner = read_json(body[left[0]], arguments, depth + 1)
         words = inner.words if left[0] in CARRIERS else None
-        return inner._replace(words=words, affirmed=inner.affirmed or affirmed)
+        to_reader = inner.message or left[0] in MESSAGE_FIELDS
+        return inner._replace(words=words, message=to_reader, affirmed=inner.affirmed or affirmed)
     words = _sole_message(body, arguments)
     return JsonReading(words=words, message=words is not None, partial=_errors_beside(body), affirmed=affirmed)
 
@@ -222,12 +226,13 @@ def is_bare_wrapper(body: JsonObject) -> bool:
 
 
 def _explains(body: JsonObject) -> bool:
-    return any(not is_nothing(body.get(key)) for key in (*_ERROR_KEYS, *_SAYS_WHY))
+    return any(not is_nothing(body.get(key)) for key in (*_ERROR_KEYS, *MESSAGE_FIELDS))
 
 
 def _left(body: JsonObject, arguments: ArgumentIndex) -> list[str]:
     """The fields of an object that say anything, and no wrapper's bookkeeping."""
-    return [key for key, part in body.items() if key not in WRAPPING and not is_nothing(part)] or [
+    counted = [key for key, part in body.items() if not is_nothing(part)]
+    return [key for key in counted if key not in WRAPPING or (key == "status" and isinstance(body[key], dict))] or [
         key for key in ("message", "text", "input", "name", "error") if len(body) == 1 and key in body
     ]
 
@@ -254,7 +259,7 @@ def _read_batch(body: JsonObject, arguments: ArgumentIndex) -> JsonReading | Non
     )
     if anything_done:
         return JsonReading(partial=said) if said and not isinstance(body.get("error"), str) else None
-    why = next((body[key] for key in _SAYS_WHY if isinstance(body.get(key), str) and body[key]), "")
+    why = next((body[key] for key in MESSAGE_FIELDS if isinstance(body.get(key), str) and body[key]), "")
     verbs = tuple(word[:4] for word in name_words(arguments.tool_name))
     refused = any(part is False and (why or key.startswith(verbs)) for key, part in done.items())
     if (failed or refused) and not _has_payload(
@@ -430,7 +435,7 @@ def _says_failed(body: JsonObject) -> bool:
 def _reports(body: JsonObject, error: Any, status: int | None) -> bool:
     if error is not None:
         return True
-    explained = any(isinstance(body.get(key), str | list) and body[key] for key in _SAYS_WHY)
+    explained = any(isinstance(body.get(key), str | list) and body[key] for key in MESSAGE_FIELDS)
     if explained and (status is not None and (400 <= status < 600 or -32800 < status <= -32000)):
         return True
     if status is not None and status >= 400 and _ERROR_NAME.search(str(body.get("name", ""))):
@@ -453,14 +458,21 @@ def _has_payload(body: JsonObject, arguments: ArgumentIndex) -> bool:
     if any(isinstance(body.get(key), bool) for key in ("valid", "is_valid", "passed")):
         return True
     leads = next(iter(body)) in _ERROR_KEYS
+    own_state = next(iter(body)) == "status" and body["status"] == "error"
     for key, part in body.items():
         if is_nothing(part) or key in _BOOKKEEPING or arguments.repeats_argument(key, part):
+            continue
+        if not isinstance(part, list | dict) and (own_state or key.endswith("id") or _is_address(part)):
             continue
         if key.startswith(_BOOKKEEPING_STARTS) or key.endswith(_BOOKKEEPING_ENDS):
             continue
         if not (leads and not isinstance(part, list | dict)):
             return True
     return isinstance(body.get("data"), list | dict) and not is_nothing(body["data"]) and "code" not in body
+
+
+def _is_address(part: Any) -> bool:
+    return isinstance(part, str) and part.startswith(("http://", "https://"))
 
 
 def _code_of(body: JsonObject) -> int:

@@ -168,6 +168,7 @@ ERROR_RULES: tuple[Rule, ...] = (
         Example("An error occurred invoking 'get_item'."),
         cause_is_hidden,
         Reason.UNEXPLAINED,
+        "fallback",
     ),
     Rule(
         "answer.tool-unknown",

@@ -242,7 +242,8 @@ def _is_report(
     lines = stripped.count("\n") + 1
     paragraphs = stores and "\n\n" in text.strip() and not _READ_FAILED.match(stripped)
     doubts = _doubts_itself(stripped, said)
-    if doubts or len(stripped) > MAX_SENTENCE_LENGTH or lines > 8 or paragraphs:
+    a_state = " " not in stripped and stripped.isascii()
+    if doubts or a_state or len(stripped) > MAX_SENTENCE_LENGTH or lines > 8 or paragraphs:
         return doubts
     if "opens-short" in said:
         of_a_writer = answers_in_prose(arguments) and not message and _FIRST_PERSON.match(stripped) is not None

@@ -15,6 +15,7 @@ re-issued goes on to the third, and then to the fourth by its recorded answer, i
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from replay.json_values import bounded
@@ -50,6 +51,9 @@ ARGUMENT_RULES: dict[str, tuple[str, str]] = {
     "arguments.no-answer": ("No server was asked, and no answer is recorded or stored.", '{"path": "a.txt"}'),
 }
 """Rule id -> what it says, and an example."""
+
+EVERY_SERVER = "*"
+"""The key of rules that are tried on the answers of all servers."""
 
 SCHEMA_NOT_CHECKED = "schema-not-checked"
 """Flag of a call whose arguments were not held against all of the tool's inputSchema."""
@@ -115,7 +119,7 @@ class Classifier:
             tool=target.record,
             listed=target.listed,
             violations=target.violations,
-            rules=self._rules.get(target.server or "", ()),
+            rules=(*self._rules.get(target.server or "", ()), *self._rules.get(EVERY_SERVER, ())),
             stored_texts=self._stored_texts,
         )
         return _with_schema_finding(judgement, target)
@@ -204,7 +208,7 @@ def judge_answer(
         stored_texts: whole texts that earlier calls of the trajectory stored. One that comes back is content, whatever
             it says.
     """
-    by_user = _judge_by_user_rules(answer, evidence, rules)
+    by_user = _judge_by_user_rules(call, answer, evidence, rules)
     if by_user is not None:
         return by_user
     parsed = ParsedAnswer(call, answer, tool, violations, stored_texts, listed=listed)
@@ -243,7 +247,8 @@ def _no_answer(tool: Tool | None) -> Judgement:
     )
 
 
-def _judge_by_user_rules(answer: Answer, evidence: Evidence, rules: Sequence[RuleSpec]) -> Judgement | None:
+def _judge_by_user_rules(call: Call, answer: Answer, evidence: Evidence, rules: Sequence[RuleSpec]) -> Judgement | None:
+    rules = [rule for rule in rules if rule.tool is None or _is_tool(call, rule.tool)]
     if not rules:
         return None
     texts = list(texts_of(answer))
@@ -259,6 +264,10 @@ def _judge_by_user_rules(answer: Answer, evidence: Evidence, rules: Sequence[Rul
             message = rule.sentence or _excerpt(found)
             return Judgement(outcome=rule.outcome, reason=rule.reason, rule=rule.id, evidence=evidence, message=message)
     return None
+
+
+def _is_tool(call: Call, pattern: str) -> bool:
+    return any(fnmatchcase(name, pattern) for name in (call.name, call.tool) if name)
 
 
 def _message(rule: Rule, parsed: ParsedAnswer, *, explained: bool) -> str:

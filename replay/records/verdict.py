@@ -183,6 +183,8 @@ class RuleSpec(Record):
     id: str
     pattern: str
     """Regular expression, searched in the whole text of the answer."""
+    tool: str | None = None
+    """Glob on the tool's name, bare or as the call writes it; all tools where absent."""
     outcome: Outcome
     reason: Reason | None = None
     sentence: str = ""

@@ -25,6 +25,7 @@ from replay.replayer.plan import (
     facts_of,
     policy_of,
     registry_of,
+    rules_of,
     servers_to_start,
     unfinished,
 )
@@ -94,7 +95,7 @@ async def classify_live(  # noqa: PLR0913
         registry = registry_of(servers, fleet.local_tools, tuple(fleet.servers), complete=True).model_copy(
             update={"tools_complete": executor.tools_complete}
         )
-        rules = {name: spec.rules for name, spec in fleet.servers.items()}
+        rules = rules_of(fleet, options)
         inputs = InputCalls({absolute_path(file.path): file for file in files}, registry)
         context = ReplayContext(executor.backend, registry, rules, facts.dispatchers, policy, inputs)
         judging = Judging(run, context, options, progress)
@@ -141,7 +142,7 @@ async def classify_stored(  # noqa: PLR0913
     facts = facts or run.facts() or (facts_of(fleet) if fleet else FleetFacts())
     local_tools = fleet.local_tools if fleet else facts.local_tools
     names = tuple(dict.fromkeys([*(fleet.servers if fleet else ()), *facts.servers, *known]))
-    rules = {name: spec.rules for name, spec in fleet.servers.items()} if fleet else {}
+    rules = rules_of(fleet, options)
     registry = registry_of(known, local_tools, names, complete=facts is not None and bool(known))
     if servers is not None:
         run.save_servers(known.values())

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from replay.formats.results_file import FileSummary, ResultsFile
 from replay.interpreter import Fleet, ServerEvent
 from replay.outcomes import Registry
+from replay.outcomes.stages import EVERY_SERVER
 from replay.records import FleetFacts, RuleSpec, Server, ServerFacts, Trajectory, digest
 from replay.records.tool_name import with_calls, without_dispatcher
 from replay.replayer.backends import AnswerBackend
@@ -37,6 +38,8 @@ class Options:
     allow_effects: frozenset[str] = frozenset()
     rebinding: bool = True
     offline: bool = False
+    labels: tuple[RuleSpec, ...] = ()
+    """What a person said that answers mean, as rules for every server."""
     keep_inconclusive: bool = False
     """Leave what the environment kept from its verdict; by default such calls are tried again."""
     on_done: Callable[[int], None] | None = None
@@ -150,13 +153,15 @@ def registry_of(
     )
 
 
+def rules_of(fleet: Fleet | None, options: Options) -> dict[str, tuple[RuleSpec, ...]]:
+    """The user's own rules by server, and the labels for all of them."""
+    rules = {name: tuple(spec.rules) for name, spec in fleet.servers.items()} if fleet else {}
+    return {**rules, EVERY_SERVER: options.labels} if options.labels else rules
+
+
 def policy_of(facts: FleetFacts, options: Options, fleet: Fleet | None, *, live: bool) -> str:
     """Digest of all that could change a verdict."""
-    rules = (
-        {name: [rule.model_dump(mode="json") for rule in spec.rules] for name, spec in fleet.servers.items()}
-        if fleet
-        else {}
-    )
+    rules = {name: [rule.model_dump(mode="json") for rule in own] for name, own in rules_of(fleet, options).items()}
     effects = {name: spec.effects for name, spec in fleet.servers.items()} if fleet else {}
     choices: list[Any] = [options.only, options.trials, sorted(options.allow_effects), options.rebinding]
     return digest([facts.model_dump(mode="json"), rules, effects, choices, live])

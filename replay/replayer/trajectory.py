@@ -15,6 +15,7 @@ from replay.dag import Graph, infer_edges, rebind
 from replay.dag.drift import compare, volatile_pointers
 from replay.errors import ReplayError
 from replay.outcomes import CallTarget, Classifier, Registry
+from replay.outcomes.second_look import second_look
 from replay.records import (
     FAILURES,
     Answer,
@@ -105,8 +106,24 @@ class TrajectoryReplayer:
                     for call in step.calls:
                         group.start_soon(self._replay, call, on_call)
             self._close_step(step)
+        self._look_again()
         results = (self._results[call.position] for call in self._trajectory.calls())
         return [result for result in results if self._wanted(name_of(result))]
+
+    def _look_again(self) -> None:
+        """Judge the answers that said nothing by the tool's other answers and by the model's next words.
+
+        Those speak of the recorded answers, so a call counts whose verdict rests on its recording, or on the same.
+        """
+        verdicts = {
+            position: result.verdict
+            for position, result in self._results.items()
+            if result.verdict.evidence == "recorded" or result.verdict.drift in ("same", "volatile")
+        }
+        for position, verdict in second_look(self._trajectory, verdicts).items():
+            of_both = {"recorded": verdict.outcome} if verdict.recorded is not None else {}
+            amended = verdict.model_copy(update=of_both)
+            self._results[position] = replace(self._results[position], verdict=amended)
 
     async def _replay(self, call: Call, on_call: Callable[[], None]) -> None:
         """Give a call its verdict, whatever goes wrong with it: the others go on."""

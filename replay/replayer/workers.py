@@ -33,7 +33,7 @@ from replay.replayer.messages import (
     WorkerReport,
     sendable,
 )
-from replay.replayer.plan import Options, Piece, Progress
+from replay.replayer.plan import Options, Piece, Progress, rules_of
 from replay.replayer.pool import Job, Pool, WorkerLostError
 from replay.replayer.recorded_servers import servers_named
 from replay.runfile import Run, TrajectoryState
@@ -205,7 +205,7 @@ async def servers_on_workers(  # noqa: PLR0913
         dispatchers=fleet.dispatchers,
         policy=policy,
         secrets=fleet.secrets(),
-        rules={name: spec.rules for name, spec in fleet.servers.items()},
+        rules=rules_of(fleet, options),
         fleet={**fleet.model_dump(), "path": fleet.directory / fleet.path.name},
         names=tuple(names),
         logs=absolute_path(str(logs)) if pool.place.is_local else None,

@@ -153,12 +153,14 @@ def _cut(text: str, width: int) -> str:
 
 
 def certainty_line(summary: RunSummary) -> str:
-    """How many verdicts are not certain; "" where all are."""
+    """How many verdicts are not certain, and how many rest on nothing; "" where all are certain."""
     levels = {level: count for level, count in summary.certainties.items() if level != "certain" and count}
     if not levels:
         return ""
-    total, shown = sum(summary.certainties.values()), ", ".join(f"{count:,} {level}" for level, count in levels.items())
-    return f"Not certain: {sum(levels.values()):,} of {total:,} verdicts ({shown})"
+    total, nothing = sum(summary.certainties.values()), levels.get("fallback", 0)
+    likely = f"; {levels['likely']:,} are likely, not certain" if levels.get("likely") else ""
+    rest = "rests" if nothing == 1 else "rest"
+    return f"Of {total:,} verdicts {nothing:,} {rest} on nothing but the absence of an error or of its cause{likely}"
 
 
 def _listed(title: str, groups: Sequence[FailureGroup], width: int) -> str:

@@ -1,0 +1,238 @@
+"""What else tells how a call went whose answer said nothing: the tool's other answers, and what the model did next.
+
+Both decide only where nothing stronger spoke (`success.answered`), and never for certain. They are pure functions of
+one trajectory's calls and judgements, made when all of its calls are judged.
+
+- A profile holds the shapes of a tool's other answers, as templates: words, with numbers, ids and names masked out. An
+  answer whose template is that of failures is one; so is a bare sentence of a tool whose every success is data.
+- The testimony is the model's next words, where they follow this call alone: they say that it failed, or that it went
+  well; and the next call, where it is the same with other arguments.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeVar
+
+from replay.outcomes.phrases import causes_said
+from replay.records import Call, Judgement, Outcome, Reason, Step, Trajectory, texts_of
+
+SECOND_LOOK_RULES: Final[dict[str, tuple[str, str]]] = {
+    "profile.failure": ("The answer reads like those with which the tool failed elsewhere.", "The blue one"),
+    "profile.success": ("The answer reads like those with which the tool went well elsewhere.", "The blue one"),
+    "profile.unlike": ("The tool answers with data when all is well; this is a bare sentence.", "The blue one"),
+    "testimony.failure": ("The model's next words say that the call failed.", "That did not work."),
+    "testimony.success": ("The model's next words say that the call went well.", "Good, that worked."),
+}
+"""Rule id -> what it says, and an example."""
+
+OPEN_RULE: Final = "success.answered"
+"""The rule of an answer that said nothing."""
+
+_MAX_TEXT: Final = 400
+_MIN_OTHERS: Final = 3
+_MASKED: Final = re.compile(
+    r"https?://\S+|['\"`“”][^'\"`“”\n]{1,80}['\"`“”]|[\w.+-]+@[\w.-]+|(?:[A-Za-z]:)?[\w.~-]*[/\\][\w./\\~-]+"
+    r"|\b\w*\d[\w.:-]*\b"
+)
+_WORD: Final = re.compile(r"[^\W\d_]+|\*")
+_FAILED: Final = re.compile(
+    r"\b(?:fail(?:ed|s|ing)?|errors?|errored|did(?: not|n't) work|does(?: not|n't) (?:work|exist|support)"
+    r"|not (?:found|working|available|supported|allowed)|unable|could(?: not|n't)|can(?:not|'t)|invalid|incorrect|wrong"
+    r"|(?:issue|problem) with|unsuccessful|no luck|timed out|unavailable|try (?:again|another|a different)|retry)\b",
+    re.IGNORECASE,
+)
+_WENT_WELL: Final = re.compile(
+    r"\b(?:success(?:ful|fully)?|great|perfect|excellent|good|done|works|worked|as expected|has been|have been"
+    r"|now (?:i|we|let)|i (?:have|found|see|can see)|completed)\b",
+    re.IGNORECASE,
+)
+_CAUSES: Final[tuple[tuple[Outcome, Reason | None, frozenset[str]], ...]] = (
+    (Outcome.INCONCLUSIVE, Reason.RATE_LIMITED, frozenset({"rate-limited"})),
+    (Outcome.INCONCLUSIVE, Reason.UNAUTHORIZED, frozenset({"unauthorized", "not-permitted"})),
+    (Outcome.INCONCLUSIVE, Reason.NETWORK, frozenset({"network", "session-lost"})),
+    (Outcome.INCONCLUSIVE, Reason.TIMEOUT, frozenset({"timeout"})),
+    (Outcome.INCONCLUSIVE, Reason.SERVER_FAULT, frozenset({"outage", "environment"})),
+    (Outcome.NOT_FOUND, None, frozenset({"not-found"})),
+    (Outcome.INVALID_ARGUMENTS, None, frozenset({"validation", "malformed", "policy", "exists", "query-name"})),
+)
+
+
+_Judged = TypeVar("_Judged", bound=Judgement)
+
+
+class JudgedCall(NamedTuple):
+    """A call, and what was said of its answer."""
+
+    call: Call
+    judgement: Judgement
+
+
+class Testimony(NamedTuple):
+    """What the model did after a call."""
+
+    failed: bool
+    words: str
+    """Those of its words that say so."""
+    repeated: bool = False
+    """Whether it made the same call with other arguments next."""
+
+
+class ToolProfile:
+    """The shapes of a tool's answers, of which it is known how they went."""
+
+    def __init__(self) -> None:
+        self._templates: dict[str, Counter[tuple[Outcome, Reason | None]]] = {}
+        self._shapes: Counter[str] = Counter()
+
+    def add(self, text: str, judgement: Judgement) -> None:
+        """Learn an answer whose judgement rests on something."""
+        counts = self._templates.setdefault(template_of(text), Counter())
+        counts[judgement.outcome, judgement.reason] += 1
+        if judgement.outcome is Outcome.SUCCESS:
+            self._shapes[shape_of(text)] += 1
+
+    def judge(self, text: str) -> tuple[str, Outcome, Reason | None, str] | None:
+        """The rule, outcome, reason and evidence that the other answers give; None where they say nothing."""
+        alike = self._templates.get(template_of(text))
+        if alike is not None and len(alike) == 1:
+            ((outcome, reason), count) = next(iter(alike.items()))
+            rule = "profile.success" if outcome is Outcome.SUCCESS else "profile.failure"
+            return rule, outcome, reason, f"{count} of the tool's other answers read alike"
+        successes = self._shapes.total()
+        if shape_of(text) == "sentence" and successes >= _MIN_OTHERS and self._shapes["data"] == successes:
+            evidence = f"{successes} of the tool's other answers are data"
+            return "profile.unlike", Outcome.INCONCLUSIVE, Reason.UNEXPLAINED, evidence
+        return None
+
+
+def template_of(text: str) -> str:
+    """The words of an answer with numbers, ids, paths, addresses and quoted names masked out."""
+    masked = _MASKED.sub(" * ", text[: 2 * _MAX_TEXT])
+    return " ".join(word.casefold() for word in _WORD.findall(masked))[:_MAX_TEXT]
+
+
+def shape_of(text: str) -> str:
+    """What an answer looks like: data, a sentence, or a longer text."""
+    stripped = text.strip()
+    if stripped[:1] in ("{", "[", "<", "|") or not stripped:
+        return "data"
+    return "sentence" if len(stripped) <= _MAX_TEXT // 2 and "\n" not in stripped else "text"
+
+
+def testimony_of(trajectory: Trajectory, step: Step, following: Step | None) -> Testimony | None:
+    """What the model did after the only call of a step; None where it tells nothing of how the call went."""
+    if len(step.calls) != 1:
+        return None
+    text = following.text if following is not None else trajectory.final_reply
+    first = _first_words(text or "")
+    repeated = following is not None and _repeats(step.calls[0], following.calls)
+    failed, well = _FAILED.search(first), _WENT_WELL.search(first)
+    if failed is not None and (well is None or failed.start() < well.start()):
+        return Testimony(True, first, repeated)
+    return Testimony(False, first) if well is not None and not repeated and failed is None else None
+
+
+def second_look(trajectory: Trajectory, judgements: Mapping[str, _Judged]) -> dict[str, _Judged]:
+    """What the other answers and the model's next words say of the answers that said nothing.
+
+    Args:
+        trajectory: as it was read.
+        judgements: of its calls, by position.
+
+    Returns:
+        New judgements, by position, of those calls alone of which more is known now.
+    """
+    opened = {position for position, judgement in judgements.items() if judgement.rule == OPEN_RULE}
+    if not opened:
+        return {}
+    profiles = profiles_of(_all_judged(trajectory, judgements))
+    amended: dict[str, _Judged] = {}
+    for number, step in enumerate(trajectory.steps):
+        following = trajectory.steps[number + 1] if number + 1 < len(trajectory.steps) else None
+        for call in step.calls:
+            if call.position in opened:
+                judgement = judgements[call.position]
+                by_words = _by_testimony(judgement, testimony_of(trajectory, step, following), _text(call))
+                found = by_words or _by_profile(judgement, profiles.get(_tool(call)), _text(call))
+                if found is not None:
+                    amended[call.position] = found
+    return amended
+
+
+def profiles_of(judged: Sequence[JudgedCall]) -> dict[str, ToolProfile]:
+    """The profile of each tool, from the answers whose judgement rests on something."""
+    profiles: dict[str, ToolProfile] = {}
+    for call, judgement in judged:
+        if judgement.certainty != "fallback" and call.answer is not None:
+            profiles.setdefault(_tool(call), ToolProfile()).add(_text(call), judgement)
+    return profiles
+
+
+def _all_judged(trajectory: Trajectory, judgements: Mapping[str, Judgement]) -> list[JudgedCall]:
+    return [JudgedCall(call, judgements[call.position]) for call in trajectory.calls() if call.position in judgements]
+
+
+def _by_testimony(judgement: _Judged, testimony: Testimony | None, text: str) -> _Judged | None:
+    if testimony is None:
+        return None
+    if not testimony.failed:
+        return _amended(
+            judgement, "testimony.success", Outcome.SUCCESS, None, f'the model went on: "{testimony.words}"'
+        )
+    if shape_of(text) != "sentence":  # of a longer text the model may say anything
+        return None
+    said = causes_said(testimony.words)
+    matching = ((outcome, reason) for outcome, reason, causes in _CAUSES if said & causes)
+    default = (Outcome.INVALID_ARGUMENTS, None) if testimony.repeated else (Outcome.INCONCLUSIVE, Reason.UNEXPLAINED)
+    outcome, reason = next(matching, default)
+    repeated = ", and made the call again with other arguments" if testimony.repeated else ""
+    return _amended(judgement, "testimony.failure", outcome, reason, f'the model said "{testimony.words}"{repeated}')
+
+
+def _by_profile(judgement: _Judged, profile: ToolProfile | None, text: str) -> _Judged | None:
+    found = profile.judge(text) if profile is not None and text.strip() else None
+    return _amended(judgement, *found) if found is not None else None
+
+
+def _amended(judgement: _Judged, rule: str, outcome: Outcome, reason: Reason | None, evidence: str) -> _Judged:
+    message = f"{SECOND_LOOK_RULES[rule][0].rstrip('.')}: {evidence}"
+    changes: dict[str, Any] = {
+        "outcome": outcome,
+        "reason": reason,
+        "rule": rule,
+        "certainty": "likely",
+        "message": message,
+    }
+    return judgement.model_copy(update=changes)
+
+
+def _repeats(call: Call, following: Sequence[Call]) -> bool:
+    """Whether the same tool is called next with arguments of which some are the same and some are not."""
+    before = call.arguments or {}
+    for other in following:
+        after = other.arguments or {}
+        if other.name == call.name and before != after and len(before) > 1:
+            return any(after.get(name) == value for name, value in before.items())
+    return False
+
+
+def _first_words(text: str) -> str:
+    """The first sentences of what the model says, on one line."""
+    flat = " ".join(text[: 2 * _MAX_TEXT].split())
+    ends = [match.end() for match in _sentence_ends(flat)]
+    return flat[: ends[1] if len(ends) > 1 else _MAX_TEXT // 2].strip()[: _MAX_TEXT // 2]
+
+
+def _sentence_ends(text: str) -> Iterator[re.Match[str]]:
+    return re.finditer(r"[.!?:](?:\s|$)", text)
+
+
+def _tool(call: Call) -> str:
+    return call.name or ""
+
+
+def _text(call: Call) -> str:
+    return "\n".join(texts_of(call.answer))[: 4 * _MAX_TEXT] if call.answer is not None else ""

@@ -1,0 +1,117 @@
+"""Answers that said nothing, judged by the tool's other answers and by what the model did next."""
+
+from __future__ import annotations
+
+import pytest
+
+from replay.outcomes import judge_answer
+from replay.outcomes.second_look import OPEN_RULE, second_look, shape_of, template_of
+from replay.records import Call, Source, Step, TextAnswer, Trajectory
+
+SILENT = "The blue one"
+
+
+def _trajectory(*calls, reply=None):
+    """Steps of one call each: its tool, arguments and answer, and what the model wrote beside it."""
+    steps = tuple(
+        Step(
+            calls=(
+                Call(
+                    position=f"s{number}c1",
+                    name=tool,
+                    tool=tool,
+                    arguments=arguments,
+                    answer=TextAnswer(text=answer),
+                ),
+            ),
+            text=words,
+        )
+        for number, (tool, arguments, answer, words) in enumerate(calls, 1)
+    )
+    return Trajectory(id="t", model="m", source=Source(file="f", format="x"), steps=steps, final_reply=reply)
+
+
+def _looked(trajectory):
+    judgements = {
+        call.position: judge_answer(call, call.answer, evidence="recorded", listed=False) for call in trajectory.calls()
+    }
+    return judgements, second_look(trajectory, judgements)
+
+
+def test_the_models_next_words_say_that_an_answer_was_a_failure():
+    judgements, looked = _looked(
+        _trajectory(("choose", {"q": "x"}, SILENT, None), ("get_item", {"id": 1}, "[]", "That failed: rate limit."))
+    )
+    assert judgements["s1c1"].rule == OPEN_RULE
+    judged = looked["s1c1"]
+    assert (judged.outcome, judged.reason, judged.rule) == ("inconclusive", "rate-limited", "testimony.failure")
+    assert judged.certainty == "likely"
+    assert "rate limit" in judged.message
+
+
+def test_a_call_that_is_made_again_with_other_arguments_after_words_of_failure_was_refused():
+    _, looked = _looked(
+        _trajectory(
+            ("choose", {"q": "x", "n": 1}, SILENT, None),
+            ("choose", {"q": "x", "n": 2}, SILENT, "That did not work. Let me use 2."),
+        )
+    )
+    assert looked["s1c1"].outcome == "invalid_arguments"
+
+
+def test_the_final_reply_is_testimony_of_the_last_call():
+    _, looked = _looked(_trajectory(("choose", {"q": "x"}, SILENT, None), reply="Done. It was successful."))
+    assert (looked["s1c1"].outcome, looked["s1c1"].certainty) == ("success", "likely")
+
+
+def test_words_after_several_calls_are_testimony_of_none():
+    trajectory = _trajectory(("choose", {"q": "x"}, SILENT, None), reply="That failed.")
+    call = trajectory.steps[0].calls[0]
+    both = Step(calls=(call, call.model_copy(update={"position": "s1c2"})))
+    _, looked = _looked(trajectory.model_copy(update={"steps": (both,)}))
+    assert looked == {}
+
+
+def test_an_answer_that_reads_like_the_tools_failures_is_one():
+    judgements, looked = _looked(
+        _trajectory(
+            ("fetch_rate", {"a": "x"}, "Error: rate for 'USD' not found", None),
+            ("fetch_rate", {"a": "y"}, "Nothing for 'EUR'", None),
+        )
+    )
+    assert looked == {}
+    first = judgements["s1c1"].model_copy(update={"certainty": "likely"})
+    trajectory = _trajectory(
+        ("pick", {"a": "x"}, "Lamp 'seven' it was", None), ("pick", {"a": "y"}, "Lamp 'nine' it was", None)
+    )
+    silent = {
+        call.position: judge_answer(call, call.answer, evidence="recorded", listed=False) for call in trajectory.calls()
+    }
+    known = {**silent, "s1c1": first}
+    judged = second_look(trajectory, known)["s2c1"]
+    assert (judged.outcome, judged.rule) == ("not_found", "profile.failure")
+
+
+def test_a_bare_sentence_of_a_tool_whose_successes_are_data_is_no_success():
+    data = [("pick", {"a": n}, f'{{"lamp": {n}}}', None) for n in range(4)]
+    _, looked = _looked(_trajectory(*data, ("pick", {"a": 9}, SILENT, None)))
+    assert (looked["s5c1"].outcome, looked["s5c1"].rule) == ("inconclusive", "profile.unlike")
+
+
+def test_what_stronger_evidence_decided_stays():
+    _, looked = _looked(
+        _trajectory(("get_item", {"id": 1}, '{"id": 1, "name": "lamp"}', None), reply="That failed, sorry.")
+    )
+    assert looked == {}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("Lamp 7 costs 12 EUR", "Lamp 18 costs 4.50 EUR"), ("No room 'a' at /x/y", "No room 'b c' at /z")],
+)
+def test_a_template_masks_numbers_names_and_paths(one, other):
+    assert template_of(one) == template_of(other)
+
+
+def test_the_shape_of_an_answer():
+    assert [shape_of(text) for text in ("{}", "", "A word.", "a\nb")] == ["data", "data", "sentence", "text"]

@@ -1,0 +1,127 @@
+"""JSON answers once all that says nothing is taken out: payload or an error, under any wrapper and in batches."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from replay.outcomes import judge_answer
+from replay.records import Call, TextAnswer
+
+ERROR = {"error": "no item with this id", "status": 404}
+
+
+def _judge(value, tool="get_item", **arguments):
+    text = value if isinstance(value, str) else json.dumps(value)
+    call = Call(position="s1c1", name=tool, tool=tool, arguments=arguments or {"id": "7"})
+    return judge_answer(call, TextAnswer(text=text), evidence="recorded", listed=False)
+
+
+def _fastmcp(value):
+    return {"result": json.dumps(value)}
+
+
+def _record(value):
+    return {"tool": "get_item", "server": "shop", "arguments": {"id": "7"}, "duration_ms": 12, "output": value}
+
+
+def _block(value):
+    return {"content": [{"type": "text", "text": json.dumps(value)}], "isError": False}
+
+
+def _rpc(value):
+    return {"jsonrpc": "2.0", "id": 3, "result": value}
+
+
+def _events(value):
+    return f"event: message\ndata: {json.dumps(value)}\n\n"
+
+
+WRAPPERS = [_fastmcp, _record, _block, lambda value: _rpc(_block(value)), _events, repr, json.dumps]
+
+
+@pytest.mark.parametrize("wrap", WRAPPERS)
+@pytest.mark.parametrize("again", [lambda value: value, _fastmcp, lambda value: _record(_block(value))])
+def test_an_error_is_one_under_any_wrapper_and_data_is_data(wrap, again):
+    assert _judge(wrap(again(ERROR))).outcome == "not_found"
+    assert _judge(wrap(again({"id": 7, "name": "lamp", "error": None}))).outcome == "success"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"error": "item 7 not found", "id": "7", "data": None, "items": [], "count": 0, "request_id": "r1"},
+        {"code": 404, "message": "no such item", "timestamp": "2025-01-01", "docs": "https://a.example"},
+        {"status": "error", "detail": "item does not exist", "correlationId": "c9"},
+        {"resourceType": "OperationOutcome", "issue": [{"severity": "error", "diagnostics": "item not found"}]},
+    ],
+)
+def test_what_repeats_the_call_is_empty_or_bookkeeping_is_no_payload(value):
+    assert _judge(value).outcome == "not_found"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"id": 3, "status": "failed", "error": "exit 1", "branch": "main"},
+        {"name": "build", "runs": [{"error": "timeout", "id": 1}, {"error": "timeout", "id": 2}], "total": 2},
+        {"valid": False, "errors": ["unexpected end"]},
+        {"reviews": [{"text": "It failed, access denied at the door"}], "name": "404 bar"},
+    ],
+)
+def test_a_record_that_tells_of_a_failure_is_payload(value):
+    assert _judge(value).outcome == "success"
+
+
+@pytest.mark.parametrize(
+    ("value", "outcome", "findings"),
+    [
+        ([{"status": "error", "error": "name is required"}] * 3, "invalid_arguments", ()),
+        ([{"id": 1}, {"status": "error", "error": "name is required"}], "success", ("partial",)),
+        ({"results": [{"error": "bad date"}, {"error": "bad date"}]}, "inconclusive", ()),
+        ({"created": False, "reason": "the name exists already"}, "invalid_arguments", ()),
+        ({"accepted": 0, "rejected": [{"reason": "score must be below 5"}]}, "invalid_arguments", ()),
+        ({"imported": 0, "errors": ["row 1: invalid date"]}, "invalid_arguments", ()),
+        ({"imported": 2, "failed": 1}, "success", ("partial",)),
+        ("Imported 2 rows, 1 failed", "success", ("partial",)),
+        ({"data": {"user": {"id": 1}}, "errors": [{"message": "no access to mail"}]}, "success", ("partial",)),
+        ({"data": {"user": None}, "errors": [{"message": "user not found"}]}, "not_found", ()),
+    ],
+)
+def test_a_batch_fails_where_all_of_it_fails_and_is_partial_where_some_does(value, outcome, findings):
+    judged = _judge(value, "import_rows", rows=[1, 2, 3])
+    assert (str(judged.outcome), judged.findings) == (outcome, findings)
+
+
+@pytest.mark.parametrize(
+    ("value", "certainty"),
+    [
+        ({"id": 7, "name": "lamp"}, "certain"),
+        ({"success": True}, "certain"),
+        ("Successfully renamed the item.", "likely"),
+        ("lamp, 12 EUR\ndesk, 90 EUR\nchair, 40 EUR", "likely"),
+        ("The blue one", "fallback"),
+    ],
+)
+def test_a_success_is_as_certain_as_what_shows_it(value, certainty):
+    judged = _judge(value, "choose", q="x")
+    assert (str(judged.outcome), judged.certainty) == ("success", certainty)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 10_000 + "]" * 10_000,
+        '{"result":' * 10_000 + '"x"' + "}" * 10_000,
+        "data: {}\n\n" * 100_000,
+        '"' * 100_000,
+        "Error: not found " * 300_000,
+    ],
+)
+def test_what_is_deep_or_long_is_judged(text):
+    assert _judge(text).rule
+
+
+def test_a_batch_of_a_hundred_thousand_failures_is_one():
+    assert _judge([{"status": "error", "error": f"row {n} is invalid"} for n in range(100_000)]).outcome != "success"
