@@ -174,7 +174,8 @@ def _align(
     from replay.alignment import align as align_one
     from replay.alignment import signatures_to_embed
     from replay.alignment.aligner import group_by_model
-    from replay.alignment.embeddings import Embedder, default_path
+    from replay.alignment.embedding_cache import default_path
+    from replay.alignment.embeddings import Embedder
 
     encoder = None
     if do_all is not None:

@@ -135,9 +135,9 @@ def classify(
 ) -> None:
     """Put every call into one of five outcomes, by replaying it.
 
-    FILES are results files of any known format (see docs/formats.md), folders or archives. Each call is re-issued
-    through the real MCP server that it names; calls that may change something outside a sandbox are judged by their
-    recorded answer unless you allow them. The same command goes on where an interrupted one stopped.
+    FILES are results files of any known format, folders or archives. Each call is re-issued through the real MCP server
+    that it names; calls that may change something outside a sandbox are judged by their recorded answer unless you
+    allow them. The same command goes on where an interrupted one stopped.
     """
     import anyio
 
@@ -160,19 +160,14 @@ def classify(
         keep_inconclusive=keep_inconclusive,
         labels=_labels(fleet),
     )
+    inputs = InputFiles(files, names)
     with ended_in_order():
-        inputs = InputFiles(files, names)
         sources = inputs.sources() if options.offline or fleet is None else inputs.open_all()
-    with _open_run(run_path, fresh, fleet) as run:
-        _remember(run, fleet, options, names)
+    with _open_run(run_path, fresh, fleet, options, names) as run:
         with ended_in_order():
             anyio.run(judge_with_progress, run, inputs, sources, fleet, options, cassette, place)
-        inputs.check()
-        paths = inputs.paths
-        known = _known(run, paths, known_path, needed=any(condition.name == NEW for condition in conditions))
-        summary = _print(run, paths, options, known, as_json=as_json, as_csv=as_csv)
-        if not (as_json or as_csv):
-            _print_not_read(inputs)
+        known = _known(run, inputs.paths, known_path, needed=any(condition.name == NEW for condition in conditions))
+        summary = _print(run, inputs, options, known, as_json=as_json, as_csv=as_csv)
     _finish(summary, inputs.broken, conditions, known, strict=strict)
 
 
@@ -261,21 +256,23 @@ def _known_servers(names: tuple[str, ...], fleet: Fleet | None) -> frozenset[str
     return frozenset(names)
 
 
-def _open_run(path: Path, fresh: bool, fleet: Fleet | None) -> Run:
+def _open_run(path: Path, fresh: bool, fleet: Fleet | None, options: Options, names: str | None) -> Run:
     from replay.runfile import Run
     from replay.safety.redaction import Redactor
 
-    return Run.open(path, fresh=fresh, redactor=Redactor(fleet.secrets() if fleet else ()))
+    run = Run.open(path, fresh=fresh, redactor=Redactor(fleet.secrets() if fleet else ()))
+    _remember(run, fleet, options, names)
+    return run
 
 
 def _print(
-    run: Run, paths: list[str], options: Options, known: KnownInRun | None, *, as_json: bool, as_csv: bool
+    run: Run, inputs: InputFiles, options: Options, known: KnownInRun | None, *, as_json: bool, as_csv: bool
 ) -> RunSummary:
     from replay.errors import UsageError
     from replay.reports.summary import MAX_LISTED
     from replay.runfile import summarize
 
-    files = run.file_ids(paths)
+    files = run.file_ids(inputs.paths)
     summary = summarize(run, files=files, most_models=MAX_LISTED)
     if options.only is not None and not any(summary.outcomes.values()):
         raise UsageError(f"--only {options.only!r} matches no call of these files")
@@ -296,6 +293,7 @@ def _print(
             if known is not None:
                 click.echo("\n" + "\n".join(known.lines()))
             click.echo("\n" + "\n".join(_next_commands(run, summary)))
+            _print_not_read(inputs)
     return summary
 
 

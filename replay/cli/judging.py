@@ -165,6 +165,7 @@ async def judge_with_progress(
         options = replace(options, on_done=findings.keep)
     async with shown_progress(progress):
         await _replay(run, inputs, files, fleet, options, cassette, place, progress)
+    inputs.check()
     if place is not None:
         findings.keep_missing()
     for note in progress.notes:

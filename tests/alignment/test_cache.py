@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from replay.alignment.embeddings import EmbeddingCache
+from replay.alignment.embedding_cache import EmbeddingCache
 
 from .builders import vectors
 
@@ -118,7 +118,7 @@ WRITER = """
 import sys
 from pathlib import Path
 import numpy as np
-from replay.alignment.embeddings import EmbeddingCache
+from replay.alignment.embedding_cache import EmbeddingCache
 cache = EmbeddingCache(Path(sys.argv[1]), lambda line: print(line, file=sys.stderr))
 for number in range(30):
     vector = np.zeros(8, np.float32); vector[number % 8] = 1
