@@ -1,4 +1,4 @@
-"""JSON, Python reprs and server-sent events read as values: one linear pass, bounded, nothing is evaluated; what is cut off is closed."""
+"""JSON, Python reprs and server-sent events read as values: one linear pass, bounded; what is cut off is closed."""
 
 from __future__ import annotations
 
