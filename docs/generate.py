@@ -13,7 +13,6 @@ from typing import Any
 import click
 
 from replay.cli import VERBS, cli
-from replay.diagnosis.finding_kinds import KINDS
 from replay.outcomes.call_format import FORMAT_RULES
 from replay.outcomes.codes import CAUSES, code_rows
 from replay.outcomes.phrases import read_phrases
@@ -22,6 +21,7 @@ from replay.outcomes.rules import RULES, Rule
 from replay.outcomes.second_look import SECOND_LOOK_RULES
 from replay.outcomes.stages import ARGUMENT_RULES
 from replay.records import TransportFault
+from replay.records.finding import Scope
 from replay.runfile.schema import TABLES, VERSION
 
 DOCS = Path(__file__).parent
@@ -30,7 +30,7 @@ DOCS = Path(__file__).parent
 FINDINGS = """\
 # Findings
 
-A verdict says how a call came out; a finding says which part of it is wrong and, where anybody can know that, what
+A verdict says how a call was judged; a finding says which part of it is wrong and, where anybody can know that, what
 would have been right. Each finding has a stable kind, a sentence, the calls that it rests on, and how certain it is:
 `certain` where it is read off the call and its answer, `likely` where it is inferred.
 
@@ -46,6 +46,100 @@ The kinds that each call and trajectory shows are kept in the run file too: `fin
 browser and on the page, and `replay compare` counts them by model. What published taxonomies call a failure is told
 [by these kinds](compare.md#failure-taxonomies).
 """
+
+KINDS: dict[str, tuple[Scope, str]] = {
+    "wrapped-call": ("call", "The call stands between delimiters of a chat template or of Markdown."),
+    "cut-off-call": ("call", "The JSON ends in the middle."),
+    "broken-escape": ("call", "A string in the JSON has a backslash sequence that JSON lacks."),
+    "text-after-call": ("call", "After the JSON stands more."),
+    "no-json": ("call", "What the model wrote is not JSON."),
+    "no-tool-name": ("call", "The call names no tool, or its name is not a string."),
+    "no-arguments": ("call", "The field for the arguments is missing."),
+    "arguments-not-an-object": ("call", "The arguments are JSON, but not an object."),
+    "placeholder-tool": ("call", "The tool's name is a placeholder copied from a prompt."),
+    "tool-without-server": ("call", "The name lacks its server, and exactly one server has the tool."),
+    "tool-of-another-server": ("call", "The tool exists, on another server."),
+    "nearly-a-tool": ("call", "There is no such tool, and one with nearly the same name."),
+    "no-such-tool": ("call", "There is no such tool; what the server has instead."),
+    "missing-field": ("call", "A required field is not there."),
+    "misnamed-field": ("call", "A field has another name than the schema's, which is nearly the same."),
+    "unexpected-field": ("call", "A field that the tool does not take."),
+    "wrong-type": ("call", "A value of another type; with the same value in the right type where that is plain."),
+    "not-a-choice": ("call", "A value that is none of its choices; with the nearest."),
+    "out-of-bounds": ("call", "A value outside its bounds: too small, too long, of another pattern."),
+    "schema-violation": ("call", "Any other violation of the schema, or of the server's own check."),
+    "missing-thing": ("call", "What an argument names is not there; with a near name that an earlier answer held."),
+    "missing-address": ("call", "The backend has nothing at an address; nobody can say which part of it is wrong."),
+    "missing-program": ("call", "The program that a command starts is not there where the server runs."),
+    "refused-by-policy": ("call", "The server does not allow it: a path, a command, a statement, a size."),
+    "permission-denied": ("call", "The operating system denies access to what an argument names."),
+    "exists-already": ("call", "What the call would make is there already."),
+    "malformed-value": ("call", "A value that could not be parsed or computed."),
+    "refused-value": ("call", "The server refuses the call, and its error speaks of one argument."),
+    "program-failed": ("call", "A program that the call ran failed; the exception or the line that says why."),
+    "placeholder-argument": ("call", "An argument is a placeholder, such as REPLACE_WITH_ACTUAL_ID."),
+    "invented-value": ("call", "What was looked for stands in neither the question nor any earlier call or answer."),
+    "invented-identifier": (
+        "call",
+        "An opaque identifier stands in neither the question, the tool's schema, nor any earlier call or answer.",
+    ),
+    "later-succeeded": ("call", "The same call as it later succeeded in the same trajectory, and what was different."),
+    "dependent-succeeded": (
+        "call",
+        "It failed, and a later call that took a value from it succeeded nevertheless.",
+    ),
+    "follows-from": ("call", "The failure follows from that of an earlier call."),
+    "refused": ("call", "Generic: the server's words, which name no part of the call."),
+    "not-found": ("call", "Generic: something was not found, and the answer does not say what."),
+    "server-did-not-start": ("call", "Inconclusive: the server did not start."),
+    "tool-of-the-harness": ("call", "Inconclusive: a tool of the harness, which no server has."),
+    "server-not-in-fleet": ("call", "Inconclusive: the recording was made with a server that this fleet lacks."),
+    "timed-out": ("call", "Inconclusive: no answer in time, or one that reports a timeout."),
+    "rate-limited": ("call", "Inconclusive: the backend limits how often it may be asked."),
+    "unauthorized": ("call", "Inconclusive: credentials are missing or wrong."),
+    "network": ("call", "Inconclusive: a host could not be reached."),
+    "server-fault": ("call", "Inconclusive: a fault of the server's own."),
+    "unexplained": ("call", "Inconclusive: an error, and nothing tells whose."),
+    "no-answer": ("call", "Inconclusive: no answer is recorded or stored, and no server was asked."),
+    "not-permitted": ("call", "Inconclusive: the user or the harness did not permit the call."),
+    "cancelled": ("call", "Inconclusive: the call was cancelled, or skipped because of another one."),
+    "withheld": ("call", "Inconclusive: the call was not re-issued, and no recorded answer decides."),
+    "state-gap": ("call", "Inconclusive: a call before it did not happen again as recorded."),
+    "interrupted": ("call", "Inconclusive: the replay was cut off after the call had been sent."),
+    "beyond-limits": ("call", "Inconclusive: the call is nested deeper than replay reads."),
+    "replay-fault": ("call", "Inconclusive: replay itself failed at this call; the others go on."),
+    "empty-answer": ("call", "A call that only reads succeeded, and brought nothing."),
+    "refused-though-valid": ("call", "The server refuses arguments that keep to its own inputSchema."),
+    "schema-not-checked": ("call", "The tool's inputSchema, or a part of it, asks for more than is checked."),
+    "flaky": ("call", "Re-issued unchanged, it was judged differently."),
+    "outcome-moved": ("call", "Recorded and replayed outcome differ, and why."),
+    "rebound": ("call", "A value was replaced by the one that its producer gave on replay."),
+    "wrong-tool-of-server": (
+        "call",
+        "The reference calls another tool of the same server, which was never called (after `replay align`).",
+    ),
+    "root-cause": ("trajectory", "A failure, and the later ones that follow from it."),
+    "repeated-failure": ("trajectory", "The same failing call, made again unchanged."),
+    "repeated-call": ("trajectory", "The same read with the same answer, several times."),
+    "repaired": ("trajectory", "A failure that a later call put right, and after how many calls."),
+    "unsupported-reply": ("trajectory", "A final reply although every call failed."),
+    "written-not-checked": (
+        "trajectory",
+        "Files, sheets and records that were written and not read back.",
+    ),
+    "reference-tool-unused": (
+        "trajectory",
+        "A tool that the reference calls for the task and the trajectory does not (after `replay align`).",
+    ),
+    "failing-tool": ("run", "The tools with the most failures, and the commonest cause."),
+    "failing-server": ("run", "The server with the most failures that follow from no other, and the commonest cause."),
+    "schema-too-strict": ("run", "A tool whose server takes what its schema forbids."),
+    "schema-too-lax": ("run", "A tool whose server refuses what its schema allows."),
+    "flaky-tool": ("run", "A tool whose calls were judged differently from trial to trial."),
+    "drifting-server": ("run", "A server that answers otherwise than recorded."),
+    "reference-fault": ("run", "Calls of the reference that no model can be scored against (`--reference`)."),
+}
+"""Kind -> what it is about, and what it says. Kinds are never renamed; new ones may come."""
 
 
 def findings() -> str:

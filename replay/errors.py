@@ -10,6 +10,7 @@
   x UsageError                2   options that do not go together, an id that does not exist
   x MissingExtraError         2   an optional dependency that is not installed
   x NoServerReachedError      4   not one server of the fleet could be started
+  x PartlyReadError           3   all is done but for files of a folder or archive that could not be read
   x FoundFailuresError        1   an outcome that `--fail-on` names was found
 """
 
@@ -38,16 +39,30 @@ class InputError(ReplayError):
         said = ": ".join(part for part in (path, place, message) if part)
         super().__init__(" ".join(said.splitlines()))  # a key of the file that is quoted may hold line ends
 
-    def __reduce__(self) -> tuple[type[InputError], tuple[str, str, str]]:
+    def __reduce__(self) -> tuple[type[InputError], tuple[str | None, ...]]:
         return type(self), (self.path, self.message, self.place)  # a worker's errors are raised in the command
 
 
 class FormatError(InputError):
     """A results file that is broken, or not to be read."""
 
+    named = True
+    """Whether the user named the file; False for one that was found in a folder or an archive."""
+
 
 class UnknownFormatError(FormatError):
-    """A file that no reader knows."""
+    """A file that no reader knows.
+
+    Args:
+        product: what wrote it, where it looks like what a known product writes.
+    """
+
+    def __init__(self, path: str, message: str, place: str = "", product: str | None = None) -> None:
+        super().__init__(path, message, place)
+        self.product = product
+
+    def __reduce__(self) -> tuple[type[InputError], tuple[str | None, ...]]:
+        return type(self), (self.path, self.message, self.place, self.product)
 
 
 class NoTrajectoryError(FormatError):
@@ -82,6 +97,12 @@ class NoServerReachedError(ReplayError):
     """Not one server of the fleet could be started."""
 
     exit_code = 4
+
+
+class PartlyReadError(ReplayError):
+    """Files of a folder or an archive could not be read; everything else was done."""
+
+    exit_code = 3
 
 
 class FoundFailuresError(ReplayError):

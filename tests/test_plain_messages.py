@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from replay.safety.filesystem import write_atomically
 from tests.in_process import replay_here
+from tests.scripts import ROOT
 
 ANSWERED = [[("web/search", {"q": "x"}, "found")]]
+PACKAGES = ("alignment", "analysis", "charts", "cli", "diagnosis", "exporting", "reports", "shrinking")
+NOT_ENGLISH = re.compile(r"\b(?:came|comes) out\b|\bwhat (?:came|became) of\b|\bis no (?:JSON|YAML|object|number)\b")
 
 
 @pytest.fixture(autouse=True)
@@ -43,3 +48,20 @@ def test_a_misspelt_model_among_judge_scores_is_named(tmp_path: Path, results_fi
 def test_a_figure_that_is_not_named_is_one_of_those_that_there_are() -> None:
     done = replay_here("figure", "-o", "x.svg")
     assert (done.returncode, done.stderr.splitlines()[-1][:46]) == (2, "replay: say which figure: error-distribution, ")
+
+
+def _texts(source: str) -> Iterator[str]:
+    """The texts in a module's code that are not docstrings."""
+    tree = ast.parse(source)
+    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone:
+            yield node.value
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_message_uses_words_that_a_native_writer_would_not(package: str) -> None:
+    modules = sorted((ROOT / "replay" / package).glob("*.py"))
+    assert modules
+    found = [text for module in modules for text in _texts(module.read_text("utf-8")) if NOT_ENGLISH.search(text)]
+    assert found == []

@@ -1,6 +1,6 @@
 """Alignment with a reference: signatures, embeddings, matching, metrics."""
 
-from replay.alignment.aligner import Alignment, Results, Settings, align, texts_of
+from replay.alignment.aligner import Alignment, Results, Settings, align, signatures_to_embed
 from replay.alignment.tasks import Reference, SignedTask, pair_ids, read_reference, sign
 
 __all__ = [
@@ -13,5 +13,5 @@ __all__ = [
     "pair_ids",
     "read_reference",
     "sign",
-    "texts_of",
+    "signatures_to_embed",
 ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from replay.alignment.callwise import missed_calls, predicted_calls
 from replay.alignment.judges import Judges
-from replay.alignment.matching import Block, blocks_of, match, match_blocks, matches_of, texts_to_embed
+from replay.alignment.matching import Block, blocks_by_tool, match, match_blocks, matches_of, texts_to_embed
 from replay.alignment.metrics import MatchSet, Pair, aggregate, overall_average, score, task_average
 from replay.alignment.other_benchmarks import mcpbench, mcpeval, mean_of
 from replay.alignment.tasks import Reference, SignedTask, pair_ids
@@ -74,7 +74,7 @@ class Alignment:
     """By task id: the similarities of each tool."""
 
 
-def texts_of(reference: Reference, results: Iterable[Results]) -> set[str]:
+def signatures_to_embed(reference: Reference, results: Iterable[Results]) -> set[str]:
     """Every distinct text that needs a vector, over all files."""
     needed: set[str] = set()
     for file in results:
@@ -89,7 +89,7 @@ def align(reference: Reference, results: Results, vectors: Vectors, settings: Se
     tasks, blocks = [], {}
     for own_id, predicted_id in pairs.items():
         predicted = results.tasks[predicted_id]
-        blocks[own_id] = blocks_of(reference.tasks[own_id].calls, predicted.calls, vectors)
+        blocks[own_id] = blocks_by_tool(reference.tasks[own_id].calls, predicted.calls, vectors)
         outcomes = None if results.outcomes is None else results.outcomes.get(predicted_id)
         judge = judges.of_task(results.names, own_id)
         tasks.append(align_task(reference.tasks[own_id], predicted, blocks[own_id], settings, outcomes, judge))

@@ -1,4 +1,4 @@
-"""Call by call: what became of each predicted call, and why a call has no partner."""
+"""Call by call: the class of each predicted call, and why a call has no partner."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from platformdirs import user_cache_dir
 
-from replay.alignment.encoder import find_model, fingerprint
+from replay.alignment.encoder import find_model, model_fingerprint
 from replay.safety.filesystem import lock_file
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Embedder:
         if not texts:
             return {}
         with closing(EmbeddingCache(self._cache, self._warn)) as cache:
-            model_id = fingerprint(self.model, cache.sha256)
+            model_id = model_fingerprint(self.model, cache.sha256)
             vectors = cache.load(model_id, texts) if model_id else {}
             missing = sorted(text for text in texts if text not in vectors)
             if missing:
@@ -76,7 +76,7 @@ class Embedder:
         from replay.alignment.encoder import load_encoder
 
         encoder = self._encoder or load_encoder(self.model)
-        model_id = model_id or fingerprint(find_model(self._asked), cache.sha256) or f"hub:{self.model.name}"
+        model_id = model_id or model_fingerprint(find_model(self._asked), cache.sha256) or f"hub:{self.model.name}"
         made: dict[str, NDArray[np.float32]] = {}
         unsaved: dict[str, NDArray[np.float32]] = {}
         for batch, vectors in encoder.encode(texts):
@@ -94,7 +94,7 @@ class Embedder:
 _VERSION = 1
 _TABLES = """
 CREATE TABLE IF NOT EXISTS embeddings (
-  model TEXT NOT NULL,    -- the model's fingerprint
+  model TEXT NOT NULL,    -- the model's model_fingerprint
   text BLOB NOT NULL,     -- SHA-256 of the text in UTF-8
   vector BLOB NOT NULL,   -- 32-bit floats, little-endian, of length 1
   PRIMARY KEY (model, text)

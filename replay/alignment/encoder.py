@@ -69,7 +69,7 @@ def find_model(asked: str | None) -> EmbeddingModel:
     return EmbeddingModel(asked, _snapshot(asked))
 
 
-def fingerprint(model: EmbeddingModel, sha256: Callable[[Path], str]) -> str | None:
+def model_fingerprint(model: EmbeddingModel, sha256: Callable[[Path], str]) -> str | None:
     """What tells a model's vectors apart: a digest over its files; None while it is not on this machine.
 
     Args:

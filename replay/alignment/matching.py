@@ -98,7 +98,9 @@ def texts_to_embed(reference: Sequence[SignedCall], predicted: Sequence[SignedCa
     return needed
 
 
-def blocks_of(reference: Sequence[SignedCall], predicted: Sequence[SignedCall], vectors: Vectors) -> tuple[Block, ...]:
+def blocks_by_tool(
+    reference: Sequence[SignedCall], predicted: Sequence[SignedCall], vectors: Vectors
+) -> tuple[Block, ...]:
     """The similarities of every pair of calls that could match, tool by tool in the order of the reference."""
     predicted_by_name = by_name(predicted)
     return tuple(

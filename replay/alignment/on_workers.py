@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from replay.alignment.aligner import Alignment, Results, Settings, align, texts_of
+from replay.alignment import signatures_to_embed
+from replay.alignment.aligner import Alignment, Results, Settings, align
 from replay.alignment.encoder import Encoder, find_model, load_encoder
 from replay.alignment.judges import Judges
 from replay.alignment.tasks import Reference
@@ -64,7 +65,7 @@ def align_on_workers(
     aligned: dict[int, Alignment] = {}
 
     def job(number: int, model: Results) -> CallJob:
-        needed = {text: vectors[text] for text in texts_of(reference, [model])}
+        needed = {text: vectors[text] for text in signatures_to_embed(reference, [model])}
         return CallJob(
             align, (reference, model, needed, settings, judges), lambda alignment: aligned.update({number: alignment})
         )

@@ -33,7 +33,7 @@ _COLUMNS = (
 )
 
 
-def to_json(
+def alignment_json(
     alignments: Sequence[Alignment], faults: Sequence[ReferenceFault], sweeps: Mapping[str, Sequence[SweepRow]]
 ) -> str:
     """`{"format", "version", "models": [{"file", "model", "definitions", "aggregate", ..., "tasks"}], ...}`.

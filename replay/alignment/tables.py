@@ -1,4 +1,4 @@
-"""Plain tables for people: the leaderboard, the tasks by type, what became of the calls, the sweep."""
+"""Plain tables for people: the leaderboard, the tasks by type, the classes of the calls, the sweep."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def _shares() -> Iterator[_Definition]:
     about = "Share of judged calls that were right as calls: success or not found."
     yield share("well_formed", "well formed", about, WELL_FORMED, judged, low=False)
     for outcome in judged:
-        about = f"Share of judged calls that came out {outcome.label}."
+        about = f"Share of judged calls with the outcome {outcome.label}."
         yield share(str(outcome), outcome.label, about, (outcome,), judged, low=outcome is not Outcome.SUCCESS)
     about = "Share of all calls that count in no outcome."
     yield share("inconclusive", "inconclusive", about, (Outcome.INCONCLUSIVE,), Outcome, low=True)

@@ -141,7 +141,7 @@ def task_values(parts: Numbers, wholes: Numbers) -> Numbers:
 
     Args:
         parts: a row a task, a column a figure.
-        wholes: likewise; NaN comes out where a column sums to nothing.
+        wholes: likewise; the values are NaN where a column sums to nothing.
     """
     whole = wholes.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):

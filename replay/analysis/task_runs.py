@@ -72,7 +72,7 @@ class TaskRuns:
 
     @cached_property
     def outcome_counts(self) -> NDArray[np.int64]:
-        """How many calls came out how: a row a run, a column an outcome of `OUTCOMES`."""
+        """How many calls have which outcome: a row a run, a column an outcome of `OUTCOMES`."""
         column = {outcome: place for place, outcome in enumerate(OUTCOMES)}
         columns = np.array([column[group.outcome] for group in self.groups], dtype=np.int64)
         cells = self.calls.run * len(OUTCOMES) + columns[self.calls.group]

@@ -1,4 +1,4 @@
-"""What goes with tasks that were lost, and what became of failed calls."""
+"""What goes with tasks that were lost, and which failed calls were recovered."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def associations(run: Run, table: TaskRuns) -> tuple[Association, ...]:
 
 
 def _outcomes(table: TaskRuns) -> Iterator[tuple[int, str]]:
-    """Which run had calls that came out how, success apart."""
+    """Which run had calls with which outcome, success apart."""
     for place, outcome in enumerate(OUTCOMES):
         if outcome is not Outcome.SUCCESS:
             for run in np.flatnonzero(table.outcome_counts[:, place]).tolist():

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Final, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from replay.charts.counts import (
     error_distribution,
@@ -24,29 +24,18 @@ from replay.safety.redaction import Redactor
 from replay.safety.text import csv_line
 from replay.suggestions import nearest_name
 
-
-class ChartKind(NamedTuple):
-    """One chart."""
-
-    gather: Callable[[Run, ChartOptions], Chart]
-    shows: str
-
-
-CHARTS: Final = {
-    "error-distribution": ChartKind(
-        error_distribution, "How the judged calls of each model came out: stacked bars of shares."
-    ),
-    "error-multiples": ChartKind(error_multiples, "The failures by kind, a panel a model."),
-    "leaderboard": ChartKind(leaderboard, "The models by average score, else by well-formed calls, with intervals."),
-    "metric-by-type": ChartKind(metric_by_type, "A metric by type of task: a dot a model, with intervals."),
-    "model-finding": ChartKind(model_finding, "Which model makes which mistake: a heat map."),
-    "model-server": ChartKind(model_server, "Which model fails at which server: a heat map."),
-    "outcomes": ChartKind(outcomes, "All calls of each model by outcome, as on the page: stacked bars of counts."),
-    "tool-outcome": ChartKind(tool_outcome, "How the calls to each tool came out: a heat map."),
-    "trajectory-finding": ChartKind(
-        trajectory_finding, "In how many trajectories a kind of finding stands, as on the page: a heat map."
-    ),
+CHARTS: Final[Mapping[str, Callable[[Run, ChartOptions], Chart]]] = {
+    "error-distribution": error_distribution,
+    "error-multiples": error_multiples,
+    "leaderboard": leaderboard,
+    "metric-by-type": metric_by_type,
+    "model-finding": model_finding,
+    "model-server": model_server,
+    "outcomes": outcomes,
+    "tool-outcome": tool_outcome,
+    "trajectory-finding": trajectory_finding,
 }
+"""What gathers the numbers of each chart."""
 CSV_COLUMNS: Final = ("row", "column", "value", "low", "high", "count", "total")
 """A line a cell; new columns are only ever added at the end."""
 
@@ -57,11 +46,12 @@ def chart_data(name: str, run: Run, options: ChartOptions) -> Chart:
     Raises:
         UsageError: there is no such chart, or the run has not what it shows.
     """
-    return kind_of(name).gather(run, options)
+    check_chart(name)
+    return CHARTS[name](run, options)
 
 
-def kind_of(name: str) -> ChartKind:
-    """The chart of this name.
+def check_chart(name: str) -> None:
+    """See that there is a chart of this name.
 
     Raises:
         UsageError: there is none; the nearest is named.
@@ -69,7 +59,6 @@ def kind_of(name: str) -> ChartKind:
     if name not in CHARTS:
         nearest = nearest_name(name, CHARTS)
         raise UsageError(f"there is no figure {name!r}; did you mean {nearest}? there are {', '.join(CHARTS)}")
-    return CHARTS[name]
 
 
 def chart_json(chart: Chart) -> str:

@@ -31,7 +31,7 @@ def outcomes_of(models: Sequence[ModelSummary | ComparedModel]) -> Chart:
     totals = tuple(model.calls for model in models)
     return Chart(
         figure="outcomes",
-        title="How the calls of each model came out",
+        title="How the calls of each model were judged",
         measure="share of the calls",
         row_name="model",
         column_name="outcome",
@@ -53,7 +53,7 @@ def error_distribution(run: Run, options: ChartOptions) -> Chart:
     totals = tuple(model.conclusive for model in models)
     return Chart(
         figure="error-distribution",
-        title="How the calls came out",
+        title="How the calls were judged",
         measure="share of the judged calls",
         row_name="model",
         column_name="outcome",

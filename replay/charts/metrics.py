@@ -14,6 +14,7 @@ from replay.charts.style import SERIES
 from replay.errors import UsageError
 from replay.records import Outcome
 from replay.records.alignment import COLUMNS, AlignedTask, Scores
+from replay.records.alignment import METRICS as ALIGNED
 from replay.records.chart import Chart
 from replay.records.comparison import ModelComparison
 from replay.records.summary import ModelSummary
@@ -237,8 +238,8 @@ def bootstrap(tasks: Sequence[AlignedTask], metrics: Sequence[str]) -> Ends:
     parts, wholes = [], []
     for metric in metrics:
         scores = np.array([getattr(task, metric) for task in tasks], dtype=float)
-        parts.append(matched if metric in {"precision", "recall"} else scores * reference)
-        wholes.append(predicted if metric == "precision" else reference)
+        parts.append(matched if ALIGNED[metric].counts_matches else scores * reference)
+        wholes.append(predicted if ALIGNED[metric].whole == "total_pred_calls" else reference)
     resampling = Resampling(len(tasks))
     drawn = np.nan_to_num(resampling.ratios(np.column_stack(parts), np.column_stack(wholes)))
     return resampling.interval(drawn.mean(axis=1)) or (None, None)

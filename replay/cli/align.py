@@ -108,7 +108,7 @@ def align(
 
     FILES are results files, folders, archives, glob patterns or - for stdin; the files of one model count as one. Each
     call is compared with the reference's calls of the same tool in the same task; the best assignment counts. Prints
-    what became of the calls, and last a leaderboard.
+    the classes of the calls, and last a leaderboard.
     """
     from replay.alignment import Settings
 
@@ -172,7 +172,7 @@ def _align(
 ) -> _Aligned:
     """Align files with a reference, in this process or on the workers of `do_all`, and keep that in the run."""
     from replay.alignment import align as align_one
-    from replay.alignment import texts_of
+    from replay.alignment import signatures_to_embed
     from replay.alignment.aligner import group_by_model
     from replay.alignment.embeddings import Embedder, default_path
 
@@ -186,7 +186,7 @@ def _align(
     reference = _reference(reference_path, run)
     per_file, broken = _results(files, names, reference, run)
     with _bar() as progress:
-        vectors = embedder.embed(texts_of(reference, per_file), progress)
+        vectors = embedder.embed(signatures_to_embed(reference, per_file), progress)
     results = group_by_model(reference, per_file)
     judges = _judges(judge_paths, per_file, results)
     if do_all is None:
@@ -296,10 +296,10 @@ def _print(done: _Aligned, *, explained: str | None, types: bool, swept: bool, a
     if explained is not None:
         parts = list(map(without_secrets, _explained(done, explained)))
     elif as_json:
-        from replay.alignment.output import to_json
+        from replay.alignment.output import alignment_json
 
         sweeps = {each.model.file: sweep(each) for each in done.alignments} if swept else {}
-        parts = [to_json(done.alignments, done.reference.faults, sweeps)]
+        parts = [alignment_json(done.alignments, done.reference.faults, sweeps)]
     elif as_csv:
         from replay.alignment.output import to_csv
 

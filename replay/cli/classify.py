@@ -31,6 +31,7 @@ from replay.cli.terminal import closed_pipe_ignored, echo_err
 if TYPE_CHECKING:
     from replay.cli.known import KnownInRun
     from replay.cli.options import FailCondition
+    from replay.errors import FormatError
     from replay.interpreter import Fleet
     from replay.records import RuleSpec
     from replay.records.summary import RunSummary
@@ -101,6 +102,9 @@ Examples:
     "invalid_arguments, not_found, inconclusive; new (failed as is not known); or if more than a share has: "
     "'not_found>5%'. Comma-separated.",
 )
+@click.option(
+    "--strict", is_flag=True, help="Exit with 2, not 3, where files of a folder or an archive could not be read."
+)
 @known_option
 @names_option
 @json_option
@@ -123,6 +127,7 @@ def classify(
     limit: int | None,
     no_rebinding: bool,
     fail_on: str | None,
+    strict: bool,
     known_path: Path | None,
     names: str | None,
     as_json: bool,
@@ -166,7 +171,9 @@ def classify(
         paths = inputs.paths
         known = _known(run, paths, known_path, needed=any(condition.name == NEW for condition in conditions))
         summary = _print(run, paths, options, known, as_json=as_json, as_csv=as_csv)
-    _finish(summary, inputs.broken, conditions, known)
+        if not (as_json or as_csv):
+            _print_not_read(inputs)
+    _finish(summary, inputs.broken, conditions, known, strict=strict)
 
 
 def _remember(run: Run, fleet: Fleet | None, options: Options, names: str | None) -> None:
@@ -199,15 +206,39 @@ def _known(run: Run, paths: list[str], known_path: Path | None, *, needed: bool)
     return KnownInRun(book, failures)
 
 
-def _finish(summary: RunSummary, broken: int, conditions: Sequence[FailCondition], known: KnownInRun | None) -> None:
+def _print_not_read(inputs: InputFiles) -> None:
+    """Beside the table: the files that stand in none of its rows."""
+    from replay.diagnosis.phrasing import counted
+    from replay.safety.text import one_line
+
+    for paths, why in (
+        ([error.path for error in inputs.broken], "could not be read"),
+        (inputs.silent, "gave no call, but may have some"),
+    ):
+        if paths:
+            shown = ", ".join(one_line(path, 80) for path in paths[:3]) + (", ..." if len(paths) > 3 else "")
+            click.echo(f"Not in the table: {counted(len(paths), 'file')} {why}: {shown}")
+
+
+def _finish(
+    summary: RunSummary,
+    broken: Sequence[FormatError],
+    conditions: Sequence[FailCondition],
+    known: KnownInRun | None,
+    *,
+    strict: bool,
+) -> None:
     from replay.cli.options import found_by
-    from replay.errors import FoundFailuresError, InputError
+    from replay.errors import FoundFailuresError, InputError, PartlyReadError
 
     found = found_by(conditions, summary.outcomes, known.new if known else 0)
     if found:
         raise FoundFailuresError(f"--fail-on: found {', '.join(found)}")
     if broken:
-        raise InputError("", f"{broken} file{'s' if broken > 1 else ''} could not be read; see above")
+        message = f"{len(broken)} file{'s' if len(broken) > 1 else ''} could not be read; see above"
+        if strict or any(error.named for error in broken):
+            raise InputError("", message)
+        raise PartlyReadError(message)
 
 
 def _labels(fleet: Fleet | None) -> tuple[RuleSpec, ...]:

@@ -141,8 +141,8 @@ def dag_files(source: UnopenedFile, part: int, parts: int) -> list[tuple[str, st
 
 
 def _write_with_workers(place: Place, opened: Iterable[ResultsFile], targets: dict[tuple[str, str], Path]) -> None:
+    from replay.replayer.messages import sendable
     from replay.replayer.sharing import CallJob, workers_at
-    from replay.replayer.worker import sendable
     from replay.safety.filesystem import write_atomically
 
     def write(path: str, texts: list[tuple[str, str]]) -> None:

@@ -36,8 +36,8 @@ Examples:
 @click.option(
     "--fail-on",
     metavar="WHAT",
-    help="Exit with 1 on: worse (a call came out worse), new (a failed call that only the last run has, or that fails "
-    "as none did before, and is not marked as known); comma-separated.",
+    help="Exit with 1 on: worse (a call was judged worse), new (a failed call that only the last run has, or that "
+    "fails as none did before, and is not marked as known); comma-separated.",
 )
 @known_option
 @json_option
@@ -68,13 +68,13 @@ def diff(
 
 def _diff_models(path: Path, models: tuple[str, str], conditions: set[str], as_json: bool) -> None:
     from replay.analysis.diff import diff_models
-    from replay.reports.diff import difference_text
+    from replay.reports.diff import diff_text
     from replay.reports.json_ import DiffDocument
     from replay.runfile import Run
 
     with Run.read(path) as run:
         comparison = diff_models(run, *models)
-    _print(DiffDocument(**dict(comparison)) if as_json else difference_text(comparison))
+    _print(DiffDocument(**dict(comparison)) if as_json else diff_text(comparison))
     _raise_on(conditions, len(comparison.worse), len(comparison.new_failures))
 
 
@@ -84,7 +84,7 @@ def _diff_runs(paths: tuple[Path, ...], conditions: set[str], known_path: Path |
 
     from replay.analysis.diff import GatheredRuns, diff_runs
     from replay.analysis.known_failures import find_known_file, read_known_file
-    from replay.reports.diff import difference_text, failures_section, history_text
+    from replay.reports.diff import diff_text, failures_section, history_text
     from replay.reports.json_ import DiffDocument, HistoryDocument
     from replay.runfile import Run
 
@@ -96,7 +96,7 @@ def _diff_runs(paths: tuple[Path, ...], conditions: set[str], known_path: Path |
         new = gathered.new_failed_calls(known, comparison)
         if comparison is not None:
             failures = gathered.failures(known)
-            text = "\n".join([difference_text(comparison), *failures_section(failures)])
+            text = "\n".join([diff_text(comparison), *failures_section(failures)])
             _print(DiffDocument(**dict(comparison), failures=failures) if as_json else text)
             worse = len(comparison.worse)
         else:

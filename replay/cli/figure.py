@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Figures:
-  error-distribution  how the judged calls of each model came out: stacked bars
+  error-distribution  how the calls of each model were judged: stacked bars
   error-multiples     the failures by kind, a panel a model
   leaderboard         the models by average score, else by well-formed calls
   metric-by-type      a metric by type of task: a dot a model, with intervals
   model-finding       which model makes which mistake: a heat map
   model-server        which model fails at which server: a heat map
   outcomes            all calls of each model by outcome, as on the page
-  tool-outcome        how the calls to each tool came out: a heat map
+  tool-outcome        how the calls to each tool were judged: a heat map
   trajectory-finding  in how many trajectories a kind of finding stands, as on the page
 
 \b
@@ -74,7 +74,7 @@ def figure(
     Every figure is readable in grey and for colour-blind people. Drawing needs matplotlib
     (in a clone: pip install '.[figures]'); the numbers do not. The same run gives the same file, to the byte.
     """
-    from replay.charts.catalogue import CHARTS, chart_data, kind_of
+    from replay.charts.catalogue import CHARTS, chart_data, check_chart
     from replay.charts.matplotlib_ import drawn
     from replay.charts.options import ChartOptions
     from replay.errors import UsageError
@@ -82,7 +82,7 @@ def figure(
 
     if name is None:
         raise UsageError(f"say which figure: {', '.join(CHARTS)}")
-    kind_of(name)
+    check_chart(name)
     form = _form(output, data_format)
     if output is not None:
         check_free(output, force)

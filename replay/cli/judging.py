@@ -35,7 +35,10 @@ class InputFiles:
         from replay.formats import FilesOpened, files_of
         from replay.formats.file_names import FileNames
 
-        self.broken = 0
+        self.broken: list[FormatError] = []
+        """What is wrong with those that could not be read."""
+        self.silent: list[str] = []
+        """Of those that gave no call although they speak of calls."""
         self.paths: list[str] = []
         """Of those that could be read."""
         self._calls = 0
@@ -45,7 +48,7 @@ class InputFiles:
         self._sources = list(files_of(files, FileNames(names), self._note_broken, _note))
 
     def _note_broken(self, error: FormatError) -> None:
-        self.broken += 1
+        self.broken.append(error)
         echo_err(f"replay: {error}")
 
     def opened(self, source: Source, file: FileSummary) -> None:
@@ -53,6 +56,7 @@ class InputFiles:
         self._opened.note(_source(source), file)
         self.paths.append(file.path)
         self._models.add(file.models)
+        self.silent += [file.path] if file.signs else []
         self._calls += file.calls
         for warning in file.warnings:
             _note(warning)

@@ -1,4 +1,4 @@
-"""`replay show --run`: a trajectory of a run, with what became of its calls."""
+"""`replay show --run`: a trajectory of a run, with the verdicts of its calls."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def show_run(path: Path, identifier: str | None, form: str | None, document: Doc
         document: makes the JSON of a trajectory; None for text.
 
     Raises:
-        RunFileError: there is no run, or it is none.
+        RunFileError: there is no run, or it is not a run file.
         UsageError: there is no such trajectory, or a graph is asked for and there are several.
     """
     from replay.runfile import Run

@@ -152,5 +152,5 @@ def _echo_summary(shrunk: Shrunk, redactor: Redactor) -> None:
     if shrunk.redaction_matters:
         echo_err(
             "warning: the failure depends on a secret. It was taken out of what is written, and without it the call "
-            "comes out otherwise; put it back by hand where [REDACTED] stands"
+            "has another result; put it back by hand where [REDACTED] stands"
         )

@@ -117,7 +117,7 @@ def snapshot(directory: Path) -> Snapshot:
 
 
 class _Judge:
-    """Judges files into a run, and says in a line what came of each."""
+    """Judges files into a run, and says in a line how many calls each has."""
 
     def __init__(self, run_path: Path, fleet: Fleet | None, names: str | None) -> None:
         from replay.formats.file_names import FileNames

@@ -74,7 +74,7 @@ def _caused(context: TrajectoryContext, position: str) -> Iterator[Finding]:
     yield context.finding(
         position,
         "follows-from",
-        f"The failure follows from {cause} ({plain(root.tool or '?', 80)}), which was judged {_words(root.outcome)}.",
+        f"The failure follows from {cause} ({plain(root.tool or '?', 80)}), which was judged {root.outcome.label}.",
         f"Look at {cause} first.",
         calls=context.refs(position, cause),
         certainty="likely",
@@ -109,7 +109,7 @@ def _schema_not_checked(context: TrajectoryContext, position: str) -> Iterator[F
 def _flaky(context: TrajectoryContext, position: str) -> Iterator[Finding]:
     trials = context.rows[position].trials or {}
     if len(trials) > 1:
-        seen = listed([f"{_words(Outcome(outcome))} {count}x" for outcome, count in trials.items()])
+        seen = listed([f"{Outcome(outcome).label} {count}x" for outcome, count in trials.items()])
         yield _finding(context, position, "flaky", f"Re-issued unchanged, the call was judged differently: {seen}.")
 
 
@@ -124,7 +124,7 @@ def _moved(context: TrajectoryContext, position: str) -> Iterator[Finding]:
         "state-gap": f"{row.gap or 'a call before it'} could not be re-issued",
     }.get(row.divergence or "", "")
     reason = f": {why}" if why else ""
-    sentence = f"Recorded it was {_words(row.recorded)}, replayed it is {_words(row.replayed)}{reason}."
+    sentence = f"Recorded it was {row.recorded.label}, replayed it is {row.replayed.label}{reason}."
     yield _finding(context, position, "outcome-moved", sentence)
 
 
@@ -138,7 +138,3 @@ def _rebound(context: TrajectoryContext, position: str) -> Iterator[Finding]:
             f"{first.producer} gave another value on replay{more}."
         )
         yield _finding(context, position, "rebound", sentence[:1].upper() + sentence[1:])
-
-
-def _words(outcome: Outcome) -> str:
-    return str(outcome).replace("_", " ")

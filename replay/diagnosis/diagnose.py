@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -96,15 +96,13 @@ class FindingStore:
         if place is not None:
             self._keep(place)
 
-    def keep_missing(self, progress: Callable[[int, int], None] | None = None) -> int:
+    def keep_missing(self) -> int:
         """Do so for every trajectory that is done and has not been looked at; how many those were."""
         places = undiagnosed(self._run.connection)
         for number, row in enumerate(places, 1):
             self.keep(row)
             if number % _FLUSH_EVERY == 0:
                 self._run.flush()
-            if progress is not None:
-                progress(number, len(places))
         self._run.flush()
         return len(places)
 

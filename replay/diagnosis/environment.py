@@ -150,7 +150,7 @@ def _state_gap(context: TrajectoryContext, position: str) -> _Message:
 
 
 def _of_gap(context: TrajectoryContext, gap: str) -> tuple[str, str | None]:
-    """What became of the call that left the gap, and how it is closed."""
+    """The state of the call that left the gap, and how it is closed."""
     row = context.rows.get(gap)
     if row is None:
         return "was not re-issued", f"Judge {gap} too: run classify without --only."
@@ -160,11 +160,11 @@ def _of_gap(context: TrajectoryContext, gap: str) -> tuple[str, str | None]:
         lacking = f"Run classify with a fleet file that has the server of {gap}."
         return "was not re-issued", allow if server in context.servers else lacking
     if row.outcome is not Outcome.INCONCLUSIVE or row.reason is None:
-        return "did not happen again as recorded", f"See what became of {gap}; this call can only be judged after it."
+        return "did not happen again as recorded", f"Look at {gap} first; this call can only be judged after it."
     if row.rule == "registry.local-tool":
         return "is a call of the harness's own tool, which cannot be re-issued,", None
     suggestion = None if row.reason is Reason.STATE_GAP else _message(context, gap, row.reason).suggestion
-    return _GAPS[row.reason], f"First {gap}: {suggestion}" if suggestion else f"See what became of {gap} first."
+    return _GAPS[row.reason], f"First {gap}: {suggestion}" if suggestion else f"Look at {gap} first."
 
 
 _GAPS: Final[dict[Reason, str]] = {

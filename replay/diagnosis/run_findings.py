@@ -242,7 +242,7 @@ def _reference_findings(reference: Reference, run: Run) -> Iterator[Finding]:
             kind="reference-fault",
             scope="run",
             sentence=f"The reference itself has {counted(len(faults), 'call')} that would be judged "
-            f"{str(outcome).replace('_', ' ')}, as in {first.task}:{first.position} "
+            f"{outcome.label}, as in {first.task}:{first.position} "
             f"({plain(first.name or 'no name', 60)}): {plain(first.message, 200)}.",
             suggestion="Put the reference right, or leave these tasks out of the scores.",
             calls=tuple(refs)[:_MAX_CALLS],

@@ -215,17 +215,8 @@ class _Finder:
             return _ABSENT
 
     def _properties(self, pointer: str) -> dict[str, Any]:
-        properties = self._subschema(pointer).get("properties")
+        properties = field_location(self._schema, pointer).schema.get("properties")
         return properties if isinstance(properties, dict) else {}
-
-    def _subschema(self, pointer: str) -> dict[str, Any]:
-        """The schema of what stands at a pointer, as far as plain nesting tells."""
-        schema: Any = self._schema
-        for part in parts(pointer):
-            schema = _deref(schema, self._schema)
-            inner = schema.get("properties", {})
-            schema = inner.get(part) if isinstance(inner, dict) and part in inner else schema.get("items")
-        return _deref(schema, self._schema)
 
     def _later(self, pointer: str, name: str) -> str:
         """What later calls to the same server have in a field of that name, where they all have the same."""
@@ -243,20 +234,11 @@ class _Finder:
 
     def _described(self, pointer: str, name: str) -> str:
         """Type and description of a field: ` (string): where to look`."""
-        field = _deref(self._properties(pointer).get(name), self._schema)
+        field = field_location(self._schema, join(pointer, name)).schema
         kind = types_of(field.get("type")) if field.get("type") else ""
         words = field.get("description")
         about = f": {plain(words, 120)}" if isinstance(words, str) and words.strip() else ""
         return f"{f' ({kind})' if kind else ''}{about}"
-
-
-def _deref(schema: Any, root: dict[str, Any]) -> dict[str, Any]:
-    if isinstance(schema, dict) and isinstance(reference := schema.get("$ref"), str) and reference.startswith("#/"):
-        try:
-            schema = resolve(root, reference[1:])
-        except (LookupError, ValueError, TypeError):
-            return {}
-    return schema if isinstance(schema, dict) else {}
 
 
 def _names(value: Any) -> list[str]:

@@ -41,8 +41,9 @@ def _root_causes(context: TrajectoryContext) -> Iterator[Finding]:
         yield Finding(
             kind="root-cause",
             scope="trajectory",
-            sentence=f"{cause} ({_tool(context, cause)}) was judged {_words(row.outcome)}, and "
-            f"{counted(len(followed), 'later failure')} {_follow(followed)} from it: {listed(followed)}.",
+            sentence=f"{cause} ({_tool(context, cause)}) was judged {row.outcome.label}, and "
+            f"{counted(len(followed), 'later failure')} {'follows' if len(followed) == 1 else 'follow'} from it: "
+            f"{listed(followed)}.",
             suggestion=f"Put {cause} right; the others may be right as they are.",
             calls=context.refs(cause, *followed),
             certainty="likely",
@@ -85,8 +86,8 @@ def _repeated_reads(context: TrajectoryContext) -> Iterator[Finding]:
 
 
 def _repairs(context: TrajectoryContext) -> Iterator[Finding]:
-    for position in context.rows:
-        repair = repair_of(context, position)
+    for position, row in context.rows.items():
+        repair = repair_of(context, position) if row.outcome in FAILURES else None
         if repair is not None:
             yield Finding(
                 kind="repaired",
@@ -138,14 +139,6 @@ def _tool(context: TrajectoryContext, position: str) -> str:
     return quoted(context.rows[position].tool or context.calls[position].name or "?", 60)
 
 
-def _words(outcome: Outcome) -> str:
-    return str(outcome).replace("_", " ")
-
-
-def _follow(followed: list[str]) -> str:
-    return "follows" if len(followed) == 1 else "follow"
-
-
 def _all_failed(count: int) -> str:
     return "the only call failed" if count == 1 else f"all {count} calls failed"
 
@@ -166,10 +159,8 @@ class Repair(NamedTuple):
 
 
 def repair_of(context: TrajectoryContext, position: str) -> Repair | None:
-    """The first later call of the same tool, or of the tool that was meant, with arguments alike, that succeeded."""
+    """After a failed call, the first of the same tool, or of the tool meant, with arguments alike, that succeeded."""
     row = context.rows[position]
-    if row.outcome not in FAILURES:
-        return None
     meant = {row.tool} if row.outcome is not Outcome.UNKNOWN_TOOL else set(row.nearest)
     for later, later_row in context.rows.items():
         if context.step_of[later] <= context.step_of[position] or later_row.outcome is not Outcome.SUCCESS:

@@ -49,7 +49,7 @@ def unchecked_writes(context: TrajectoryContext) -> Iterator[Finding]:
     ended = bool((trajectory.final_reply or "").strip()) or trajectory.reported is not None
     if not ended or len(context.rows) != len(context.calls):
         return
-    last: dict[_File | Record, str] = {}
+    last: dict[_File | WrittenRecord, str] = {}
     for position in context.rows:
         target = _written(context, position)
         if target is not None:
@@ -70,7 +70,7 @@ def unchecked_writes(context: TrajectoryContext) -> Iterator[Finding]:
     )
 
 
-def _written(context: TrajectoryContext, position: str) -> _File | Record | None:
+def _written(context: TrajectoryContext, position: str) -> _File | WrittenRecord | None:
     """What a call wrote successfully, by the name that a later call would read it by; None where that is not plain."""
     name = context.calls[position].name or ""
     tool = context.tool(position)
@@ -89,8 +89,8 @@ def _written(context: TrajectoryContext, position: str) -> _File | Record | None
     return written_record(context, position) if path is None else _File(path, _sheet(strings))
 
 
-def _read_back(context: TrajectoryContext, written: str, target: _File | Record) -> bool:
-    if isinstance(target, Record):
+def _read_back(context: TrajectoryContext, written: str, target: _File | WrittenRecord) -> bool:
+    if isinstance(target, WrittenRecord):
         return record_checked(context, written, target)
     return _checked(context, written, target)
 
@@ -149,7 +149,7 @@ _MIN_CONTENT: Final = 8
 _MAX_CONTENT: Final = 60
 
 
-class Record(NamedTuple):
+class WrittenRecord(NamedTuple):
     """A record by what later calls would ask for it with."""
 
     server: str | None
@@ -162,7 +162,7 @@ class Record(NamedTuple):
         return f"{self.key} {self.value}"
 
 
-def written_record(context: TrajectoryContext, position: str) -> Record | None:
+def written_record(context: TrajectoryContext, position: str) -> WrittenRecord | None:
     """The record that a writing call made or changed; None where it is not plain, or the answer shows what it holds."""
     server = context.rows[position].server
     if not _readable(context, server):
@@ -174,10 +174,10 @@ def written_record(context: TrajectoryContext, position: str) -> Record | None:
     arguments = ((_last(scalar.pointer), str(scalar.value)) for scalar in context.scalars(position))
     named = [(key, value) for key, value in arguments if _IDENTITY.search(key)]
     key, value = next(iter(named or _identities(parse_json(text))), ("", ""))
-    return Record(server, key, value) if value else None
+    return WrittenRecord(server, key, value) if value else None
 
 
-def record_checked(context: TrajectoryContext, written: str, record: Record) -> bool:
+def record_checked(context: TrajectoryContext, written: str, record: WrittenRecord) -> bool:
     """Whether a later call that was no write asked for the record, or was shown it."""
     contents = [*_contents(context, written), *([record.value] if _OPAQUE.fullmatch(record.value) else [])]
     for position, row in context.rows.items():
@@ -222,7 +222,7 @@ def _identities(answer: Any) -> Iterator[tuple[str, str]]:
             yield from _identities(value)
 
 
-def _asks(record: Record, key: str, value: str) -> bool:
+def _asks(record: WrittenRecord, key: str, value: str) -> bool:
     if value == record.value and (_OPAQUE.fullmatch(value) or _alike(key, record.key)):
         return True
     return bool(_OPAQUE.fullmatch(record.value)) and record.value in value

@@ -18,7 +18,8 @@ from replay.formats.results_file import (
     look_through,
     looking_through,
 )
-from replay.formats.sources import InputFile, inputs_of, single_input
+from replay.formats.signs_of_calls import signs_of_calls
+from replay.formats.sources import InputFile, inputs_of, names_beside, single_input
 
 __all__ = [
     "READERS",
@@ -95,7 +96,8 @@ class FilesOpened:
 
     def refuse(self, source: UnopenedFile, error: FormatError) -> None:
         """Take note of a file that cannot be read; one that nobody named need not be a results file."""
-        if source.file.named or not isinstance(error, UnknownFormatError | NoTrajectoryError):
+        error.named = source.file.named
+        if error.named or _may_have_calls(error, source.file):
             _refuse(error, self._on_error)
         elif isinstance(error, NoTrajectoryError):
             self._on_note(f"{error}; skipped")
@@ -128,10 +130,25 @@ def files_of(
             _refuse(error, on_error)
             continue
         groups.setdefault("" if len(files) == 1 else path, []).extend(files)
-    for files in groups.values():
-        given = names is not None and names.pattern is not None
+    given = names is not None and names.pattern is not None
+    for path, files in groups.items():
         found = None if given else FileNames.found_in([file.path for file in files])
-        yield from (UnopenedFile(file, found or names or FileNames()) for file in files)
+        in_folder: dict[str, FileNames | None] = {}
+        if not given and not (
+            path and Path(path).exists()
+        ):  # named one by one, or by a pattern: its folder may hold more
+            folders = dict.fromkeys(str(Path(file.path).parent) for file in files)
+            in_folder = {folder: FileNames.found_in(names_beside(folder)) for folder in folders}
+        for file in files:
+            beside = in_folder.get(str(Path(file.path).parent))
+            yield UnopenedFile(file, beside or found or names or FileNames())
+
+
+def _may_have_calls(error: FormatError, file: InputFile) -> bool:
+    """Whether a file that was found, and could not be read, may have calls in it that are missing then."""
+    if isinstance(error, NoTrajectoryError):
+        return False
+    return not isinstance(error, UnknownFormatError) or bool(error.product) or bool(signs_of_calls(file))
 
 
 def _refuse(error: FormatError, on_error: Callable[[FormatError], None] | None) -> None:

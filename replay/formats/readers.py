@@ -19,6 +19,7 @@ from replay.formats.langsmith import LangSmithReader
 from replay.formats.m3bench import M3BenchReader
 from replay.formats.mcpbench_results import McpBenchReader
 from replay.formats.mcpeval_results import McpEvalReader
+from replay.formats.not_read import product_of
 from replay.formats.openai_chat import OpenAIChatReader
 from replay.formats.openai_responses import OpenAIResponsesReader
 from replay.formats.opencode import OpenCodeReader
@@ -69,7 +70,9 @@ def surest_reader(head: Head) -> tuple[Reader, Match, str | None]:
         looked_for = "; ".join(reader.expected_shape for reader in READERS)
         first = next(iter(head.elements), None)
         place = "" if len(head.elements) == 1 and head.data.lstrip()[:1] == b"{" else "$[0]"
-        raise UnknownFormatError(head.path, f"unknown shape: {_describe(first)}. Looked for: {looked_for}", place)
+        product = product_of(head)
+        seems = f"this looks like {product}, which is not read" if product else "unknown shape"
+        raise UnknownFormatError(head.path, f"{seems}: {_describe(first)}. Looked for: {looked_for}", place, product)
     (match, reader), *others = found
     doubt = None
     if others and others[0][0].certainty == match.certainty:

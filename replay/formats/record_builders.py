@@ -7,10 +7,12 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
-from replay.json_values import json_value
-from replay.records import Answer, Call, JsonObject, Step, TextAnswer, Tool, ToolResult, Usage
+from replay.json_values import bounded, is_too_deep, json_text, json_value
+from replay.records import Answer, Call, JsonObject, Record, Step, TextAnswer, Tool, ToolResult, Usage
+
+_R = TypeVar("_R", bound=Record)
 
 
 def number_calls(steps: Sequence[Step]) -> tuple[Step, ...]:
@@ -345,3 +347,29 @@ def tool_definitions(value: Any) -> tuple[Tool, ...]:
 def first_of(values: Mapping[str, Any], *keys: str) -> Any:
     """The value of the first key that is there and not null."""
     return next((values[key] for key in keys if values.get(key) is not None), None)
+
+
+def within_limits(record: _R) -> _R:
+    """A trajectory, or a record in it, without what is nested too deeply; the same object where all is well.
+
+    Arguments that are nested too deeply cannot be sent as they were recorded: they count as not read, and stand in
+    `raw`. Whatever else holds JSON of others is kept as far as everything behind the readers can hold it.
+    """
+    changes = {}
+    for name, value in record:
+        kept = _kept(value)
+        if kept is not value:
+            changes[name] = kept
+    if isinstance(record, Call) and "arguments" in changes and is_too_deep(record.arguments):
+        raw = json_text(record.arguments)
+        changes |= {"arguments": None, "unreadable": record.unreadable or "arguments", "raw": raw}
+    return record.model_copy(update=changes) if changes else record
+
+
+def _kept(value: Any) -> Any:
+    if isinstance(value, Record):
+        return within_limits(value)
+    if isinstance(value, tuple) and value and isinstance(value[0], Record):
+        kept = tuple(map(within_limits, value))
+        return kept if any(new is not old for new, old in zip(kept, value, strict=True)) else value
+    return bounded(value) if isinstance(value, dict | list | tuple) else value

@@ -12,9 +12,10 @@ from typing import NamedTuple, cast
 from replay.errors import FormatError, NoTrajectoryError
 from replay.formats.document import MAX_HEAD_RECORDS, TOO_DEEP, Document, Head
 from replay.formats.file_names import FileNames
-from replay.formats.limits import within_limits
 from replay.formats.reader import READER_FAULTS, Reader
 from replay.formats.readers import surest_reader
+from replay.formats.record_builders import within_limits
+from replay.formats.signs_of_calls import finding, signs_of_calls
 from replay.formats.sources import InputFile
 from replay.records import Trajectory
 from replay.records.tool_name import with_calls, without_dispatcher
@@ -86,6 +87,8 @@ class FileSummary(NamedTuple):
     models: tuple[str, ...]
     call_counts: tuple[int, ...]
     warnings: tuple[str, ...]
+    signs: tuple[str, ...]
+    """As in `ResultsFile`."""
 
     @property
     def calls(self) -> int:
@@ -110,6 +113,8 @@ class ResultsFile:
     calls: int
     warnings: tuple[str, ...]
     """Doubts about the format, duplicates, and what was not read."""
+    signs: tuple[str, ...]
+    """Where no call was read: the names in it that speak of calls all the same."""
     _slots: tuple[_Slot, ...]
     _parts: tuple[Part, ...]
     _kept: frozenset[int] | None
@@ -139,7 +144,8 @@ class ResultsFile:
     @property
     def summary(self) -> FileSummary:
         """What another process must be told of it."""
-        return FileSummary(self.path, self.model, self.format, self.ids, self.models, self.call_counts, self.warnings)
+        about = (self.path, self.model, self.format, self.ids, self.models, self.call_counts, self.warnings, self.signs)
+        return FileSummary(*about)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -255,6 +261,9 @@ def looking_through(file: InputFile, names: FileNames, room: Room | None = None)
         only = remaining
     if not slots:
         raise NoTrajectoryError(file.path, f"{parts[0].reader.title}, but it holds no trajectory")
+    signs = () if any(slot.calls for slot in slots) else signs_of_calls(file)
+    if signs:
+        warnings.append(finding(file.path, parts[0].reader.title, signs))
     kept = _last_of_each_id(slots)
     standing = tuple(slot for number, slot in enumerate(slots) if kept is None or number in kept)
     if len(held) == len(slots):
@@ -269,6 +278,7 @@ def looking_through(file: InputFile, names: FileNames, room: Room | None = None)
         why="; ".join(dict.fromkeys(part.why for part in parts)),
         calls=sum(slot.calls for slot in standing),
         warnings=(*dict.fromkeys(warnings), *_duplicates(file.path, slots)),
+        signs=signs,
         _slots=standing,
         _parts=tuple(parts),
         _kept=kept,

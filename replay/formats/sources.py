@@ -148,14 +148,14 @@ def single_input(path: str | Path) -> InputFile:
 
 
 def _in_folder(folder: Path, note: Callable[[str], None]) -> Iterator[InputFile]:
-    others = 0
+    others: list[str] = []
     found = False
     for directory, names, files in os.walk(folder):
         names[:] = sorted(name for name in names if not name.startswith("."))
         for name in sorted(files):
             place = Path(directory, name)
             if name.startswith(".") or not name.lower().endswith(RESULT_SUFFIXES) or not place.is_file():
-                others += 1
+                others.append(name)
                 continue
             found = True
             yield from (replace(file, named=False) for file in _opened(plain_file(place), note))
@@ -163,6 +163,16 @@ def _in_folder(folder: Path, note: Callable[[str], None]) -> Iterator[InputFile]
         note(f"{printable(folder)}: {_not_looked_at(others)}")
     if not found:
         raise FormatError(printable(folder), f"no file in it ends in {', '.join(RESULT_SUFFIXES)}")
+
+
+def names_beside(folder: str) -> list[str]:
+    """The paths of the results files in a folder: a name is read the same whichever of them are named."""
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in entries if not entry.name.startswith(".") and entry.is_file()]
+    except OSError:
+        return []
+    return sorted(f"{folder}/{name}" for name in names if name.lower().endswith(RESULT_SUFFIXES))
 
 
 def _regular_file(place: Path) -> InputFile:
@@ -349,7 +359,8 @@ def _members(
         raise FormatError(file.path, f"an archive of {len(members)} files; at most {MAX_MEMBERS} are read")
     wanted = [(name, read) for name, read in sorted(members, key=lambda one: one[0]) if _is_result_name(name)]
     if len(wanted) < len(members):
-        note(f"{file.path}: {_not_looked_at(len(members) - len(wanted))}")
+        known = {name for name, _ in wanted}
+        note(f"{file.path}: {_not_looked_at([name for name, _ in members if name not in known])}")
     if not wanted:
         raise FormatError(file.path, f"no file in it ends in {', '.join(RESULT_SUFFIXES)}")
     for name, read in wanted:
@@ -364,6 +375,7 @@ def _is_result_name(name: str) -> bool:
     return not base.startswith(".") and "__MACOSX" not in name and name.lower().endswith(RESULT_SUFFIXES) and not nested
 
 
-def _not_looked_at(others: int) -> str:
-    what = "1 file of another kind was" if others == 1 else f"{others} files of other kinds were"
-    return f"{what} not looked at"
+def _not_looked_at(others: list[str]) -> str:
+    what = "1 file of another kind was" if len(others) == 1 else f"{len(others)} files of other kinds were"
+    shown = ", ".join(printable(Path(name)) for name in sorted(others)[:3]) + (", ..." if len(others) > 3 else "")
+    return f"{what} not looked at: {shown}"

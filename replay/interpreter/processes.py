@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import resource
 import shutil
 import signal
@@ -130,13 +131,13 @@ def marked_processes(marks: Iterable[str]) -> Iterator[int]:
     Args:
         marks: beginnings of the variable's value.
     """
-    beginnings = tuple(f"{STARTED_BY}={mark}".encode() for mark in marks)
+    beginnings = "|".join(re.escape(f"{STARTED_BY}={mark}") for mark in marks) or "(?!)"
+    marked = re.compile(f"(?:^|\0)(?:{beginnings})".encode())
     for entry in os.scandir("/proc") if Path("/proc/self/environ").exists() else ():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
         with suppress(OSError):
-            variables = Path(entry.path, "environ").read_bytes().split(b"\0")
-            if any(variable.startswith(beginnings) for variable in variables):
+            if marked.search(Path(entry.path, "environ").read_bytes()):
                 yield int(entry.name)
 
 

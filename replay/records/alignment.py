@@ -40,16 +40,18 @@ class Metric(NamedTuple):
     """What tasks are weighted by."""
     counts_matches: bool = False
     """The part is the number of matched calls; else it is the metric times the weight."""
+    short: str = ""
+    """At the head of a column where there is little room; by default the label."""
 
 
 class Scores(Record):
     """The metrics of one task, or of many; each in [0, 1]. All that lists metrics takes them from here."""
 
     recall: Annotated[float, Metric("recall", "Reference calls matched", counts_matches=True)]
-    precision: Annotated[float, Metric("precision", "Predicted calls matched", "total_pred_calls", True)]
+    precision: Annotated[float, Metric("precision", "Predicted calls matched", "total_pred_calls", True, "prec.")]
     argument_similarity: Annotated[float, Metric("arg.sim", "Argument similarity")]
     argument_similarity_strong: Annotated[float, Metric("arg.sim strong", "Argument similarity, strong matches alone")]
-    step_coherence: Annotated[float, Metric("step coh.", "Step coherence")]
+    step_coherence: Annotated[float, Metric("step coh.", "Step coherence", short="coher.")]
     order_consistency: Annotated[float, Metric("order", "Order consistency")]
     merge_purity: Annotated[float, Metric("purity", "Merge purity")]
 

@@ -5,10 +5,10 @@ The same, whatever executes it: this process, worker processes of this machine, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from replay.errors import NoServerReachedError
 from replay.formats.results_file import ResultsFile
@@ -33,8 +33,14 @@ from replay.runfile import Run
 from replay.runfile.effects_journal import absolute_path
 
 if TYPE_CHECKING:
+    from replay.replayer.messages import Finder
     from replay.replayer.pool import Pool
-    from replay.replayer.worker import Finder
+
+
+_NOT_REPEATED: Final = (
+    "{} calls with effects were sent by an earlier run and are not sent again; they "
+    "count with the answers of then (another run file, or --fresh, sends them)"
+)
 
 
 async def classify_live(  # noqa: PLR0913
@@ -85,9 +91,7 @@ async def classify_live(  # noqa: PLR0913
         run.save_servers(servers.values())
         run.save_facts(facts)
         run.save_trials(options.trials)
-        if names and all(server.error is not None for server in servers.values()):
-            reasons = "; ".join(f"{server.name}: {server.error}" for server in servers.values())
-            raise NoServerReachedError(f"no server could be started ({reasons})")
+        _check_any_started(names, servers)
         registry = registry_of(servers, fleet.local_tools, tuple(fleet.servers), complete=True).model_copy(
             update={"tools_complete": executor.tools_complete}
         )
@@ -98,10 +102,13 @@ async def classify_live(  # noqa: PLR0913
         await executor.replay(judging, unfinished(run, files, policy, options, progress))
     run.save_servers(executor.servers.values())
     if progress.not_repeated:
-        progress.notes.append(
-            f"{progress.not_repeated} calls with effects were sent by an earlier run and are not sent again; they "
-            "count with the answers of then (another run file, or --fresh, sends them)"
-        )
+        progress.notes.append(_NOT_REPEATED.format(progress.not_repeated))
+
+
+def _check_any_started(names: Collection[str], servers: Mapping[str, Server]) -> None:
+    if names and all(server.error is not None for server in servers.values()):
+        reasons = "; ".join(f"{server.name}: {server.error}" for server in servers.values())
+        raise NoServerReachedError(f"no server could be started ({reasons})")
 
 
 async def classify_stored(  # noqa: PLR0913

@@ -9,7 +9,7 @@ from typing import Any
 
 from replay.records import Answer
 from replay.records.digests import EffectKey
-from replay.replayer.worker import Claim, JudgedRows, LeaseLostError, Sent, Settings
+from replay.replayer.messages import Claim, JudgedRows, LeaseLostError, Sent, Settings
 from replay.runfile import Run
 from replay.runfile.effects_journal import Origin
 

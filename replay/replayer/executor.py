@@ -120,12 +120,12 @@ async def replay_here(judging: Judging, piece: Piece, earlier: int) -> None:
         piece: the trajectory, and what the run knows of it.
         earlier: the journal's last entry when these files began to be judged.
     """
-    context, options = judging.context, judging.options
+    context, options, count = judging.context, judging.options, judging.progress.count
     try:
         trajectory = context.as_named_here(piece.trajectory)
         if piece.state is None:
             nothing = NothingKept()
-            replayed, results = await replay_trials(trajectory, context, options, (nothing, nothing), judging.count)
+            replayed, results = await replay_trials(trajectory, context, options, (nothing, nothing), count)
             judging.keep(piece, replayed, results)
             return
         checkpoint = RunCheckpoint(
@@ -137,7 +137,7 @@ async def replay_here(judging: Judging, piece: Piece, earlier: int) -> None:
             earlier=earlier,
         )
         both = (checkpoint, TrialCheckpoint(checkpoint))
-        replayed, results = await replay_trials(trajectory, context, options, both, judging.count)
+        replayed, results = await replay_trials(trajectory, context, options, both, count)
         judging.progress.not_repeated += len(checkpoint.not_repeated)
         judging.keep(piece, replayed, results, checkpoint.saved)
     except Exception as problem:

@@ -79,10 +79,6 @@ class Judging:
 
     # --- trajectories
 
-    def count(self) -> None:
-        """One call more has its verdict."""
-        self.progress.done += 1
-
     def keep(
         self,
         piece: Piece,

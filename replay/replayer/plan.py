@@ -76,6 +76,10 @@ class Progress:
     _files_opened: int = 0
     _calls_found: int = 0
 
+    def count(self) -> None:
+        """One call more has its verdict."""
+        self.done += 1
+
     def count_of_worker(self, worker: str, calls: int) -> None:
         """A worker judged some calls."""
         self.done += calls

@@ -286,7 +286,8 @@ def with_stderr(judgement: Judgement, stderr: str) -> Judgement:
     An error that nothing in the answer explains, and a stack trace beside it: the server broke down, and the arguments
     are not to blame. An answer that does explain itself stands, since servers log traces of what they refuse too.
     """
-    if judgement.certainty != "fallback" or _TRACE.search(stderr) is None:
+    unexplained = judgement.reason is Reason.UNEXPLAINED or judgement.certainty == "fallback"
+    if not unexplained or _TRACE.search(stderr) is None:
         return judgement
     reason = f": {error}" if (error := _telling(stderr, judgement.message)) else ""
     return judgement.model_copy(

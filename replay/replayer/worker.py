@@ -10,28 +10,38 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, field, replace
-from io import BytesIO
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, BinaryIO, Final, NamedTuple, Protocol
+from typing import Any, Final
 
 from anyio import CancelScope
 from anyio.from_thread import start_blocking_portal
 
-from replay.errors import FormatError, ReplayError
+from replay.errors import FormatError
 from replay.formats import open_file
-from replay.formats.results_file import FileSummary, UnopenedFile
 from replay.interpreter import Fleet, Interpreter
 from replay.outcomes import Registry
-from replay.records import Answer, CallResult, FleetFacts, RuleSpec, Server, Trajectory
+from replay.records import Answer, CallResult, Server, Trajectory
 from replay.records.digests import EffectKey
 from replay.replayer.backends import AnswerBackend, LiveBackend, StoredBackend
 from replay.replayer.journal import Checkpoint, InputCalls, NothingKept, TrialCheckpoint
-from replay.replayer.plan import Options, ReplayContext, registry_of
+from replay.replayer.messages import (
+    Claim,
+    FilePart,
+    Finder,
+    JudgedRows,
+    Lease,
+    LeaseLostError,
+    NotHereError,
+    Replayed,
+    Sent,
+    Settings,
+    WorkerReport,
+)
+from replay.replayer.plan import ReplayContext, registry_of
 from replay.replayer.trajectory import replay_trials
-from replay.runfile import Run
 from replay.runfile.shipped_rows import RowMaker, ShippedRows
 from replay.safety.redaction import Redactor, redacting
 
@@ -43,151 +53,6 @@ _PATIENCE: Final = 600.0
 """Seconds to wait for an answer of the command."""
 SILENCE: Final = 120.0
 """Seconds without a sign of life from the command after which a worker of a cluster stops its servers."""
-
-
-# --- what command and workers send each other
-
-
-class Finder(Protocol):
-    """Finds what a trajectory shows, and keeps it in a run."""
-
-    def keep(self, row: int) -> None:
-        """Find what the trajectory of a row shows."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What a worker judges by; it asks for them once a run."""
-
-    options: Options
-    facts: FleetFacts
-    dispatchers: tuple[str, ...]
-    policy: str
-    secrets: tuple[str, ...]
-    """What is taken out of all that is written, beside what the worker's own environment holds."""
-    rules: Mapping[str, tuple[RuleSpec, ...]]
-    registry: Registry | None = None
-    """The tools that exist; None where the worker's own servers tell."""
-    stored_answers: bool = False
-    """Whether the command has answers to look up."""
-    fleet: Mapping[str, Any] | None = None
-    """The fleet file's content, its variables not filled in: the worker starts the servers. None offline."""
-    names: tuple[str, ...] = ()
-    """The servers to start."""
-    logs: str | None = None
-    """Directory for the servers' stderr; None where the worker shares no disk: it makes one of its own."""
-    finder: Callable[[Run], Finder] | None = None
-    """Makes what finds what trajectories show."""
-
-
-class Sent(NamedTuple):
-    """A call with effects that was sent."""
-
-    answer: Answer | None = None
-    """None where it is not known what came of it."""
-    stderr: str = ""
-
-
-@dataclass(frozen=True)
-class Lease:
-    """The right to send the calls of one trajectory; a new one is given out when a worker is lost."""
-
-    row: int
-    """Of the trajectory in the run file."""
-    attempt: int
-    results: Mapping[str, CallResult] = field(default_factory=dict)
-    """Calls that an earlier run finished."""
-    sent: Mapping[EffectKey, Sent] = field(default_factory=dict)
-    """Calls with effects that were sent before, with what they got where that is known."""
-
-
-class Claim(NamedTuple):
-    """A worker's request to send a call with effects."""
-
-    row: int
-    attempt: int
-    owner: str
-    """Tells this execution from another one of the same lease."""
-    key: EffectKey
-
-
-@dataclass(frozen=True)
-class Replayed:
-    """What became of a trajectory whose calls were sent."""
-
-    rows: ShippedRows
-    not_repeated: int
-    answers: tuple[tuple[EffectKey, Sent], ...]
-    """What calls with effects got, where the message with it should be late."""
-    lacking: tuple[str, ...]
-    """Servers that the worker could not start."""
-
-
-@dataclass(frozen=True)
-class FilePart:
-    """A file to read and judge: all its trajectories, or every `parts`-th of a large one."""
-
-    source: UnopenedFile
-    size: int
-    part: int = 0
-    parts: int = 1
-    done: frozenset[int] = frozenset()
-    """Numbers of the trajectories that were judged already."""
-    one_by_one: bool = False
-    """Whether each is sent at once: a worker was lost with this file."""
-
-
-class JudgedRows(NamedTuple):
-    """Trajectories of a file, each with its number in it."""
-
-    worker: str
-    summary: FileSummary
-    rows: tuple[tuple[int, ShippedRows], ...]
-
-
-class WorkerReport(NamedTuple):
-    """What a worker says of its servers when they are started."""
-
-    worker: str
-    servers: tuple[Server, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-class LeaseLostError(ReplayError):
-    """Another worker was given the trajectory, since this one was held for lost."""
-
-
-class NotHereError(ReplayError):
-    """The file is not on this worker's disk, or is another one there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """The bytes of a file that a worker cannot open by its path."""
-
-    data: bytes
-
-    def open(self) -> BinaryIO:
-        """A new stream."""
-        return BytesIO(self.data)
-
-    def size(self) -> int:
-        """In bytes."""
-        return len(self.data)
-
-
-def sendable(source: UnopenedFile, *, by_path: bool = True) -> UnopenedFile:
-    """The file as a worker gets it: its path where it can be opened by that, else its bytes.
-
-    Raises:
-        FormatError: it cannot be read.
-    """
-    file = source.file
-    if by_path and file.place is not None:
-        return source
-    with file.open() as stream:
-        content = Content(stream.read())
-    return source._replace(file=replace(file, open=content.open, size=content.size))
 
 
 # --- asking the command

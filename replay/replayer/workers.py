@@ -20,10 +20,7 @@ from replay.replayer.backends import AnswerBackend, StoredBackend
 from replay.replayer.desk import Desk
 from replay.replayer.journal import keys_of
 from replay.replayer.judging import Judging, Source
-from replay.replayer.plan import Options, Piece, Progress, rules_of
-from replay.replayer.pool import Job, Pool, WorkerLostError
-from replay.replayer.recorded_servers import servers_named
-from replay.replayer.worker import (
+from replay.replayer.messages import (
     FilePart,
     Finder,
     JudgedRows,
@@ -36,6 +33,9 @@ from replay.replayer.worker import (
     WorkerReport,
     sendable,
 )
+from replay.replayer.plan import Options, Piece, Progress, rules_of
+from replay.replayer.pool import Job, Pool, WorkerLostError
+from replay.replayer.recorded_servers import servers_named
 from replay.runfile import Run, TrajectoryState
 from replay.runfile.effects_journal import Origin, absolute_path
 from replay.runfile.shipped_rows import drop_reserved_rows, reserve_rows, write_shipped_rows

@@ -8,7 +8,6 @@ from typing import Any, Final
 from replay.diagnosis import TrajectoryContext
 from replay.records import Answer, Outcome, RpcError, TextAnswer, ToolResult, TransportFault, blocks_of
 from replay.records.files import CallRow
-from replay.safety.redaction import Redactor
 
 EVIDENCE: Final = {
     "format": "the form of the call",
@@ -18,12 +17,6 @@ EVIDENCE: Final = {
     "stored": "the answer that an earlier run stored",
     "recorded": "the recorded answer",
 }
-_REDACTOR: Final = Redactor()
-
-
-def clean(text: str) -> str:
-    """The text without anything shaped like a secret."""
-    return _REDACTOR.text(text)
 
 
 def outcome_label(row: CallRow) -> str:

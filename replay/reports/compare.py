@@ -294,7 +294,7 @@ def _html(comparison: ModelComparison) -> str:
     findings = _finding_chart(comparison, _MAX_DRAWN_KINDS)
     charts = [
         ("", leaderboard_of(comparison)),
-        ("How the calls came out", outcomes_of(comparison.models)),
+        ("How the calls were judged", outcomes_of(comparison.models)),
         ("", findings if findings.columns else None),
     ]
     return page(

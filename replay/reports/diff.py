@@ -14,7 +14,7 @@ from replay.safety.text import one_line
 _MAX_LISTED: Final = 25
 
 
-def difference_text(comparison: RunDiff) -> str:
+def diff_text(comparison: RunDiff) -> str:
     """What is different: worse first, then better, then what only one side has."""
     first, second = comparison.first, comparison.second
     common = counted(comparison.common, "call")
@@ -66,15 +66,12 @@ def _metrics(comparison: RunDiff) -> Iterator[str]:
 
 
 def _label(outcome: Outcome | None) -> str:
-    return str(outcome).replace("_", " ") if outcome else "none"
+    return outcome.label if outcome else "none"
 
 
-_MAX_FAILURES: Final = 25
-
-
-def failure_lines(failures: Sequence[RecurringFailure], *, most: int = _MAX_FAILURES) -> Iterator[str]:
+def failure_lines(failures: Sequence[RecurringFailure]) -> Iterator[str]:
     """Two lines a failure: its fingerprint, when it was seen, how often and where; then what is wrong."""
-    for failure in failures[:most]:
+    for failure in failures[:_MAX_LISTED]:
         yield (
             f"  {failure.fingerprint}  {_when(failure):<6} {_counts(failure)}  "
             f"{one_line(failure.tool or '(no name)', 60)}  {failure.outcome.label}  "
@@ -83,8 +80,8 @@ def failure_lines(failures: Sequence[RecurringFailure], *, most: int = _MAX_FAIL
         yield f"      {one_line(failure.sentence, 140)}"
         if failure.known is not None:
             yield f"      known: {known_words(failure.known)}"
-    if len(failures) > most:
-        yield f"  ... and {len(failures) - most} more; --json has them all"
+    if len(failures) > _MAX_LISTED:
+        yield f"  ... and {len(failures) - _MAX_LISTED} more; --json has them all"
 
 
 def known_words(known: KnownFailure) -> str:

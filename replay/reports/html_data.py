@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from replay.diagnosis import Diagnosis
 from replay.records import Call, Outcome, ParentCall, Trajectory, qualified_name
-from replay.records.alignment import AlignedCall, AlignedModel, AlignedTask
+from replay.records.alignment import COLUMNS, AlignedCall, AlignedModel, AlignedTask
 from replay.records.files import CallRow
 from replay.records.finding import Finding, KnownFailure
 from replay.reports.call_text import EVIDENCE, answer_text, call_text
@@ -210,15 +210,7 @@ def alignment_data(scope: ReportScope) -> list[dict[str, Any]]:
 
 def _aligned(scope: ReportScope, file: int, model: AlignedModel) -> dict[str, Any]:
     scores = model.aggregate
-    columns = {
-        "recall": scores.recall,
-        "precision": scores.precision,
-        "argument similarity": scores.argument_similarity,
-        "step coherence": scores.step_coherence,
-        "order consistency": scores.order_consistency,
-        "merge purity": scores.merge_purity,
-        "average": model.average_score,
-    }
+    columns = {name.replace("_", " "): getattr(scores, name) for name in COLUMNS} | {"average": model.average_score}
     connection = scope.run.connection
     places: dict[int | None, int] = {place.row: number for number, place in enumerate(scope.places)}
     tasks = [

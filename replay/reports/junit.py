@@ -45,7 +45,7 @@ def render(run: Run, selection: Selection) -> Iterator[str]:
 
 
 def _suite(scope: ReportScope, diagnosis: Diagnosis) -> tuple[Element, dict[str, int]]:
-    """The suite of a trajectory, and how many of its cases came out how."""
+    """The suite of a trajectory, and how many of its cases have which result."""
     context, rows = diagnosis.context, scope.rows(diagnosis)
     name = _text(one_line(f"{context.trajectory.model}: {context.trajectory.id}"))
     suite = Element("testsuite", name=name, file=_text(one_line(context.file)))

@@ -85,9 +85,9 @@ def title(context: TrajectoryContext, row: CallRow) -> str:
 
 
 def what_happened(row: CallRow, findings: tuple[Finding, ...]) -> str:
-    """Two sentences: what was done and how it came out, and the most telling finding."""
+    """Two sentences: what was done and how it was judged, and the most telling finding."""
     model = f"{code(row.model, 60)} called {code(row.tool or '(no tool)', 80)}"
-    outcome = f"{model}, and the call came out as **{prose(outcome_label(row))}**."
+    outcome = f"{model}, and the call was judged **{prose(outcome_label(row))}**."
     return f"{outcome} {prose(findings[0].sentence if findings else row.message, 600)}"
 
 

@@ -138,7 +138,7 @@ class ReportScope:
 
     @property
     def outcomes(self) -> Mapping[Outcome, int]:
-        """How the calls of all models came out."""
+        """How the calls of all models were judged."""
         if self.whole:
             return self.summary.outcomes
         return {outcome: sum(model.outcomes[outcome] for model in self.models) for outcome in Outcome}

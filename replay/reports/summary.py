@@ -194,7 +194,7 @@ def _wrapped(lines: Iterable[str], width: int) -> Iterator[str]:
 
 
 def _disagreement_lines(found: Disagreements) -> Iterator[str]:
-    """How many calls came out otherwise than recorded; and what is missing here, with the setting that mends it."""
+    """How many calls were judged otherwise than recorded; and what is missing here, with the setting that mends it."""
     by_recording = f", {found.by_recording:,} of them judged by the recording" if found.by_recording else ""
     yield f"Disagree with their recording: {found.calls:,} of {found.compared:,} re-issued calls{by_recording}"
     if found.absent_paths:

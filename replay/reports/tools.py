@@ -110,7 +110,7 @@ def advice_lines(tool: ToolUsage) -> list[AdviceLine]:
         AdviceLine(
             f"{advice.target} {one_line(advice.pointer, 200)}".rstrip(),
             advice.rewrite,
-            f"{advice.why}{f' {call_id(advice.example)}' if advice.example else ''}",
+            f"{advice.why}{f' {example_id(advice.example)}' if advice.example else ''}",
             None if advice.current is None else quoted(advice.current, 200),
         )
         for advice in tool.advice
@@ -162,10 +162,10 @@ def _field(problem: FieldProblem) -> str:
 def _seen(seen: Sighting) -> str:
     """`(3 calls of 2 models, as in gpt:task:s1c1)`."""
     models = f" of {counted(len(seen.models), 'model')}" if len(seen.models) > 1 else ""
-    return f"({counted(seen.calls, 'call')}{models}, as in {call_id(seen.example)})"
+    return f"({counted(seen.calls, 'call')}{models}, as in {example_id(seen.example)})"
 
 
-def call_id(ref: CallRef) -> str:
+def example_id(ref: CallRef) -> str:
     """The id that finds the call again whatever else the run holds."""
     return one_line(ref.full, 160)
 

@@ -149,7 +149,7 @@ def confirm(repro: Repro, shrunk: Shrunk, redactor: Redactor) -> None:
 
     Args:
         repro: the files and the command.
-        shrunk: how the call came out when it was last replayed.
+        shrunk: the call's result when it was last replayed.
         redactor: of the fleet: the run holds answers without secrets, so that they are compared without.
 
     Raises:

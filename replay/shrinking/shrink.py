@@ -30,12 +30,12 @@ class Shrunk:
     """Without secrets: what is written."""
     position: str
     result: CallResult
-    """How the call came out when this very trajectory was replayed for the last time."""
+    """The call's result when this very trajectory was replayed for the last time."""
     replays: int
     calls_before: int
     servers: dict[str, Server]
     redaction_matters: bool
-    """With the secrets taken out the call comes out otherwise."""
+    """With the secrets taken out the call has another result."""
     allowed: frozenset[str] = frozenset()
     """Servers whose effects had to be allowed."""
 
@@ -177,7 +177,7 @@ def _check(failure: Failure, result: CallResult, position: str) -> None:
         return
     if failure.outcome is Outcome.INCONCLUSIVE:
         raise NoServerReachedError(f"{position} cannot be shrunk: it is inconclusive, {result.verdict.message}")
-    raise UsageError(f"{position} cannot be shrunk: replayed it comes out as {failure.outcome}")
+    raise UsageError(f"{position} cannot be shrunk: replayed, it is judged {failure.outcome}")
 
 
 def _up_to(trajectory: Trajectory, position: str) -> Trajectory:

@@ -28,7 +28,7 @@ class Failure(NamedTuple):
 
     @classmethod
     def of(cls, verdict: Verdict, call: Call, answer: Answer | None) -> Failure:
-        """How a call came out.
+        """The failure of a call.
 
         Args:
             verdict: of the call.
@@ -62,7 +62,7 @@ class Trials:
         self.count = 0
 
     async def failure(self, trajectory: Trajectory, position: str) -> tuple[Failure, CallResult]:
-        """Replay a trajectory; gives how one of its calls came out."""
+        """Replay a trajectory; gives the failure and the result of one of its calls."""
         self.count += 1
         async with self._backend.session(trajectory, self.servers(trajectory)) as session:
             replayer = TrajectoryReplayer(

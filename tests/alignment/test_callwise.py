@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from replay.alignment import Reference, Results, Settings, align, pair_ids, texts_of
+from replay.alignment import Reference, Results, Settings, align, pair_ids, signatures_to_embed
 from replay.alignment.aligner import VALUES, sweep
 from replay.alignment.judges import Judges
 from replay.alignment.tables import by_type, calls_table, differing_ids, explain, leaderboard
@@ -112,7 +112,7 @@ def test_ids(reference: list[str], predicted: list[str], expected: dict[str, str
 def test_texts_are_collected_over_all_files_once() -> None:
     reference = Reference("ref.json", {"t1": REFERENCE}, ())
     results = [Results(f"{name}.json", name, {"t1": PREDICTED}) for name in "ab"]
-    assert texts_of(reference, results) == set(directions())
+    assert signatures_to_embed(reference, results) == set(directions())
 
 
 def test_sweep() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from replay.alignment.embeddings import Embedder
-from replay.alignment.encoder import DEFAULT_NAME, EmbeddingModel, find_model, fingerprint, load_encoder
+from replay.alignment.encoder import DEFAULT_NAME, EmbeddingModel, find_model, load_encoder, model_fingerprint
 from replay.errors import InputError, UsageError
 
 pytest.importorskip("ctranslate2", reason="the extra encoder is not installed")
@@ -98,7 +98,7 @@ def test_the_default_has_other_names() -> None:
 def test_other_weights_are_refused(tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"other")
     with pytest.raises(InputError, match="upstream weights"):
-        fingerprint(EmbeddingModel(DEFAULT_NAME, tmp_path, bundled=True), lambda file: "0" * 64)
+        model_fingerprint(EmbeddingModel(DEFAULT_NAME, tmp_path, bundled=True), lambda file: "0" * 64)
 
 
 @pytest.mark.parametrize("name", ["./nowhere", "/nowhere/at/all", "a/b/c", "with space"])
@@ -116,10 +116,10 @@ def test_a_file_is_no_model(tmp_path: Path) -> None:
 def test_another_models_fingerprint_follows_its_files(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     model = find_model(str(tmp_path))
-    first = fingerprint(model, lambda file: file.read_text())
+    first = model_fingerprint(model, lambda file: file.read_text())
     (tmp_path / "config.json").write_text("{} ")
-    assert fingerprint(model, lambda file: file.read_text()) != first
-    assert first != fingerprint(
+    assert model_fingerprint(model, lambda file: file.read_text()) != first
+    assert first != model_fingerprint(
         find_model(None), lambda file: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from replay.alignment.matching import Block, Side, blocks_of, match, texts_to_embed
+from replay.alignment.matching import Block, Side, blocks_by_tool, match, texts_to_embed
 from replay.alignment.tasks import SignedCall, sign, signature
 from replay.records import Call, Step
 
@@ -53,14 +53,14 @@ def test_only_texts_that_can_match_are_embedded() -> None:
 
 
 def test_names_are_compared_without_surrounding_space() -> None:
-    blocks = blocks_of(task([[(" a/b", {})]]).calls, task([[("a/b ", {})]]).calls, {})
+    blocks = blocks_by_tool(task([[(" a/b", {})]]).calls, task([[("a/b ", {})]]).calls, {})
     assert match(blocks, 0.6) == ((0, 0, 1.0),)
 
 
 def test_equal_texts_are_exactly_one() -> None:
     reference, predicted = task([[("t", {"x": 1}), ("t", {"x": 2})]]), task([[("t", {"x": 2})]])
     found = vectors(texts_to_embed(reference.calls, predicted.calls))
-    (block,) = blocks_of(reference.calls, predicted.calls, found)
+    (block,) = blocks_by_tool(reference.calls, predicted.calls, found)
     assert block.similarity.shape == (2, 1)
     assert block.similarity[1, 0] == 1.0
     assert match([block], 0.6) == ((1, 0, 1.0),)
@@ -129,6 +129,6 @@ def test_ties_between_steps_do_not_go_by_the_order_within_a_step() -> None:
     for first in ([one, other], [other, one]):
         predicted = task([first, [one]])
         found = vectors(texts_to_embed(reference.calls, predicted.calls))
-        (pair,) = match(blocks_of(reference.calls, predicted.calls, found), 0.0)
+        (pair,) = match(blocks_by_tool(reference.calls, predicted.calls, found), 0.0)
         pairs.append((predicted.calls[pair[1]].step, predicted.calls[pair[1]].signature))
     assert pairs[0] == pairs[1]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 
 from replay.alignment.aligner import Settings, align_task
-from replay.alignment.matching import UNITS, Block, MatchedBlock, Side, blocks_of, match_blocks, texts_to_embed
+from replay.alignment.matching import UNITS, Block, MatchedBlock, Side, blocks_by_tool, match_blocks, texts_to_embed
 from replay.alignment.tasks import SignedCall
 from replay.alignment.ties import STEP_METRICS, StepPairs, model_ties, step_pairs, task_ties
 from replay.records.alignment import AlignedTask
@@ -165,4 +165,4 @@ def test_the_figures_lie_in_their_range(reference: Any, predicted: Any, definiti
 def _aligned(reference: Any, predicted: Any, definitions: Any = "published") -> AlignedTask:
     signed = task(predicted)
     found = vectors(texts_to_embed(reference.calls, signed.calls))
-    return align_task(reference, signed, blocks_of(reference.calls, signed.calls, found), Settings(definitions))
+    return align_task(reference, signed, blocks_by_tool(reference.calls, signed.calls, found), Settings(definitions))

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from replay.alignment import Reference, Results, Settings, sign, texts_of
+from replay.alignment import Reference, Results, Settings, sign, signatures_to_embed
 from replay.alignment import align as align_one
 from replay.alignment.aligner import group_by_model
 from replay.alignment.judges import Judges
@@ -266,7 +266,7 @@ def aligned(place: Path, judges: Judges) -> tuple[list[AlignedModel], ModelCompa
         Results(file.path, file.model, {one.id: sign(one) for one in file.trajectories()})
         for file in map(open_file, files)
     ]
-    found = vectors(texts_of(reference, results))
+    found = vectors(signatures_to_embed(reference, results))
     alignments = [align_one(reference, one, found, Settings(), judges) for one in group_by_model(reference, results)]
     store.save(alignments, reference)
     with Run.read(place / "run.db") as run:

@@ -111,6 +111,27 @@ def test_a_bad_file_is_one_clear_line_and_the_others_go_on(
     one_clear_line(replay("classify", "--offline", one, "--run", tmp_path / "bad" / "x.db"), 2, "cannot be written")
 
 
+def test_files_of_a_folder_that_could_not_be_read_stand_beside_the_table_and_have_an_exit_code(
+    replay: Replay, one: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "results"
+    folder.mkdir()
+    one.rename(folder / "good.json")
+    (folder / "package.json").write_text('{"name": "x", "version": "1"}')
+    assert replay("classify", folder, "--offline").returncode == 0
+    (folder / "broken.json").write_text('[{"id": 1,}]')
+    (folder / "other.json").write_text('{"agent_states": {}, "type": "TeamState"}')
+    (folder / "signs.json").write_text('[{"role": "assistant", "content": "x", "toolName": "search"}]')
+    done = replay("classify", folder, "--offline")
+    assert done.returncode == 3, done.stderr
+    beside = [line for line in lines(done.stdout) if line.startswith("Not in the table:")]
+    assert [line.partition(": ")[2].partition(": ")[0] for line in beside] == [
+        "2 files could not be read", "1 file gave no call, but may have some",
+    ]  # fmt: skip
+    assert "this looks like an AutoGen state, which is not read" in done.stderr
+    assert replay("classify", folder, "--offline", "--strict").returncode == 2
+
+
 def test_without_a_fleet_file_it_says_what_to_do(replay: Replay, one: Path) -> None:
     one_clear_line(replay("classify", one), 2, "there is no servers.yaml here", "--servers", "--offline")
 

@@ -67,3 +67,12 @@ def test_a_model_that_stands_in_the_file_wins_and_nothing_is_said(tmp_path: Path
     notes: list[str] = []
     assert {file.model for file in open_files([tmp_path], on_note=notes.append)} == {"true"}
     assert notes == []
+
+
+def test_a_trajectory_has_the_same_id_and_model_whether_its_file_is_named_alone_or_with_others(tmp_path: Path) -> None:
+    for name in ("gpt-5_a", "gpt-5_b", "opus_a", "opus_b"):
+        (tmp_path / f"{name}.json").write_text(json.dumps({"messages": CHAT}))
+    first, second = tmp_path / "gpt-5_a.json", tmp_path / "gpt-5_b.json"
+    for named in ([first], [first, second], [tmp_path], [tmp_path / "gpt-5_*.json"], [first, tmp_path / "opus_a.json"]):
+        file = next(open_files(named))
+        assert (file.model, file.ids) == ("gpt-5", ("a",)), named

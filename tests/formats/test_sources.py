@@ -58,7 +58,7 @@ def test_a_folder_is_read_with_all_that_is_in_it_and_formats_may_be_mixed(tmp_pa
     assert [file.format for file in files] == ["openai-chat", "codex"]
     assert errors == []
     assert any("package.json: not of a known format" in note for note in notes)
-    assert any("1 file of another kind was not looked at" in note for note in notes)
+    assert any("1 file of another kind was not looked at: notes.txt" in note for note in notes)
 
 
 def test_a_pattern_that_the_shell_did_not_expand_is_expanded(tmp_path: Path) -> None:

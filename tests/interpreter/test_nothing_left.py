@@ -12,6 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from replay.interpreter import processes as processes_module
+
 Replay = Callable[..., subprocess.CompletedProcess[str]]
 Write = Callable[..., Path]
 
@@ -112,3 +114,25 @@ def test_a_hangup_that_is_ignored_stays_so(tmp_path: Path, fleet: Callable[[floa
     process.send_signal(signal.SIGHUP)
     said, _ = process.communicate(timeout=60)
     assert process.returncode == 0, said
+
+
+def test_only_what_bears_a_mark_is_met_and_no_mark_meets_nothing() -> None:
+    environments = {"first": "run.1.", "twelfth": "run.12.", "other": "other.1.", "inside": "x run.1."}
+    started = {
+        name: subprocess.Popen(["sleep", "60"], env={"A": "1", processes_module.STARTED_BY: mark, "B": "2"})
+        for name, mark in environments.items()
+    }
+    try:
+        pids = {process.pid: name for name, process in started.items()}
+
+        def met(*marks: str) -> set[str]:
+            return {pids[pid] for pid in processes_module.marked_processes(marks) if pid in pids}
+
+        assert met("run.1.") == {"first"}
+        assert met("run") == {"first", "twelfth"}
+        assert met("run.12.", "other.") == {"twelfth", "other"}
+        assert met() == set()
+    finally:
+        for process in started.values():
+            process.kill()
+            process.wait()

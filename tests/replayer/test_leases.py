@@ -12,8 +12,8 @@ from replay.records import FleetFacts, TextAnswer
 from replay.records.digests import EffectKey
 from replay.replayer.dask_workers import PACKAGE, described_workers, refusal
 from replay.replayer.desk import Desk
+from replay.replayer.messages import Claim, LeaseLostError, Sent, Settings
 from replay.replayer.plan import Options
-from replay.replayer.worker import Claim, LeaseLostError, Sent, Settings
 from replay.runfile import Run
 from replay.runfile.effects_journal import Origin
 

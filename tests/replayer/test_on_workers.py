@@ -56,7 +56,7 @@ def scheduler() -> Iterator[str]:
             n_workers=WORKERS,
             threads_per_worker=2,
             host="127.0.0.1",
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
             silence_logs=logging.CRITICAL,
         ) as cluster,
     ):

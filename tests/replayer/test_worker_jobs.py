@@ -15,9 +15,9 @@ from replay.records import FleetFacts, Server
 from replay.replayer import InputCalls, ReplayContext, StoredBackend
 from replay.replayer.desk import Desk
 from replay.replayer.judging import Judging
+from replay.replayer.messages import FilePart, JudgedRows, NotHereError, Replayed, Settings, WorkerReport
 from replay.replayer.plan import Options, Progress, unfinished
 from replay.replayer.pool import Job, Place, Pool, WorkerLostError
-from replay.replayer.worker import FilePart, JudgedRows, NotHereError, Replayed, Settings, WorkerReport
 from replay.replayer.workers import MAX_ATTEMPTS, FileJob, FileOnWorkers, OnWorkers, ReplayJob, Shared
 from replay.runfile import Run
 from replay.runfile.shipped_rows import ShippedRows

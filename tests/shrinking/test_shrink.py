@@ -111,7 +111,7 @@ def test_arguments_that_do_not_matter_are_dropped_or_shortened(shrunk_from: Call
 
 
 def test_a_call_that_succeeds_on_replay_cannot_be_shrunk(shrunk_from: Callable[..., Shrunk]) -> None:
-    with pytest.raises(UsageError, match="replayed it comes out as success"):
+    with pytest.raises(UsageError, match="replayed, it is judged success"):
         shrunk_from([("bank/open", {"account": "A"})])
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from replay.alignment import Results, Settings, align, read_reference, sign, texts_of
+from replay.alignment import Results, Settings, align, read_reference, sign, signatures_to_embed
 from replay.alignment.judges import Judges
 from replay.alignment.output import RunStore
 from replay.formats import open_file
@@ -40,7 +40,7 @@ def aligned_run(directory: Path) -> Path:
             for file in ("ada_test_mcp_fuzzy.json", "bob_test_mcp_fuzzy.json")
             for opened in [open_file(Path(file))]
         ]
-        vectors = {text: _letters(text) for text in texts_of(reference, results)}
+        vectors = {text: _letters(text) for text in signatures_to_embed(reference, results)}
         store.save(
             [align(reference, one, vectors, Settings(encoder="letters"), Judges()) for one in results], reference
         )

@@ -28,7 +28,7 @@ def browse_run(
         clean_up: called where the terminal goes away: nothing after this function runs then.
 
     Raises:
-        RunFileError: there is no run, it is none, it is newer than we are, or damaged.
+        RunFileError: there is no run, or the file is not a run, is newer than we are, or is damaged.
         UsageError: the filter has an unknown key or value.
         SystemExit: it broke, and said so.
     """

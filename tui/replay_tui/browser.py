@@ -25,7 +25,7 @@ class Browser(App[None]):
         self.filter = Filter()
         """What the list of calls shows; the next failure is looked for in it."""
         self.notice = ""
-        """What became of the run file; empty while it is there."""
+        """What happened to the run file; empty while it is there."""
         self.changes = 0
         """How often the run was seen to have changed."""
 

@@ -26,7 +26,7 @@ class OpenRun:
         against: a second run, to compare with.
 
     Raises:
-        RunFileError: there is none, it is no run file, or it is newer than we are.
+        RunFileError: there is none, it is not a run file, or it is newer than we are.
     """
 
     def __init__(self, path: Path, label: str | None = None, against: Path | None = None) -> None:

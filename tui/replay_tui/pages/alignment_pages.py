@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from rich.segment import Segment
 
 from replay.records import Call
-from replay.records.alignment import AlignedCall, AlignedModel, AlignedTask, MissedCall, Why
+from replay.records.alignment import COLUMNS, AlignedCall, AlignedModel, AlignedTask, MissedCall, Why
 from replay.runfile.alignment_queries import AlignedTrajectory, ReferenceCall
 from replay_tui.pages.lines import json_lines
 from replay_tui.pages.writer import Row, Writer
@@ -21,15 +21,6 @@ from replay_tui.theme import LETTERS, Palette
 if TYPE_CHECKING:
     from replay.alignment import SignedTask  # brings numpy and scipy
 
-METRICS: Final = (
-    ("recall", "recall", "recall"),
-    ("precision", "precision", "prec."),
-    ("argument_similarity", "argument similarity", "arg.sim"),
-    ("step_coherence", "step coherence", "coher."),
-    ("order_consistency", "order consistency", "order"),
-    ("merge_purity", "merge purity", "purity"),
-)
-"""Each metric's field, its name, and its name where there is little room."""
 _REASONS: Final[dict[Why, str]] = {
     "no-such-tool": "its tool is not on the other side",
     "below-threshold": "the best candidate is not similar enough",
@@ -152,9 +143,9 @@ def _metrics(writer: Writer, facts: TaskFacts) -> None:
         ),
     )
     spans = []
-    for name, words, _ in METRICS:
+    for name in COLUMNS:
         spans += [
-            (words.replace(" ", "\u00a0") + "\u00a0", styles.dim),
+            (name.replace("_", "\u00a0") + "\u00a0", styles.dim),
             (f"{getattr(task, name):.3f}   ", styles.strong),
         ]
     writer.spans(*spans)

@@ -70,7 +70,7 @@ class Writer:
 
     def lines(self, lines: Sequence[str], style: Style | None = None) -> None:
         """Many lines, cut where there are too many for a panel; the whole stands on a page of its own."""
-        shown, more = cut(lines)
+        shown, more = cut_to_panel(lines)
         for line in shown:
             self.code(line, style)
         if more:
@@ -80,7 +80,7 @@ class Writer:
         self, recorded: Sequence[str], replayed: Sequence[str], names: tuple[str, str] = ("recorded", "replayed")
     ) -> None:
         """Two texts side by side where there is room, else one under the other; what differs is marked."""
-        left, right = cut(recorded), cut(replayed)
+        left, right = cut_to_panel(recorded), cut_to_panel(replayed)
         pairs = list(_paired(left[0], right[0]))
         if self.width >= 72:
             self._beside(pairs, names)
@@ -123,7 +123,7 @@ def folded(text: str, width: int) -> list[str]:
     return chop_cells(text, width) or [""]
 
 
-def cut(lines: Sequence[str]) -> tuple[list[str], str]:
+def cut_to_panel(lines: Sequence[str]) -> tuple[list[str], str]:
     """As much as a panel shows, and how much more there is."""
     shown: list[str] = []
     room = MAX_CHARACTERS

@@ -101,7 +101,7 @@ class RunScreen(Screen[None]):
             self.reload()
 
     def show_run_state(self) -> None:
-        """Show the run's name and what became of it."""
+        """Show the run's name and what happened to it."""
         self.query_one("#run", Static).update(one_line(self.open_run.label, 200))
         notice = self.query_one("#notice", Static)
         notice.display = bool(self.browser.notice)

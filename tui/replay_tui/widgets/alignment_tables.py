@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
-from replay.records.alignment import AlignedModel, AlignedTask
+from replay.records.alignment import COLUMNS, METRICS, AlignedModel, AlignedTask
 from replay.runfile.alignment_queries import aligned_task
 from replay_tui.browser import browser_of
-from replay_tui.pages.alignment_pages import METRICS
 from replay_tui.rendering import Cell, Column, titled
 from replay_tui.widgets.row_list import RecordList
 
-_WORDS: Final = tuple(words for _, words, _ in METRICS)
-_SHORT: Final = tuple(short for _, _, short in METRICS)
+_WORDS: Final = tuple(name.replace("_", " ") for name in COLUMNS)
+_SHORT: Final = tuple(METRICS[name].short or METRICS[name].label for name in COLUMNS)
 
 
 class ScoresTable(RecordList[AlignedModel]):
@@ -33,7 +32,7 @@ class ScoresTable(RecordList[AlignedModel]):
     def cells(self, row: int, widths: Sequence[int]) -> Sequence[Cell]:
         """One model."""
         model, styles = self.records[row], self.styles_of_theme
-        scores = [getattr(model.aggregate, field) for field, _, _ in METRICS]
+        scores = [getattr(model.aggregate, name) for name in COLUMNS]
         average = Cell(f"{model.average_score:.3f}", styles.strong)
         return (Cell(model.model), average, *(Cell(f"{score:.3f}", styles.dim) for score in scores[: len(widths) - 2]))
 
@@ -74,7 +73,7 @@ class TaskTable(RecordList[str]):
         task, styles = self._aligned(self.records[row]), self.styles_of_theme
         if task is None:
             return [Cell(self.records[row]), *(Cell("") for _ in widths[1:])]
-        scores = [getattr(task, field) for field, _, _ in METRICS[: len(widths) - 2]]
+        scores = [getattr(task, name) for name in COLUMNS[: len(widths) - 2]]
         cells = [Cell(f"{score:.3f}", styles.dim if score == 1 else styles.strong) for score in scores]
         return [Cell(task.id), Cell(task.type or "–", styles.dim), *cells]
 
