@@ -12,7 +12,8 @@ from replay.dag import Graph
 from replay.dag.history import History
 from replay.diagnosis.named_arguments import Argument, arguments_of
 from replay.outcomes.evidence import strip_wrappers
-from replay.outcomes.residue import error_in_json, parse_json
+from replay.outcomes.literals import parse_json
+from replay.outcomes.residue import error_in_json
 from replay.records import Answer, Call, Outcome, Server, Tool, Trajectory, texts_of
 from replay.records.alignment import AlignedTask
 from replay.records.files import CallRow

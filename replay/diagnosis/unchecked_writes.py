@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from replay.diagnosis.phrasing import listed, quoted
 from replay.diagnosis.trajectory_context import TrajectoryContext
-from replay.outcomes.residue import parse_json
+from replay.outcomes.literals import parse_json
 from replay.records import Outcome, texts_of
 from replay.records.finding import Finding
 

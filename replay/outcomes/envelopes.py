@@ -14,13 +14,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-from replay.outcomes.literals import CLASS, load_cut_json, load_json, load_repr
-from replay.outcomes.residue import CARRIERS, MAX_JSON_LENGTH, WRAPPING, is_bare_wrapper, is_nothing
+from replay.outcomes.literals import CLASS, MAX_JSON_LENGTH, last_event, load_cut_json, load_json, load_repr
+from replay.outcomes.residue import CARRIERS, WRAPPING, is_bare_wrapper, is_nothing
 from replay.records import EnvelopeKind, EnvelopeLayer, JsonObject, TextAnswer, ToolResult, blocks_of
 
-Kind = Literal["fence", "tag", "heading", "label"]
 FLAGS = ("isError", "is_error", "iserror")
 
 BLOCK_BODIES = {
@@ -58,7 +57,6 @@ def looks_like_repr(text: str) -> bool:
     return _REPR_HEAD.match(text) is not None and _REPR_FIELD.search(text[:_HEAD]) is not None
 
 
-_EVENT = re.compile(r"\s*(?:(?:event|id|retry): ?[^\n]*\n){0,3}data: ?[{\[\"]")
 MAX_LAYERS = 16
 MAX_OPENED = 200_000_000
 """Characters that are looked at for one answer, over all layers."""
@@ -166,7 +164,7 @@ def _open(content: _Content, own: _Content | None) -> OpenedAnswer:
 def _next(content: _Content) -> _Content | None:
     """The content of the outermost envelope; None where there is none."""
     first, rest = content.pieces[0], content.pieces[1:]
-    events = _events_in(first) if not rest else None
+    events = last_event(first) if not rest else None
     if events is not None:
         return content._replace(kind="label", flag=None, marked=None, label="data:", pieces=(events,))
     if not rest and not content.has_media:
@@ -175,17 +173,6 @@ def _next(content: _Content) -> _Content | None:
             return opened
     label = label_of(first, alone=not rest)
     return _labelled(label, content) if label else None
-
-
-def _events_in(text: str) -> str | None:
-    """The last message of a stream of server-sent events; None where a text is no such stream."""
-    if _EVENT.match(text) is None:
-        return None
-    messages = [
-        "\n".join(line[5:].removeprefix(" ") for line in event.splitlines() if line.startswith("data:"))
-        for event in re.split(r"\r?\n\r?\n", text.strip())
-    ]
-    return next((message for message in reversed(messages) if message.strip() not in ("", "[DONE]")), None)
 
 
 def _labelled(label: Label, content: _Content) -> _Content:
@@ -315,10 +302,6 @@ def _flag_of(value: JsonObject) -> bool | None:
     return next((value[key] for key in FLAGS if isinstance(value.get(key), bool)), None)
 
 
-def _set_of(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 _ERROR_WORD = (
     r"(?:(?:(?<![^\W\d_])(?:errors?|err|failures?|failed|denied|exceptions?|fehler|erreur|fallo|ошибка)(?![^\W\d_]))"
     r"|(?-i:(?<=[a-z])(?:Error|Exception|Failure|Failed|Denied))(?![a-z])|错误|錯誤|失败|失敗|エラー|오류)"
@@ -356,13 +339,17 @@ _ENDS_AS_ERROR = re.compile(rf"(?:\A(?:{_ERROR_WORD})|{_ERROR_WORD}(?<!s))\W{{0,
 _ENDS_AS_RESULT = re.compile(rf"(?:^|[^\w]){_RESULT_WORD}\W{{0,3}}\Z", re.IGNORECASE)
 _NAME = re.compile(r"['\"`][^'\"`\n]{1,80}['\"`]|\b[^\W\d]\w*(?:[_./-]\w+)+\b")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_a-zA-Z]+")
-_HARNESS_WORDS = _set_of("""
+_HARNESS_WORDS = frozenset(
+    """
     tool tools mcp call calls calling called use uses using execution execute executing executed function action
     invocation invoke invoking run running agent harness server client request response result sdk plugin step
     the a an of in on for from with by was has is to and while during when occurred returned unexpectedly
     error errors err failure failures failed exception exceptions fehler erreur fallo
-""")
-_WORKERS = _set_of("tool tools mcp call function action invocation execution agent harness plugin")
+""".split()  # noqa: SIM905 a list would take a line a word
+)
+_WORKERS = frozenset(
+    ("tool", "tools", "mcp", "call", "function", "action", "invocation", "execution", "agent", "plugin")
+)
 _LOG_LINE = re.compile(r"\n[ \t]*(?:\[[A-Za-z][\w .:-]{0,40}\]|\d{4}-\d\d-\d\d)")
 _DATED_LINE = re.compile(r"\n[ \t]*\d{4}-\d\d-\d\d")
 _TIMESTAMP = re.compile(r"\s*[\[(]?\d{2,4}[-/:]\d\d[-/:]\d\d")
@@ -374,7 +361,7 @@ _MAX_LOOK = 20_000
 class Label(NamedTuple):
     """A label that was found, and what it labels."""
 
-    kind: Kind
+    kind: EnvelopeKind
     text: str
     flag: bool | None
     """True where it says that what follows is an error; a label never says that all is well."""

@@ -21,6 +21,7 @@ from replay.outcomes.call_facts import (
 )
 from replay.outcomes.codes import JSON_RPC, cause_of_exit, cause_of_status, causes_in, http_status, rpc_code
 from replay.outcomes.envelopes import OpenedAnswer, as_it_came, open_answer
+from replay.outcomes.literals import parse_json
 from replay.outcomes.phrases import causes_said, forms_in
 from replay.outcomes.residue import (
     JsonReading,
@@ -28,7 +29,6 @@ from replay.outcomes.residue import (
     found_nothing,
     is_empty,
     only_words,
-    parse_json,
     read_json,
 )
 from replay.outcomes.sentences import (

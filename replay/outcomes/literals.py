@@ -1,15 +1,18 @@
-"""JSON and Python reprs read as values: one linear pass, bounded, nothing is evaluated; what is cut off is closed."""
+"""JSON, Python reprs and server-sent events read as values: one linear pass, bounded; what is cut off is closed."""
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from typing import Any
 
-from replay.json_values import decode, unbounded_json
+from replay.json_values import bounded, decode, known_json, unbounded_json
 
 MAX_DEPTH = 64
+MAX_JSON_LENGTH = 60_000
 MAX_SCANNED = 1_000_000
+_EVENT = re.compile(r"\s*(?:(?:event|id|retry): ?[^\n]*\n){0,3}data: ?[{\[\"]")
 CLASS = "__class__"
 """The key under which a repr's class name stands beside its fields."""
 
@@ -29,6 +32,23 @@ _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v
 _CONSTANTS = {"None": None, "True": True, "False": False, "null": None, "true": True, "false": False}
 _CLOSES = {"[": "]", "(": ")", "{": "}", "<": ">"}
 _NOTHING = object()
+
+
+def parse_json(text: str, max_length: int = MAX_JSON_LENGTH) -> Any:
+    """The JSON value that is the whole text, or the Python literal of a dict; None where it is neither, or longer."""
+    stripped = text.strip()
+    if len(stripped) > max_length or stripped[:1] not in ("{", "[", '"'):
+        return None
+    try:
+        return known_json(stripped)
+    except ValueError:
+        pass
+    if stripped[:2] not in ("{'", "[{") or len(stripped) > MAX_JSON_LENGTH // 4:
+        return None
+    try:
+        return bounded(ast.literal_eval(stripped))
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
 
 
 def load_json(text: str) -> Any:
@@ -200,3 +220,14 @@ def _read_mark(frames: list[_Frame], mark: str) -> None:
         raise ValueError("not a repr")
     else:
         frame.key, frame.value = frame.value, _NOTHING
+
+
+def last_event(text: str) -> str | None:
+    """The last message of a stream of server-sent events; None where a text is no such stream."""
+    if _EVENT.match(text) is None:
+        return None
+    messages = [
+        "\n".join(line[5:].removeprefix(" ") for line in event.splitlines() if line.startswith("data:"))
+        for event in re.split(r"\r?\n\r?\n", text.strip())
+    ]
+    return next((message for message in reversed(messages) if message.strip() not in ("", "[DONE]")), None)

@@ -7,18 +7,16 @@ any depth: an object with one field of substance is a wrapper, whatever the fiel
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from replay.json_values import bounded, known_json
 from replay.outcomes.call_facts import ArgumentIndex, asks_about_errors, changes_something, name_words
+from replay.outcomes.literals import parse_json
 from replay.records import JsonObject
 from replay.safety.text import cut
 
-MAX_JSON_LENGTH = 60_000
 _MAX_DEPTH, _MAX_ITEMS, _MAX_PARTS = 12, 2_000, 20
 """Levels of wrappers, items of a batch and parts of an error that are looked at."""
 
@@ -119,23 +117,6 @@ class JsonReading(NamedTuple):
     """What failed of a batch of which some was done."""
     affirmed: bool = False
     """Whether it says of itself that all went well (`"success": true`)."""
-
-
-def parse_json(text: str, max_length: int = MAX_JSON_LENGTH) -> Any:
-    """The JSON value that is the whole text, or the Python literal of a dict; None where it is neither, or longer."""
-    stripped = text.strip()
-    if len(stripped) > max_length or stripped[:1] not in ("{", "[", '"'):
-        return None
-    try:
-        return known_json(stripped)
-    except ValueError:
-        pass
-    if stripped[:2] not in ("{'", "[{") or len(stripped) > MAX_JSON_LENGTH // 4:
-        return None
-    try:
-        return bounded(ast.literal_eval(stripped))
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return None
 
 
 def error_in_json(value: Any) -> JsonError | None:
@@ -336,13 +317,6 @@ def only_words(value: Any) -> str | None:
         elif isinstance(leaf, str):
             words.add(leaf)
     return words.pop() if len(words) == 1 and empty > 1 else None
-
-
-def sole_text(value: Any) -> str | None:
-    """The string that an object of one field holds (`{"result": "..."}`), or a bare JSON string."""
-    if isinstance(value, dict) and len(value) == 1:
-        value = next(iter(value.values()))
-    return value if isinstance(value, str) else None
 
 
 def found_nothing(value: Any) -> bool:

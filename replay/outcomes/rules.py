@@ -436,12 +436,7 @@ CONTENT_RULES: tuple[Rule, ...] = (
         "success.program",
         Outcome.SUCCESS,
         "A program that the call ran ended well, whatever it printed.",
-        Example(
-            "Error: row 3 skipped\n\nCommand completed with return code: 0",
-            {"command": "python a.py"},
-            "run_command",
-            False,
-        ),
+        Example("row 3 failed\nreturn code: 0", {"command": "python a.py"}, "run_command", False),
         lambda parsed: parsed.program_exit is not None,
     ),
     Rule(
@@ -499,35 +494,3 @@ def deciding_rule(parsed: ParsedAnswer) -> Rule:
     """The first rule that matches; only those are asked that can."""
     rules = RULES if parsed.fault is not None else ERROR_RULES if parsed.error is not None else CONTENT_RULES
     return next(rule for rule in rules if rule.matches(parsed))
-
-
-_OUTCOME_OF = {
-    rule_cause: outcome
-    for outcome, causes in {
-        Outcome.INCONCLUSIVE: "rate-limited unauthorized network timeout outage environment crash own-output cancelled"
-        " session-lost not-permitted hidden",
-        Outcome.INVALID_ARGUMENTS: "validation policy malformed exists query-name invalid denied bad-address",
-        Outcome.NOT_FOUND: "not-found missing",
-        Outcome.UNKNOWN_TOOL: "tool-unknown",
-    }.items()
-    for rule_cause in causes.split()
-}
-"""What a cause says of the call, where nothing else is known."""
-
-
-def certainty_of(rule: Rule, parsed: ParsedAnswer) -> Certainty:
-    """How sure a verdict is: certain by a flag, a code, a schema or a typed envelope; likely by words alone.
-
-    A failure is certain where the answer is marked as one, and its codes, or all causes that its words name, say the
-    same of the call.
-    """
-    error = parsed.error
-    if error is None or rule.certainty != "certain":
-        return rule.certainty
-    if error.basis in ("sentence", "exit"):
-        return "likely"
-    outcomes = {_OUTCOME_OF[cause] for cause in (*parsed.said, *parsed.coded) if cause in _OUTCOME_OF}
-    coded = {_OUTCOME_OF[cause] for cause in parsed.coded if cause in _OUTCOME_OF}
-    if rule.outcome is Outcome.UNKNOWN_TOOL:
-        outcomes.discard(Outcome.NOT_FOUND)  # a tool that is not found is a thing that is not found
-    return "certain" if outcomes == {rule.outcome} or coded == {rule.outcome} else "likely"

@@ -24,10 +24,11 @@ from replay.outcomes.envelopes import open_answer
 from replay.outcomes.evidence import ParsedAnswer, strip_wrappers
 from replay.outcomes.input_schema import SchemaCheck, check_schema
 from replay.outcomes.registry import Registry, judge_registry
-from replay.outcomes.rules import Rule, certainty_of, deciding_rule
+from replay.outcomes.rules import Rule, deciding_rule
 from replay.records import (
     Answer,
     Call,
+    Certainty,
     Evidence,
     Judgement,
     Outcome,
@@ -57,6 +58,19 @@ EVERY_SERVER = "*"
 
 SCHEMA_NOT_CHECKED = "schema-not-checked"
 """Flag of a call whose arguments were not held against all of the tool's inputSchema."""
+
+_OUTCOME_OF = {
+    rule_cause: outcome
+    for outcome, causes in {
+        Outcome.INCONCLUSIVE: "rate-limited unauthorized network timeout outage environment crash own-output cancelled"
+        " session-lost not-permitted hidden",
+        Outcome.INVALID_ARGUMENTS: "validation policy malformed exists query-name invalid denied bad-address",
+        Outcome.NOT_FOUND: "not-found missing",
+        Outcome.UNKNOWN_TOOL: "tool-unknown",
+    }.items()
+    for rule_cause in causes.split()
+}
+"""What a cause says of the call, where nothing else is known."""
 
 _MAX_EXCERPT_LENGTH = 240
 
@@ -219,7 +233,7 @@ def judge_answer(
         reason=rule.reason,
         rule=rule.id,
         evidence=evidence,
-        certainty="certain" if explained else certainty_of(rule, parsed),
+        certainty="certain" if explained else _certainty(rule, parsed),
         message=_message(rule, parsed, explained=explained),
         violations=tuple(violations),
         findings=_findings(rule, parsed),
@@ -268,6 +282,24 @@ def _judge_by_user_rules(call: Call, answer: Answer, evidence: Evidence, rules: 
 
 def _is_tool(call: Call, pattern: str) -> bool:
     return any(fnmatchcase(name, pattern) for name in (call.name, call.tool) if name)
+
+
+def _certainty(rule: Rule, parsed: ParsedAnswer) -> Certainty:
+    """How sure a verdict is: certain by a flag, a code, a schema or a typed envelope; likely by words alone.
+
+    A failure is certain where the answer is marked as one, and its codes, or all causes that its words name, say the
+    same of the call.
+    """
+    error = parsed.error
+    if error is None or rule.certainty != "certain":
+        return rule.certainty
+    if error.basis in ("sentence", "exit"):
+        return "likely"
+    outcomes = {_OUTCOME_OF[cause] for cause in (*parsed.said, *parsed.coded) if cause in _OUTCOME_OF}
+    coded = {_OUTCOME_OF[cause] for cause in parsed.coded if cause in _OUTCOME_OF}
+    if rule.outcome is Outcome.UNKNOWN_TOOL:
+        outcomes.discard(Outcome.NOT_FOUND)  # a tool that is not found is a thing that is not found
+    return "certain" if outcomes == {rule.outcome} or coded == {rule.outcome} else "likely"
 
 
 def _message(rule: Rule, parsed: ParsedAnswer, *, explained: bool) -> str:
