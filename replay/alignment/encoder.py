@@ -11,6 +11,7 @@ import hashlib
 import logging
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -177,8 +178,9 @@ class _MiniLM:
 
     def _specification(self, path: Path) -> Any:
         """The weights by the names that CTranslate2 gives them."""
-        from ctranslate2 import specs
         from safetensors.numpy import load_file
+
+        specs = _specs_without_torch()
 
         weights: dict[str, Floats] = load_file(path / "model.safetensors")
 
@@ -219,6 +221,19 @@ class _MiniLM:
         specification.config.layer_norm_epsilon = self.EPSILON
         specification.validate()
         return specification
+
+
+def _specs_without_torch() -> Any:
+    """`ctranslate2.specs`: it needs no torch, and imports it where it is installed, which takes seconds."""
+    torch_is_there = "torch" in sys.modules
+    if not torch_is_there:
+        sys.modules["torch"] = None  # type: ignore[assignment]
+    try:
+        from ctranslate2 import specs
+    finally:
+        if not torch_is_there:
+            del sys.modules["torch"]
+    return specs
 
 
 def _joined(parts: Sequence[Floats]) -> Floats:

@@ -49,7 +49,7 @@ def label(
     count: int,
     as_json: bool,
 ) -> None:
-    """Say once what answers mean that rest on nothing.
+    """Say once what answers mean that rest on nothing; survey recorded answers.
 
     Recorded answers that neither a flag nor a code nor their words decide are listed by template, the most frequent
     first. `--mean` writes into replay-labels.yaml what a template means; from then on every run knows. `--survey` looks

@@ -132,7 +132,7 @@ def test_failures_that_follow_from_another_do_not_count_against_the_server(tmp_p
         ({"outcome": "inconclusive", "reason": "withheld"}, "was not re-issued", "--allow-effects files"),
         ({"outcome": "success", "findings": ("withheld",)}, "was not re-issued", "--allow-effects files"),
         ({"outcome": "inconclusive", "reason": "not-in-fleet"}, "not in the fleet", "Add its server to the fleet file"),
-        ({"outcome": "success", "divergence": "environment"}, "did not happen again as recorded", "See what became"),
+        ({"outcome": "success", "divergence": "environment"}, "did not happen again as recorded", "Look at"),
     ],
 )
 def test_a_state_gap_says_what_became_of_the_call_before(
