@@ -158,9 +158,10 @@ def certainty_line(summary: RunSummary) -> str:
     if not levels:
         return ""
     total, nothing = sum(summary.certainties.values()), levels.get("fallback", 0)
-    likely = f"; {levels['likely']:,} are likely, not certain" if levels.get("likely") else ""
+    likely = levels.get("likely", 0)
+    also = f"; {likely:,} {'is' if likely == 1 else 'are'} likely, not certain" if likely else ""
     rest = "rests" if nothing == 1 else "rest"
-    return f"Of {total:,} verdicts {nothing:,} {rest} on nothing but the absence of an error or of its cause{likely}"
+    return f"Of {total:,} verdicts {nothing:,} {rest} on nothing but the absence of an error or of its cause{also}"
 
 
 def _listed(title: str, groups: Sequence[FailureGroup], width: int) -> str:
