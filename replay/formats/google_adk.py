@@ -108,7 +108,9 @@ def _read(event: JsonObject, number: int, start: float | None, log: CallLog) -> 
     for response in filter(
         None, (as_object(first_of(part, "function_response", "functionResponse")) for part in parts)
     ):
-        log.answer(identifier_of(response.get("id")), _answer(response.get("response")), name=response.get("name"))
+        log.answer(
+            identifier_of(response.get("id")), _answer(response.get("response")), name=text_of(response.get("name"))
+        )
     if event.get("partial") is True:  # a piece of a streamed reply, which comes again whole
         return
     texts = (part["text"] for part in parts if text_of(part.get("text")) and not part.get("thought"))

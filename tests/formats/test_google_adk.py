@@ -17,6 +17,16 @@ def test_answers_without_ids_go_to_the_first_open_call_of_their_name(tmp_path: P
     assert answers == [TextAnswer(text='{"r": 10}'), TextAnswer(text='{"r": 20}'), TextAnswer(text='{"r": 30}')]
 
 
+def test_an_answer_whose_name_is_not_text_is_given_to_no_call(tmp_path: Path) -> None:
+    session = adk_session()
+    session["events"] = [
+        adk_event("agent", {"function_call": {"name": "a", "args": {}}}),
+        adk_event("agent", {"function_response": {"name": ["a"], "response": {"r": 1}}}),
+    ]
+    [trajectory] = read(tmp_path, session)
+    assert [call.answer for call in trajectory.calls()] == [None]
+
+
 def test_handing_over_to_another_agent_is_a_call_of_the_harness(tmp_path: Path) -> None:
     session = adk_session()
     handover = {"function_call": {"id": "1", "name": "transfer_to_agent", "args": {"agent_name": "b"}}}

@@ -149,8 +149,8 @@ def _format_seeds(name: str, dice: random.Random) -> list[Seed]:
 
 def _files_of(name: str) -> Iterable[Path]:
     places = {
-        "m3bench": [*ROOT.glob("traces/*.json"), *SHARED.glob("m3bench/*.json")],
-        "openai-chat": [*SHARED.glob("toolathlon/**/*.json*")],
+        "m3bench": [*sorted(ROOT.glob("traces/*.json")), *sorted(SHARED.glob("m3bench/*.json"))],
+        "openai-chat": sorted(SHARED.glob("toolathlon/**/*.json*")),
     }
     files = [*places.get(name, []), *sorted(SHARED.glob(f"formats/{name}/*.json*"))]
     return [path for path in files if path.stat().st_size < _MAX_FILE_BYTES]

@@ -150,7 +150,7 @@ def record(home: Path, arguments: Sequence[str], tools: Sequence[str]) -> Record
     found = Recording(code, stderr, client.answers, None, client.peak_kb)
     if code is None:
         found.problems.append(f"still ran {_SECONDS_TO_END} s after its client had gone")
-    elif code in (70, 99) or "internal error" in stderr or "/replay/" in stderr:
+    elif code in (70, 99) or "internal error" in stderr or "Traceback" in stderr:
         found.problems.append(f"exit {code}: {stderr[-300:]}")
     if "\x1b" in stderr:
         found.problems.append("stderr has a control sequence")
