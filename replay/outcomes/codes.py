@@ -152,16 +152,63 @@ CODE_TABLES: Final[tuple[CodeTable, ...]] = (
         },
     ),
     CodeTable(
+        "database drivers",
+        "Oracle Database error messages; SQL Server Database Engine errors; MongoDB (E11000); CQL",
+        {
+            "missing": "ORA-00942 ORA-04043 ORA-02289",
+            "invalid": "ORA-00904 ORA-00933 ORA-00936 ORA-01722 ORA-01400 ORA-06550",
+            "exists": "ORA-00001 ORA-00955 E11000",
+            "unauthorized": "ORA-01017 ORA-01031 ORA-28000",
+            "network": "ORA-12154 ORA-12514 ORA-12541 ORA-03113 ORA-03114",
+            "timeout": "ORA-12170 OperationTimedOut ReadTimeout WriteTimeout",
+            "environment": "ORA-01653 ORA-00257",
+        },
+    ),
+    CodeTable(
+        "npm",
+        "npm documentation, Common errors; npm registry API",
+        {
+            "missing": "E404 ETARGET ENOVERSIONS",
+            "unauthorized": "E401 E403 ENEEDAUTH EOTP",
+            "rate-limited": "E429",
+            "invalid": "ERESOLVE EUSAGE EJSONPARSE EINVALIDTAGNAME EINVALIDPACKAGENAME EUNSUPPORTEDPROTOCOL",
+            "network": "ERR_SOCKET_TIMEOUT FETCH_ERROR FetchError",
+            "outage": "E500 E502 E503",
+            "environment": "EBADENGINE EBADPLATFORM EINTEGRITY",
+        },
+    ),
+    CodeTable(
+        "PowerShell and .NET",
+        "PowerShell documentation, ErrorRecord categories and identifiers; .NET System exceptions",
+        {
+            "missing": "ItemNotFoundException PathNotFound DirectoryNotFoundException FileNotFoundException",
+            "invalid": "ParameterBindingException NamedParameterNotFound MissingMandatoryParameter ParserError"
+            " ArgumentException ArgumentNullException FormatException",
+            "denied": "UnauthorizedAccessException",
+            "environment": "PSSecurityException",
+        },
+    ),
+    CodeTable(
+        "TLS of Windows",
+        "Microsoft, COM error codes (Security and Setup), SEC_E",
+        {
+            "network": "SEC_E_MESSAGE_ALTERED SEC_E_ILLEGAL_MESSAGE SEC_E_DECRYPT_FAILURE CRYPT_E_NO_REVOCATION_CHECK"
+            " CRYPT_E_REVOCATION_OFFLINE SEC_E_UNTRUSTED_ROOT SEC_E_CERT_EXPIRED",
+        },
+    ),
+    CodeTable(
         "Kubernetes",
-        "k8s.io/apimachinery, metav1.StatusReason",
+        "k8s.io/apimachinery, metav1.StatusReason; status codes of Go's gRPC",
         {
             "missing": "NotFound Gone Expired",
             "exists": "AlreadyExists Conflict",
-            "invalid": "Invalid BadRequest MethodNotAllowed NotAcceptable RequestEntityTooLarge UnsupportedMediaType",
-            "unauthorized": "Forbidden Unauthorized",
-            "rate-limited": "TooManyRequests",
-            "timeout": "Timeout ServerTimeout",
-            "outage": "InternalError ServiceUnavailable StoreReadError",
+            "invalid": "Invalid InvalidArgument OutOfRange FailedPrecondition BadRequest"
+            " MethodNotAllowed NotAcceptable RequestEntityTooLarge UnsupportedMediaType",
+            "unauthorized": "Forbidden Unauthorized PermissionDenied Unauthenticated",
+            "rate-limited": "TooManyRequests ResourceExhausted",
+            "timeout": "Timeout ServerTimeout DeadlineExceeded",
+            "environment": "ImagePullBackOff ErrImagePull CrashLoopBackOff OOMKilled Evicted",
+            "outage": "Unavailable InternalError ServiceUnavailable StoreReadError",
         },
         plain=True,
     ),
@@ -238,14 +285,49 @@ SMTP: Final[dict[str, str]] = {
 }
 """RFC 3463, enhanced status codes: class, or class and subject."""
 
-EXIT_CODES: Final[dict[int, str]] = {124: "timeout", 126: "environment", 127: "environment", 137: "environment"}
-"""POSIX Shell, 2.8.2; GNU timeout (124). 128+n is signal n: 137 is a kill, mostly for want of memory."""
+EXIT_CODES: Final[dict[int, str]] = {
+    124: "timeout",
+    126: "environment",
+    127: "environment",
+    130: "cancelled",
+    137: "environment",
+    143: "cancelled",
+    9009: "environment",
+}
+"""POSIX Shell, 2.8.2; GNU timeout (124); cmd.exe (9009). 128+n is signal n: 137 is a kill, mostly for want of memory.
+"""
 
-_SQLSTATE: Final = re.compile(r"\b(?:SQLSTATE|sqlstate|pgcode|SQL state)\W{1,4}([0-9A-Z]{5})\b")
-_ERRNO: Final = re.compile(r"\[Errno (-?\d{1,3})\]", re.IGNORECASE)
+CURL: Final[dict[int, str]] = {
+    3: "invalid",
+    5: "network",
+    6: "network",
+    7: "network",
+    16: "network",
+    28: "timeout",
+    35: "network",
+    37: "missing",
+    52: "network",
+    55: "network",
+    56: "network",
+    60: "network",
+    65: "network",
+    67: "unauthorized",
+    78: "missing",
+    92: "network",
+    97: "network",
+}
+"""curl manual, EXIT CODES; git writes them too (`RPC failed; curl 56`)."""
+
+_SQLSTATE: Final = re.compile(
+    r"\b(?:SQLSTATE|sqlstate|pgcode|SQL state)\W{1,4}([0-9A-Z]{5})\b|\b\d{4,6} \(([0-9A-Z]{5})\):"
+)
+_CURL: Final = re.compile(r"\bcurl:? \(?(\d{1,2})\)? ")
+_ERRNO: Final = re.compile(r"\[Errno (-?\d{1,3})\]|\(os error (\d{1,3})\)", re.IGNORECASE)
 _SMTP: Final = re.compile(r"(?<![\d.])[45]\d\d[ -]#?([45])\.(\d{1,3})\.\d{1,3}(?![\d.])")
-_TOKEN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.]{3,60}")
-_PLAIN_TOKEN: Final = re.compile(r"(?:\(|\breason\W{1,4}|\bcode\W{1,4}|^Error )([A-Z][A-Za-z]{3,24})(?:\):|[\"',)])")
+_TOKEN: Final = re.compile(r"ORA-\d{5}|[A-Za-z][A-Za-z0-9_.]{3,60}")
+_PLAIN_TOKEN: Final = re.compile(
+    r"(?:\(|\breason\W{1,4}|\bcode\W{1,4}|^Error )([A-Z][A-Za-z]{3,24})(?:\):|[\"',)]| desc\b)"
+)
 _STATUS: Final = re.compile(
     r"(?:\bHttpError|\breceived(?: an?)?|\bHTTP(?:/[\d.]+)?(?: (?:status|error|code|response|request)){0,3}"
     r"|\bstatus(?:[ _-]?code)?|\bstatusCode|\bcode|\berror|\breturned|\bresponse|\bfailed with)"
@@ -306,11 +388,16 @@ def causes_in(text: str) -> frozenset[str]:
     causes.update(_PLAIN[token] for token in _PLAIN_TOKEN.findall(text) if token in _PLAIN)
     state = _SQLSTATE.search(text)
     if state is not None:
-        causes.update(filter(None, [SQLSTATE.get(state[1]) or SQLSTATE.get(state[1][:2])]))
+        written = state[1] or state[2]
+        causes.update(filter(None, [SQLSTATE.get(written) or SQLSTATE.get(written[:2])]))
     number = _ERRNO.search(text)
-    if number is not None:  # Python writes the number; negative ones are the resolver's
-        name = errno.errorcode.get(int(number[1]), "EAI_FAIL" if number[1].startswith("-") else "")
+    if number is not None:  # Python and Rust write the number; negative ones are the resolver's
+        written = number[1] or number[2]
+        name = errno.errorcode.get(int(written), "EAI_FAIL" if written.startswith("-") else "")
         causes.update(filter(None, [_CODES.get(name)]))
+    transfer = _CURL.search(text)
+    if transfer is not None:
+        causes.update(filter(None, [CURL.get(int(transfer[1]))]))
     mail = _SMTP.search(text)
     if mail is not None:
         causes.update(filter(None, [SMTP.get(f"{mail[1]}.{mail[2]}") or SMTP.get(mail[1])]))
@@ -331,6 +418,7 @@ def code_rows() -> list[tuple[str, str, str, str]]:
         ("SQLSTATE", "ISO/IEC 9075; PostgreSQL, Appendix A", SQLSTATE),
         ("SMTP", "RFC 3463", SMTP),
         ("exit codes", "POSIX Shell, 2.8.2", EXIT_CODES),
+        ("curl", "curl manual, EXIT CODES", CURL),
     )
     for name, source, table in numbers:
         by_cause: dict[str, list[str]] = {}

@@ -92,6 +92,18 @@ _PROGRAM_ERROR = re.compile(
     r"traceback|no such file|usage:|\berror:|command not found|not recognized|permission denied|invalid option",
     re.IGNORECASE,
 )
+_REPORT_OF_CHECKS = re.compile(
+    r"\b\d+ (?:failed|passed|failing|passing)\b|\bTest (?:Files|Suites)\b|\berror TS\d{4}|\b\d+ problems? \(\d+ error"
+    r"|^FAIL(?:ED)?[ :]",
+    re.MULTILINE,
+)
+"""What tests, linters and type checks print: what failed in it is the code that they looked at."""
+_COMPLAINT = re.compile(
+    r"[^\w\n]{0,8}(?:[\w.@/\\-]{1,80}: |(?:npm |git |pip )?(?:errors?|fatal|err!|failed|failure|denied|cannot|could not"
+    r"|caused by)\b|[^\n]{0,80}\btimed out\b)",
+    re.IGNORECASE,
+)
+"""How a line begins in which a program says what it could not do."""
 _TERMINAL_ESCAPE = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 
 
@@ -284,9 +296,13 @@ class ParsedAnswer:
 def decisive_part(error: ErrorReport) -> str:
     """The part of a failure's text that names its cause: the beginning, and the end of a program's output."""
     text = error.text
-    if len(text) <= MAX_LOOK or error.basis != "exit":
+    if error.basis != "exit":
         return text[:MAX_LOOK]
-    return f"{text[:500]}\n{text[-1500:]}"
+    if _REPORT_OF_CHECKS.search(text[-4000:]) is not None:
+        return ""
+    text = text if len(text) <= MAX_LOOK else f"{text[:500]}\n{text[-1500:]}"
+    lines = text.strip().split("\n")
+    return "\n".join([line for line in lines[:-3] if _COMPLAINT.match(line)] + lines[-3:])
 
 
 def strip_wrappers(text: str) -> str:

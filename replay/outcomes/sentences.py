@@ -24,7 +24,7 @@ from replay.outcomes.call_facts import (
     searches,
 )
 from replay.outcomes.phrases import causes_said, forms_in
-from replay.outcomes.residue import error_in_tail
+from replay.outcomes.residue import error_in_tail, is_nothing
 from replay.records import Tool
 
 MAX_REPORT_LENGTH = 20_000
@@ -99,8 +99,20 @@ _READ_FAILED = re.compile(
 )
 """How a tool that reads something says that it could not."""
 _NO_SUCH_THING = re.compile(
-    r"\W*no (?:[\w'\"-]{1,40} ){1,3}(?:in|for|on|with|at|named|found|exists?|match\w{0,3})\b", re.IGNORECASE
+    r"\W*(?:error: |[\w.]{1,60}(?:Error|Exception): )?"
+    r"no (?!active |current )(?:[\w'\"-]{1,40} ){1,8}?(?:in|for|on|of|with|at|under|named|found|exists?"
+    r"|match\w{0,3})\b",
+    re.IGNORECASE,
 )
+_NO_PROGRAM = re.compile(
+    r"No such file or directory: ['\"]?(?P<first>[\w.+-]+)['\"]?\W*$"
+    r"|(?:^|: )(?P<shell>[\w.+-]+): (?:command )?not found\b|\bterm '(?P<term>[\w.+-]+)' is not recognized"
+    r"|^'(?P<cmd>[\w.+-]+)' is not recognized"
+    r"|failed to spawn:? [`'\"](?P<spawn>[\w.+-]+)[`'\"]|\bspawn (?P<node>[\w.+-]+) ENOENT"
+    r"|exec(?:utable)?:? \"?(?P<go>[\w.+-]+)\"?: executable file not found",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""How shells and programs that start others say that there is no such program."""
 _SERVER_UNKNOWN = re.compile(
     r"\b(?:unknown|no such|invalid|unrecogni[sz]ed|undefined|unavailable) (?:mcp )?server"
     r":? ['\"`]?(?P<first>[\w./:-]{1,100})"
@@ -172,6 +184,16 @@ def server_is_unknown(text: str, arguments: ArgumentIndex, server: str = "") -> 
     return arguments.written_name.startswith(name) or name.casefold() in map(str.casefold, asked)
 
 
+def misses_program(text: str, arguments: ArgumentIndex) -> bool:
+    """Whether the output of a command says that a program which the command names, by no path, is not installed."""
+    match = _NO_PROGRAM.search(text[-MAX_LOOK:]) if runs_commands(arguments) else None
+    if match is None:
+        return False
+    name = re.escape(next(filter(None, match.groups())))
+    starts = r"(?:^|[|;&(`\n]\s*|\b(?:sudo|xargs|env|time|exec) )" if match["first"] else r"(?<![\w./\\-])"
+    return any(re.search(rf"{starts}{name}(?![\w./\\-])", command[:MAX_LOOK]) for command in arguments.texts)
+
+
 def no_such_thing(text: str) -> bool:
     """Whether a sentence begins by saying that there is no such thing."""
     return _NO_SUCH_THING.match(text) is not None
@@ -193,6 +215,8 @@ def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, mes
     unknown = arguments.tool_named_in(beginning) and "tool-unknown" in causes_said(beginning.strip())
     if (unknown or server_is_unknown(beginning, arguments)) and len(stripped) <= MAX_SENTENCE_LENGTH:
         return "prefix"
+    if misses_program("\n".join(stripped.rsplit("\n", 3)[-3:]), arguments) or _all_fields_deny(text):
+        return "sentence"
     if not stripped or len(stripped) > MAX_REPORT_LENGTH or _is_content(stripped, text, said, arguments, tool):
         return None
     line = _STATUS_OR_ERROR_LINE.match(stripped)
@@ -207,6 +231,15 @@ def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, mes
         if not asked and _is_report(stripped, text, said, arguments, stores=stores, message=message)
         else None
     )
+
+
+def _all_fields_deny(text: str) -> bool:
+    """Whether a text is a record of which nothing is left but what denies: its other fields are empty."""
+    if len(text) > MAX_SENTENCE_LENGTH or not _FIELDS.fullmatch(text):
+        return False
+    values = [value for value in (line.partition(":")[2].strip() for line in text.strip().splitlines()) if value]
+    said = [forms_in(value) for value in values if not is_nothing(value) and value not in ("{}", "[]")]
+    return 0 < len(said) < len(values) and all("clause" in forms for forms in said)
 
 
 def _ends_badly(stripped: str, line: re.Match[str] | None, arguments: ArgumentIndex) -> bool:
