@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from replay.outcomes.call_facts import ArgumentIndex, name_words, queries_a_database, returns_content, runs_commands
-from replay.outcomes.codes import JSON_RPC, cause_of_exit, cause_of_status, causes_in
+from replay.outcomes.codes import cause_of_exit, cause_of_rpc, cause_of_status, causes_in
 from replay.outcomes.evidence import ParsedAnswer, decisive_part, strip_wrappers
 from replay.outcomes.phrases import causes_said, forms_in
 from replay.outcomes.residue import MESSAGE_FIELDS, without_empty_tail
@@ -120,8 +120,7 @@ def coded(*causes: str) -> Condition:
 def status_says(cause: str) -> Condition:
     """The HTTP status or the JSON-RPC code of the failure says the cause."""
     return lambda parsed: (
-        parsed.error is not None
-        and cause in (cause_of_status(parsed.error.status), JSON_RPC.get(parsed.error.code or 0))
+        parsed.error is not None and cause in (cause_of_status(parsed.error.status), cause_of_rpc(parsed.error.code))
     )
 
 

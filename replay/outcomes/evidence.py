@@ -19,7 +19,7 @@ from replay.outcomes.call_facts import (
     returns_content,
     runs_commands,
 )
-from replay.outcomes.codes import JSON_RPC, cause_of_exit, cause_of_status, causes_in, http_status, rpc_code
+from replay.outcomes.codes import cause_of_exit, cause_of_rpc, cause_of_status, causes_in, http_status, rpc_code
 from replay.outcomes.envelopes import OpenedAnswer, as_it_came, open_answer
 from replay.outcomes.literals import parse_json
 from replay.outcomes.phrases import causes_said, forms_in
@@ -192,7 +192,7 @@ class ParsedAnswer:
         error = self.error
         if error is None:
             return frozenset()
-        causes = {cause_of_status(error.status), JSON_RPC.get(error.code or 0)}
+        causes = {cause_of_status(error.status), cause_of_rpc(error.code)}
         if error.basis == "exit" and self.program_exit is not None:
             causes.add(cause_of_exit(self.program_exit.code))
         return frozenset(filter(None, causes)) | causes_in(decisive_part(error))

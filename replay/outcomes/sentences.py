@@ -154,7 +154,8 @@ _DONE = re.compile(
 )
 """A first sentence that says what was done; a denial in it makes it no such."""
 _FIRST_PERSON = re.compile(r"\W*(?:i|we)\b", re.IGNORECASE)
-_FIELDS = re.compile(r"(?:\s*[-\w .*]{1,40}: ?[^\n]*(?:\n|$)){2,}")
+_FIELD = re.compile(r"[-\w .*]{1,40}:")
+_FIELDS = re.compile(r"\s*+[-\w .*]{1,40}:[^\n]*+\n\s*+[-\w .*]{1,40}:")
 _NOT_DONE = re.compile(r"\b(?:not|n't|no|never|cannot|can't|fail\w*|error\w*|must|only|unable)\b", re.IGNORECASE)
 _REQUEST = re.compile(r"\b(?:please|first|before|must|needs?|provide|specify|required?|instead|try)\b", re.IGNORECASE)
 
@@ -235,9 +236,10 @@ def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, mes
 
 def _all_fields_deny(text: str) -> bool:
     """Whether a text is a record of which nothing is left but what denies: its other fields are empty."""
-    if len(text) > MAX_SENTENCE_LENGTH or not _FIELDS.fullmatch(text):
+    lines = text.strip().splitlines()
+    if len(text) > MAX_SENTENCE_LENGTH or not all(map(_FIELD.match, lines)):
         return False
-    values = [value for value in (line.partition(":")[2].strip() for line in text.strip().splitlines()) if value]
+    values = [value for value in (line.partition(":")[2].strip() for line in lines) if value]
     said = [forms_in(value) for value in values if not is_nothing(value) and value not in ("{}", "[]")]
     return 0 < len(said) < len(values) and all("clause" in forms for forms in said)
 
