@@ -129,9 +129,14 @@ def cause_of_rpc(code: int | None) -> str | None:
     return _numbers("JSON-RPC and MCP").get(str(code))
 
 
-def cause_of_exit(code: int) -> str | None:
-    """What the exit code of a shell says, where it says anything but that the program failed."""
-    return _numbers("exit codes").get(str(code))
+def cause_of_exit(code: int, program: str = "") -> str | None:
+    """What an exit code says, where it says anything but that the program failed.
+
+    Args:
+        code: of the shell, which is that of the last program.
+        program: that was run last, where it is known.
+    """
+    return _numbers("exit codes").get(str(code)) or (_numbers("curl").get(str(code)) if program == "curl" else None)
 
 
 def causes_in(text: str) -> frozenset[str]:

@@ -6,7 +6,14 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from replay.outcomes.call_facts import ArgumentIndex, name_words, queries_a_database, returns_content, runs_commands
+from replay.outcomes.call_facts import (
+    ArgumentIndex,
+    last_program,
+    name_words,
+    queries_a_database,
+    returns_content,
+    runs_commands,
+)
 from replay.outcomes.codes import cause_of_exit, cause_of_rpc, cause_of_status, causes_in
 from replay.outcomes.evidence import ParsedAnswer, decisive_part, strip_wrappers
 from replay.outcomes.phrases import causes_said, forms_in
@@ -17,7 +24,7 @@ Condition = Callable[[ParsedAnswer], bool]
 
 _MAX_TEXT = 2000
 _MAX_LINE_LENGTH = 300
-_MAX_HOST_LENGTH = 600
+_MAX_HOST_LENGTH, _MAX_OPENING = 600, 160
 """A host says in few words that it did not make the call."""
 
 _STACK = re.compile(r"Traceback \(most recent call last\)|\n\s{1,12}at [^\n]{1,200}:\d+:\d+\)?")
@@ -129,9 +136,10 @@ def host_says(cause: str) -> Condition:
 
     def match(parsed: ParsedAnswer) -> bool:
         error = parsed.error
-        if error is None or error.basis == "exit" or len(error.text) > _MAX_HOST_LENGTH:
+        if error is None or error.basis == "exit":
             return False
-        return cause in causes_said(parsed.arguments.without_values(error.text).strip())
+        text = parsed.arguments.without_values(error.text).strip()
+        return cause in causes_said(text if len(text) <= _MAX_HOST_LENGTH else text.split("\n", 1)[0][:_MAX_OPENING])
 
     return match
 
@@ -257,7 +265,8 @@ def program_failed(parsed: ParsedAnswer) -> bool:
     """A program that the call ran ended with an error, and it was not the shell that could not run it."""
     if parsed.error is None or parsed.error.basis != "exit":
         return False
-    return parsed.program_exit is None or cause_of_exit(parsed.program_exit.code) is None
+    program = parsed.program_exit
+    return program is None or cause_of_exit(program.code, last_program(parsed.arguments)) is None
 
 
 def error_is_only_a_value(parsed: ParsedAnswer) -> bool:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from replay.outcomes.call_facts import (
     ArgumentIndex,
     is_own_value,
+    last_program,
     queries_a_database,
     returns_content,
     runs_commands,
@@ -72,13 +73,14 @@ _WRAPPER = re.compile(
 """What only wraps a report: the frame of an SDK or of a harness."""
 
 _EXIT_CODE = re.compile(
-    r"(?:\b(?:return|exit)[ _]?(?:code|status)|\bexited with(?: an?)?(?: (?:code|status))?|\breturncode|\bstatus code)"
-    r"\W{0,4}(-?\d{1,10})\b",
-    re.IGNORECASE,
+    r"^[^\d\t\n]{0,80}?(?:\b(?:return|exit)[ _]?(?:code|status)|\bexited with(?: an?)?(?: (?:code|status))?"
+    r"|\breturncode|\bstatus code|^\W?rc)\W{0,4}(-?(?:\d{1,2}|1\d\d|2[0-5]\d|9009|\d{8,10}))\b",
+    re.IGNORECASE | re.MULTILINE,
 )
-_EXIT_WORDS = ("code", "status", "ed w")
+"""On a line of its own, or after nothing but words: a log's line begins with its time."""
+_EXIT_WORDS = ("code", "status", "ed w", "rc=")
 """One of them is in every match of it, once case is folded."""
-_EXIT_KEYS = ("exit_code", "exitcode", "returncode", "return_code", "exitstatus", "exit_status")
+_EXIT_KEYS = ("exit_code", "exitcode", "returncode", "return_code", "exitstatus", "exit_status", "rc")
 _STOPPED = re.compile(
     r"\b(?:command|process|program|script|execution|tool|job)\b[^\n]{0,60}\b(?:timed out|(?:terminated|killed|aborted"
     r"|stopped|cancell?ed|interrupted)\b[^\n]{0,40}\b(?:time-?out|time limit|\d+ ?(?:ms|milliseconds|s|sec|seconds"
@@ -194,7 +196,7 @@ class ParsedAnswer:
             return frozenset()
         causes = {cause_of_status(error.status), cause_of_rpc(error.code)}
         if error.basis == "exit" and self.program_exit is not None:
-            causes.add(cause_of_exit(self.program_exit.code))
+            causes.add(cause_of_exit(self.program_exit.code, last_program(self.arguments)))
         return frozenset(filter(None, causes)) | causes_in(decisive_part(error))
 
     @cached_property
@@ -378,10 +380,14 @@ def _program_exit(text: str, tail: str, body: object, arguments: ArgumentIndex) 
     if not runs_commands(arguments):
         return None
     if isinstance(body, dict):
-        codes = [part for key, part in body.items() if str(key).casefold().replace("-", "_") in _EXIT_KEYS]
+        inner = body.get("metadata")
+        fields = {**inner, **body} if isinstance(inner, dict) else body
+        codes = [part for key, part in fields.items() if str(key).casefold().replace("-", "_") in _EXIT_KEYS]
         if codes and isinstance(codes[0], int):
             parts = (body[key] for key in ("stdout", "stderr", "output", "error") if body.get(key))
             return ProgramExit(codes[0], "\n".join(map(str, parts)))
+        if "stdout" in body:
+            return None
     matches = _exit_codes(tail[-400:])
     if matches:
         start = max(0, len(tail) - 400) + matches[-1].start()

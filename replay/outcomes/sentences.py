@@ -87,7 +87,8 @@ _DATA_START = re.compile(
 )
 _SHELL_ERROR = re.compile(
     r"(?:[\w./()-]{1,60}: ?){1,3}(?:line \d+: )?[^\n]{0,300}(?:No such file or directory|Permission denied"
-    r"|command not found|not found|Connection (?:refused|timed out)|Is a directory|Not a directory|invalid option)"
+    r"|command not found|not found|Connection (?:refused|timed out)|Is a directory|Not a directory|invalid option"
+    r"|File exists)"
     r"|'[^'\n]{1,100}' is not recognized as",
     re.IGNORECASE,
 )
@@ -106,6 +107,7 @@ _NO_SUCH_THING = re.compile(
 )
 _NO_PROGRAM = re.compile(
     r"No such file or directory: ['\"]?(?P<first>[\w.+-]+)['\"]?\W*$"
+    r"|command not found: (?P<zsh>[\w.+-]+)"
     r"|(?:^|: )(?P<shell>[\w.+-]+): (?:command )?not found\b|\bterm '(?P<term>[\w.+-]+)' is not recognized"
     r"|^'(?P<cmd>[\w.+-]+)' is not recognized"
     r"|failed to spawn:? [`'\"](?P<spawn>[\w.+-]+)[`'\"]|\bspawn (?P<node>[\w.+-]+) ENOENT"
@@ -154,6 +156,8 @@ _DONE = re.compile(
 )
 """A first sentence that says what was done; a denial in it makes it no such."""
 _FIRST_PERSON = re.compile(r"\W*(?:i|we)\b", re.IGNORECASE)
+_CELLS = re.compile(r"\A[^\n]*(?:\||[^\n]\t)")
+"""The first line of a table."""
 _FIELD = re.compile(r"[-\w .*]{1,40}:")
 _FIELDS = re.compile(r"\s*+[-\w .*]{1,40}:[^\n]*+\n\s*+[-\w .*]{1,40}:")
 _NOT_DONE = re.compile(r"\b(?:not|n't|no|never|cannot|can't|fail\w*|error\w*|must|only|unable)\b", re.IGNORECASE)
@@ -251,7 +255,7 @@ def _ends_badly(stripped: str, line: re.Match[str] | None, arguments: ArgumentIn
 
 def _is_content(stripped: str, text: str, said: frozenset[str], arguments: ArgumentIndex, tool: Tool | None) -> bool:
     """Whether a text is data, good news, or what the call itself brought or asked for."""
-    if said.isdisjoint(_OPENINGS) and ("done" in said or _FIELDS.match(stripped) or "|" in stripped.split("\n", 1)[0]):
+    if said.isdisjoint(_OPENINGS) and ("done" in said or _FIELDS.match(stripped) or _CELLS.search(stripped)):
         return True
     if text.lstrip().startswith("```diff") or "\u2705" in text or "\u2713" in text or "\u2714" in text:
         return True
@@ -289,7 +293,7 @@ def _is_report(
     clauses = forms_in(first) if len(first) <= _MAX_CLAUSE_LENGTH else frozenset()
     if runs_commands(arguments):
         named = lines == 1 and "clause" in clauses and arguments.value_named_in(text)
-        return named or (not stores and _program_complains(stripped))
+        return named or (not stores and _program_complains(stripped, arguments))
     if _refuses_shortly(stripped, stores=stores) or (no_such_thing(stripped) and changes_something(arguments)):
         return True
     if "nothing" in said and not _REQUEST.search(stripped) and causes_said(stripped).isdisjoint(_CAUSES):
@@ -338,9 +342,12 @@ def _refuses_shortly(stripped: str, *, stores: bool) -> bool:
     return short and not stores and _SHORT_REFUSAL.match(stripped) is not None
 
 
-def _program_complains(stripped: str) -> bool:
+def _program_complains(stripped: str, arguments: ArgumentIndex) -> bool:
     """Whether the output of a program of which no exit code is known is nothing but its complaint."""
-    if _SHELL_ERROR.match(stripped) or _WHOLE_ERROR.fullmatch(stripped):
+    shell = _SHELL_ERROR.match(stripped)
+    if shell is not None and "not-found" in causes_said(shell[0]) and "\n" not in stripped:
+        return arguments.value_named_in(stripped) or not _PATH.search(stripped)
+    if shell is not None or _WHOLE_ERROR.fullmatch(stripped):
         return True
     last = stripped.rsplit("\n", 1)[-1]
     if ":" in last and TRACEBACK_LAST_LINE.match(last):
