@@ -236,7 +236,12 @@ def answers_in_prose(arguments: ArgumentIndex) -> bool:
     if queries_a_database(arguments):
         return False
     named = _PROSE_VERBS & set(name_words(arguments.tool_name))
-    return bool(named) or not _PROSE_ARGUMENTS.isdisjoint(arguments.argument_names)
+    return bool(named) or is_told_to_write(arguments)
+
+
+def is_told_to_write(arguments: ArgumentIndex) -> bool:
+    """Whether the call hands a prompt or a question on to somebody who answers in words of their own."""
+    return not _PROSE_ARGUMENTS.isdisjoint(arguments.argument_names)
 
 
 def asks_about_errors(arguments: ArgumentIndex) -> bool:

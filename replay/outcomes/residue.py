@@ -54,7 +54,20 @@ _BOOKKEEPING = frozenset((*_ERROR_KEYS, *_MESSAGE_KEYS, *_STATUS_KEYS, *_SUCCESS
     """
 )
 _BOOKKEEPING_STARTS = ("available", "valid_", "supported", "error", "suggest", "allowed", "duration", "elapsed")
-_BOOKKEEPING_ENDS = ("url", "uri", "timestamp", "_at", "_id", "hint", "help", "version", "_ms", "_seconds", "_time")
+_BOOKKEEPING_ENDS = (
+    "_status",
+    "url",
+    "uri",
+    "timestamp",
+    "_at",
+    "_id",
+    "hint",
+    "help",
+    "version",
+    "_ms",
+    "_seconds",
+    "_time",
+)
 WRAPPING = _words_in(
     """
     jsonrpc id meta _meta type role name tool tool_name toolname server server_name servername call_id tool_call_id
@@ -402,7 +415,7 @@ def _affirms(body: JsonObject) -> bool:
 
 def _says_failed(body: JsonObject) -> bool:
     explained = any(not is_nothing(body.get(key)) for key in (*_ERROR_KEYS, *_MESSAGE_KEYS))
-    states = (str(body.get(key, "")).casefold() for key in _STATE_KEYS)
+    states = (str(part).casefold() for key, part in body.items() if key in _STATE_KEYS or key.endswith("_status"))
     return explained and any(state in _FAILED_STATES or state.endswith(_FAILED_STATE_ENDS) for state in states)
 
 

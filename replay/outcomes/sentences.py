@@ -15,6 +15,7 @@ from replay.outcomes.call_facts import (
     asks_about_errors,
     asks_yes_or_no,
     changes_something,
+    is_told_to_write,
     looks_up,
     names_a_web_address,
     queries_a_database,
@@ -297,7 +298,8 @@ def _is_report(
     if _refuses_shortly(stripped, stores=stores) or (no_such_thing(stripped) and changes_something(arguments)):
         return True
     if "nothing" in said and not _REQUEST.search(stripped) and causes_said(stripped).isdisjoint(_CAUSES):
-        return no_such_thing(stripped) and not answers_in_prose(arguments) and _names_one(text, arguments)
+        silent = answers_in_prose(arguments) or searches(arguments)
+        return no_such_thing(stripped) and not silent and _names_one(text, arguments)
     prose = stores or (not message and answers_in_prose(arguments))
     return _denies(stripped, text, said, clauses, arguments, stores=stores, prose=prose)
 
@@ -319,7 +321,7 @@ def _denies(
         return by_cause or "opens-loose" in said
     quoted = arguments.value_quoted_in(text[:_MAX_CLAUSE_LENGTH])
     named = quoted if searches(arguments) else not prose or arguments.value_named_in(text)
-    if named and ("missing-clause" if stores else "clause") in clauses:
+    if named and not is_told_to_write(arguments) and ("missing-clause" if stores else "clause") in clauses:
         return True
     if prose or "denies" not in clauses or not _is_sentence(stripped) or _was_done(stripped, clauses):
         return False
