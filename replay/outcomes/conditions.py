@@ -16,6 +16,7 @@ from replay.outcomes.call_facts import (
 )
 from replay.outcomes.codes import cause_of_exit, cause_of_rpc, cause_of_status, causes_in
 from replay.outcomes.evidence import ParsedAnswer, decisive_part, strip_wrappers
+from replay.outcomes.input_schema import is_valid
 from replay.outcomes.phrases import causes_said, forms_in
 from replay.outcomes.residue import MESSAGE_FIELDS, without_empty_tail
 from replay.outcomes.sentences import misses_program, no_such_thing, server_is_unknown
@@ -96,12 +97,12 @@ _CHARGING = frozenset({"validation", "malformed", "policy", "exists", "query-nam
 """Causes that are the call's own, in words that nothing else uses."""
 
 
-def fault_is(kind: str) -> Condition:
-    """The transport failed in this way."""
-    return lambda parsed: parsed.fault is not None and parsed.fault.fault == kind
+def fault(*kinds: str) -> Condition:
+    """The transport failed in one of these ways."""
+    return lambda parsed: parsed.fault is not None and parsed.fault.fault in kinds
 
 
-def fault_status_is(*statuses: int) -> Condition:
+def fault_status(*statuses: int) -> Condition:
     """The transport gave one of these HTTP statuses instead of an answer."""
     begins = tuple(f"HTTP {status} " for status in statuses)
     return lambda parsed: parsed.fault is not None and f"{parsed.fault.message} ".startswith(begins)
@@ -142,11 +143,6 @@ def host_says(cause: str) -> Condition:
         return cause in causes_said(text if len(text) <= _MAX_HOST_LENGTH else text.split("\n", 1)[0][:_MAX_OPENING])
 
     return match
-
-
-def one_of(*conditions: Condition) -> Condition:
-    """One of the conditions holds."""
-    return lambda parsed: any(condition(parsed) for condition in conditions)
 
 
 def session_is_lost(parsed: ParsedAnswer) -> bool:
@@ -424,6 +420,31 @@ def _without_the_tool(text: str, arguments: ArgumentIndex) -> str:
     for name in (arguments.written_name, arguments.tool_name):
         text = text.replace(name, " ") if len(name) > 1 else text
     return arguments.without_values(text, 1)
+
+
+def is_an_error(parsed: ParsedAnswer) -> bool:
+    """The answer reports an error, whatever it is."""
+    return parsed.error is not None
+
+
+def is_of_a_program(parsed: ParsedAnswer) -> bool:
+    """A program that the call ran has ended, and says so."""
+    return parsed.program_exit is not None
+
+
+def brings_nothing(parsed: ParsedAnswer) -> bool:
+    """The answer is empty, or says that there is nothing."""
+    return parsed.is_empty
+
+
+def keeps_output_schema(parsed: ParsedAnswer) -> bool:
+    """The answer is valid against the tool's outputSchema, and that asks for more than a text."""
+    schema = parsed.tool.output_schema if parsed.tool is not None else None
+    data = parsed.structured if parsed.structured is not None else parsed.body
+    if not isinstance(schema, dict) or not isinstance(data, dict) or not schema.get("required"):
+        return False
+    texts = isinstance(data, dict) and len(data) == 1 and all(isinstance(part, str) for part in data.values())
+    return not texts and is_valid(schema, data)
 
 
 def brings_data(parsed: ParsedAnswer) -> bool:
