@@ -60,7 +60,8 @@ from replay.records.tool_name import read_name
 
 MAX_HEAD, MAX_TAIL = 24_000, 4_000
 _MAX_BATCH = 8_000_000
-_BATCH_OF_FAILURES = re.compile(r'\s*(?:\{\s*"\w{1,30}"\s*:\s*)?\[\s*\{[^{}\[\]]{0,300}"(?:error|errors|message)"\s*:')
+_BATCH = re.compile(r'\s*(?:\{\s*"\w{1,30}"\s*:\s*)?\[\s*\{')
+_FAILED_ITEM = re.compile(r'"errors?"\s*:\s*["\[{]')
 _WRAPPER = re.compile(
     r"^(?:#{1,4} (?:result|error)\s*\n+|error (?:executing|running|calling|invoking"
     r"|in)(?: mcp)?(?: tool)? ['\"]?[\w./:-]{1,100}['\"]?:\s*"
@@ -332,8 +333,8 @@ def _report(text: str, basis: Basis, status: int | None = None, code: int | None
 
 
 def _long_batch(pieces: list[str]) -> Any:
-    """The JSON value of a long answer whose first item tells of a failure; of others the beginning says enough."""
-    if len(pieces) != 1 or _BATCH_OF_FAILURES.match(pieces[0]) is None:
+    """The JSON value of a long list of records of which one holds an error; of other answers the ends say enough."""
+    if len(pieces) != 1 or _BATCH.match(pieces[0]) is None or _FAILED_ITEM.search(pieces[0], 0, _MAX_BATCH) is None:
         return None
     return parse_json(pieces[0], _MAX_BATCH)
 
