@@ -18,7 +18,7 @@ from replay.outcomes.codes import cause_of_exit, cause_of_rpc, cause_of_status, 
 from replay.outcomes.evidence import ParsedAnswer, decisive_part, strip_wrappers
 from replay.outcomes.input_schema import is_valid
 from replay.outcomes.phrases import causes_said, forms_in
-from replay.outcomes.residue import MESSAGE_FIELDS, without_empty_tail
+from replay.outcomes.residue import MESSAGE_FIELDS
 from replay.outcomes.sentences import misses_program, no_such_thing, server_is_unknown
 
 Condition = Callable[[ParsedAnswer], bool]
@@ -32,14 +32,6 @@ _STACK = re.compile(r"Traceback \(most recent call last\)|\n\s{1,12}at [^\n]{1,2
 _INTERNAL_ERROR = re.compile(r"\W*(?:an )?internal (?:rpc |json-rpc )?error(?: (?:has )?occurred)?\W*", re.IGNORECASE)
 _UNDEFINED = re.compile(r"\b(?:undefined|NaN)\b")
 _DENIED = re.compile(r"permission denied(?! ?\([a-z])|access (?:is )?denied|operation not permitted", re.IGNORECASE)
-_MISSING_THING = re.compile(
-    r"\bno such (?:table|file|column|collection)|(?:do|does)(?: not|n't) exist\b|\bENOENT\b|404", re.IGNORECASE
-)
-_STATEMENT = re.compile(
-    r"^\s*(?:select\b|insert into\b|update \w|delete from\b|create (?:or replace )?\w|alter \w|drop \w|with \w+ as\b"
-    r"|explain\b|refresh \w)",
-    re.IGNORECASE | re.MULTILINE,
-)
 _PROGRAM_ARGUMENTS = frozenset(
     """
     code script function expression js javascript python program snippet source_code pagefunction formula lambda
@@ -83,7 +75,6 @@ _FRAME_WORDS = frozenset(
     """.split()  # noqa: SIM905
 )
 """What a report of any failure may say without telling why."""
-_BLAME = frozenset({"invalid", "illegal", "malformed", "unsupported", "wrong", "mismatch"})
 _LIMIT = re.compile(r"\b(?:limit|maximum|minimum|max|min|at (?:least|most)|more than|less than|only|left|full)\b", re.I)
 _STEM = 5
 _MIN_PAYLOAD, _MIN_ASKED = 200, 4
@@ -93,8 +84,6 @@ _VALUE = re.compile(
     r"|[\w\"'()/ -]{1,60}: ?\S"
 )
 """A number, an entry of a list, a path or an address alone, or a value with its name before it."""
-_CHARGING = frozenset({"validation", "malformed", "policy", "exists", "query-name", "bad-address"})
-"""Causes that are the call's own, in words that nothing else uses."""
 
 
 def fault(*kinds: str) -> Condition:
@@ -156,13 +145,13 @@ def session_is_lost(parsed: ParsedAnswer) -> bool:
         return False
     own = any("session" in name.casefold() for name in parsed.arguments.argument_names)
     about_sessions = "session" in name_words(parsed.arguments.tool_name)
-    return not own and not about_sessions and not parsed.said & _CHARGING
+    return not own and not about_sessions
 
 
 def cause_is_hidden(parsed: ParsedAnswer) -> bool:
     """A host or an SDK says that the call failed, and keeps the cause to itself."""
     error = parsed.error
-    if error is None or error.basis == "exit" or parsed.said & _CHARGING or parsed.coded:
+    if error is None or error.basis == "exit" or parsed.coded:
         return False
     return host_says("hidden")(parsed)
 
@@ -319,13 +308,6 @@ def undefined_in_place(parsed: ParsedAnswer) -> bool:
     return missing and len(parsed.text) < _MAX_LINE_LENGTH and _UNDEFINED.search(parsed.text) is not None
 
 
-def value_is_malformed(parsed: ParsedAnswer) -> bool:
-    """A value cannot be parsed or computed, and the report does not say that it is missing."""
-    return (
-        says("malformed")(parsed) and parsed.error is not None and not _MISSING_THING.search(parsed.error.text[:1000])
-    )
-
-
 def query_names_nothing(parsed: ParsedAnswer) -> bool:
     """The call brought a statement of a database, and the failure is of a name in it."""
     error = parsed.error
@@ -333,7 +315,7 @@ def query_names_nothing(parsed: ParsedAnswer) -> bool:
         error is not None
         and error.basis != "exit"
         and "query-name" in parsed.said
-        and (queries_a_database(parsed.arguments) or any(map(_STATEMENT.search, parsed.arguments.texts)))
+        and queries_a_database(parsed.arguments)
     )
 
 
@@ -405,10 +387,10 @@ def says_a_cause(parsed: ParsedAnswer) -> bool:
         return False
     if error.basis == "exit":
         return True
-    text = without_empty_tail(strip_wrappers(error.text[:_MAX_TEXT]))
+    text = strip_wrappers(error.text[:_MAX_TEXT])
     words = {word.casefold() for word in _WORD.findall(_without_the_tool(text, parsed.arguments))}
     names = {name.casefold() for name in parsed.arguments.argument_names}
-    if words & (names | _BLAME) - _FRAME_WORDS or parsed.arguments.arguments_named_in(text):
+    if words & names - _FRAME_WORDS or parsed.arguments.arguments_named_in(text):
         return True
     stems = {word[:_STEM] for word in name_words(parsed.arguments.tool_name)}
     of_its_own = {word for word in words - _FRAME_WORDS if word[:_STEM] not in stems and len(word) > 1}

@@ -185,7 +185,7 @@ def _read_object(value: JsonObject, arguments: ArgumentIndex, depth: int) -> Jso
     error = _error_in(body, arguments)
     affirmed = _affirms(body)
     if error is not None:
-        return _of_failed_items(body, arguments) or JsonReading(error)
+        return JsonReading(error)
     left = _left(body, arguments)
     if len(left) == 1 and _may_wrap(body, left[0], arguments):
         inner = read_json(body[left[0]], arguments, depth + 1)
@@ -229,16 +229,6 @@ def _left(body: JsonObject, arguments: ArgumentIndex) -> list[str]:
     return [key for key in counted if key not in WRAPPING or (key == "status" and isinstance(body[key], dict))] or [
         key for key in ("message", "text", "input", "name", "error") if len(body) == 1 and key in body
     ]
-
-
-def _of_failed_items(body: JsonObject, arguments: ArgumentIndex) -> JsonReading | None:
-    """A batch that calls itself a failure though some of its items went well."""
-    for key in ("results", "items", "responses", "outcomes"):
-        items = body.get(key)
-        if isinstance(items, list) and len(items) > 1:
-            reading = _read_list(items, arguments, 0)
-            return reading if reading.partial else None
-    return None
 
 
 def _read_batch(body: JsonObject, arguments: ArgumentIndex) -> JsonReading | None:
@@ -365,12 +355,6 @@ def is_nothing(part: Any, depth: int = 0) -> bool:
     if isinstance(part, dict) and part and depth < 4:
         return all(is_nothing(inner, depth + 1) for inner in list(part.values())[:_MAX_PARTS])
     return not part
-
-
-def without_empty_tail(text: str) -> str:
-    """The text without a JSON body at its end whose fields hold nothing but zeros and empty values."""
-    start, body = _tail(text)
-    return text[:start] if body is not None and is_nothing(body) else text
 
 
 def error_in_tail(text: str) -> JsonError | None:

@@ -137,11 +137,6 @@ _PATH = re.compile(r"(?:[A-Za-z]:\\|/)[\w.\-/\\ ]*[\w\-]")
 _DATA_FILE = re.compile(r"\.(?:jsonl?|ndjson|json5|geojson|ipynb)\b", re.IGNORECASE)
 _FIRST_SENTENCE = re.compile(r"\n|[.!?](?:\s|$)|。")
 _FIRST_WORD = re.compile(r"\W*(\w+)")
-_WHOLE_ERROR = re.compile(
-    r"\W*(?:[a-z]{1,20} ){0,2}(?:domain|range|parse|syntax|value|type|overflow) error\W*"
-    r"|\W*(?:[\w'\"-]{1,40} ){1,4}(?:is|are) not (?:yet |currently )?(?:connected|responding|reachable|ready)\W*",
-    re.IGNORECASE,
-)
 _SHORT_REFUSAL = re.compile(
     r"\W{0,4}(?:search |input |the )?(?:[\w'\"-]{1,30} ){1,4}(?:cannot be (?:empty|blank|null|negative)"
     r"|must (?:be|have|not be|contain)|is required|are required|(?:is|are) (?:invalid|missing))\b",
@@ -349,7 +344,7 @@ def _program_complains(stripped: str, arguments: ArgumentIndex) -> bool:
     shell = _SHELL_ERROR.match(stripped)
     if shell is not None and "not-found" in causes_said(shell[0]) and "\n" not in stripped:
         return arguments.value_named_in(stripped) or not _PATH.search(stripped)
-    if shell is not None or _WHOLE_ERROR.fullmatch(stripped):
+    if shell is not None:
         return True
     last = stripped.rsplit("\n", 1)[-1]
     if ":" in last and TRACEBACK_LAST_LINE.match(last):
