@@ -14,8 +14,7 @@ import click
 
 from replay.cli import VERBS, cli
 from replay.outcomes.call_format import FORMAT_RULES
-from replay.outcomes.codes import CAUSES, code_rows
-from replay.outcomes.phrases import read_phrases
+from replay.outcomes.codes import CAUSES, code_rows, read_phrases
 from replay.outcomes.registry import REGISTRY_RULES
 from replay.outcomes.rules import Rule, answer_rules
 from replay.outcomes.second_look import SECOND_LOOK_RULES

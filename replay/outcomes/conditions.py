@@ -14,10 +14,9 @@ from replay.outcomes.call_facts import (
     returns_content,
     runs_commands,
 )
-from replay.outcomes.codes import cause_of_exit, cause_of_rpc, cause_of_status, causes_in
+from replay.outcomes.codes import cause_of_exit, cause_of_rpc, cause_of_status, causes_in, causes_said, forms_in
 from replay.outcomes.evidence import ParsedAnswer, decisive_part, strip_wrappers
 from replay.outcomes.input_schema import is_valid
-from replay.outcomes.phrases import causes_said, forms_in
 from replay.outcomes.residue import MESSAGE_FIELDS
 from replay.outcomes.sentences import misses_program, no_such_thing, server_is_unknown
 

@@ -20,10 +20,18 @@ from replay.outcomes.call_facts import (
     returns_content,
     runs_commands,
 )
-from replay.outcomes.codes import cause_of_exit, cause_of_rpc, cause_of_status, causes_in, http_status, rpc_code
+from replay.outcomes.codes import (
+    cause_of_exit,
+    cause_of_rpc,
+    cause_of_status,
+    causes_in,
+    causes_said,
+    forms_in,
+    http_status,
+    rpc_code,
+)
 from replay.outcomes.envelopes import OpenedAnswer, as_it_came, open_answer
 from replay.outcomes.literals import parse_json
-from replay.outcomes.phrases import causes_said, forms_in
 from replay.outcomes.residue import (
     JsonReading,
     error_in_tail,

@@ -24,7 +24,7 @@ from replay.outcomes.call_facts import (
     says_it_was_done,
     searches,
 )
-from replay.outcomes.phrases import causes_said, forms_in
+from replay.outcomes.codes import causes_said, forms_in
 from replay.outcomes.residue import error_in_tail, is_nothing
 from replay.records import Tool
 
