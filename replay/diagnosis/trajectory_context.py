@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, Final, Self
 
 from replay.dag import Graph
+from replay.dag.candidate_values import candidate_values_of
 from replay.dag.history import ValueHistory
 from replay.diagnosis.named_arguments import Argument, arguments_of
 from replay.outcomes.evidence import strip_wrappers
@@ -91,6 +92,14 @@ class TrajectoryContext:
     def history(self) -> ValueHistory:
         """What stood where in the trajectory."""
         return ValueHistory(self.trajectory)
+
+    @cached_property
+    def mentions(self) -> dict[str, frozenset[str]]:
+        """By position: the values in a call's arguments, but for those that anybody could have come up with."""
+        return {
+            position: frozenset(candidate.text for candidate in candidate_values_of(call))
+            for position, call in self.calls.items()
+        }
 
     @cached_property
     def step_of(self) -> dict[str, int]:
