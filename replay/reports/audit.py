@@ -148,35 +148,31 @@ def _tasks_text(audit: Audit) -> list[str]:
     lines = [f"Undecided tasks ({len(audit.undecided)}; --json and -o FILE.md have all)"]
     for task in audit.undecided[:_MAX_LISTED]:
         lines.append(f"  {one_line(f'{task.model}:{task.trajectory}', 100)}: {_DOUBTS[task.doubt]}")
-        lines += [f"    {line}" for line in _task_lines(task)]
+        lines += [f"    {one_line(line, 300)}" for line in _evidence(task)[:_MAX_LISTED]]
     return lines
 
 
-def _task_lines(task: UndecidedTask) -> Iterator[str]:
-    """The chain of an undecided task: a line a fault, else why."""
-    if not task.faults:
-        yield one_line(task.why, 200)
-    for fault in task.faults[:_MAX_LISTED]:
-        yield one_line(_chain(fault), 300)
+def _evidence(task: UndecidedTask) -> list[str]:
+    """Of an undecided task: a line a fault on the path, else why."""
+    return [_chain(fault) for fault in task.faults] or [task.why]
 
 
 def _chain(fault: AuditedFault) -> str:
-    """`s3c1 github/search: rate-limited; the model asked again; The task asks for "x", and no later call got it.`"""
+    """`s3c1 github/search: rate-limited; the model asked again. The task asks for "x", and no later call got it.`"""
+    tool = fault.tool or "(no name)"
     verified = f" Issued again: {fault.verified}." if fault.verified else ""
-    return (
-        f"{fault.call.call} {fault.tool or '(no name)'}: {fault.reason}; the model {fault.then}. {fault.why}{verified}"
-    )
+    return f"{fault.call.call} {tool}: {fault.reason}; the model {fault.then}. {fault.why}{verified}"
 
 
 def _documents(audit: Audit) -> Iterator[tuple[str, Table]]:
     """Every table of a document, with its title."""
     yield "Scores, and what the evidence supports", _model_table(audit)
     yield from _summaries(audit)
-    tasks = [
-        [task.model, task.trajectory, _DOUBTS[task.doubt], " ".join(_task_lines(task))] for task in audit.undecided
+    rows = [
+        [task.model, task.trajectory, _DOUBTS[task.doubt], line] for task in audit.undecided for line in _evidence(task)
     ]
-    if tasks:
-        yield "Undecided tasks", _table(["model", "task", "why", "evidence"], tasks, left=True)
+    if rows:
+        yield "Undecided tasks", _table(["model", "task", "why", "evidence"], rows, left=True)
 
 
 def _limits(audit: Audit) -> list[str]:
