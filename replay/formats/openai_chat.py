@@ -79,7 +79,7 @@ class OpenAIChatReader:
         model = record.get("model")
         return Trajectory(
             id=identifier,
-            model=model if isinstance(model, str) and model else document.model_name,
+            model=model if isinstance(model, str) and model else document.model_beside(place),
             task=Task(
                 question=user_text(messages),
                 type=_string(record.get("type")),
