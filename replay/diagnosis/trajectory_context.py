@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Final, Self
 
 from replay.dag import Graph
-from replay.dag.history import History
+from replay.dag.history import ValueHistory
 from replay.diagnosis.named_arguments import Argument, arguments_of
 from replay.outcomes.evidence import strip_wrappers
 from replay.outcomes.literals import parse_json
@@ -88,9 +88,9 @@ class TrajectoryContext:
         return Graph(self.trajectory)
 
     @cached_property
-    def history(self) -> History:
+    def history(self) -> ValueHistory:
         """What stood where in the trajectory."""
-        return History(self.trajectory)
+        return ValueHistory(self.trajectory)
 
     @cached_property
     def step_of(self) -> dict[str, int]:
