@@ -14,6 +14,7 @@ from replay.outcomes.conditions import (
     cause_is_hidden,
     coded,
     error_is_only_a_value,
+    exists_already,
     fault_is,
     fault_status_is,
     holds_what_was_asked,
@@ -22,6 +23,7 @@ from replay.outcomes.conditions import (
     network_is_down,
     one_of,
     os_denies_named_path,
+    os_denies_own_path,
     own_file_missing,
     own_name_undefined,
     own_part_fails,
@@ -300,7 +302,7 @@ ERROR_RULES: tuple[Rule, ...] = (
         Outcome.INCONCLUSIVE,
         "Something that the server needs is not installed, full or broken where it runs.",
         Example("browserType.launch: Executable doesn't exist at /opt/chrome. Run: npx playwright install"),
-        one_of(says("environment"), own_part_fails),
+        one_of(says("environment"), own_part_fails, os_denies_own_path),
         Reason.SERVER_FAULT,
     ),
     Rule(
@@ -345,7 +347,7 @@ ERROR_RULES: tuple[Rule, ...] = (
         Outcome.INVALID_ARGUMENTS,
         "What the call would make is there already.",
         Example("Error: Sheet Totals already exists", {"sheet": "Totals"}),
-        says("exists"),
+        exists_already,
     ),
     Rule(
         "answer.own-file-missing",
