@@ -306,19 +306,22 @@ def runs_commands(arguments: ArgumentIndex) -> bool:
     return named or any(name.casefold() in _PROGRAM_ARGUMENTS for name in arguments.argument_names)
 
 
-def last_command(arguments: ArgumentIndex) -> str:
-    """The command that a script runs last, whose exit code is the shell's."""
+def last_commands(arguments: ArgumentIndex) -> list[str]:
+    """The commands whose exit code may be that of a script: its last one, and those that lead to it by `&&`."""
     script = next((value for name, value in arguments.by_name.items() if name.casefold() in _PROGRAM_ARGUMENTS), "")
-    return re.split(r"&&|[|;&\n]", script[-_MAX_PROGRAM:].rstrip("; \n"))[-1].strip()
+    script = _REDIRECTION.sub(" ", script[-_MAX_PROGRAM:]).rstrip("; \n")
+    chain = re.split(r"[;\n]|(?<!&)&(?!&)", script)[-1].split("&&")
+    return [command.split("|")[-1].strip() for command in chain]
 
 
 def last_program(arguments: ArgumentIndex) -> str:
-    """The program of that command."""
-    return (last_command(arguments).split() or [""])[0]
+    """The program of a script's last command."""
+    return (last_commands(arguments)[-1].split() or [""])[0]
 
 
 _WEB_CLIENT = re.compile(r"(?:^|[\s;&|(\"'`])(?:curl|wget|https?|xh|Invoke-(?:WebRequest|RestMethod))\s+\S", re.I)
 _MAX_PROGRAM = 20_000
+_REDIRECTION = re.compile(r"\d?>&\d|&>")
 _DONE = re.compile(
     r"[^.!?\n]{0,120}\b(?:has|have|was|were|is|are)(?: now)?(?: been)?(?: \w{1,20}ly)? "
     r"(?P<participles>\w{2,30}ed(?: and \w{2,30}ed)?)\b"

@@ -34,6 +34,7 @@ _DENIED = re.compile(r"permission denied(?! ?\([a-z])|access (?:is )?denied|oper
 _PATH_DENIED = re.compile(
     r"(?:permission|access) (?:is )?denied[^\n]{0,40}?['\"](?P<path>[^'\"\n]{1,300})['\"]", re.IGNORECASE
 )
+_INSTALL = re.compile(r"\b(?:pip3?|npm|brew|apt(?:-get)?|cargo|gem|conda) install\b", re.IGNORECASE)
 _MISSING_THING = re.compile(
     r"\bno such (?:table|file|column|collection)|(?:do|does)(?: not|n't) exist\b|\bENOENT\b|404", re.IGNORECASE
 )
@@ -264,6 +265,14 @@ def program_is_missing(parsed: ParsedAnswer) -> bool:
     return error is not None and not _STACK.search(error.text) and misses_program(error.text, parsed.arguments)
 
 
+def program_asks_to_install(parsed: ParsedAnswer) -> bool:
+    """A program ended with the advice to install what it lacks."""
+    error = parsed.error
+    if error is None or error.basis != "exit" or _STACK.search(error.text):
+        return False
+    return _INSTALL.search(decisive_part(error)) is not None
+
+
 def program_failed(parsed: ParsedAnswer) -> bool:
     """A program that the call ran ended with an error, and it was not the shell that could not run it."""
     if parsed.error is None or parsed.error.basis != "exit":
@@ -290,7 +299,7 @@ def thing_is_missing(parsed: ParsedAnswer) -> bool:
 def os_denies_own_path(parsed: ParsedAnswer) -> bool:
     """The operating system denies access to a path that the call does not name: the server's own."""
     error = parsed.error
-    if error is None or error.basis == "exit":
+    if error is None:
         return False
     named = _PATH_DENIED.search(error.text[:_MAX_TEXT])
     return named is not None and not any(_same_path(value, named["path"]) for value in parsed.arguments.texts)

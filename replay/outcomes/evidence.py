@@ -16,7 +16,7 @@ from replay.outcomes.call_facts import (
     ArgumentIndex,
     holds_word,
     is_own_value,
-    last_command,
+    last_commands,
     last_program,
     queries_a_database,
     returns_content,
@@ -33,6 +33,7 @@ from replay.outcomes.residue import (
     found_nothing,
     is_empty,
     is_nothing,
+    json_at_end,
     only_words,
     read_json,
 )
@@ -311,11 +312,11 @@ class ParsedAnswer:
 
     def _status_is_the_answer(self, program: ProgramExit) -> bool:
         """Whether exit status 1 is the program's way to say no: `grep` without a match, `diff` with a difference."""
-        command = last_command(self.arguments)
-        said_by_others = (name for name in _SAID_BY.findall(program.output) if not command.startswith(name))
+        answering = [command for command in last_commands(self.arguments) if _STATUS_IS_THE_ANSWER.match(command)]
+        said_by_others = (name for name in _SAID_BY.findall(program.output) if not answering[0].startswith(name))
         return (
             program.code == 1
-            and _STATUS_IS_THE_ANSWER.match(command) is not None
+            and bool(answering)
             and not _PROGRAM_ERROR.search(program.output)
             and not any(holds_word(text, name) for name in said_by_others for text in self.arguments.texts)
         )
@@ -412,6 +413,7 @@ def _program_exit(text: str, tail: str, body: object, arguments: ArgumentIndex) 
     """How the program ended, where the tool runs programs and says so."""
     if not runs_commands(arguments):
         return None
+    body = json_at_end(text) if body is None else body
     if isinstance(body, dict):
         inner = body.get("metadata")
         fields = {**inner, **body} if isinstance(inner, dict) else body

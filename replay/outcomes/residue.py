@@ -373,6 +373,11 @@ def error_in_tail(text: str) -> JsonError | None:
     return error_in_json(body) if isinstance(body, dict) else None
 
 
+def json_at_end(text: str) -> Any:
+    """The JSON object at the end of a text; None where there is none."""
+    return _tail(text)[1]
+
+
 def _tail(text: str) -> tuple[int, Any]:
     start = text.find("{", 0, 600)
     body = parse_json(text[start:]) if start >= 0 and text.rstrip().endswith("}") else None

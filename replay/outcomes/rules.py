@@ -29,6 +29,7 @@ from replay.outcomes.conditions import (
     own_part_fails,
     own_process_failed,
     own_program_failed,
+    program_asks_to_install,
     program_failed,
     program_is_missing,
     program_reports_missing,
@@ -236,9 +237,9 @@ ERROR_RULES: tuple[Rule, ...] = (
     Rule(
         "program.missing",
         Outcome.INCONCLUSIVE,
-        "The program that the command names is not installed where it runs.",
+        "What the command needs is not installed, or not allowed, where it runs.",
         Example("sh: 1: jq: not found\n\nreturn code: 127", {"command": "jq . a.json"}, "run_command"),
-        program_is_missing,
+        one_of(program_is_missing, program_asks_to_install, os_denies_own_path),
         Reason.SERVER_FAULT,
     ),
     Rule(
@@ -302,7 +303,7 @@ ERROR_RULES: tuple[Rule, ...] = (
         Outcome.INCONCLUSIVE,
         "Something that the server needs is not installed, full or broken where it runs.",
         Example("browserType.launch: Executable doesn't exist at /opt/chrome. Run: npx playwright install"),
-        one_of(says("environment"), own_part_fails, os_denies_own_path),
+        one_of(says("environment"), own_part_fails),
         Reason.SERVER_FAULT,
     ),
     Rule(
