@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from replay.cli.options import DEFAULT_RUN, json_option, names_option, run_option
-from replay.cli.terminal import closed_pipe_ignored, echo_err
+from replay.cli.output import check_free, format_option, output_format, output_options, write_output
+from replay.cli.terminal import echo_err
 
 if TYPE_CHECKING:
     from replay.formats.file_names import FileNames
@@ -56,10 +57,9 @@ _SQLITE = b"SQLite format 3\0"
     help="Column to sort by, best first, or model.  [default: average, task_success, score or well_formed]",
 )
 @names_option
-@click.option("--format", "form", type=click.Choice(_FORMATS), default="text", show_default=True, help="What to print.")
+@format_option(_FORMATS, "text")
 @json_option
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
-@click.option("--force", is_flag=True, help="Overwrite the output file.")
+@output_options()
 def compare(
     files: tuple[Path, ...],
     run_path: Path,
@@ -69,7 +69,7 @@ def compare(
     metric: str | None,
     sort: str | None,
     names: str | None,
-    form: str,
+    form: str | None,
     as_json: bool,
     output: Path | None,
     force: bool,
@@ -80,11 +80,11 @@ def compare(
     Without RESULTS all of the run is compared. Several runs of a task by a model are runs of it, with their spread.
     """
     from replay.analysis.compare import CompareSettings, compare_models
-    from replay.cli.report import check_free, write
     from replay.reports.compare import render
 
     if output is not None:
-        check_free(output, force)
+        check_free(output, force=force)
+    form = output_format("json" if as_json else form, output, _FORMATS, "text")
     if judge_paths and reference is None:
         from replay.errors import UsageError
 
@@ -93,13 +93,8 @@ def compare(
     with _run_of(files, run_path, reference, judge_paths, names) as (run, numbers):
         settings = CompareSettings(numbers, sort, metric, by, _labelling(names))
         found = compare_models(run, settings)
-    text = render(found, "json" if as_json else form, shutil.get_terminal_size((160, 24)).columns)
-    with closed_pipe_ignored():
-        if output is None:
-            click.echo(text.rstrip("\n"))
-    if output is not None:
-        write(output, text)
-        echo_err(f"wrote {output}")
+    text = render(found, form, shutil.get_terminal_size((160, 24)).columns)
+    write_output([text.rstrip("\n") + "\n"], output)
 
 
 def _labelling(names: str | None) -> FileNames | None:

@@ -171,8 +171,7 @@ def scope_of(run: Run, selection: Selection) -> ReportScope:
         UsageError: an id that is not there, a filter that matches nothing, or a run without verdicts.
     """
     places, known = trajectory_places(run), selection.known
-    if not run.has_verdicts():
-        raise UsageError(f"{run.path}: this run has no verdicts yet; make some with: replay classify results/*.json")
+    run.check_has_verdicts()
     if selection.call is not None:
         place = find_call(run, selection.call)
         return ReportScope(run, [TrajectoryPlace(*place[:4])], place.call, whole=False, known=known)
