@@ -12,7 +12,7 @@ import click
 
 from replay.cli.options import files_argument, names_option, place_of, workers_options
 from replay.cli.output import file_stems
-from replay.cli.terminal import echo_err, without_secrets
+from replay.cli.terminal import echo_err, error_text, without_secrets
 from replay.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _open(files: tuple[Path, ...], names: str | None, *, listed: bool) -> tuple[
     errors: list[str] = []
     opened: list[ResultsFile] = []
     notes: list[str] = []
-    for results in open_files(files, FileNames(names), lambda error: errors.append(str(error)), notes.append):
+    for results in open_files(files, FileNames(names), lambda error: errors.append(error_text(error)), notes.append):
         opened.append(results)
         if listed:
             click.echo(without_secrets(_description(results)))

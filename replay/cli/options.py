@@ -41,6 +41,9 @@ known_option = click.option(
     type=FILE,
     help="What is known of failures.  [default: replay-known.yaml beside the run, here or in the repository]",
 )
+strict_option = click.option(
+    "--strict", is_flag=True, help="Exit with 2, not 3, where something in a folder or an archive could not be read."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values, a row a call.")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from replay.errors import FormatError, UsageError
@@ -59,6 +60,12 @@ class FileNames:
     def model(self, path: str) -> str:
         """The model that a file's name tells."""
         return self._read(path).get("model") or _M3BENCH_SUFFIX.sub("", _stem(path))
+
+    def told_model(self, path: str) -> str | None:
+        """The same where a pattern tells it, for a file that may be anything; else None."""
+        with suppress(FormatError):
+            return self._read(path).get("model")
+        return None
 
     def task(self, path: str) -> str:
         """The task that a file's name tells: the id of the one trajectory in it."""

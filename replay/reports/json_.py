@@ -22,6 +22,7 @@ from replay.records.files import (
 from replay.records.finding import HISTORY_FORMAT, HISTORY_VERSION, Finding, History, KnownFailure, RecurringFailure
 from replay.records.server import Server
 from replay.records.tool_usage import ToolReport
+from replay.records.unread import UnreadFile
 from replay.reports import Selection
 from replay.reports.scope import ReportScope, scope_of
 from replay.reports.spool import Spool
@@ -150,6 +151,7 @@ def write_json(
     out: TextIO,
     files: Sequence[int] | None = None,
     failures: Sequence[RecurringFailure] | None = None,
+    unread: Sequence[UnreadFile] | None = None,
 ) -> None:
     """Write a whole run, or what it holds of some files, as one JSON document, a call a line.
 
@@ -158,6 +160,7 @@ def write_json(
         out: where to.
         files: only of these, by the run's numbers; by default of all.
         failures: by their fingerprints, with what is known of them; left out where nothing is known of any.
+        unread: files that could not be read; by default all that the run knows of.
     """
     out.write(f'{{"format": "{RUN_FORMAT}", "version": {RUN_VERSION}')
     out.writelines(_list("servers", map(_as_text, run.servers().values())))
@@ -165,7 +168,7 @@ def write_json(
     out.writelines(_list("calls", map(_as_text, call_rows(run, files=files))))
     if failures is not None:
         out.writelines(_list("failures", map(_as_text, failures)))
-    out.write(f',\n"summary": {_as_text(summarize(run, most=1000, files=files))}}}\n')
+    out.write(f',\n"summary": {_as_text(summarize(run, most=1000, files=files, unread=unread))}}}\n')
 
 
 def render(run: Run, selection: Selection) -> Iterator[str]:
