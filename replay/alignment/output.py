@@ -19,7 +19,7 @@ from replay.records.unread import Unread
 from replay.runfile import Run
 from replay.runfile.alignment_queries import ReferenceCall, file_outcomes, file_rows, save_alignment
 from replay.safety.redaction import Redactor
-from replay.safety.text import json_text
+from replay.safety.text import printable_json
 
 _COLUMNS = (
     "file",
@@ -53,7 +53,7 @@ def alignment_json(
         reference_faults=tuple(faults),
         unread=unread,
     )
-    return json_text(Redactor().json(dump(document)))
+    return printable_json(Redactor().json(dump(document)))
 
 
 def to_csv(alignments: Sequence[Alignment]) -> str:

@@ -92,9 +92,9 @@ def compare(
         from replay.errors import UsageError
 
         raise UsageError("--judge goes with --reference: the scores count in its average")
-    files, run_path = _run_among(files, run_path)
+    files, run_path = run_among(files, run_path)
     inputs = InputFiles(files, names) if files else None
-    with _run_of(inputs, run_path, reference, judge_paths, names) as (run, numbers):
+    with run_of(inputs, run_path, reference, judge_paths, names) as (run, numbers):
         unread = tuple(inputs.unread) if inputs else None
         settings = CompareSettings(numbers, sort, metric, by, _labelling(names), unread)
         found = compare_models(run, settings)
@@ -114,7 +114,7 @@ def _labelling(names: str | None) -> FileNames | None:
     return pattern if pattern.label_names else None
 
 
-def _run_among(files: tuple[Path, ...], run_path: Path) -> tuple[tuple[Path, ...], Path]:
+def run_among(files: tuple[Path, ...], run_path: Path) -> tuple[tuple[Path, ...], Path]:
     """A run file that stands alone where results files may is the run."""
     if len(files) == 1 and files[0].is_file() and run_path == DEFAULT_RUN:
         with files[0].open("rb") as opened:
@@ -124,7 +124,7 @@ def _run_among(files: tuple[Path, ...], run_path: Path) -> tuple[tuple[Path, ...
 
 
 @contextmanager
-def _run_of(
+def run_of(
     inputs: InputFiles | None, run_path: Path, reference: Path | None, judge_paths: tuple[Path, ...], names: str | None
 ) -> Iterator[tuple[Run, tuple[int, ...] | None]]:
     """The run to compare, open for reading, and its numbers of the files; None for all of them."""

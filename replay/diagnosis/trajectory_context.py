@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import Any, Final, Self
 
 from replay.dag import Graph
-from replay.dag.history import History
+from replay.dag.candidate_values import candidate_values_of
+from replay.dag.history import ValueHistory
 from replay.diagnosis.named_arguments import Argument, arguments_of
 from replay.outcomes.evidence import strip_wrappers
 from replay.outcomes.literals import parse_json
@@ -88,9 +89,17 @@ class TrajectoryContext:
         return Graph(self.trajectory)
 
     @cached_property
-    def history(self) -> History:
+    def history(self) -> ValueHistory:
         """What stood where in the trajectory."""
-        return History(self.trajectory)
+        return ValueHistory(self.trajectory)
+
+    @cached_property
+    def mentions(self) -> dict[str, frozenset[str]]:
+        """By position: the values in a call's arguments, but for those that anybody could have come up with."""
+        return {
+            position: frozenset(candidate.text for candidate in candidate_values_of(call))
+            for position, call in self.calls.items()
+        }
 
     @cached_property
     def step_of(self) -> dict[str, int]:

@@ -11,6 +11,7 @@ from replay.records.unread import Unread, UnreadEffect, UnreadFile
 from replay.safety.text import one_line
 
 _MAX_PATHS: Final = 3
+_MAX_PATH: Final = 80
 _MAX_EFFECTS: Final = 12
 _KINDS: Final = {
     "broken": "could not be read",
@@ -26,7 +27,7 @@ def certainty_line(certainties: Mapping[Certainty, int]) -> str:
         return ""
     also = f"; {likely:,} {'is' if likely == 1 else 'are'} likely, not certain" if likely else ""
     rest = "rests" if nothing == 1 else "rest"
-    shown = f" (filter certainty:{UNFOUNDED})" if nothing else ""
+    shown = f" (certainty:{UNFOUNDED})" if nothing else ""
     of = f"Of {sum(certainties.values()):,} verdicts {nothing:,}"
     return f"{of} {rest} on nothing but the absence of an error or of its cause{shown}{also}"
 
@@ -49,7 +50,7 @@ def unread_lines(unread: Unread | None) -> Iterator[str]:
     for kind, what in _KINDS.items():
         files = [file for file in unread.files if file.kind == kind]
         if files:
-            paths = ", ".join(one_line(file.path, 80) for file in files[:_MAX_PATHS])
+            paths = ", ".join(_end_of(one_line(file.path)) for file in files[:_MAX_PATHS])
             more = ", ..." if len(files) > _MAX_PATHS else ""
             known = sum(file.calls or 0 for file in files)
             calls = f" ({known:,} calls or more)" if known else ""
@@ -58,6 +59,11 @@ def unread_lines(unread: Unread | None) -> Iterator[str]:
         yield _effect_line(effect)
     if len(unread.effects) > _MAX_EFFECTS:
         yield f"  and {len(unread.effects) - _MAX_EFFECTS} more models; --json has them"
+
+
+def _end_of(path: str) -> str:
+    """The part of a path that tells the file."""
+    return path if len(path) <= _MAX_PATH else f"…{path[1 - _MAX_PATH :]}"
 
 
 def _effect_line(effect: UnreadEffect) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from replay.safety.redaction import clean
 
-__all__ = ["csv_line", "cut", "json_text", "one_line", "printable"]
+__all__ = ["csv_line", "cut", "one_line", "printable", "printable_json"]
 
 _UNSAFE: Final = re.compile(
     "["
@@ -59,7 +59,7 @@ def cut(text: str, length: int) -> str:
     return clean(text[: max(length, _MAX_SEARCHED)])[:length]
 
 
-def json_text(value: Any) -> str:
+def printable_json(value: Any) -> str:
     r"""A value as JSON that is safe to print: what `printable` shows as an escape stands as JSON's own, `\u202e`."""
     return _UNSAFE.sub(_escape_in_json, json.dumps(value, ensure_ascii=False))
 
