@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from replay.records.unread import UnreadFile
     from replay.replayer.judging import Source
 
-_MANY_MODELS = 50
-"""Files that are hardly of as many models."""
-
 
 class InputFiles:
     """The files of a command line, and what opening them shows.
@@ -36,8 +33,6 @@ class InputFiles:
         """Of those that could be read."""
         self._named_broken = False
         self._calls = 0
-        self._models: set[tuple[str, ...]] = set()
-        self._named = names is not None
         self._opened: FilesOpened = FilesOpened(self._note_broken, note)
         self._sources = list(files_of(files, FileNames(names), self._note_broken, note))
 
@@ -62,7 +57,6 @@ class InputFiles:
         """Tell what is odd about a file."""
         self._opened.note(_source(source), file)
         self.paths.append(file.path)
-        self._models.add(file.models)
         if file.signs:
             self._note_unread("no-call", file.path, "no call was found in it, but it speaks of calls", file.model)
         elif file.lost:
@@ -97,6 +91,8 @@ class InputFiles:
                 files.append(file)
         if need_calls or not files:
             self.check()
+        else:
+            self._opened.propose_names()
         return files
 
     def sources(self) -> list[Source]:
@@ -126,16 +122,11 @@ class InputFiles:
         """
         from replay.errors import InputError
 
-        count = len(self.paths)
-        if not count:
+        if not self.paths:
             raise InputError("", "no file could be read; see above")
         if not self._calls:
             raise InputError("", "no call was found in any file; see above")
-        if not self._named and count > _MANY_MODELS and len(self._models) == count:
-            note(
-                f"each of the {count:,} files counts as a model of its own; where their names tell model and "
-                "task, say so: --names '{model}_{task}.json'"
-            )
+        self._opened.propose_names()
 
     def end(self, *, strict: bool = False) -> None:
         """End the command so that a script can tell, where something was not read.
