@@ -62,12 +62,12 @@ def run_option(help_text: str = "The run file.") -> Callable[[F], F]:
 
 def read_run_option(function: F) -> F:
     """`--run FILE` of a verb that reads a run; one that stands alone as an argument is taken for it."""
-    argument = click.argument("run_argument", metavar="", required=False, type=FILE)
+    argument = click.argument("run_argument", metavar="[RUN]", required=False, type=FILE)
     option = click.option(
         "--run",
         "run_path",
         type=FILE,
-        help=f"The run file.  [default: {DEFAULT_RUN}]",
+        help=f"The run file, which may also stand alone as RUN.  [default: {DEFAULT_RUN}]",
     )
     return argument(option(function))
 
@@ -209,7 +209,8 @@ def _condition(part: str) -> FailCondition:
     known = [FAILED, NEW, *(str(outcome) for outcome in Outcome)]
     if name not in known:
         nearest = nearest_name(name, known)
-        raise UsageError(f"--fail-on: there is no outcome {name!r}; did you mean {nearest or FAILED}?")
+        hint = f"; did you mean {nearest}?" if nearest else ""
+        raise UsageError(f"--fail-on: there is no outcome {name!r}{hint}; it takes {', '.join(known)}")
     outcomes = FAILURES if name == FAILED else (Outcome(name),)
     return FailCondition(name, outcomes, float(match["share"] or 0))
 

@@ -34,7 +34,7 @@ class UnreadEffect(Record):
     count: int
     """How many of these the files are taken to hold."""
     assumed: bool = False
-    """A file that does not tell how many it holds is taken to hold as many as the others do on average."""
+    """A file in which fewer were counted is taken to hold as many as the others do on average."""
     low: float
     high: float
 
@@ -52,7 +52,7 @@ class UnreadEffect(Record):
         """
         total = sum(outcomes.values())
         each = max(1, round(total / files_read)) if files_read else 1
-        count = sum(each if file.calls is None else file.calls for file in files)
+        count = sum(max(each, file.calls or 0) for file in files)
         part, whole = outcomes.get(Outcome.SUCCESS, 0), total - outcomes.get(Outcome.INCONCLUSIVE, 0)
         if not whole:
             return None
@@ -61,7 +61,7 @@ class UnreadEffect(Record):
             measure="success",
             of="call",
             count=count,
-            assumed=any(file.calls is None for file in files),
+            assumed=any((file.calls or 0) < each for file in files),
             low=part / (whole + count),
             high=(part + count) / (whole + count),
         )

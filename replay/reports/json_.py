@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, Literal, TextIO
 
+from pydantic import RootModel
+
 from replay.diagnosis import Diagnosis, RunTally
 from replay.records import Outcome, Record
 from replay.records.base import JsonObject
@@ -32,6 +34,10 @@ from replay.safety.text import printable_json
 
 DIFF_FORMAT: Final = "replay.diff"
 DIFF_VERSION: Final = 1
+SERVERS_FORMAT: Final = "replay.servers"
+SERVERS_VERSION: Final = 1
+SURVEY_FORMAT: Final = "replay.survey"
+SURVEY_VERSION: Final = 1
 SHOW_FORMAT: Final = "replay.show"
 SHOW_VERSION: Final = 1
 TOOLS_FORMAT: Final = "replay.tools"
@@ -89,6 +95,59 @@ class ToolsDocument(ToolReport):
 
     format: Literal["replay.tools"] = TOOLS_FORMAT
     version: Literal[1] = TOOLS_VERSION
+
+
+class FailureList(RootModel[tuple[RecurringFailure, ...]]):
+    """What `replay known list --json` prints."""
+
+
+class CheckedServer(Server):
+    """A server with the names of its tools alone."""
+
+    tools: tuple[str, ...]  # type: ignore[assignment]
+
+
+class CheckedServers(Record):
+    """What `replay servers check --json` prints."""
+
+    format: Literal["replay.servers"] = SERVERS_FORMAT
+    version: Literal[1] = SERVERS_VERSION
+    servers: tuple[CheckedServer, ...]
+
+
+class ListedServers(Record):
+    """What `replay servers tools --json` prints."""
+
+    format: Literal["replay.servers"] = SERVERS_FORMAT
+    version: Literal[1] = SERVERS_VERSION
+    servers: tuple[Server, ...]
+
+
+class LabelledTemplate(Record):
+    """Answers of one tool that read alike."""
+
+    id: str
+    """By which it is labelled."""
+    kind: str
+    """`rests-on-nothing`, or what speaks against its verdict."""
+    tool: str
+    answers: int
+    rule: str
+    template: str
+    example: str
+
+
+class SurveyDocument(Record):
+    """What `replay label --json` prints."""
+
+    format: Literal["replay.survey"] = SURVEY_FORMAT
+    version: Literal[1] = SURVEY_VERSION
+    files: int
+    unreadable: int
+    answers: int
+    counts: dict[str, int]
+    certainty: dict[str, int]
+    templates: tuple[LabelledTemplate, ...]
 
 
 class Shape(Record):
