@@ -146,6 +146,8 @@ class Document:
         self.path = file.path
         self.notes: list[str] = []
         """What was not read, and why, one sentence each, with the place."""
+        self.lost = 0
+        """Places where records could not be read, and may hold calls."""
         self.left: list[str] = []
         """Places of the records that the reader left for other readers."""
         self._file = file
@@ -194,6 +196,11 @@ class Document:
             self.notes.append(f"{self.path}: more of this kind is not listed")
         elif len(self.notes) < MAX_NOTES:
             self.notes.append(": ".join(part for part in (self.path, place, text) if part))
+
+    def lose(self, text: str, place: str) -> None:
+        """Say of records that they could not be read."""
+        self.lost += 1
+        self.note(text, place)
 
     def leave(self, element: Element) -> None:
         """Leave a record that is not of this format to other readers."""
@@ -261,7 +268,7 @@ class Document:
                 if not line.strip():
                     continue
                 if broken:
-                    self.note(f"broken JSON, this line was not read: {broken[1]}", f"line {broken[0]}")
+                    self.lose(f"broken JSON, this line was not read: {broken[1]}", f"line {broken[0]}")
                     broken = None
                 try:
                     value = json_value(line)
@@ -311,7 +318,7 @@ class Document:
             place = f"value {number + 1}: $" if number else "$"
             if text[position] not in "[{" and number:
                 found = repr(text[position : position + 20])
-                self.note(f"{found} and what follows is not JSON; not read", f"line {_line(text, position)}")
+                self.lose(f"{found} and what follows is not JSON; not read", f"line {_line(text, position)}")
                 return
             try:
                 value, end = first_json(text, position)
@@ -323,7 +330,7 @@ class Document:
                 if not records:
                     raise broken from None
                 yield from records
-                self.note(f"{broken.message}; from here on nothing was read", broken.place)
+                self.lose(f"{broken.message}; from here on nothing was read", broken.place)
                 return
             yield from _records_in(value, place, open_containers=open_containers)
             position, number = _skip(text, end), number + 1
