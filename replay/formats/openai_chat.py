@@ -79,7 +79,7 @@ class OpenAIChatReader:
         steps, reply = conversation_steps(messages, document.path, place)
         return Trajectory(
             id=identifier,
-            model=text_of(record.get("model")) or text_of(record.get("model_name")) or document.model_name,
+            model=text_of(record.get("model")) or text_of(record.get("model_name")) or document.model_beside(place),
             task=Task(
                 question=user_text(messages),
                 type=_string(record.get("type")),

@@ -199,16 +199,6 @@ def _size_of(files: list[InputFile]) -> int:
     return sum(file.size() for file in files)
 
 
-def names_beside(folder: str) -> list[str]:
-    """The paths of the results files in a folder: a name is read the same whichever of them are named."""
-    try:
-        with os.scandir(folder) as entries:
-            names = [entry.name for entry in entries if not entry.name.startswith(".") and entry.is_file()]
-    except OSError:
-        return []
-    return sorted(f"{folder}/{name}" for name in names if name.lower().endswith(RESULT_SUFFIXES))
-
-
 def _regular_file(place: Path) -> InputFile:
     name = printable(place)
     try:
