@@ -107,7 +107,8 @@ _STATUS_IS_THE_ANSWER = re.compile(
 )
 _SAID_BY = re.compile(r"^([a-z][\w.-]{1,20}): ", re.MULTILINE)
 _PROGRAM_ERROR = re.compile(
-    r"traceback|no such file|usage:|\berror:|command not found|not recognized|permission denied|invalid option",
+    r"traceback|no such file|usage:|\berror:|\b(?:Import|ModuleNotFound|Syntax)Error\b"
+    r"|command not found|not recognized|permission denied|invalid option",
     re.IGNORECASE,
 )
 _REPORT_OF_CHECKS = re.compile(
