@@ -313,7 +313,7 @@ def runs_commands(arguments: ArgumentIndex) -> bool:
 def last_commands(arguments: ArgumentIndex) -> list[str]:
     """The commands whose exit code may be that of a script: its last one, and those that lead to it by `&&`."""
     script = next((value for name, value in arguments.by_name.items() if name.casefold() in _PROGRAM_ARGUMENTS), "")
-    script = _REDIRECTION.sub(" ", script[-_MAX_PROGRAM:]).rstrip("; \n")
+    script = _REDIRECTION.sub(" ", _QUOTED.sub("''", script[-_MAX_PROGRAM:])).rstrip("; \n")
     chain = re.split(r"[;\n]|(?<!&)&(?!&)", script)[-1].split("&&")
     return [command.split("|")[-1].strip() for command in chain]
 
@@ -325,6 +325,7 @@ def last_program(arguments: ArgumentIndex) -> str:
 
 _WEB_CLIENT = re.compile(r"(?:^|[\s;&|(\"'`])(?:curl|wget|https?|xh|Invoke-(?:WebRequest|RestMethod))\s+\S", re.I)
 _MAX_PROGRAM = 20_000
+_QUOTED = re.compile(r"'[^']*+'|\"(?:[^\"\\]|\\.)*+\"", re.DOTALL)
 _REDIRECTION = re.compile(r"\d?>&\d|&>")
 _DONE = re.compile(
     r"[^.!?\n]{0,120}\b(?:has|have|was|were|is|are)(?: now)?(?: been)?(?: \w{1,20}ly)? "
