@@ -183,7 +183,9 @@ def _targets(opened: Iterable[ResultsFile], output: Path) -> dict[tuple[str, str
 
 def _safe(name: str) -> str:
     """Without anything that leaves the directory, hides the file, or that some file system refuses."""
-    kept = re.sub(r"[^\w.+=@-]+", "_", name).strip("._ ")[:150]
+    from replay.safety.filesystem import file_stem
+
+    kept = file_stem(name, 150)
     return kept if kept and not re.fullmatch(r"(?i)con|prn|aux|nul|com\d|lpt\d", kept) else f"trajectory_{kept}"
 
 

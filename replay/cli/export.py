@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,11 +68,11 @@ def export(
 def _written(documents: Iterator[tuple[str, JsonObject]], output: Path, force: bool) -> Iterator[Path]:
     """Write each document to a file of its own; no two have the same name on any file system."""
     from replay.errors import UsageError
-    from replay.safety.filesystem import write_atomically
+    from replay.safety.filesystem import file_stem, write_atomically
 
     taken: set[str] = set()
     for name, document in documents:
-        stem = re.sub(r"[^\w.+=@-]+", "_", name).strip("._ ")[:100] or "trajectory"
+        stem = file_stem(name, 100) or "trajectory"
         unique, number = stem, 1
         while unique.lower() in taken:
             number += 1

@@ -90,12 +90,13 @@ def figure(
         chart = chart_data(name, run, ChartOptions(models, rows, metric))
     for note in chart.notes:
         echo_err(f"note: {note}")
-    if form in DATA_FORMATS:
-        _write_text(_numbers(chart, form), output)
-        return
-    assert output is not None
-    content = drawn(chart, cast("ChartFormat", form), cast("Medium", medium))
-    _write_bytes(output, content)
+    if output is not None and form not in DATA_FORMATS:
+        _write(drawn(chart, cast("ChartFormat", form), cast("Medium", medium)), output)
+    elif output is not None:
+        _write(_numbers(chart, form), output)
+    else:
+        with closed_pipe_ignored():
+            click.echo(_numbers(chart, form), nl=False)
 
 
 def _form(output: Path | None, data_format: str | None) -> str:
@@ -128,26 +129,8 @@ def _numbers(chart: Chart, form: str) -> str:
     return chart_csv(chart) if form == "csv" else chart_json(chart)
 
 
-def _write_text(text: str, output: Path | None) -> None:
-    if output is None:
-        with closed_pipe_ignored():
-            click.echo(text, nl=False)
-        return
+def _write(content: str | bytes, output: Path) -> None:
     from replay.safety.filesystem import write_atomically
 
-    write_atomically(output, text)
-    echo_err(f"wrote {output}")
-
-
-def _write_bytes(output: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    beside = output.with_name(f".{output.name}.part")
-    try:
-        beside.write_bytes(content)
-        beside.replace(output)
-    except OSError as error:
-        error.filename = str(output)
-        raise
-    finally:
-        beside.unlink(missing_ok=True)
+    write_atomically(output, content)
     echo_err(f"wrote {output}")

@@ -14,6 +14,7 @@ from replay.errors import FormatError, UnknownFormatError
 from replay.formats.file_names import FileNames
 from replay.formats.sources import InputFile
 from replay.json_values import TooDeepError, begun_json, first_json, json_value, with_whole_pairs
+from replay.safety.filesystem import read_small_file
 
 CONTAINER_KEYS = ("data", "items", "results", "predictions")
 """Keys under which results files keep their list of records."""
@@ -175,7 +176,7 @@ class Document:
         """The value of a JSON file of the same layout, by its path from this file; None where there is none."""
         path = Path(self.path).parent.joinpath(*parents)
         try:
-            return json_value(path.read_bytes()) if path.stat().st_size <= MAX_BESIDE_BYTES else None
+            return json_value(read_small_file(path, MAX_BESIDE_BYTES))
         except (OSError, ValueError):
             return None
 

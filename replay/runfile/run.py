@@ -22,7 +22,14 @@ from replay.records import (
     canonical,
     digest,
 )
-from replay.runfile.connection import check_is_ours, open_connection, prepare_tables, readable_path, take_lock
+from replay.runfile.connection import (
+    check_is_private,
+    check_is_run,
+    open_connection,
+    prepare_tables,
+    readable_path,
+    take_lock,
+)
 from replay.runfile.effects_journal import EffectsJournal, absolute_path
 from replay.runfile.rows import call_columns, insertion_of_call, keep_answer, load_answer, load_answers, pack_text
 from replay.runfile.salvage import damage_behind
@@ -64,7 +71,8 @@ class Run:
         Raises:
             RunFileError: it cannot be written, is not a run file, is newer than we are, or another process writes it.
         """
-        check_is_ours(path)
+        check_is_run(path)
+        check_is_private(path)
         lock = take_lock(path)
         try:
             if fresh:
