@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from replay.alignment.aligner import Settings
+from replay.alignment.aligner import AlignmentSettings
 from replay.alignment.encoder import _MiniLM
 from replay.alignment.on_workers import TEXTS_A_JOB
 from replay.alignment.ties import MAX_ASSIGNMENTS
@@ -32,7 +32,7 @@ STATED = [
     ("docs/compare.md", f"Up to {MAX_EXACT} tasks by the exact"),
     ("docs/compare.md", f"Above {MAX_PAIRED} models no pair"),
     ("docs/metrics.md", f"more than {MAX_ASSIGNMENTS} different ones {MAX_ASSIGNMENTS}"),
-    ("docs/metrics.md", f"`tau_weak` ({Settings.tau_weak})"),
+    ("docs/metrics.md", f"`tau_weak` ({AlignmentSettings.tau_weak})"),
     ("docs/metrics.md", f"cut at {_MiniLM.MAX_TOKENS} tokens"),
     ("docs/formats.md", f"more than {MAX_DIGITS:,} digits"),
     ("docs/formats.md", f"more than {MAX_DEPTH} deep"),

@@ -36,7 +36,7 @@ UNTYPED = "(no type)"
 
 
 @dataclass(frozen=True)
-class Settings:
+class AlignmentSettings:
     """How to align."""
 
     definitions: Definitions = "published"
@@ -83,7 +83,9 @@ def signatures_to_embed(reference: Reference, results: Iterable[Results]) -> set
     return needed
 
 
-def align(reference: Reference, results: Results, vectors: Vectors, settings: Settings, judges: Judges) -> Alignment:
+def align(
+    reference: Reference, results: Results, vectors: Vectors, settings: AlignmentSettings, judges: Judges
+) -> Alignment:
     """Align one file's tasks with the reference's, and score them."""
     pairs = pair_ids(reference.tasks, results.tasks)
     tasks, blocks = [], {}
@@ -105,7 +107,7 @@ def align_task(
     reference: SignedTask,
     predicted: SignedTask,
     blocks: Sequence[Block],
-    settings: Settings,
+    settings: AlignmentSettings,
     outcomes: Mapping[str, Outcome] | None = None,
     judge: JudgeScores | None = None,
 ) -> AlignedTask:
@@ -150,14 +152,14 @@ def match_set(reference: SignedTask, predicted: SignedTask, matches: Iterable[Ma
     )
 
 
-def _nothing_found(reference: SignedTask, settings: Settings) -> AlignedTask:
+def _nothing_found(reference: SignedTask, settings: AlignmentSettings) -> AlignedTask:
     """A task without a prediction, scored as if the model had called nothing."""
     empty = SignedTask(reference.id, reference.type, (), (), ())
     return align_task(reference, empty, (), settings)
 
 
 def _model(
-    results: Results, settings: Settings, tasks: list[AlignedTask], nothing: list[AlignedTask], judges: Judges
+    results: Results, settings: AlignmentSettings, tasks: list[AlignedTask], nothing: list[AlignedTask], judges: Judges
 ) -> AlignedModel:
     judge = judges.of_model(results.names, [task.id for task in tasks])
     found, with_missing = aggregate(tasks), aggregate([*tasks, *nothing])

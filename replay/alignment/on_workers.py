@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from replay.alignment import signatures_to_embed
-from replay.alignment.aligner import Alignment, Results, Settings, align
+from replay.alignment.aligner import Alignment, AlignmentSettings, Results, align
 from replay.alignment.encoder import Encoder, find_model, load_encoder
 from replay.alignment.judges import Judges
 from replay.alignment.tasks import Reference
@@ -58,7 +58,7 @@ def align_on_workers(
     reference: Reference,
     results: Sequence[Results],
     vectors: Mapping[str, NDArray[np.float32]],
-    settings: Settings,
+    settings: AlignmentSettings,
     judges: Judges,
 ) -> list[Alignment]:
     """Align each model with the reference; gives them in the order of `results`."""

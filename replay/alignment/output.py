@@ -18,7 +18,7 @@ from replay.records.files import dump
 from replay.runfile import Run
 from replay.runfile.alignment_queries import ReferenceCall, file_outcomes, file_rows, save_alignment
 from replay.safety.redaction import Redactor
-from replay.safety.text import json_text
+from replay.safety.text import printable_json
 
 _COLUMNS = (
     "file",
@@ -47,7 +47,7 @@ def alignment_json(
         models=tuple(_with_tasks(alignment, sweeps.get(alignment.model.file)) for alignment in alignments),
         reference_faults=tuple(faults),
     )
-    return json_text(Redactor().json(dump(document)))
+    return printable_json(Redactor().json(dump(document)))
 
 
 def to_csv(alignments: Sequence[Alignment]) -> str:

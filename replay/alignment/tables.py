@@ -32,7 +32,7 @@ _NAME_WIDTH = 40
 _LISTED = 20
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def score_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Columns two spaces apart, the first to the left and the others to the right."""
     lines = [list(head), *map(list, rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
@@ -44,7 +44,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(map(laid, lines))
 
 
-def leaderboard(models: Sequence[AlignedModel]) -> str:
+def leaderboard_text(models: Sequence[AlignedModel]) -> str:
     """A line a model, best average first; a second one counts missing predictions as nothing found, where some are."""
     judged = any(model.judge for model in models)
     widths = {model.file: overall_columns(model.judge) for model in models}
@@ -59,7 +59,7 @@ def leaderboard(models: Sequence[AlignedModel]) -> str:
             label = f"  with {len(model.missing)} missing"
             average = model.average_score_with_missing
             rows.append(_score_row(label, model.aggregate_with_missing, model.judge, average, columns, judged=judged))
-    return "\n".join([table(head, rows), _footnote(models, judged=judged, mixed=mixed), *map(ties_line, models)])
+    return "\n".join([score_table(head, rows), _footnote(models, judged=judged, mixed=mixed), *map(ties_line, models)])
 
 
 def ties_line(model: AlignedModel) -> str:
@@ -91,7 +91,7 @@ def by_type(model: AlignedModel) -> str:
         )
         for row, columns in ordered
     )
-    return f"{one_line(model.model)} by task type, worst first\n{table(head, rows)}"
+    return f"{one_line(model.model)} by task type, worst first\n{score_table(head, rows)}"
 
 
 def calls_table(models: Sequence[AlignedModel]) -> str:
@@ -105,7 +105,7 @@ def calls_table(models: Sequence[AlignedModel]) -> str:
         row = [one_line(model.model, _NAME_WIDTH), *(str(model.classes.get(kind, 0)) for kind in classes)]
         row += [_mcpeval(model.mcpeval, "strict"), _mcpeval(model.mcpeval, "flexible")]
         rows.append(row + (_mcpbench(model) if rates else []))
-    return table(head, rows)
+    return score_table(head, rows)
 
 
 def differing_ids(model: AlignedModel, reference: Reference) -> Iterator[str]:
@@ -136,7 +136,9 @@ def sweep_table(model: AlignedModel, rows: Iterable[SweepRow]) -> str:
         [f"{row.threshold} {row.value:.2f}", str(row.pairs), f"{row.recall:.3f}", f"{row.precision:.3f}"]
         for row in rows
     )
-    return f"{one_line(model.model)}: how the thresholds tell\n{table(['', 'pairs', 'recall', 'precision'], lines)}"
+    return (
+        f"{one_line(model.model)}: how the thresholds tell\n{score_table(['', 'pairs', 'recall', 'precision'], lines)}"
+    )
 
 
 def _head(first: str, *, judged: bool, mixed: bool) -> list[str]:
@@ -250,7 +252,8 @@ def _matrix(block: Block, task: AlignedTask) -> str:
         ]
         for row_call, row in zip(block.reference, block.similarity.tolist(), strict=True)
     ]
-    return f"{one_line(block.name) or '(no name)'}\n{table(['', *(f'P{number} ' for number in block.predicted)], rows)}"
+    head = ["", *(f"P{number} " for number in block.predicted)]
+    return f"{one_line(block.name) or '(no name)'}\n{score_table(head, rows)}"
 
 
 def _cell(value: float, chosen: bool) -> str:

@@ -277,7 +277,7 @@ class _Wanted:
         """Read by the grammar of the filters, so that patterns and nearest names are the same everywhere."""
 
         def values(key: str, names: tuple[str, ...]) -> list[object]:
-            terms = parse(f"{key}:{','.join(map(filters.quoted, names))}", vocabulary).terms if names else ()
+            terms = parse(f"{key}:{','.join(map(filters.filter_value, names))}", vocabulary).terms if names else ()
             return [value for term in terms for value in term.values]
 
         files = values("model", selection.models)

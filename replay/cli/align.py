@@ -26,7 +26,7 @@ from replay.cli.terminal import bar_on, echo_err, is_interactive, without_secret
 from replay.errors import InputError, RunFileError, UsageError
 
 if TYPE_CHECKING:
-    from replay.alignment import Alignment, Reference, Results, Settings
+    from replay.alignment import Alignment, AlignmentSettings, Reference, Results
     from replay.alignment.judges import Judges
     from replay.alignment.output import RunStore
     from replay.records.alignment import Definitions
@@ -110,7 +110,7 @@ def align(
     call is compared with the reference's calls of the same tool in the same task; the best assignment counts. Prints
     the classes of the calls, and last a leaderboard.
     """
-    from replay.alignment import Settings
+    from replay.alignment import AlignmentSettings
 
     if as_json and as_csv:
         raise UsageError("--json and --csv do not go together")
@@ -122,7 +122,7 @@ def align(
         reference,
         _run(run_path),
         names=names,
-        settings=Settings(definitions, tau_strong, tau_weak),
+        settings=AlignmentSettings(definitions, tau_strong, tau_weak),
         judge_paths=judge_paths,
         model=model,
         cached=not no_cache,
@@ -141,10 +141,10 @@ def keep_alignment(
     Raises:
         InputError: no file has a task in common with the reference.
     """
-    from replay.alignment import Settings
+    from replay.alignment import AlignmentSettings
     from replay.alignment.output import RunStore
 
-    _align(files, reference, RunStore(run_path), names=names, settings=Settings(), judge_paths=judge_paths)
+    _align(files, reference, RunStore(run_path), names=names, settings=AlignmentSettings(), judge_paths=judge_paths)
 
 
 class _Aligned(NamedTuple):
@@ -164,7 +164,7 @@ def _align(
     run: RunStore | None,
     *,
     names: str | None,
-    settings: Settings,
+    settings: AlignmentSettings,
     judge_paths: Sequence[Path],
     model: str | None = None,
     cached: bool = True,
@@ -325,7 +325,7 @@ def _tables(done: _Aligned, *, types: bool, swept: bool) -> Iterator[str]:
         yield "\n".join(differing)
     if swept:
         yield from (tables.sweep_table(alignment.model, sweep(alignment)) for alignment in done.alignments)
-    yield tables.leaderboard(models)
+    yield tables.leaderboard_text(models)
 
 
 def _explained(done: _Aligned, task: str) -> list[str]:

@@ -279,9 +279,9 @@ def _print(
     _note_other_files(run, files)
     with closed_pipe_ignored():
         if as_json:
-            from replay.reports.json_ import write_json
+            from replay.reports.json_ import write_run_json
 
-            write_json(run, sys.stdout, files, known.failures if known else None)
+            write_run_json(run, sys.stdout, files, known.failures if known else None)
         elif as_csv:
             from replay.reports.csv_ import write_csv
 

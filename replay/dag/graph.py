@@ -23,7 +23,7 @@ from replay.dag.candidate_values import (
     is_uninformative,
 )
 from replay.dag.causes import cause_links, passes_failure_on
-from replay.dag.history import Entry, History, Output, is_maker
+from replay.dag.history import Entry, Output, ValueHistory, is_maker
 from replay.records import Call, DataEdge, Outcome, Trajectory
 from replay.records.base import unchecked
 
@@ -186,7 +186,7 @@ def infer_edges(
     """
     if place == "arguments":
         trajectory = _without_answers(trajectory)
-    history = History(trajectory)
+    history = ValueHistory(trajectory)
     finder = _EdgeFinder(history)
     return tuple(
         edge
@@ -207,7 +207,7 @@ def _without_answers(trajectory: Trajectory) -> Trajectory:
 class _EdgeFinder:
     """Finds the producers of one call's values after another's."""
 
-    def __init__(self, history: History) -> None:
+    def __init__(self, history: ValueHistory) -> None:
         self._history = history
         self._roots = roots_of(history)
 
@@ -407,7 +407,7 @@ def _edge_from_answer(
     )
 
 
-def roots_of(history: History) -> frozenset[str]:
+def roots_of(history: ValueHistory) -> frozenset[str]:
     """The workspace roots, with every directory above them."""
     import re2  # not at the top: the command's help need not load it
 

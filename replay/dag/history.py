@@ -111,7 +111,7 @@ class _Holders:
         """The numbers of those that may hold it too, the earliest last."""
 
 
-class History:
+class ValueHistory:
     """Looks up who held a value first.
 
     The word index keeps only words that some argument mentions, so its size does not grow with the answers.

@@ -9,7 +9,10 @@ from functools import cached_property
 from typing import Any, Final, Self
 
 from replay.dag import Graph
-from replay.dag.history import History
+from replay.dag.candidate_values import candidate_values_of
+from replay.dag.history import ValueHistory
+from replay.dag.rebinding import with_rebound
+from replay.diagnosis.failure_words import drawn_values
 from replay.diagnosis.named_arguments import Argument, arguments_of
 from replay.outcomes.evidence import strip_wrappers
 from replay.outcomes.literals import parse_json
@@ -88,9 +91,17 @@ class TrajectoryContext:
         return Graph(self.trajectory)
 
     @cached_property
-    def history(self) -> History:
+    def history(self) -> ValueHistory:
         """What stood where in the trajectory."""
-        return History(self.trajectory)
+        return ValueHistory(self.trajectory)
+
+    @cached_property
+    def mentions(self) -> dict[str, frozenset[str]]:
+        """By position: the values in a call's arguments, but for those that anybody could have come up with."""
+        return {
+            position: frozenset(candidate.text for candidate in candidate_values_of(call))
+            for position, call in self.calls.items()
+        }
 
     @cached_property
     def step_of(self) -> dict[str, int]:
@@ -136,8 +147,21 @@ class TrajectoryContext:
         return (call for call in self.calls.values() if self.step_of[call.position] < step)
 
     def arguments(self, position: str) -> dict[str, Any]:
-        """A call's arguments; empty where they could not be read."""
+        """A call's arguments as they were recorded; empty where they could not be read."""
         return self.calls[position].arguments or {}
+
+    def sent(self, position: str) -> dict[str, Any]:
+        """The arguments that the answer of `answer` speaks of: with rebound values where it is the replayed one."""
+        rebound = self.rows[position].rebound if position in self.rows else ()
+        if not rebound or self.answer(position) is not self.answers.get(position):
+            return self.arguments(position)
+        return with_rebound(self.arguments(position), rebound)
+
+    @cached_property
+    def drawn(self) -> frozenset[str]:
+        """The values that the servers draw anew each time."""
+        rebound = (value for row in self.rows.values() for value in row.rebound)
+        return drawn_values(self.trajectory, self.answers, rebound)
 
     def answer_text(self, position: str) -> str:
         """The text of the answer that the verdict rests on, without what only wraps it; empty without one."""

@@ -29,7 +29,7 @@ class JudgedCall:
     @property
     def answer_text(self) -> str | None:
         """The recorded answer as text; None without one."""
-        return None if self.call.answer is None else answer_text(self.call.answer)
+        return None if self.call.answer is None else plain_answer(self.call.answer)
 
     @property
     def is_error(self) -> bool | None:
@@ -56,7 +56,7 @@ class JudgedCall:
         return {name: value for name, value in known.items() if value is not None}
 
 
-def answer_text(answer: Answer) -> str:
+def plain_answer(answer: Answer) -> str:
     """An answer as one text."""
     if isinstance(answer, RpcError):
         return f"error {answer.code}: {answer.message}"

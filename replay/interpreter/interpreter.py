@@ -21,7 +21,7 @@ from replay.errors import FleetError
 from replay.interpreter.config.fleet import Fleet, VariableScope
 from replay.interpreter.config.specs import ServerSpec
 from replay.interpreter.confinement import caches_of, can_confine, first_path_below, first_path_outside
-from replay.interpreter.owned_directory import sweep
+from replay.interpreter.owned_directory import remove_abandoned
 from replay.interpreter.processes import ProcessGuard
 from replay.interpreter.session.handshake import ServerHistory
 from replay.interpreter.session.launch import Launch, launch_of
@@ -104,7 +104,7 @@ class Interpreter:
         A server with `state: trajectory` is started for its identity and its tools, and stopped again: each sandbox
         has a process of its own.
         """
-        await anyio.to_thread.run_sync(sweep)
+        await anyio.to_thread.run_sync(remove_abandoned)
         self._shared_place = await self._shared_workspace()
         async with anyio.create_task_group() as starts:
             for name in self._names:

@@ -66,7 +66,7 @@ def make_owned_directory() -> OwnedDirectory:
         return _make_in(Path(tempfile.mkdtemp(prefix=f"{PROGRAM}-")), note)
 
 
-def sweep() -> None:
+def remove_abandoned() -> None:
     """Remove the directories of our own user whose process was killed. All else that lies there stays as it is."""
     with suppress(OSError), _opened(base_directory()) as base:
         for name in _names(base):

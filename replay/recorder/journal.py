@@ -44,7 +44,7 @@ class Journal:
 
     def append(self, entry: dict[str, Any], raw: bytes | None = None) -> None:
         """Add one entry; `raw` is the JSON of its last member, `message`, where that stands ready as bytes."""
-        line = encode(entry)
+        line = encode_entry(entry)
         if raw is not None:
             line = b'%s,"message":%s}' % (line[:-1], raw)
         line += b"\n"
@@ -64,14 +64,14 @@ class Journal:
             self.closed = True
 
 
-def encode(value: Any) -> bytes:
+def encode_entry(value: Any) -> bytes:
     """Compact JSON, bounded; what JSON has no form for, as its text."""
     return json.dumps(bounded(value), ensure_ascii=False, separators=(",", ":"), default=str).encode(
         "utf-8", "surrogatepass"
     )
 
 
-def decode(line: bytes) -> Any:
+def decode_entry(line: bytes) -> Any:
     """What `encode` encoded, and any JSON that a peer may send, bounded.
 
     Raises:
@@ -107,7 +107,7 @@ def _entry(line: bytes) -> dict[str, Any] | None:
 def entry_of(line: bytes) -> dict[str, Any] | None:
     """The entry on a line; None where it cannot be read."""
     try:
-        value = decode(line)
+        value = decode_entry(line)
     except ValueError:
         return None
     return value if isinstance(value, dict) else None

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from replay.recorder.journal import decode, encode
+from replay.recorder.journal import decode_entry, encode_entry
 from replay.recorder.line_pump import MAX_LINE_BYTES
 from replay.recorder.recording_store import RecordingStore
 
@@ -103,7 +103,7 @@ class MessageInspector:
         if self._cursor is not None:
             params["cursor"] = self._cursor
         identifier = f"{_OWN_REQUEST_PREFIX.decode()}{self._own_requests}"
-        line = encode({"jsonrpc": "2.0", "id": identifier, "method": "tools/list", "params": params}) + b"\n"
+        line = encode_entry({"jsonrpc": "2.0", "id": identifier, "method": "tools/list", "params": params}) + b"\n"
         self.inspect_client_lines([line])
         return line
 
@@ -120,7 +120,7 @@ class MessageInspector:
 
     def _inspect_line(self, line: bytes, handle: Callable[[Any, bytes | None], None]) -> None:
         try:
-            value = decode(line)
+            value = decode_entry(line)
         except ValueError:
             if handle == self._from_client and b'"tools/call"' in line:
                 text = line.decode("utf-8", "backslashreplace").strip()
@@ -154,7 +154,7 @@ class MessageInspector:
         if isinstance(params.get("_meta"), dict):
             self._meta = {key: value for key, value in params["_meta"].items() if "/" in key}
         call = self._begin_call(message, params, line) if method == "tools/call" else None
-        self._pending[encode(message["id"])] = _Pending(message["id"], method, params, call)
+        self._pending[encode_entry(message["id"])] = _Pending(message["id"], method, params, call)
 
     def _initialize(self) -> None:
         """A client that initializes again, or after calls, begins a new session."""
@@ -171,13 +171,13 @@ class MessageInspector:
             first_try = self._awaiting_input.pop(_call_key(params), None)
             if first_try is not None:
                 return first_try
-        earlier = self._pending.get(encode(message["id"]))
+        earlier = self._pending.get(encode_entry(message["id"]))
         if earlier is not None and earlier.call is not None:
             self._recording.fault(earlier.call, "closed", "the client used its id for another request")
         return self._recording.call(message, raw=line)
 
     def _on_cancelled(self, params: dict[str, Any]) -> None:
-        pending = self._pending.pop(encode(params.get("requestId")), None)
+        pending = self._pending.pop(encode_entry(params.get("requestId")), None)
         if pending is not None and pending.call is not None:
             reason = str(params.get("reason") or "no reason given")
             timed_out = "timed out" in reason.lower() or "timeout" in reason.lower()
@@ -188,7 +188,7 @@ class MessageInspector:
     def _from_server(self, message: Any, line: bytes | None) -> None:
         if not isinstance(message, dict) or "method" in message or "id" not in message:
             return
-        pending = self._pending.pop(encode(message["id"]), None)
+        pending = self._pending.pop(encode_entry(message["id"]), None)
         if pending is None:
             return
         if pending.call is not None:
@@ -211,9 +211,9 @@ class MessageInspector:
 
 def _error_line(identifier: Any, reason: str) -> bytes:
     error = {"code": CONNECTION_CLOSED, "message": reason}
-    return encode({"jsonrpc": "2.0", "id": identifier, "error": error}) + b"\n"
+    return encode_entry({"jsonrpc": "2.0", "id": identifier, "error": error}) + b"\n"
 
 
 def _call_key(params: dict[str, Any]) -> bytes:
     """What ties the retry of a call that asked for input to its first try."""
-    return encode([params.get("name"), params.get("requestState"), params.get("arguments")])
+    return encode_entry([params.get("name"), params.get("requestState"), params.get("arguments")])

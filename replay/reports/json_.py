@@ -27,7 +27,7 @@ from replay.reports.scope import ReportScope, scope_of
 from replay.reports.spool import Spool
 from replay.runfile import Run, call_rows, summarize, trajectory_rows
 from replay.safety.redaction import Redactor
-from replay.safety.text import json_text
+from replay.safety.text import printable_json
 
 DIFF_FORMAT: Final = "replay.diff"
 DIFF_VERSION: Final = 1
@@ -145,7 +145,7 @@ class ShownRun(Record):
     trajectories: tuple[JudgedTrajectory, ...]
 
 
-def write_json(
+def write_run_json(
     run: Run,
     out: TextIO,
     files: Sequence[int] | None = None,
@@ -207,7 +207,7 @@ def _list(name: str, texts: Iterable[str]) -> Iterator[str]:
 
 
 def _as_text(record: Record) -> str:
-    return json_text(record.model_dump(mode="json"))
+    return printable_json(record.model_dump(mode="json"))
 
 
 def _trajectory(scope: ReportScope, diagnosis: Diagnosis) -> dict[str, Any]:

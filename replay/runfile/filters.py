@@ -19,7 +19,7 @@ from replay.runfile.conditions import placeholders
 from replay.runfile.task_runs import kinds_found
 from replay.suggestions import nearest_names
 
-__all__ = ["CALL_KEYS", "KEYS", "Completion", "Filter", "Term", "Vocabulary", "complete", "parse", "quoted"]
+__all__ = ["CALL_KEYS", "KEYS", "Completion", "Filter", "Term", "Vocabulary", "complete", "filter_value", "parse"]
 
 NONE: Final = "none"
 """Stands for the absence of a value: `drift:none`."""
@@ -147,10 +147,10 @@ def complete(text: str, vocabulary: Vocabulary, limit: int = 12) -> list[Complet
     earlier, comma, last = value.rpartition(",")
     wanted = last.strip('"').lower()
     names = sorted((name for name in vocabulary.values(key.lower()) if wanted in name.lower()), key=_starts(wanted))
-    return [Completion(f"{head}{negation}{key}:{earlier}{comma}{quoted(name)} ", name) for name in names[:limit]]
+    return [Completion(f"{head}{negation}{key}:{earlier}{comma}{filter_value(name)} ", name) for name in names[:limit]]
 
 
-def quoted(value: str) -> str:
+def filter_value(value: str) -> str:
     """A value as it must be written in a filter."""
     value = value.replace('"', "?")
     return f'"{value}"' if re.search(r"[\s,:]", value) or not value or value.startswith("-") else value

@@ -12,7 +12,7 @@ from unicodedata import normalize
 
 from replay.safety.redaction import clean
 
-__all__ = ["csv_line", "cut", "json_text", "one_line", "printable"]
+__all__ = ["csv_line", "cut", "one_line", "printable", "printable_json"]
 
 _UNSAFE: Final = re.compile(
     "["
@@ -71,7 +71,7 @@ def cut(text: str, length: int) -> str:
     return (cleaned if len(text) <= searched else cleaned[:-_MAX_SECRET])[:length]
 
 
-def json_text(value: Any) -> str:
+def printable_json(value: Any) -> str:
     r"""A value as JSON that is safe to print: what `printable` shows as an escape stands as JSON's own, `\u202e`."""
     return _UNSAFE.sub(_escape_in_json, json.dumps(value, ensure_ascii=False))
 

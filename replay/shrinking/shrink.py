@@ -31,6 +31,8 @@ class Shrunk:
     position: str
     result: CallResult
     """The call's result when this very trajectory was replayed for the last time."""
+    drawn: frozenset[str]
+    """The values that the servers drew anew in that replay."""
     replays: int
     calls_before: int
     servers: dict[str, Server]
@@ -72,7 +74,7 @@ async def shrink(
         await interpreter.start()
         whole = with_fleet_names(whole, interpreter.servers)
         trials = Trials(interpreter, facts_of(fleet), allowed)
-        first, result = await trials.failure(whole, position)
+        first, result, _ = await trials.replay(whole, position)
         _check(first, result, position)
         tell(f"{position} fails: {result.verdict.message}")
         search = _Search(trials, whole, position, first, max_replays - _RESERVED, tell)
@@ -140,8 +142,8 @@ class _Search:
         return list(shorter(call, known.tool(name) if known else None, bound_pointers(trajectory, position)))
 
     async def _fails(self, trajectory: Trajectory) -> bool:
-        failure, _ = await self._trials.failure(trajectory, self._position)
-        return failure == self._failure
+        trial = await self._trials.replay(trajectory, self._position)
+        return trial.failure == self._failure
 
 
 async def _finish(
@@ -156,7 +158,7 @@ async def _finish(
     """Take the secrets out, and replay once more what will be written."""
     redactor = Redactor(fleet.secrets())
     cleaned = Trajectory.model_validate(redactor.json(small.model_dump(mode="json")))
-    again, result = await trials.failure(cleaned, position)
+    again, result, drawn = await trials.replay(cleaned, position)
     changed = cleaned != small
     if again != failure and not changed:
         raise UsageError(f"{position} does not fail the same way each time: it is flaky, and nothing was written")
@@ -165,6 +167,7 @@ async def _finish(
         trajectory=cleaned,
         position=position,
         result=result,
+        drawn=drawn,
         replays=trials.count,
         calls_before=sum(1 for _ in whole.calls()),
         servers={name: server for name, server in servers.items() if name in needed},

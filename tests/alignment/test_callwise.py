@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from replay.alignment import Reference, Results, Settings, align, pair_ids, signatures_to_embed
+from replay.alignment import AlignmentSettings, Reference, Results, align, pair_ids, signatures_to_embed
 from replay.alignment.aligner import VALUES, sweep
 from replay.alignment.judges import Judges
-from replay.alignment.tables import by_type, calls_table, differing_ids, explain, leaderboard
+from replay.alignment.tables import by_type, calls_table, differing_ids, explain, leaderboard_text
 from replay.records import Outcome
 from replay.records.alignment import AlignedCall, CallClass, JudgeScores
 
@@ -31,7 +31,7 @@ def directions() -> dict[str, np.ndarray]:
 def aligned(outcomes: Mapping[str, Outcome] | None = None, predicted: SignedTask = PREDICTED):
     results = Results("f.json", "m", {"t1": predicted}, None if outcomes is None else {"t1": outcomes})
     reference = Reference("ref.json", {"t1": REFERENCE, "t2": task([[("t", {})]], "t2", "kind")}, ())
-    return align(reference, results, directions(), Settings(), Judges())
+    return align(reference, results, directions(), AlignmentSettings(), Judges())
 
 
 def _calls(outcomes: Mapping[str, Outcome] | None = None) -> list[AlignedCall]:
@@ -92,7 +92,7 @@ def test_a_missing_prediction_counts_as_nothing_found_in_the_second_line() -> No
     assert model.aggregate.recall == pytest.approx(1 / 2)
     assert model.aggregate_with_missing.recall == pytest.approx(1 / 3)
     assert model.aggregate_with_missing.precision == model.aggregate.precision
-    assert "with 1 missing" in leaderboard([model])
+    assert "with 1 missing" in leaderboard_text([model])
 
 
 @pytest.mark.parametrize(
@@ -139,8 +139,13 @@ def test_hostile_names_are_shown_harmless() -> None:
     nasty = task([[("t\x1b[31m\u202e", {"x": "\x1b]0;owned\x07"})]], "t1")
     reference = Reference("r.json", {"t1": nasty}, ())
     results = Results("f\x1b.json", "m\x1b[2J", {"t1": nasty, "\x1bx": nasty})
-    found = align(reference, results, vectors([]), Settings(), Judges())
-    shown = [leaderboard([found.model]), by_type(found.model), calls_table([found.model]), explain(found, nasty, nasty)]
+    found = align(reference, results, vectors([]), AlignmentSettings(), Judges())
+    shown = [
+        leaderboard_text([found.model]),
+        by_type(found.model),
+        calls_table([found.model]),
+        explain(found, nasty, nasty),
+    ]
     text = "\n".join([*shown, *differing_ids(found.model, reference)])
     assert "\x1b" not in text
     assert "\u202e" not in text
@@ -149,8 +154,12 @@ def test_hostile_names_are_shown_harmless() -> None:
 def test_judge_scores_join_types_and_average() -> None:
     judges = Judges({("m", "t1"): JudgeScores(completion_rate=1.0, information_grounding_rate=0.5)})
     reference = Reference("ref.json", {"t1": REFERENCE}, ())
-    plain = align(reference, Results("f.json", "m", {"t1": PREDICTED}), directions(), Settings(), Judges()).model
-    judged = align(reference, Results("f.json", "m", {"t1": PREDICTED}), directions(), Settings(), judges).model
+    plain = align(
+        reference, Results("f.json", "m", {"t1": PREDICTED}), directions(), AlignmentSettings(), Judges()
+    ).model
+    judged = align(
+        reference, Results("f.json", "m", {"t1": PREDICTED}), directions(), AlignmentSettings(), judges
+    ).model
     assert judged.average_score == pytest.approx((6 * plain.average_score + 0.5) / 7)
     assert judged.types[0].average_score == pytest.approx((6 * plain.average_score + 0.5 + 1.0) / 8)
-    assert "grounding" in leaderboard([judged])
+    assert "grounding" in leaderboard_text([judged])

@@ -8,7 +8,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from replay.alignment.aligner import Settings, align_task
+from replay.alignment.aligner import AlignmentSettings, align_task
 from replay.alignment.matching import blocks_by_tool, texts_to_embed
 from replay.alignment.other_benchmarks import mcpeval
 from replay.alignment.tasks import SignedTask
@@ -26,7 +26,7 @@ DEFINITIONS = st.sampled_from(["published", "equations"])
 def aligned(reference: SignedTask, predicted: SignedTask, definitions: Any) -> AlignedTask:
     found = vectors(texts_to_embed(reference.calls, predicted.calls))
     blocks = blocks_by_tool(reference.calls, predicted.calls, found)
-    return align_task(reference, predicted, blocks, Settings(definitions))
+    return align_task(reference, predicted, blocks, AlignmentSettings(definitions))
 
 
 @given(STEPS, STEPS, DEFINITIONS)

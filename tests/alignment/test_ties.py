@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from replay.alignment.aligner import Settings, align_task
+from replay.alignment.aligner import AlignmentSettings, align_task
 from replay.alignment.matching import UNITS, Block, MatchedBlock, Side, blocks_by_tool, match_blocks, texts_to_embed
 from replay.alignment.tasks import SignedCall
 from replay.alignment.ties import STEP_METRICS, StepPairs, model_ties, step_pairs, task_ties
@@ -165,4 +165,6 @@ def test_the_figures_lie_in_their_range(reference: Any, predicted: Any, definiti
 def _aligned(reference: Any, predicted: Any, definitions: Any = "published") -> AlignedTask:
     signed = task(predicted)
     found = vectors(texts_to_embed(reference.calls, signed.calls))
-    return align_task(reference, signed, blocks_by_tool(reference.calls, signed.calls, found), Settings(definitions))
+    return align_task(
+        reference, signed, blocks_by_tool(reference.calls, signed.calls, found), AlignmentSettings(definitions)
+    )

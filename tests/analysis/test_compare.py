@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from replay.alignment import Reference, Results, Settings, sign, signatures_to_embed
+from replay.alignment import AlignmentSettings, Reference, Results, sign, signatures_to_embed
 from replay.alignment import align as align_one
 from replay.alignment.aligner import group_by_model
 from replay.alignment.judges import Judges
@@ -267,7 +267,9 @@ def aligned(place: Path, judges: Judges) -> tuple[list[AlignedModel], ModelCompa
         for file in map(open_file, files)
     ]
     found = vectors(signatures_to_embed(reference, results))
-    alignments = [align_one(reference, one, found, Settings(), judges) for one in group_by_model(reference, results)]
+    alignments = [
+        align_one(reference, one, found, AlignmentSettings(), judges) for one in group_by_model(reference, results)
+    ]
     store.save(alignments, reference)
     with Run.read(place / "run.db") as run:
         return [one.model for one in alignments], compare_models(run, CompareSettings(by="type"))

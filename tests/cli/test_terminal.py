@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from textual.color import Color
 
 from replay.cli.terminal import SafeStream
-from replay.safety.text import json_text, one_line, printable
+from replay.safety.text import one_line, printable, printable_json
 from replay_tui.terminal import PLAIN_TEXT
 from tests.conftest import SERVERS
 from tests.pseudo_terminal import PseudoTerminal, terminal_of
@@ -148,7 +148,7 @@ def test_what_is_written_holds_nothing_that_a_terminal_acts_on(text: str) -> Non
 
 @given(value=st.dictionaries(hostile_text, hostile_text, max_size=3))
 def test_json_is_made_safe_and_means_the_same(value: dict[str, str]) -> None:
-    written = json_text(value)
+    written = printable_json(value)
     assert json.loads(written) == value
     assert printable(written) == written
 

@@ -9,7 +9,7 @@ import pytest
 
 from replay.dag import infer_edges
 from replay.dag.graph import roots_of
-from replay.dag.history import History
+from replay.dag.history import ValueHistory
 from replay.records import Call, Source, Step, TextAnswer, ToolResult, Trajectory
 
 Build = Callable[..., Trajectory]
@@ -309,6 +309,6 @@ def test_an_announced_directory_is_a_root_in_whatever_case_it_is_announced(answe
     call = Call(position="s1c1", name="files/list", arguments={}, answer=TextAnswer(text=answer))
     source = Source(file="a.json", format="test")
 
-    roots = roots_of(History(Trajectory(id="a", model="m", source=source, steps=(Step(calls=(call,)),))))
+    roots = roots_of(ValueHistory(Trajectory(id="a", model="m", source=source, steps=(Step(calls=(call,)),))))
 
     assert {"/srv/Shop", "/srv"} <= roots

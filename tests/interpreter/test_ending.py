@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from replay.interpreter.owned_directory import sweep
+from replay.interpreter.owned_directory import remove_abandoned
 from tests.interpreter.conftest import SERVERS
 
 PROGRAM = """
@@ -66,5 +66,5 @@ def test_no_server_outlives_a_program_that_is_interrupted_or_killed(tmp_path, mo
         assert not Path(workspace).exists()
     else:
         assert Path(workspace).exists()
-        sweep()
+        remove_abandoned()
         assert not Path(workspace).exists()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from replay.interpreter import owned_directory
-from replay.interpreter.owned_directory import MARKER, base_directory, make_owned_directory, sweep
+from replay.interpreter.owned_directory import MARKER, base_directory, make_owned_directory, remove_abandoned
 
 OURS = {"program": "mcp-replay", "version": "0", "uid": os.geteuid(), "pid": 1}
 
@@ -41,7 +41,7 @@ def abandoned(path: Path, marker: object = OURS) -> Path:
 
 def test_what_a_killed_process_left_is_swept(base: Path) -> None:
     left = abandoned(base / "left")
-    sweep()
+    remove_abandoned()
     assert not left.exists()
 
 
@@ -59,13 +59,13 @@ def test_the_sweep_leaves_what_is_not_marked_as_ours(base: Path, tmp_path: Path)
     (base / "unmarked").mkdir()
     (base / "a-file").touch()
     os.mkfifo(base / "unmarked" / MARKER)
-    sweep()
+    remove_abandoned()
     assert all(path.exists() for path in [*kept, base / "unmarked", base / "a-file"])
 
 
 def test_the_sweep_leaves_a_workspace_in_use(base: Path) -> None:
     home = make_owned_directory()
-    sweep()
+    remove_abandoned()
     assert home.path.is_dir()
     home.remove()
     assert not any(base.iterdir())
@@ -80,7 +80,7 @@ def test_the_sweep_follows_no_link(base: Path, tmp_path: Path) -> None:
     (linked_marker / MARKER).symlink_to(outside / MARKER)
     inside = abandoned(base / "inside")
     (inside / "link").symlink_to(outside)
-    sweep()
+    remove_abandoned()
     assert not inside.exists()
     assert (outside / "kept.txt").exists()
     assert linked_marker.exists()
@@ -157,7 +157,7 @@ def test_the_base_directory_of_another_user_is_refused(base: Path, monkeypatch: 
     assert base not in home.path.parents
     assert f"it belongs to another user ({us})" in str(home.note)
     home.remove()
-    sweep()
+    remove_abandoned()
     assert left.exists()
 
 
@@ -166,7 +166,7 @@ def test_a_base_directory_that_is_a_link_is_refused(base: Path, tmp_path: Path) 
     (tmp_path / "elsewhere").mkdir(mode=0o700)
     left = abandoned(tmp_path / "elsewhere" / "left")
     base.symlink_to(tmp_path / "elsewhere")
-    sweep()
+    remove_abandoned()
     home = make_owned_directory()
     assert tmp_path / "elsewhere" not in home.path.resolve().parents
     home.remove()

@@ -11,7 +11,7 @@ from textual.content import Content
 
 from replay.records import qualified_name
 from replay.runfile import trajectory_queries
-from replay.runfile.filters import quoted
+from replay.runfile.filters import filter_value
 from replay.safety.text import one_line
 from replay_tui.browser import ShowCalls, ShowTrajectory, browser_of
 
@@ -71,10 +71,10 @@ class NameProvider(Provider):
         if not wanted:
             return
         open_run = browser_of(self.app).open_run
-        names = [(name, "model", f"model:{quoted(path)}") for _, name, path in open_run.vocabulary.models]
-        names += [(server, "server", f"server:{quoted(server)}") for server in open_run.vocabulary.servers]
+        names = [(name, "model", f"model:{filter_value(path)}") for _, name, path in open_run.vocabulary.models]
+        names += [(server, "server", f"server:{filter_value(server)}") for server in open_run.vocabulary.servers]
         tools = [qualified_name(*tool) for tool in open_run.vocabulary.tools]
-        names += [(tool, "tool", f"tool:{quoted(tool)}") for tool in tools]
+        names += [(tool, "tool", f"tool:{filter_value(tool)}") for tool in tools]
         for name, what, text in [entry for entry in names if wanted in entry[0].lower()][:_MAX_SHOWN]:
             go = partial(self.app.post_message, ShowCalls(text))
             yield _hit(f"{what} {name}", _rank(name, wanted), go, "its calls")

@@ -14,7 +14,7 @@ from textual.worker import get_current_worker
 from replay.analysis.compare import CompareSettings, compare_models, sorted_models, strata_names
 from replay.errors import UsageError
 from replay.records.comparison import ModelComparison
-from replay.runfile.filters import quoted
+from replay.runfile.filters import filter_value
 from replay.safety.text import one_line
 from replay_tui.browser import ShowCalls
 from replay_tui.pages.comparison_pages import model_page
@@ -116,7 +116,7 @@ class ModelsScreen(RunScreen):
     def chosen(self) -> None:
         """The calls of the model."""
         if (model := self.table.selected) is not None:
-            self.app.post_message(ShowCalls(f"model:{quoted(model.model)}"))
+            self.app.post_message(ShowCalls(f"model:{filter_value(model.model)}"))
 
     @on(ModelsTable.Sorted)
     def sort_models(self, message: ModelsTable.Sorted) -> None:

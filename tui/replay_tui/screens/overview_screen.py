@@ -14,7 +14,7 @@ from textual.worker import get_current_worker
 from replay.records import qualified_name
 from replay.runfile import Run, alignment_queries
 from replay.runfile import summary as count_queries
-from replay.runfile.filters import quoted
+from replay.runfile.filters import filter_value
 from replay.runfile.summary import Breakdown, Group, RootGroup
 from replay_tui.browser import ShowCalls
 from replay_tui.rendering import plain
@@ -80,7 +80,7 @@ class OverviewScreen(RunScreen):
         """The models at once, the breakdowns when they are there."""
         counts = count_queries.model_counts(self.open_run.connection)
         self._files = [count.files for count in counts]
-        rows = [CountsRow(count.model, count.outcomes, f"model:{quoted(count.model)}") for count in counts]
+        rows = [CountsRow(count.model, count.outcomes, f"model:{filter_value(count.model)}") for count in counts]
         self.models.EMPTY = "no calls yet; replay classify results/*.json adds them"
         self.models.styles.height = max(4, len(rows) + 3)
         self.models.show(rows)
@@ -171,8 +171,8 @@ def _name(group: Group) -> str:
 
 def _filter(by: Breakdown, group: Group) -> str:
     if by == "tool":
-        return f"tool:{quoted(qualified_name(*group.names))}" if any(group.names) else "server:none"
-    return f"{_KEYS[by]}:{quoted(group.names[0])}" if group.names[0] else f"{_KEYS[by]}:none"
+        return f"tool:{filter_value(qualified_name(*group.names))}" if any(group.names) else "server:none"
+    return f"{_KEYS[by]}:{filter_value(group.names[0])}" if group.names[0] else f"{_KEYS[by]}:none"
 
 
 def _root_rows(run: Run, files: list[int], prefix: str) -> list[CountsRow]:
@@ -187,4 +187,4 @@ def _root_rows(run: Run, files: list[int], prefix: str) -> list[CountsRow]:
 
 
 def _root_filter(root: RootGroup) -> str:
-    return f"tool:{quoted(qualified_name(root.server, root.tool))} rule:{quoted(root.rule)} caused:no"
+    return f"tool:{filter_value(qualified_name(root.server, root.tool))} rule:{filter_value(root.rule)} caused:no"
