@@ -297,7 +297,7 @@ class Run:
         if self._left_behind is None:
             self._left_behind = {}
             for row, old in self.connection.execute("SELECT id, absolute_path FROM files WHERE absolute_path NOTNULL"):
-                if not _is_there(old):
+                if not is_there(old):
                     self._left_behind.setdefault(os.path.basename(old), []).append((row, old))  # noqa: PTH119
         candidates = self._left_behind.get(os.path.basename(absolute), [])  # noqa: PTH119
         for row, old in sorted(candidates, key=lambda candidate: -_common_end(candidate[1], absolute)):
@@ -473,7 +473,7 @@ def _is_digest_of(kept: str, trajectory: Trajectory, current: str) -> bool:
     return kept == current or kept == digest(trajectory.model_dump(mode="json"))
 
 
-def _is_there(path: str) -> bool:
+def is_there(path: str) -> bool:
     """Whether a file is where it was, be it a member of an archive."""
     while not os.path.lexists(path):
         path = os.path.dirname(path)  # noqa: PTH120
