@@ -15,6 +15,7 @@ from replay.errors import FormatError, UnknownFormatError
 from replay.formats.file_names import FileNames
 from replay.formats.sources import InputFile
 from replay.json_values import TooDeepError, begun_json, first_json, json_value, with_whole_pairs
+from replay.safety.filesystem import open_regular
 
 CONTAINER_KEYS = ("data", "items", "results", "predictions")
 """Keys under which results files keep their list of records."""
@@ -186,7 +187,7 @@ class Document:
     def beside(self, *parents: str) -> Any:
         """The value of a JSON file of the same layout, by its path from this file; None where there is none."""
         path = self._path_beside(parents)
-        opened = self._file.others.get(path, partial(Path(path).open, "rb"))
+        opened = self._file.others.get(path, partial(open_regular, Path(path)))
         try:
             with opened() as stream:
                 data = stream.read(MAX_BESIDE_BYTES + 1)
