@@ -101,7 +101,8 @@ class Judging:
             self.run.finish(state.row, replayed, results, saved)
         if self.options.on_done is not None:
             try:
-                self.options.on_done(state.row)
+                with self.run.transaction():
+                    self.options.on_done(state.row)
             except _NOTHING_FOUND as problem:  # what fails there takes no verdict back
                 note = f"{replayed.id}: its findings could not be kept: {fault_in_words(problem)}"
                 self.progress.notes.append(note)

@@ -263,7 +263,9 @@ class TrajectoryReplayer:
         if result.call.position in self._not_repeated and self._session.stateful(result.server or ""):
             return True
         if self._classifier.is_read_only(result.server, result.tool):
-            return False
+            # a tool that only reads may still load what later calls are about
+            by_recording = verdict.outcome is Outcome.SUCCESS and verdict.replayed in FAILURES
+            return by_recording and verdict.divergence == "environment"
         if result.answer is not None and not isinstance(result.answer, TransportFault):
             return verdict.divergence not in (None, "state-gap") or verdict.replayed is Outcome.INCONCLUSIVE
         return not (verdict.recorded in FAILURES or verdict.outcome in FAILURES)
