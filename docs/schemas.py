@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 
 from replay.interpreter import Fleet
 from replay.records.alignment import AlignmentDocument
+from replay.records.audit import Audit
 from replay.records.chart import ChartDocument
 from replay.records.comparison import ModelComparison
 from replay.records.files import CassetteAnswer, CassetteHeader, RunDocument, TrajectoryFile
@@ -37,6 +38,7 @@ DOCUMENTS: dict[str, Any] = {
     "report": ReportDocument,
     "diff": DiffDocument,
     "compare": ModelComparison,
+    "audit": Audit,
     "show": ShownTrajectory | ShownFile | ShownRun,
     "history": HistoryDocument,
     "known": KnownFile,

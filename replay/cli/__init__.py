@@ -20,6 +20,7 @@ VERBS = {
     "browse": ("replay.cli.browse:browse", "Browse the failures of a run in the terminal."),
     "report": ("replay.cli.report:report", "Write a diagnosis: markdown, html, json, csv, junit or svg."),
     "compare": ("replay.cli.compare:compare", "Set many models side by side, with intervals and tests."),
+    "audit": ("replay.cli.audit:audit", "Tell how much of a benchmark's scores is the models' own."),
     "diff": ("replay.cli.diff:diff", "Compare runs over time, or two models of one run."),
     "tools": ("replay.cli.tools:tools", "Show the author of a server how models call each tool, and what to rewrite."),
     "label": ("replay.cli.label:label", "Say once what answers mean that rest on nothing; survey recorded answers."),

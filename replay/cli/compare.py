@@ -89,8 +89,8 @@ def compare(
         from replay.errors import UsageError
 
         raise UsageError("--judge goes with --reference: the scores count in its average")
-    files, run_path = _run_among(files, run_path)
-    with _run_of(files, run_path, reference, judge_paths, names) as (run, numbers):
+    files, run_path = run_among(files, run_path)
+    with run_of(files, run_path, reference, judge_paths, names) as (run, numbers):
         settings = CompareSettings(numbers, sort, metric, by, _labelling(names))
         found = compare_models(run, settings)
     text = render(found, "json" if as_json else form, shutil.get_terminal_size((160, 24)).columns)
@@ -112,7 +112,7 @@ def _labelling(names: str | None) -> FileNames | None:
     return pattern if pattern.label_names else None
 
 
-def _run_among(files: tuple[Path, ...], run_path: Path) -> tuple[tuple[Path, ...], Path]:
+def run_among(files: tuple[Path, ...], run_path: Path) -> tuple[tuple[Path, ...], Path]:
     """A run file that stands alone where results files may is the run."""
     if len(files) == 1 and files[0].is_file() and run_path == DEFAULT_RUN:
         with files[0].open("rb") as opened:
@@ -122,7 +122,7 @@ def _run_among(files: tuple[Path, ...], run_path: Path) -> tuple[tuple[Path, ...
 
 
 @contextmanager
-def _run_of(
+def run_of(
     files: tuple[Path, ...],
     run_path: Path,
     reference: Path | None,

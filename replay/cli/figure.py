@@ -24,6 +24,7 @@ Figures:
   model-finding       which model makes which mistake: a heat map
   model-server        which model fails at which server: a heat map
   outcomes            all calls of each model by outcome, as on the page
+  supported           tasks passed as reported, and what the evidence supports (see replay audit)
   tool-outcome        how the calls to each tool were judged: a heat map
   trajectory-finding  in how many trajectories a kind of finding stands, as on the page
 

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from replay.replayer.pool import Place
     from replay.runfile import Run
 
-_MANY_MODELS = 50
-"""Files that are hardly of as many models."""
-
 
 class InputFiles:
     """The files of a command line, and what opening them shows.
@@ -42,8 +39,6 @@ class InputFiles:
         self.paths: list[str] = []
         """Of those that could be read."""
         self._calls = 0
-        self._models: set[tuple[str, ...]] = set()
-        self._named = names is not None
         self._opened: FilesOpened = FilesOpened(self._note_broken, _note)
         self._sources = list(files_of(files, FileNames(names), self._note_broken, _note))
 
@@ -55,7 +50,6 @@ class InputFiles:
         """Tell what is odd about a file."""
         self._opened.note(_source(source), file)
         self.paths.append(file.path)
-        self._models.add(file.models)
         self.silent += [file.path] if file.signs else []
         self._calls += file.calls
         for warning in file.warnings:
@@ -111,16 +105,11 @@ class InputFiles:
         """
         from replay.errors import InputError
 
-        count = len(self.paths)
-        if not count:
+        if not self.paths:
             raise InputError("", "no file could be read; see above")
         if not self._calls:
             raise InputError("", "no call was found in any file; see above")
-        if not self._named and count > _MANY_MODELS and len(self._models) == count:
-            _note(
-                f"each of the {count:,} files counts as a model of its own; where their names tell model and "
-                "task, say so: --names '{model}_{task}.json'"
-            )
+        self._opened.propose_names()
 
 
 def _note(text: str) -> None:

@@ -155,14 +155,14 @@ def _of_gap(context: TrajectoryContext, gap: str) -> tuple[str, str | None]:
     if row is None:
         return "was not re-issued", f"Judge {gap} too: run classify without --only."
     server = row.server or ""
+    if context.calls[gap].local or row.rule == "registry.local-tool":
+        return f"{_GAPS[Reason.LOCAL_TOOL]},", None
     if row.reason is Reason.WITHHELD or "withheld" in row.findings:
         allow = f"Let {gap} be re-issued: --allow-effects {shlex.quote(plain(server))}."
         lacking = f"Run classify with a fleet file that has the server of {gap}."
         return "was not re-issued", allow if server in context.servers else lacking
     if row.outcome is not Outcome.INCONCLUSIVE or row.reason is None:
         return "did not happen again as recorded", f"Look at {gap} first; this call can only be judged after it."
-    if row.rule == "registry.local-tool":
-        return "is a call of the harness's own tool, which cannot be re-issued,", None
     suggestion = None if row.reason is Reason.STATE_GAP else _message(context, gap, row.reason).suggestion
     return _GAPS[row.reason], f"First {gap}: {suggestion}" if suggestion else f"Look at {gap} first."
 

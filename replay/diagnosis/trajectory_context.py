@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple, Self
 
 from replay.dag import Graph
+from replay.dag.candidate_values import candidate_values_of
 from replay.dag.history import ValueHistory
 from replay.dag.rebinding import with_rebound
 from replay.diagnosis.failure_words import drawn_values
@@ -111,6 +112,14 @@ class TrajectoryContext:
     def history(self) -> ValueHistory:
         """What stood where in the trajectory."""
         return ValueHistory(self.trajectory)
+
+    @cached_property
+    def mentions(self) -> dict[str, frozenset[str]]:
+        """By position: the values in a call's arguments, but for those that anybody could have come up with."""
+        return {
+            position: frozenset(candidate.text for candidate in candidate_values_of(call))
+            for position, call in self.calls.items()
+        }
 
     @cached_property
     def step_of(self) -> dict[str, int]:

@@ -152,10 +152,19 @@ class Document:
         self._names = names
         self._only = only
 
-    @property
+    @cached_property
     def model_name(self) -> str:
         """The model that the file's name tells, for trajectories that name none."""
         return self._names.model(self.path)
+
+    @cached_property
+    def model_of_results(self) -> str:
+        """The same of a file of many tasks: such a file is called like its model."""
+        return self._names.model_of_results(self.path)
+
+    def model_beside(self, place: str) -> str:
+        """The one or the other for a record, by whether it is all of its file."""
+        return self.model_name if place == "$" else self.model_of_results
 
     @property
     def task_name(self) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import glob
 import gzip
 import io
+import itertools
 import os
+import re
 import select
 import stat
 import sys
@@ -15,6 +17,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import IO, BinaryIO
 
@@ -89,7 +92,7 @@ def _refusal(name: str, error: OSError) -> FormatError:
     return FormatError(name, f"cannot be read: {error.strerror}")
 
 
-RESULT_SUFFIXES = (".json", ".jsonl", ".ndjson", ".eval", ".gz", ".tgz", ".zip", ".tar")
+RESULT_SUFFIXES = (".json", ".jsonl", ".ndjson", ".eval", ".traj", ".gz", ".tgz", ".zip", ".tar")
 """What is looked at in a folder or an archive; a file that is named is looked at whatever its name."""
 
 MAX_EXPANDED_BYTES = 4 * 1024**3
@@ -103,6 +106,7 @@ PIPE_SECONDS = 10.0
 """How long a named pipe may say nothing; stdin has all the time it wants."""
 
 _CHUNK = 1024 * 1024
+_EVENT = re.compile(r"(.*/events)/(?:event-)?(\d+)(?:-[\w-]+)?\.json")
 
 
 def inputs_of(path: str | Path, note: Callable[[str], None] = lambda text: None) -> Iterator[InputFile]:
@@ -127,9 +131,9 @@ def inputs_of(path: str | Path, note: Callable[[str], None] = lambda text: None)
             yield from inputs_of(glob.escape(match) if glob.has_magic(match) else match, note)
         return
     if place.is_dir():
-        yield from _in_folder(place, note)
+        yield from _events_joined(_in_folder(place, note))
         return
-    yield from _opened(_regular_file(place), note)
+    yield from _events_joined(_opened(_regular_file(place), note))
 
 
 def single_input(path: str | Path) -> InputFile:
@@ -165,14 +169,34 @@ def _in_folder(folder: Path, note: Callable[[str], None]) -> Iterator[InputFile]
         raise FormatError(printable(folder), f"no file in it ends in {', '.join(RESULT_SUFFIXES)}")
 
 
-def names_beside(folder: str) -> list[str]:
-    """The paths of the results files in a folder: a name is read the same whichever of them are named."""
-    try:
-        with os.scandir(folder) as entries:
-            names = [entry.name for entry in entries if not entry.name.startswith(".") and entry.is_file()]
-    except OSError:
-        return []
-    return sorted(f"{folder}/{name}" for name in names if name.lower().endswith(RESULT_SUFFIXES))
+def _events_joined(files: Iterator[InputFile]) -> Iterator[InputFile]:
+    """The files; those of an agent that writes a file an event (OpenHands: `events/event-00001-ID.json`) are one."""
+    for folder, group in itertools.groupby(
+        files, lambda file: match[1] if (match := _EVENT.match(file.path)) else None
+    ):
+        if folder is None:
+            yield from group
+            continue
+        events = sorted(group, key=lambda file: int(_EVENT.match(file.path)[2]))  # type: ignore[index]
+        with events[0].open() as stream:
+            beginning = stream.read(1000)
+        if b'"source"' not in beginning or b'"timestamp"' not in beginning:
+            yield from events
+            continue
+        yield InputFile(folder, partial(_join, events), partial(_size_of, events), named=False)
+
+
+def _join(files: list[InputFile]) -> BinaryIO:
+    joined = tempfile.SpooledTemporaryFile(MEMORY_BYTES)  # noqa: SIM115 - returned
+    for file in files:
+        with file.open() as stream:
+            joined.write(stream.read() + b"\n")
+    joined.seek(0)
+    return joined  # type: ignore[return-value]  # as in `_expanded`
+
+
+def _size_of(files: list[InputFile]) -> int:
+    return sum(file.size() for file in files)
 
 
 def _regular_file(place: Path) -> InputFile:

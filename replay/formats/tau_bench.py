@@ -88,7 +88,7 @@ def _trajectory(record: JsonObject, place: str, document: Document) -> Trajector
     identifier = str(record.get("task_id", place))
     return Trajectory(
         id=identifier if trial is None else f"{identifier}_trial_{trial}",
-        model=model if isinstance(model, str) and model else document.model_name,
+        model=model if isinstance(model, str) and model else document.model_of_results,
         task=Task(question=user_text(messages), id=None if trial is None else identifier, labels=labels_of(record)),
         source=Source(file=document.path, format=TauBenchReader.name, position=place),
         steps=number_calls(steps),

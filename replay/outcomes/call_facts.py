@@ -17,6 +17,7 @@ from replay.records import JsonObject, Tool
 
 MAX_VALUES: Final = 200
 MAX_VALUE_LENGTH: Final = 2000
+MAX_NAMING_LENGTH: Final = 400
 MIN_WORD_LENGTH: Final = 3
 MAX_BOUNDED_LENGTH: Final = 7
 """A longer word of an argument counts also as a part of another word."""
@@ -98,6 +99,8 @@ class ArgumentIndex:
             folded = value.casefold()
             yield folded
             for word in _WORD_IN_VALUE.findall(folded)[:100]:
+                if len(value) > MAX_NAMING_LENGTH and word.isalpha():
+                    continue  # of a whole document any word may stand in any error
                 yield word
                 if "/" in word or "\\" in word:
                     yield re.split(r"[/\\]", word.rstrip("/\\"))[-1]
@@ -291,6 +294,12 @@ def runs_commands(arguments: ArgumentIndex) -> bool:
         return False
     named = bool(_RUNNING_WORDS & set(words)) and not _QUERY_WORDS & set(words) and words[0] not in _LOOKUP_VERBS
     return named or any(name.casefold() in _PROGRAM_ARGUMENTS for name in arguments.argument_names)
+
+
+def last_program(arguments: ArgumentIndex) -> str:
+    """The program that a command runs last, whose exit code is the shell's."""
+    command = next((value for name, value in arguments.by_name.items() if name.casefold() in _PROGRAM_ARGUMENTS), "")
+    return (re.split(r"&&|[|;&\n]", command[-_MAX_PROGRAM:].rstrip("; \n"))[-1].split() or [""])[0]
 
 
 _WEB_CLIENT = re.compile(r"(?:^|[\s;&|(\"'`])(?:curl|wget|https?|xh|Invoke-(?:WebRequest|RestMethod))\s+\S", re.I)

@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 from replay.outcomes.call_facts import (
     ArgumentIndex,
     is_own_value,
+    last_program,
     queries_a_database,
     returns_content,
     runs_commands,
 )
-from replay.outcomes.codes import JSON_RPC, cause_of_exit, cause_of_status, causes_in, http_status, rpc_code
+from replay.outcomes.codes import cause_of_exit, cause_of_rpc, cause_of_status, causes_in, http_status, rpc_code
 from replay.outcomes.envelopes import OpenedAnswer, as_it_came, open_answer
 from replay.outcomes.literals import parse_json
 from replay.outcomes.phrases import causes_said, forms_in
@@ -72,13 +73,14 @@ _WRAPPER = re.compile(
 """What only wraps a report: the frame of an SDK or of a harness."""
 
 _EXIT_CODE = re.compile(
-    r"(?:\b(?:return|exit)[ _]?(?:code|status)|\bexited with(?: an?)?(?: (?:code|status))?|\breturncode|\bstatus code)"
-    r"\W{0,4}(-?\d{1,10})\b",
-    re.IGNORECASE,
+    r"^[^\d\t\n]{0,80}?(?:\b(?:return|exit)[ _]?(?:code|status)|\bexited with(?: an?)?(?: (?:code|status))?"
+    r"|\breturncode|\bstatus code|^\W?rc)\W{0,4}(-?(?:\d{1,2}|1\d\d|2[0-5]\d|9009|\d{8,10}))\b",
+    re.IGNORECASE | re.MULTILINE,
 )
-_EXIT_WORDS = ("code", "status", "ed w")
+"""On a line of its own, or after nothing but words: a log's line begins with its time."""
+_EXIT_WORDS = ("code", "status", "ed w", "rc=")
 """One of them is in every match of it, once case is folded."""
-_EXIT_KEYS = ("exit_code", "exitcode", "returncode", "return_code", "exitstatus", "exit_status")
+_EXIT_KEYS = ("exit_code", "exitcode", "returncode", "return_code", "exitstatus", "exit_status", "rc")
 _STOPPED = re.compile(
     r"\b(?:command|process|program|script|execution|tool|job)\b[^\n]{0,60}\b(?:timed out|(?:terminated|killed|aborted"
     r"|stopped|cancell?ed|interrupted)\b[^\n]{0,40}\b(?:time-?out|time limit|\d+ ?(?:ms|milliseconds|s|sec|seconds"
@@ -92,6 +94,18 @@ _PROGRAM_ERROR = re.compile(
     r"traceback|no such file|usage:|\berror:|command not found|not recognized|permission denied|invalid option",
     re.IGNORECASE,
 )
+_REPORT_OF_CHECKS = re.compile(
+    r"\b\d+ (?:failed|passed|failing|passing)\b|\bTest (?:Files|Suites)\b|\berror TS\d{4}|\b\d+ problems? \(\d+ error"
+    r"|^FAIL(?:ED)?[ :]",
+    re.MULTILINE,
+)
+"""What tests, linters and type checks print: what failed in it is the code that they looked at."""
+_COMPLAINT = re.compile(
+    r"[^\w\n]{0,8}(?:[\w.@/\\-]{1,80}: |(?:npm |git |pip )?(?:errors?|fatal|err!|failed|failure|denied|cannot|could not"
+    r"|caused by)\b|[^\n]{0,80}\btimed out\b)",
+    re.IGNORECASE,
+)
+"""How a line begins in which a program says what it could not do."""
 _TERMINAL_ESCAPE = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 
 
@@ -180,9 +194,9 @@ class ParsedAnswer:
         error = self.error
         if error is None:
             return frozenset()
-        causes = {cause_of_status(error.status), JSON_RPC.get(error.code or 0)}
+        causes = {cause_of_status(error.status), cause_of_rpc(error.code)}
         if error.basis == "exit" and self.program_exit is not None:
-            causes.add(cause_of_exit(self.program_exit.code))
+            causes.add(cause_of_exit(self.program_exit.code, last_program(self.arguments)))
         return frozenset(filter(None, causes)) | causes_in(decisive_part(error))
 
     @cached_property
@@ -284,9 +298,13 @@ class ParsedAnswer:
 def decisive_part(error: ErrorReport) -> str:
     """The part of a failure's text that names its cause: the beginning, and the end of a program's output."""
     text = error.text
-    if len(text) <= MAX_LOOK or error.basis != "exit":
+    if error.basis != "exit":
         return text[:MAX_LOOK]
-    return f"{text[:500]}\n{text[-1500:]}"
+    if _REPORT_OF_CHECKS.search(text[-4000:]) is not None:
+        return ""
+    text = text if len(text) <= MAX_LOOK else f"{text[:500]}\n{text[-1500:]}"
+    lines = text.strip().split("\n")
+    return "\n".join([line for line in lines[:-3] if _COMPLAINT.match(line)] + lines[-3:])
 
 
 def strip_wrappers(text: str) -> str:
@@ -362,10 +380,14 @@ def _program_exit(text: str, tail: str, body: object, arguments: ArgumentIndex) 
     if not runs_commands(arguments):
         return None
     if isinstance(body, dict):
-        codes = [part for key, part in body.items() if str(key).casefold().replace("-", "_") in _EXIT_KEYS]
+        inner = body.get("metadata")
+        fields = {**inner, **body} if isinstance(inner, dict) else body
+        codes = [part for key, part in fields.items() if str(key).casefold().replace("-", "_") in _EXIT_KEYS]
         if codes and isinstance(codes[0], int):
             parts = (body[key] for key in ("stdout", "stderr", "output", "error") if body.get(key))
             return ProgramExit(codes[0], "\n".join(map(str, parts)))
+        if "stdout" in body:
+            return None
     matches = _exit_codes(tail[-400:])
     if matches:
         start = max(0, len(tail) - 400) + matches[-1].start()

@@ -298,8 +298,10 @@ def _html(comparison: ModelComparison) -> str:
         ("", findings if findings.columns else None),
     ]
     return page(
-        "compare.html",
-        style=part("compare.css") + svg.STYLE,
+        "tables.html",
+        style=part("tables.css") + svg.STYLE,
+        title="Models compared",
+        lead=(),
         charts=[
             (title or chart.title, svg.drawn(chart), svg.drawn(chart, narrow=True))
             for title, chart in charts
