@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -14,6 +13,7 @@ import anyio
 from replay.dag import Graph, infer_edges, rebind
 from replay.dag.drift import compare, volatile_pointers
 from replay.errors import ReplayError
+from replay.interpreter import Timing
 from replay.outcomes import CallTarget, Classifier, Registry
 from replay.outcomes.second_look import second_look
 from replay.records import (
@@ -164,9 +164,8 @@ class TrajectoryReplayer:
         if key is not None:
             await self._checkpoint.before_send(key)
         mark = self._session.stderr_mark(request.server)
-        started = time.monotonic()
-        answer = await self._session.send(request)
-        seconds = round(time.monotonic() - started, 6)
+        timing = Timing()
+        answer = await self._session.send(request, timing)
         recorded = self._classifier.recorded(call, target)
         if answer is None:
             return self._unsent(call, target, recorded)
@@ -177,7 +176,7 @@ class TrajectoryReplayer:
         stderr = await self._session.stderr_since(request, mark) if failed else ""
         if key is not None and stderr:
             self._checkpoint.after_send(key, answer, stderr)
-        inputs = VerdictInputs(recorded, replayed, rebound=rebound, seconds=seconds)
+        inputs = VerdictInputs(recorded, replayed, rebound=rebound, seconds=timing.seconds)
         return self._judged(call, request, answer, _with_stderr(inputs, stderr))
 
     def _not_sent_again(
