@@ -9,8 +9,8 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from replay.diagnosis.phrasing import counted, listed, plain, quoted
+from replay.diagnosis.repairs import repair_of
 from replay.diagnosis.trajectory_context import TrajectoryContext
-from replay.diagnosis.trajectory_findings import repair_of
 from replay.outcomes import RULES
 from replay.records import ENVIRONMENT_REASONS, Outcome, Reason, canonical, texts_of
 from replay.records.audit import AuditedFault, Bearing
