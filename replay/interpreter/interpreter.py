@@ -17,6 +17,7 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
+from replay.errors import FleetError
 from replay.interpreter.config.fleet import Fleet, VariableScope
 from replay.interpreter.config.specs import ServerSpec
 from replay.interpreter.confinement import caches_of, can_confine, first_path_below, first_path_outside
@@ -137,6 +138,7 @@ class Interpreter:
             make_own = partial(self._own, trajectory=trajectory_id, task=task, workspace=workspace, tasks=tasks)
             sandbox = Sandbox(
                 trajectory_id,
+                task,
                 self.fleet,
                 workspace,
                 self._shared_place,
@@ -239,6 +241,7 @@ class Sandbox:
     def __init__(
         self,
         trajectory: str,
+        task: str,
         fleet: Fleet,
         workspace: Workspace,
         shared_workspace: Workspace | None,
@@ -247,7 +250,7 @@ class Sandbox:
         described: Mapping[str, Server],
         own: Callable[[str], Supervisor],
     ) -> None:
-        self.trajectory = trajectory
+        self.trajectory, self._task = trajectory, task
         self._fleet, self._workspace, self._shared_workspace = fleet, workspace, shared_workspace
         self._paths = PathMap(fleet.workspace.recorded_as, workspace.names)
         self._shared, self._described, self._make_own = shared, described, own
@@ -305,7 +308,10 @@ class Sandbox:
         sent = paths.arguments(arguments) if paths is not None else arguments
         if can_confine():
             return first_path_below(sent, workspace.path, caches_of(spec.command, {**os.environ, **spec.env}))
-        allowed = self._fleet.resolve(server, VariableScope(workspace.path, self.trajectory)).writable
+        try:
+            allowed = self._fleet.resolve(server, VariableScope(workspace.path, self._task)).writable
+        except FleetError:  # it will not start, and says why
+            allowed = ()
         return first_path_outside(sent, workspace.path, (workspace.temporary, *allowed))
 
     def stderr_mark(self, server: str) -> int:

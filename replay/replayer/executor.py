@@ -161,7 +161,7 @@ async def replay_here(judging: Judging, piece: Piece, earlier: int) -> None:
             piece.state,
             trajectory,
             origin=Origin.of(piece.file, trajectory),
-            still_holds=context.input_calls.still_holds,
+            inputs=context.input_calls,
             earlier=earlier,
         )
         both = (checkpoint, TrialCheckpoint(checkpoint))

@@ -155,6 +155,8 @@ class TrajectoryReplayer:
         request = self._request(call, target, arguments)
         key = self._effect_key(call) if self._session.has_effects(request.server, request.tool) else None
         before = self._checkpoint.sent_before(key) if key is not None else None
+        if before is not None and not before.is_placed:
+            return self._unsent(call, target, self._classifier.recorded(call, target), "withheld")
         if before is not None:
             return self._not_sent_again(call, target, request, before, rebound)
         if not self._session.stateful(request.server) and not self._wanted(qualified_name(*request[:2])):

@@ -124,7 +124,8 @@ class RemoteCheckpoint:
     def sent_before(self, key: EffectKey) -> Sent | None:
         """What is known of a call with effects that was sent; None where it was not."""
         if key in self._lease.sent:
-            self.not_repeated.add(key)
+            if self._lease.sent[key].is_placed:
+                self.not_repeated.add(key)
             return self._lease.sent[key]
         return self._sent.get(key)
 
