@@ -182,7 +182,6 @@ def environment(base: Path) -> dict[str, str]:
         "TMPDIR": str(base / "tmp"),
         "PYTHONDONTWRITEBYTECODE": "1",
         "TERM": "xterm-256color",
-        "HF_HUB_OFFLINE": "1",
     }
 
 
