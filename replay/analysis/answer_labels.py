@@ -85,6 +85,16 @@ def write_label(path: Path, label: AnswerLabel) -> None:
     write_atomically(path, yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=120))
 
 
+def known_labels(fleet_directory: Path | None) -> tuple[RuleSpec, ...]:
+    """What a person said that answers mean, as rules: of the file beside the fleet's, else of the one here.
+
+    Raises:
+        InputError: as `read_labels`.
+    """
+    beside = fleet_directory / NAME if fleet_directory is not None else None
+    return rules_of_labels(read_labels(beside if beside is not None and beside.exists() else Path(NAME)))
+
+
 def rules_of_labels(labels: Iterable[AnswerLabel]) -> tuple[RuleSpec, ...]:
     """The labels as rules, to be tried on the answers of every server."""
     return tuple(label.rule() for label in labels)

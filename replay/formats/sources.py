@@ -15,8 +15,8 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import IO, BinaryIO
@@ -38,6 +38,8 @@ class InputFile:
     """Whether the user named it; one that was found in a folder or an archive need not be a results file."""
     members: tuple[str, ...] = ()
     """The names in it, where it is a zip that is one log."""
+    others: Mapping[str, Callable[[], BinaryIO]] = field(default_factory=dict)
+    """Of a member of an archive: the members by their paths, to find what stands beside it."""
 
     @property
     def is_plain(self) -> bool:
@@ -400,9 +402,9 @@ def _members(
         note(f"{file.path}: {_not_looked_at([name for name, _ in members if name not in known])}")
     if not wanted:
         raise FormatError(file.path, f"no file in it ends in {', '.join(RESULT_SUFFIXES)}")
+    others = {f"{file.path}/{printable(Path(name))}": read for name, read in wanted}
     for name, read in wanted:
-        shown = name.encode("utf-8", "backslashreplace").decode()
-        inner = InputFile(f"{file.path}/{shown}", read, file.size, named=False)
+        inner = InputFile(f"{file.path}/{printable(Path(name))}", read, file.size, named=False, others=others)
         yield _gunzipped(inner) if name.lower().endswith(".gz") else inner
 
 

@@ -24,6 +24,7 @@ from replay.interpreter.confinement import caches_of, can_confine, first_path_be
 from replay.interpreter.owned_directory import remove_abandoned
 from replay.interpreter.processes import ProcessGuard
 from replay.interpreter.session.handshake import ServerHistory
+from replay.interpreter.session.json_rpc import Timing
 from replay.interpreter.session.launch import Launch, launch_of
 from replay.interpreter.session.supervisor import OnEvent, Supervisor
 from replay.interpreter.tasks import all_at_once, task_group
@@ -270,13 +271,14 @@ class Sandbox:
         if self._missing(server) is None and server not in self._shared:
             await self._supervisor(server).start()
 
-    async def call(self, server: str, tool: str, arguments: JsonObject) -> Answer:
+    async def call(self, server: str, tool: str, arguments: JsonObject, timing: Timing | None = None) -> Answer:
         """Call a tool. Whatever the server does is an answer; nothing is raised.
 
         Args:
             server: its name in the fleet.
             tool: its own name.
             arguments: with paths as they were recorded.
+            timing: takes down how long the server takes, without its start.
         """
         missing = self._missing(server)
         if missing is not None:
@@ -286,8 +288,8 @@ class Sandbox:
         else:
             supervisor, paths = self._supervisor(server), self._paths
         if paths is None:
-            return await supervisor.call(tool, arguments)
-        return paths.answer(await supervisor.call(tool, paths.arguments(arguments)))
+            return await supervisor.call(tool, arguments, timing)
+        return paths.answer(await supervisor.call(tool, paths.arguments(arguments), timing))
 
     def forbidden_path(self, server: str, arguments: JsonObject) -> str | None:
         """The path in a call's arguments for which it must not be sent to a sandboxed server; None where it may be.

@@ -375,7 +375,9 @@ def stop(run: str) -> WorkerReport | None:
 
 
 def stop_all() -> None:
-    """End every run on this worker."""
+    """End every run on this worker; where none has servers that must be stopped, the process ends at once."""
+    if all(engine.settings.fleet is None for engine in _ENGINES.values()):
+        os._exit(0)
     mailbox.give_up_waiting(LeaseLostError("the run is over"))
     for run in list(_ENGINES):
         stop(run)

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from replay.errors import RunFileError
+from replay.errors import RunFileError, UsageError
 from replay.json_values import encode
 from replay.records import (
     Answer,
@@ -390,9 +390,15 @@ class Run:
         """How many results files the run holds."""
         return int(self.connection.execute("SELECT count(*) FROM files").fetchone()[0])
 
-    def has_verdicts(self) -> bool:
-        """Whether any call has its verdict."""
-        return self.connection.execute("SELECT 1 FROM calls LIMIT 1").fetchone() is not None
+    def check_has_verdicts(self) -> None:
+        """See that there is something to report.
+
+        Raises:
+            UsageError: no call has its verdict.
+        """
+        if self.connection.execute("SELECT 1 FROM calls LIMIT 1").fetchone() is None:
+            made = "make some with: replay classify results/*.json"
+            raise UsageError(f"{self.path}: this run has no verdicts yet; {made}")
 
     # --- answers
 

@@ -101,7 +101,7 @@ def test_a_trigger_of_our_name_with_another_body_is_refused(evil: Path, trigger:
 def test_a_table_of_the_users_own_beside_ours_is_left_alone(evil: Path) -> None:
     change(evil, "CREATE TABLE notes (call TEXT, note TEXT)", "CREATE INDEX by_tool ON calls (tool)")
     with Run.read(evil) as run:
-        assert run.has_verdicts()
+        run.check_has_verdicts()
     Run.open(evil).close()
 
 
