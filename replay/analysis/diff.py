@@ -52,11 +52,10 @@ def diff_runs(first: Run, second: Run) -> RunDiff:
     Raises:
         UsageError: a run without verdicts, or runs that have nothing in common.
     """
+    for run in (first, second):
+        run.check_has_verdicts()
     alone = len(model_names(first)) == len(model_names(second)) == 1
     sides = [_Side(str(run.path), dict(_calls(run, with_model=not alone)), _metrics(run)) for run in (first, second)]
-    for side in sides:
-        if not side.calls:
-            raise UsageError(f"{side.name}: this run has no verdicts yet; make some with: replay classify")
     return _diff(sides, _tested_calls)
 
 
@@ -273,11 +272,9 @@ class GatheredRuns:
         Raises:
             UsageError: a run without verdicts.
         """
-        names = _names(runs)
-        for run, name in zip(runs, names, strict=True):
-            if not run.has_verdicts():
-                raise UsageError(f"{name}: this run has no verdicts yet; make some with: replay classify")
-        return cls(runs, names, [list(failed_calls(run)) for run in runs])
+        for run in runs:
+            run.check_has_verdicts()
+        return cls(runs, _names(runs), [list(failed_calls(run)) for run in runs])
 
     def failures(self, known: Mapping[str, KnownFailure]) -> tuple[RecurringFailure, ...]:
         """The failures: those that are new, still there, and gone."""

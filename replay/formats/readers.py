@@ -86,7 +86,7 @@ def surest_reader(head: Head) -> tuple[Reader, Match, str | None]:
         place = "" if len(head.elements) == 1 and head.data.lstrip()[:1] == b"{" else "$[0]"
         product = product_of(head)
         seems = f"this looks like {product}, which is not read" if product else "unknown shape"
-        raise UnknownFormatError(head.path, f"{seems}: {_describe(first)}. Looked for: {looked_for}", place, product)
+        raise UnknownFormatError(head.path, f"{seems}: {_describe(first)}", place, product, looked_for)
     (match, reader), *others = found
     doubt = None
     if others and others[0][0].certainty == match.certainty:

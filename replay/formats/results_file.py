@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, cast
 
 from replay.errors import FormatError, NoTrajectoryError
-from replay.formats.document import MAX_HEAD_RECORDS, TOO_DEEP, Document, Head
+from replay.formats.document import MAX_HEAD_RECORDS, Document, Head
 from replay.formats.file_names import FileNames
 from replay.formats.reader import READER_FAULTS, Reader
 from replay.formats.readers import surest_reader
 from replay.formats.record_builders import within_limits
 from replay.formats.signs_of_calls import finding, signs_of_calls
 from replay.formats.sources import InputFile
+from replay.json_values import TOO_DEEP, begun_json, first_json
 from replay.records import Trajectory
 from replay.records.tool_name import with_calls, without_dispatcher
 
+MAX_BROKEN_BYTES = 64_000_000
+"""So much of a broken file is looked at, to tell what it may hold."""
 MAX_HELD = 8
 """Trajectories of a compressed file, whose size tells little, that are held from looking it through to reading it."""
 MAX_HELD_BYTES = 32_000_000
@@ -89,6 +95,7 @@ class FileSummary(NamedTuple):
     warnings: tuple[str, ...]
     signs: tuple[str, ...]
     """As in `ResultsFile`."""
+    lost: int
 
     @property
     def calls(self) -> int:
@@ -115,6 +122,8 @@ class ResultsFile:
     """Doubts about the format, duplicates, and what was not read."""
     signs: tuple[str, ...]
     """Where no call was read: the names in it that speak of calls all the same."""
+    lost: int
+    """Places where records could not be read."""
     _slots: tuple[_Slot, ...]
     _parts: tuple[Part, ...]
     _kept: frozenset[int] | None
@@ -144,8 +153,8 @@ class ResultsFile:
     @property
     def summary(self) -> FileSummary:
         """What another process must be told of it."""
-        about = (self.path, self.model, self.format, self.ids, self.models, self.call_counts, self.warnings, self.signs)
-        return FileSummary(*about)
+        about = (self.path, self.model, self.format, self.ids, self.models, self.call_counts, self.warnings)
+        return FileSummary(*about, self.signs, self.lost)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -239,6 +248,7 @@ def looking_through(file: InputFile, names: FileNames, room: Room | None = None)
     held: list[Trajectory] = []
     parts: list[Part] = []
     warnings: list[str] = []
+    lost = 0
     only: frozenset[str] | None = None
     while True:
         document = Document(file, names, only)
@@ -257,6 +267,7 @@ def looking_through(file: InputFile, names: FileNames, room: Room | None = None)
             yield
         parts.append(Part(reader, why, only))
         warnings += document.notes
+        lost += document.lost
         remaining = frozenset(document.left)
         if not remaining or remaining == only:
             break
@@ -281,6 +292,7 @@ def looking_through(file: InputFile, names: FileNames, room: Room | None = None)
         calls=sum(slot.calls for slot in standing),
         warnings=(*dict.fromkeys(warnings), *_duplicates(file.path, slots)),
         signs=signs,
+        lost=lost,
         _slots=standing,
         _parts=tuple(parts),
         _kept=kept,
@@ -290,6 +302,23 @@ def looking_through(file: InputFile, names: FileNames, room: Room | None = None)
         _held=held,
         _room=room,
     )
+
+
+def read_up_to_break(source: UnopenedFile) -> FileSummary | None:
+    """What a broken file holds in front of the place where it breaks; None where nothing tells, or there is no call."""
+    try:
+        with source.file.open() as stream:
+            text = stream.read(MAX_BROKEN_BYTES).decode("utf-8-sig", "ignore").lstrip()
+        try:
+            first_json(text, 0)
+        except json.JSONDecodeError as error:
+            text = text[: error.pos]
+        whole = json.dumps(begun_json(text)).encode()
+        begun = replace(source.file, open=partial(BytesIO, whole), size=lambda: len(whole))
+        found = look_through(begun, source.names).summary
+    except (FormatError, ValueError, RecursionError):
+        return None
+    return found if found.calls else None
 
 
 def _last_of_each_id(slots: Sequence[_Slot]) -> frozenset[int] | None:

@@ -10,7 +10,7 @@ from replay.dag import Graph
 from replay.diagnosis.phrasing import counted
 from replay.errors import NoServerReachedError, UsageError
 from replay.interpreter import Fleet, Interpreter
-from replay.records import FAILURES, CallResult, Outcome, Server, Trajectory
+from replay.records import FAILURES, CallResult, Outcome, RuleSpec, Server, Trajectory
 from replay.replayer import servers_named, with_fleet_names
 from replay.replayer.plan import facts_of
 from replay.safety.redaction import Redactor
@@ -49,6 +49,7 @@ async def shrink(
     *,
     logs: Path,
     allowed: frozenset[str] = frozenset(),
+    labels: tuple[RuleSpec, ...] = (),
     max_replays: int = MAX_REPLAYS,
     tell: Callable[[str], None] = lambda text: None,
 ) -> Shrunk:
@@ -60,6 +61,7 @@ async def shrink(
         fleet: the servers.
         logs: directory for the servers' stderr.
         allowed: servers whose effects the user allowed.
+        labels: what a person said that answers mean.
         max_replays: after which the smallest so far stands.
         tell: takes a line about each replay.
 
@@ -73,7 +75,7 @@ async def shrink(
     async with Interpreter(fleet, names=names, logs=logs) as interpreter:
         await interpreter.start()
         whole = with_fleet_names(whole, interpreter.servers)
-        trials = Trials(interpreter, facts_of(fleet), allowed)
+        trials = Trials(interpreter, facts_of(fleet), allowed, labels)
         first, result, _ = await trials.replay(whole, position)
         _check(first, result, position)
         tell(f"{position} fails: {result.verdict.message}")

@@ -12,7 +12,7 @@ from replay.outcomes import Registry
 from replay.records import Answer, Call, CallResult, FleetFacts, Outcome, RuleSpec, Step, Trajectory, Verdict, texts_of
 from replay.replayer import LiveBackend, TrajectoryReplayer, servers_named
 from replay.replayer.journal import NothingKept
-from replay.replayer.plan import registry_of
+from replay.replayer.plan import Options, registry_of, rules_of
 
 
 class Failure(NamedTuple):
@@ -60,15 +60,22 @@ class Trials:
         interpreter: started.
         facts: of its fleet.
         allowed: servers whose effects the user allowed.
+        labels: what a person said that answers mean.
     """
 
-    def __init__(self, interpreter: Interpreter, facts: FleetFacts, allowed: frozenset[str]) -> None:
+    def __init__(
+        self,
+        interpreter: Interpreter,
+        facts: FleetFacts,
+        allowed: frozenset[str],
+        labels: tuple[RuleSpec, ...] = (),
+    ) -> None:
         fleet: Fleet = interpreter.fleet
         self._backend = LiveBackend(interpreter, facts, allowed)
         self.registry: Registry = registry_of(
             interpreter.servers, fleet.local_tools, tuple(fleet.servers), complete=True
         )
-        self._rules: Mapping[str, Sequence[RuleSpec]] = {name: spec.rules for name, spec in fleet.servers.items()}
+        self._rules: Mapping[str, Sequence[RuleSpec]] = rules_of(fleet, Options(labels=labels))
         self.count = 0
 
     async def replay(self, trajectory: Trajectory, position: str) -> Trial:

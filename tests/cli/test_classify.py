@@ -92,7 +92,7 @@ def test_fail_on_gives_exit_code_1(replay: Replay, one: Path) -> None:
     [
         (None, ["no such file"]),
         ('[{"id": 1,}]', ["line 1, column 1", "broken JSON"]),
-        ('{"a": 1}', ["unknown shape", "Looked for"]),
+        ('{"a": 1}', ["unknown shape", "--verbose lists the shapes"]),
         ("[]", ["an empty list"]),
     ],
 )
