@@ -101,8 +101,10 @@ def _check_terminal() -> None:
 
 
 def _is_run(path: Path) -> bool:
+    from replay.safety.filesystem import open_regular
+
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return file.read(len(_SQLITE)) == _SQLITE
     except OSError:
         return False

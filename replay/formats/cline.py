@@ -86,12 +86,11 @@ class ClineReader:
                 task.read_message(value)
             else:
                 document.leave(element)
-        path = Path(document.path)
-        if shown and path.with_name(_HISTORY).exists():
+        if shown and document.is_beside(_HISTORY):
             raise NoTrajectoryError(document.path, f"the calls of this task stand in {_HISTORY} beside it")
         usage = objects((as_object(document.beside("task_metadata.json")) or {}).get("model_usage"))
         task.log.model = task.log.model or next((text_of(each.get("model_id")) for each in reversed(usage)), None)
-        yield task.log.trajectory(document, self.name, "$", path.parent.name or None)
+        yield task.log.trajectory(document, self.name, "$", Path(document.path).parent.name or None)
 
 
 def _is_shown(value: Any) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -14,6 +15,7 @@ from replay.errors import FormatError, UnknownFormatError
 from replay.formats.file_names import FileNames
 from replay.formats.sources import InputFile
 from replay.json_values import TooDeepError, begun_json, first_json, json_value, with_whole_pairs
+from replay.safety.filesystem import open_regular
 
 CONTAINER_KEYS = ("data", "items", "results", "predictions")
 """Keys under which results files keep their list of records."""
@@ -184,11 +186,22 @@ class Document:
 
     def beside(self, *parents: str) -> Any:
         """The value of a JSON file of the same layout, by its path from this file; None where there is none."""
-        path = Path(self.path).parent.joinpath(*parents)
+        path = self._path_beside(parents)
+        opened = self._file.others.get(path, partial(open_regular, Path(path)))
         try:
-            return json_value(path.read_bytes()) if path.stat().st_size <= MAX_BESIDE_BYTES else None
-        except (OSError, ValueError):
+            with opened() as stream:
+                data = stream.read(MAX_BESIDE_BYTES + 1)
+            return json_value(data) if len(data) <= MAX_BESIDE_BYTES else None
+        except (OSError, ValueError, FormatError):
             return None
+
+    def is_beside(self, *parents: str) -> bool:
+        """Whether there is a file at this path from this file."""
+        path = self._path_beside(parents)
+        return path in self._file.others or Path(path).is_file()
+
+    def _path_beside(self, parents: tuple[str, ...]) -> str:
+        return os.path.normpath(Path(self.path).parent.joinpath(*parents))
 
     def note(self, text: str, place: str = "") -> None:
         """Say what was not read."""

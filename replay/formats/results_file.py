@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from replay.errors import FormatError, NoTrajectoryError
-from replay.formats.document import MAX_HEAD_RECORDS, TOO_DEEP, Document, Head
+from replay.formats.document import MAX_HEAD_RECORDS, Document, Head
 from replay.formats.file_names import FileNames
 from replay.formats.reader import READER_FAULTS, Reader
 from replay.formats.readers import surest_reader
 from replay.formats.record_builders import within_limits
 from replay.formats.signs_of_calls import finding, signs_of_calls
 from replay.formats.sources import InputFile
-from replay.json_values import begun_json, first_json
+from replay.json_values import TOO_DEEP, begun_json, first_json
 from replay.records import Trajectory
 from replay.records.tool_name import with_calls, without_dispatcher
 
@@ -226,7 +226,8 @@ def look_through(file: InputFile, names: FileNames, room: Room | None = None) ->
     Args:
         file: to be read.
         names: how its name gives model and task.
-        room: for what is held, so that the file need not be read again; by default there is enough for one file.
+        room: for what is held, so that the file need not be read again. Without it the file is read next: there is
+            enough for a usual file, and for one that is a single trajectory, whatever its size.
 
     Raises:
         FormatError: no reader knows it, it is broken, or it holds no trajectory.
@@ -241,7 +242,7 @@ def look_through(file: InputFile, names: FileNames, room: Room | None = None) ->
 
 def looking_through(file: InputFile, names: FileNames, room: Room | None = None) -> Generator[None, None, ResultsFile]:
     """The same in steps of one trajectory, for who has something else to do between them."""
-    room = room or Room()
+    alone, room = room is None, room or Room()
     size = file.size()
     slots: list[_Slot] = []
     held: list[Trajectory] = []
@@ -258,7 +259,8 @@ def looking_through(file: InputFile, names: FileNames, room: Room | None = None)
         warnings += filter(None, [doubt])
         for trajectory in _guarded(reader, document):
             slots.append(_slot(trajectory))
-            if size <= room.left and (file.is_plain or len(slots) <= MAX_HELD):
+            fits = size <= room.left and (file.is_plain or len(slots) <= MAX_HELD)
+            if fits or (alone and len(slots) == 1):
                 held.append(trajectory)
             else:
                 held.clear()

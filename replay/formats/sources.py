@@ -15,9 +15,9 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import IO, BinaryIO
 
@@ -38,6 +38,8 @@ class InputFile:
     """Whether the user named it; one that was found in a folder or an archive need not be a results file."""
     members: tuple[str, ...] = ()
     """The names in it, where it is a zip that is one log."""
+    others: Mapping[str, Callable[[], BinaryIO]] = field(default_factory=dict)
+    """Of a member of an archive: the members by their paths, to find what stands beside it."""
 
     @property
     def is_plain(self) -> bool:
@@ -353,10 +355,23 @@ def _part(kept: _Kept, start: int, size: int) -> Callable[[], BinaryIO]:
     return lambda: io.BufferedReader(_Window(kept, start, size))
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class _Archive:
+    """A zip as it was when its members were listed."""
+
+    file: InputFile
+
+
+@lru_cache(maxsize=8)
+def _opened_zip(archive: _Archive) -> zipfile.ZipFile:
+    """A zip whose list of members is read once, which takes long where there are many; the last few stay open."""
+    return zipfile.ZipFile(archive.file.place or archive.file.open())
+
+
 def _in_zip(file: InputFile, note: Callable[[str], None]) -> Iterator[InputFile]:
     """The members; a zip that is itself a log (Inspect's `.eval`) is one file."""
-    with file.open() as stream, zipfile.ZipFile(stream) as archive:
-        entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+    archive = _Archive(file)
+    entries = [entry for entry in _opened_zip(archive).infolist() if not entry.is_dir()]
     names = {entry.filename for entry in entries}
     if names & {"header.json", "_journal/start.json"}:
         yield InputFile(file.path, file.open, file.size, named=file.named, members=tuple(sorted(names)))
@@ -364,12 +379,12 @@ def _in_zip(file: InputFile, note: Callable[[str], None]) -> Iterator[InputFile]
 
     def reader(entry: zipfile.ZipInfo) -> Callable[[], BinaryIO]:
         def expand() -> BinaryIO:
-            with file.open() as stream, zipfile.ZipFile(stream) as archive:
-                try:
-                    with archive.open(entry) as member:
-                        return _expanded(member, f"{file.path}/{entry.filename}", entry.compress_size)
-                except (RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
-                    raise FormatError(f"{file.path}/{entry.filename}", f"cannot be opened: {error}") from None
+            name = f"{file.path}/{entry.filename}"
+            try:
+                with _opened_zip(archive).open(entry) as member:
+                    return _expanded(member, name, entry.compress_size)
+            except (OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
+                raise FormatError(name, f"cannot be opened: {error}") from None
 
         return expand
 
@@ -387,9 +402,9 @@ def _members(
         note(f"{file.path}: {_not_looked_at([name for name, _ in members if name not in known])}")
     if not wanted:
         raise FormatError(file.path, f"no file in it ends in {', '.join(RESULT_SUFFIXES)}")
+    others = {f"{file.path}/{printable(Path(name))}": read for name, read in wanted}
     for name, read in wanted:
-        shown = name.encode("utf-8", "backslashreplace").decode()
-        inner = InputFile(f"{file.path}/{shown}", read, file.size, named=False)
+        inner = InputFile(f"{file.path}/{printable(Path(name))}", read, file.size, named=False, others=others)
         yield _gunzipped(inner) if name.lower().endswith(".gz") else inner
 
 

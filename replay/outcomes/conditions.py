@@ -31,6 +31,10 @@ _STACK = re.compile(r"Traceback \(most recent call last\)|\n\s{1,12}at [^\n]{1,2
 _INTERNAL_ERROR = re.compile(r"\W*(?:an )?internal (?:rpc |json-rpc )?error(?: (?:has )?occurred)?\W*", re.IGNORECASE)
 _UNDEFINED = re.compile(r"\b(?:undefined|NaN)\b")
 _DENIED = re.compile(r"permission denied(?! ?\([a-z])|access (?:is )?denied|operation not permitted", re.IGNORECASE)
+_PATH_DENIED = re.compile(
+    r"(?:permission|access) (?:is )?denied[^\n]{0,40}?['\"](?P<path>[^'\"\n]{1,300})['\"]", re.IGNORECASE
+)
+_INSTALL = re.compile(r"\b(?:pip3?|npm|brew|apt(?:-get)?|cargo|gem|conda) install\b", re.IGNORECASE)
 _MISSING_THING = re.compile(
     r"\bno such (?:table|file|column|collection)|(?:do|does)(?: not|n't) exist\b|\bENOENT\b|404", re.IGNORECASE
 )
@@ -261,6 +265,14 @@ def program_is_missing(parsed: ParsedAnswer) -> bool:
     return error is not None and not _STACK.search(error.text) and misses_program(error.text, parsed.arguments)
 
 
+def program_asks_to_install(parsed: ParsedAnswer) -> bool:
+    """A program ended with the advice to install what it lacks."""
+    error = parsed.error
+    if error is None or error.basis != "exit" or _STACK.search(error.text):
+        return False
+    return _INSTALL.search(decisive_part(error)) is not None
+
+
 def program_failed(parsed: ParsedAnswer) -> bool:
     """A program that the call ran ended with an error, and it was not the shell that could not run it."""
     if parsed.error is None or parsed.error.basis != "exit":
@@ -284,12 +296,27 @@ def thing_is_missing(parsed: ParsedAnswer) -> bool:
     return error.basis == "sentence" or parsed.arguments.value_named_in(error.text[:_MAX_TEXT])
 
 
+def os_denies_own_path(parsed: ParsedAnswer) -> bool:
+    """The operating system denies access to a path that the call does not name: the server's own."""
+    error = parsed.error
+    if error is None:
+        return False
+    named = _PATH_DENIED.search(error.text[:_MAX_TEXT])
+    return named is not None and not any(_same_path(value, named["path"]) for value in parsed.arguments.texts)
+
+
+def _same_path(value: str, path: str) -> bool:
+    """Whether an argument names a path, or what stands last in it, or a folder above it."""
+    own, whole = (text.replace("\\\\", "/").replace("\\", "/").strip("/") for text in (value, path))
+    return bool(own) and (own in whole if "/" in own else own in (whole, whole.rpartition("/")[2]))
+
+
 def os_denies_named_path(parsed: ParsedAnswer) -> bool:
     """`EACCES`, `Permission denied` about a path that the call names: a refusal, not missing credentials."""
     error = parsed.error
     if error is None:
         return False
-    if "hidden-or-missing" in parsed.said:
+    if "hidden-or-missing" in parsed.said or os_denies_own_path(parsed):
         return False
     denied = (
         line for line in decisive_part(error)[:1000].splitlines() if _DENIED.search(line) or "denied" in causes_in(line)
@@ -321,6 +348,11 @@ def undefined_in_place(parsed: ParsedAnswer) -> bool:
     """A required argument is missing, and its place in a short answer holds what a program calls nothing."""
     missing = any(violation.keyword == "required" for violation in parsed.violations)
     return missing and len(parsed.text) < _MAX_LINE_LENGTH and _UNDEFINED.search(parsed.text) is not None
+
+
+def exists_already(parsed: ParsedAnswer) -> bool:
+    """What the call would make is there already, and nothing is said to be missing."""
+    return says("exists")(parsed) and "not-found" not in parsed.said
 
 
 def value_is_malformed(parsed: ParsedAnswer) -> bool:

@@ -15,6 +15,7 @@ from replay.outcomes.call_facts import (
     asks_about_errors,
     asks_yes_or_no,
     changes_something,
+    filters_errors,
     looks_up,
     names_a_web_address,
     queries_a_database,
@@ -23,6 +24,7 @@ from replay.outcomes.call_facts import (
     says_it_was_done,
     searches,
 )
+from replay.outcomes.codes import http_status
 from replay.outcomes.phrases import causes_said, forms_in
 from replay.outcomes.residue import error_in_tail, is_nothing
 from replay.records import Tool
@@ -185,7 +187,8 @@ def server_is_unknown(text: str, arguments: ArgumentIndex, server: str = "") -> 
     name = next(filter(None, match.groups()), "").rstrip(".:'\"`") if match else ""
     if not name:
         return False
-    asked = (server, *arguments.by_name.values())
+    names_a_tool = any("tool" in key.casefold() for key in arguments.argument_names)
+    asked = (server, *(arguments.by_name.values() if names_a_tool else ()))
     return arguments.written_name.startswith(name) or name.casefold() in map(str.casefold, asked)
 
 
@@ -218,7 +221,8 @@ def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, mes
     said = forms_in(stripped if len(stripped) <= MAX_SENTENCE_LENGTH else stripped[:_MAX_OPENING])
     beginning = text[:300]
     unknown = arguments.tool_named_in(beginning) and "tool-unknown" in causes_said(beginning.strip())
-    if (unknown or server_is_unknown(beginning, arguments)) and len(stripped) <= MAX_SENTENCE_LENGTH:
+    unknown = unknown or server_is_unknown(beginning, arguments)
+    if (unknown and len(stripped) <= MAX_SENTENCE_LENGTH) or _opens_with_status(stripped):
         return "prefix"
     if misses_program("\n".join(stripped.rsplit("\n", 3)[-3:]), arguments) or _all_fields_deny(text):
         return "sentence"
@@ -227,7 +231,11 @@ def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, mes
     line = _STATUS_OR_ERROR_LINE.match(stripped)
     stores = not message and returns_content(arguments, tool) and not (line and names_a_web_address(arguments))
     asked = asks_about_errors(arguments)
-    if (asked and searches(arguments)) or (stores and _is_stored_text(text, said, arguments)):
+    if (
+        (asked and searches(arguments))
+        or filters_errors(arguments)
+        or (stores and _is_stored_text(text, said, arguments))
+    ):
         return None
     if said & {"opens", "opens-sdk", "too-large"} or (not stores and _ends_badly(stripped, line, arguments)):
         return "prefix"
@@ -236,6 +244,12 @@ def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, mes
         if not asked and _is_report(stripped, text, said, arguments, stores=stores, message=message)
         else None
     )
+
+
+def _opens_with_status(text: str) -> bool:
+    """Whether a text of any length begins as a report of an HTTP error."""
+    first = text.split("\n", 1)[0][:MAX_SENTENCE_LENGTH]
+    return "opens" in forms_in(first) and http_status(first) is not None
 
 
 def _all_fields_deny(text: str) -> bool:
