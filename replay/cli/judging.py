@@ -45,7 +45,7 @@ async def judge_with_progress(
     from replay.replayer.plan import Progress
     from replay.runfile import withheld_servers
 
-    progress = Progress(warn=_note)
+    progress = Progress(warn=note)
     findings = FindingStore(run)
     if place is None:
         options = replace(options, on_done=findings.keep)
