@@ -13,11 +13,11 @@ from pydantic import ValidationError
 
 from replay.errors import InputError
 from replay.records import Outcome, Reason, Record, RuleSpec
-from replay.safety.filesystem import write_atomically
+from replay.safety.filesystem import read_small_file, write_atomically
 
 NAME: Final = "replay-labels.yaml"
 FORMAT: Final = "replay.labels"
-_MAX_LENGTH: Final = 5_000_000
+_MAX_BYTES: Final = 5_000_000
 _MAX_WORDS: Final = 60
 
 
@@ -67,10 +67,7 @@ def read_labels(path: Path | None) -> tuple[AnswerLabel, ...]:
     if path is None or not path.exists():
         return ()
     try:
-        text = path.read_text("utf-8-sig")
-        if len(text) > _MAX_LENGTH:
-            raise InputError(str(path), f"is longer than {_MAX_LENGTH // 1_000_000} MB; is it the right file?")
-        data = yaml.safe_load(text)
+        data = yaml.safe_load(read_small_file(path, _MAX_BYTES).decode("utf-8-sig"))
     except (OSError, UnicodeDecodeError) as problem:
         raise InputError(str(path), f"cannot be read: {problem}") from None
     except (yaml.YAMLError, RecursionError, ValueError) as problem:

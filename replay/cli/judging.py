@@ -45,7 +45,7 @@ async def judge_with_progress(
     from replay.replayer.plan import Progress
     from replay.runfile import withheld_servers
 
-    progress = Progress()
+    progress = Progress(warn=note)
     findings = FindingStore(run)
     if place is None:
         options = replace(options, on_done=findings.keep)
@@ -60,6 +60,8 @@ async def judge_with_progress(
         for text in server.notes:
             note(f"{server.name}: {text}")
     for name, count in ({} if options.offline else withheld_servers(run)).items():
+        if name in options.allow_effects or (fleet is not None and fleet.servers[name].effects == "all"):
+            continue  # it may be one like a call that was sent before, which was told of
         echo_err(
             f"note: {counted(count, 'call')} of {name} not re-issued, since it may change something; "
             f"re-issue with --allow-effects {name}"

@@ -116,9 +116,11 @@ def file_stems(names: Iterable[str]) -> Iterator[str]:
 
     Nothing in one leaves the directory, hides the file, or is refused by some file system.
     """
+    from replay.safety.filesystem import file_stem
+
     taken: set[str] = set()
     for name in names:
-        kept = re.sub(r"[^\w.+=@-]+", "_", name).strip("._ ")[:_MAX_STEM]
+        kept = file_stem(name, _MAX_STEM)
         if not kept or re.fullmatch(r"(?i)con|prn|aux|nul|com\d|lpt\d", kept):
             kept = f"trajectory_{kept}"
         stem, number = kept, 1

@@ -11,8 +11,8 @@ from rapidfuzz import fuzz
 from replay.dag.documents import join
 from replay.diagnosis.named_arguments import Argument, argument_by_name, argument_by_value, arguments_of
 from replay.diagnosis.phrasing import place, plain, quoted
-from replay.diagnosis.trajectory_context import TrajectoryContext
-from replay.records import Outcome, texts_of
+from replay.diagnosis.trajectory_context import KnownName, TrajectoryContext, last_segment
+from replay.records import Outcome
 from replay.records.finding import Finding
 
 _THINGS: Final = (
@@ -80,7 +80,7 @@ def _not_found(context: TrajectoryContext, position: str) -> Finding:
     holder = _holder(context, position, name) or named
     what = missing.what if missing else ""
     if names_program(context, position, name):
-        return _no_program(context, position, name)
+        return no_program(context, position, name)
     return context.finding(
         position,
         "missing-thing",
@@ -129,13 +129,20 @@ def _without_addresses(text: str) -> str:
     return _ADDRESS.sub(" ", text.partition("Call log:")[0])
 
 
+def absent_program(context: TrajectoryContext, position: str) -> str | None:
+    """The program that a command starts and that its answer says is not there."""
+    missing = _missing_in(context.answer_text(position))
+    return missing.name if missing is not None and names_program(context, position, missing.name) else None
+
+
 def names_program(context: TrajectoryContext, position: str, name: str) -> bool:
     """Whether what is missing is the program that a command starts."""
     commands = (scalar.value.split() for scalar in context.scalars(position) if isinstance(scalar.value, str))
     return any(len(words) > 1 and words[0] == name for words in commands)
 
 
-def _no_program(context: TrajectoryContext, position: str, name: str) -> Finding:
+def no_program(context: TrajectoryContext, position: str, name: str) -> Finding:
+    """The finding of a command whose program is not there."""
     return context.finding(
         position,
         "missing-program",
@@ -289,34 +296,19 @@ def _sets(context: TrajectoryContext, position: str, name: str) -> bool:
     return bool(same_tool) and any(pattern.search(text) for text in code)
 
 
-_TOKEN: Final = re.compile(r"[^\s\"'`,;:(){}\[\]<>|]{3,160}")
 _NEAR: Final = 80.0
-_MAX_CHARACTERS: Final = 50_000
 
 
-class Known(NamedTuple):
-    """A name, and the call whose answer held it."""
-
-    call: str
-    value: str
-
-
-def nearest_known(context: TrajectoryContext, position: str, name: str) -> Known | None:
+def nearest_known(context: TrajectoryContext, position: str, name: str) -> KnownName | None:
     """The nearest name in the answers of earlier successful calls, where one is near enough."""
-    wanted = _last(name)
+    wanted = last_segment(name).lower()
     if len(wanted) < 4:
         return None
-    best, score = None, _NEAR
-    for call in context.earlier(position):
-        if call.answer is None or context.outcome(call.position) is not Outcome.SUCCESS:
-            continue
-        for token in dict.fromkeys(_TOKEN.findall("\n".join(texts_of(call.answer))[:_MAX_CHARACTERS])):
-            found = fuzz.ratio(_last(token).lower(), wanted.lower(), score_cutoff=score)
-            if found > score and token != name:
-                best, score = Known(call.position, token), found
+    best, score, step = None, _NEAR, context.step_of[position]
+    for known in context.names_in_answers:
+        if context.step_of[known.call] >= step:
+            break
+        ratio = fuzz.ratio(known.folded, wanted, score_cutoff=score)
+        if ratio > score and known.value != name:
+            best, score = known, ratio
     return best
-
-
-def _last(name: str) -> str:
-    """The last segment of a path."""
-    return name.rstrip("/.").rpartition("/")[2]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 from replay.dag import Graph
 from replay.dag.candidate_values import candidate_values_of
@@ -32,6 +32,24 @@ _READS: Final = re.compile(
 )
 _MAX_CHARACTERS: Final = 20_000
 """Characters of an answer that findings look at."""
+MAX_SEARCHED: Final = 200_000
+"""Characters of a call in which values are looked for."""
+_MAX_CHARACTERS_WITH_NAMES: Final = 50_000
+_TOKEN: Final = re.compile(r"[^\s\"'`,;:(){}\[\]<>|]{3,160}")
+
+
+class KnownName(NamedTuple):
+    """A name, and the call whose answer held it."""
+
+    call: str
+    value: str
+    folded: str
+    """Its last segment, in lower case."""
+
+
+def last_segment(name: str) -> str:
+    """The last segment of a path."""
+    return name.rstrip("/.").rpartition("/")[2]
 
 
 @dataclass(frozen=True)
@@ -171,6 +189,32 @@ class TrajectoryContext:
         text = strip_wrappers("\n".join(texts_of(answer))[:_MAX_CHARACTERS])
         error = error_in_json(parse_json(text)) if text.startswith("{") else None
         return strip_wrappers(error.message) if error is not None and error.message else text
+
+    def searched_text(self, position: str) -> str:
+        """The arguments and answers of a call, in lower case."""
+        if position not in self._searched:
+            both = (self.calls[position].answer, self.answers.get(position))
+            texts = [str(scalar.value) for scalar in self.scalars(position)]
+            for answer in both:
+                if answer is not None:
+                    structured = [repr(answer.structured)] if answer.kind == "result" and answer.structured else []
+                    texts = [*texts, *texts_of(answer), *structured]
+            self._searched[position] = "\n".join(texts)[:MAX_SEARCHED].casefold()
+        return self._searched[position]
+
+    @cached_property
+    def _searched(self) -> dict[str, str]:
+        return {}
+
+    @cached_property
+    def names_in_answers(self) -> tuple[KnownName, ...]:
+        """What may be names in the answers of successful calls, each where it stood first."""
+        first: dict[str, str] = {}
+        for position, call in self.calls.items():
+            if call.answer is not None and self.outcome(position) is Outcome.SUCCESS:
+                for token in _TOKEN.findall("\n".join(texts_of(call.answer))[:_MAX_CHARACTERS_WITH_NAMES]):
+                    first.setdefault(token, position)
+        return tuple(KnownName(position, token, last_segment(token).lower()) for token, position in first.items())
 
     def scalars(self, position: str) -> list[Argument]:
         """The strings and numbers in a call's arguments, with their places."""

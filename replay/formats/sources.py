@@ -17,7 +17,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import IO, BinaryIO
 
@@ -96,6 +96,8 @@ def _refusal(name: str, error: OSError) -> FormatError:
 
 RESULT_SUFFIXES = (".json", ".jsonl", ".ndjson", ".eval", ".traj", ".gz", ".tgz", ".zip", ".tar")
 """What is looked at in a folder or an archive; a file that is named is looked at whatever its name."""
+
+_ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".zip.gz")
 
 MAX_EXPANDED_BYTES = 4 * 1024**3
 """Of one compressed file, or one member of an archive, or what came through a pipe."""
@@ -355,10 +357,23 @@ def _part(kept: _Kept, start: int, size: int) -> Callable[[], BinaryIO]:
     return lambda: io.BufferedReader(_Window(kept, start, size))
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class _Archive:
+    """A zip as it was when its members were listed."""
+
+    file: InputFile
+
+
+@lru_cache(maxsize=8)
+def _opened_zip(archive: _Archive) -> zipfile.ZipFile:
+    """A zip whose list of members is read once, which takes long where there are many; the last few stay open."""
+    return zipfile.ZipFile(archive.file.place or archive.file.open())
+
+
 def _in_zip(file: InputFile, note: Callable[[str], None]) -> Iterator[InputFile]:
     """The members; a zip that is itself a log (Inspect's `.eval`) is one file."""
-    with file.open() as stream, zipfile.ZipFile(stream) as archive:
-        entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+    archive = _Archive(file)
+    entries = [entry for entry in _opened_zip(archive).infolist() if not entry.is_dir()]
     names = {entry.filename for entry in entries}
     if names & {"header.json", "_journal/start.json"}:
         yield InputFile(file.path, file.open, file.size, named=file.named, members=tuple(sorted(names)))
@@ -366,12 +381,12 @@ def _in_zip(file: InputFile, note: Callable[[str], None]) -> Iterator[InputFile]
 
     def reader(entry: zipfile.ZipInfo) -> Callable[[], BinaryIO]:
         def expand() -> BinaryIO:
-            with file.open() as stream, zipfile.ZipFile(stream) as archive:
-                try:
-                    with archive.open(entry) as member:
-                        return _expanded(member, f"{file.path}/{entry.filename}", entry.compress_size)
-                except (RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
-                    raise FormatError(f"{file.path}/{entry.filename}", f"cannot be opened: {error}") from None
+            name = f"{file.path}/{entry.filename}"
+            try:
+                with _opened_zip(archive).open(entry) as member:
+                    return _expanded(member, name, entry.compress_size)
+            except (OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
+                raise FormatError(name, f"cannot be opened: {error}") from None
 
         return expand
 
@@ -391,14 +406,21 @@ def _members(
         raise FormatError(file.path, f"no file in it ends in {', '.join(RESULT_SUFFIXES)}")
     others = {f"{file.path}/{printable(Path(name))}": read for name, read in wanted}
     for name, read in wanted:
+        if name.lower().endswith(_ARCHIVES):
+            nested = f"{file.path}/{printable(Path(name))}"
+            yield InputFile(nested, partial(_refuse_nested, nested), file.size, named=False)
+            continue
         inner = InputFile(f"{file.path}/{printable(Path(name))}", read, file.size, named=False, others=others)
         yield _gunzipped(inner) if name.lower().endswith(".gz") else inner
 
 
 def _is_result_name(name: str) -> bool:
     base = name.rsplit("/", 1)[-1]
-    nested = name.lower().endswith((".zip", ".tar", ".tgz", ".tar.gz"))
-    return not base.startswith(".") and "__MACOSX" not in name and name.lower().endswith(RESULT_SUFFIXES) and not nested
+    return not base.startswith(".") and "__MACOSX" not in name and name.lower().endswith(RESULT_SUFFIXES)
+
+
+def _refuse_nested(path: str) -> BinaryIO:
+    raise FormatError(path, "an archive inside an archive is not opened; unpack it")
 
 
 def _not_looked_at(others: list[str]) -> str:

@@ -19,9 +19,10 @@ The unit is a run of a task of which the files report whether it passed.
 Every call in it is judged by its recorded answer, by fixed rules, each verdict with its evidence; no model is asked.
 A call was failed by the environment where its answer says so: the server was not there, timed out, was rate limited, \
 lacked credentials or a network, or broke by a fault of its own.
-Such a call is recovered where a later one got the same. It is on the path to the loss where something that depends on \
-it failed, where the tool was asked again in vain, where no later call succeeded, or where the task names what it \
-asked for and no later call got that. Else it is beside the path.
+Not held against it is what the call brought on itself, such as a program that does not end or an address made up.
+Such a call is recovered where another one got the same. It is on the path to the loss where something that depends on \
+it failed, where the tool was asked again in vain, where it had to do with the rest and no later call succeeded, or \
+where the task names what it asked for and no other call got that. Else it is beside the path.
 A lost task with such a call on its path is undecided, and so is one whose reference fails itself.
 A task reported as passed is undecided where no call is known to have succeeded, or where nothing was written and no \
 answer holds a figure of the reply.

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin
-from urllib.parse import quote, quote_plus
 
 from replay.errors import UsageError
-from replay.json_values import encode
+from replay.json_values import encode, without_lone_surrogates
+from replay.safety.spellings import pattern_of
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -94,8 +94,6 @@ PLAIN_VALUE: Final = re.compile(r"(?i)\d+|true|false|yes|no|on|off|none|null|loc
 MIN_NAMED_LENGTH: Final = 3
 """Of a value that stands under the name of a key or token."""
 _MAX_KEY_LENGTH: Final = 60
-
-_HEX_PAIR: Final = re.compile(r"%[0-9A-F]{2}")
 
 _OWN_FIELDS: Final = frozenset(
     {
@@ -216,8 +214,8 @@ class Redactor:
     """Replaces secrets by `[REDACTED]`.
 
     Args:
-        secrets: values to take out wherever they stand, also JSON-escaped or URL-encoded. Those shorter than
-            `MIN_SECRET_LENGTH` characters are left alone.
+        secrets: values to take out wherever they stand, however they are spelled there (`replay.safety.spellings`).
+            Those shorter than `MIN_SECRET_LENGTH` characters are left alone.
         patterns: regular expressions; whatever one matches is taken out.
 
     Raises:
@@ -225,12 +223,10 @@ class Redactor:
     """
 
     def __init__(self, secrets: Iterable[str] = (), patterns: Iterable[str] = ()) -> None:
-        spellings = {spelling for secret in secrets for spelling in _spellings(secret)}
-        self._literals = tuple(sorted(spellings, key=len, reverse=True))
+        stripped = (secret.strip() for secret in secrets)
+        self._secrets = frozenset(secret for secret in stripped if len(secret) >= MIN_SECRET_LENGTH)
         self._patterns = tuple(map(_compiled, patterns))
         self._clean_names: set[str] = set()
-        self._encoded = tuple(literal.encode("utf-8", "replace") for literal in self._literals)
-        self._searchable = not self._patterns and all(map(_is_unescaped_in_json, self._literals))
 
     def text(self, text: str) -> str:
         """The text without its secrets; the very same object where it holds none."""
@@ -244,8 +240,7 @@ class Redactor:
         return cleaned
 
     def _text(self, text: str) -> str:
-        for literal in self._literals:
-            text = text.replace(literal, REDACTED)
+        text = self._without_known(text)
         if may_hold_secret(text):
             for token in _TOKEN_PATTERNS:
                 if any(trigger in text for trigger in token.triggers):
@@ -253,6 +248,16 @@ class Redactor:
         for pattern in self._patterns:
             text = pattern.sub(_unless_empty, text)
         return text
+
+    def _without_known(self, text: str) -> str:
+        known = pattern_of(self._secrets)
+        if known is None:
+            return text
+        try:
+            return str(known.sub(REDACTED, text)) if known.search(text) else text
+        except UnicodeError:  # halves of surrogate pairs
+            whole = without_lone_surrogates(text)
+            return str(known.sub(REDACTED, whole)) if known.search(whole) else text
 
     def json(self, value: Any) -> Any:
         """The value without its secrets, keys included; the very same object where it holds none."""
@@ -302,12 +307,11 @@ class Redactor:
 
     def _is_clean(self, value: Any) -> bool:
         """Whether nothing in the value can be a secret, told from its JSON text at one go; False where in doubt."""
-        return self._searchable and self._is_clean_text(encode(value))
+        return not self._patterns and self._is_clean_text(encode(value))
 
     def _is_clean_text(self, text: bytes) -> bool:
-        if not self._searchable or any(literal in text for literal in self._encoded):
-            return False
-        return not may_hold_secret(text)
+        known = pattern_of(self._secrets)
+        return not self._patterns and (known is None or known.search(text) is None) and not may_hold_secret(text)
 
     def _cleaned(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -343,7 +347,7 @@ class Redactor:
         return self._cleaned(item)
 
     def _number(self, value: float) -> Any:
-        if not self._literals and not self._patterns:
+        if not self._secrets and not self._patterns:
             return value
         written = json.dumps(value)
         return value if self.text(written) == written else REDACTED
@@ -400,10 +404,6 @@ def _without_values(item: Any) -> Any:
     return item
 
 
-def _is_unescaped_in_json(literal: str) -> bool:
-    return json.dumps(literal, ensure_ascii=False)[1:-1] == literal
-
-
 def _is_same_object(left: object, right: object) -> bool:
     return left is right
 
@@ -417,24 +417,6 @@ def _compiled(pattern: str) -> re.Pattern[str]:
         return re.compile(pattern)
     except re.error as error:
         raise UsageError(f"{pattern!r} is not a regular expression: {error}") from error
-
-
-def _spellings(secret: str) -> set[str]:
-    """The ways in which a secret may stand in a text; JSON may be escaped twice, as text inside a text."""
-    stripped = secret.strip()
-    if len(stripped) < MIN_SECRET_LENGTH:
-        return set()
-    encoded = {quote(stripped, safe="", errors="replace"), quote(stripped, errors="replace")}
-    encoded.add(quote_plus(stripped, errors="replace"))
-    spellings = {stripped, *encoded, *(_HEX_PAIR.sub(_lower, each) for each in encoded)}
-    for ascii_only in (True, False):
-        once = json.dumps(stripped, ensure_ascii=ascii_only)[1:-1]
-        spellings |= {once, json.dumps(once, ensure_ascii=ascii_only)[1:-1], once.replace("/", "\\/")}
-    return spellings
-
-
-def _lower(match: re.Match[str]) -> str:
-    return match.group().lower()
 
 
 _current: ContextVar[Redactor] = ContextVar("redactor", default=Redactor())  # noqa: B039

@@ -85,7 +85,7 @@ def test_a_tool_that_is_asked_in_vain_again_lies_on_the_path(benchmark: Benchmar
 def test_what_the_task_names_and_no_later_call_got_lies_on_the_path(benchmark: Benchmark) -> None:
     calls = [failed("files/read", READ, TIMED_OUT), call("files/list", {}, "a")]
     benchmark.add("ada", "t1", calls, passed=False)
-    assert benchmark.fault().why == 'The task asks for "/data/report.csv", and no later call got it.'
+    assert benchmark.fault().why == 'The task asks for "report.csv", and no other call got it.'
 
 
 def test_a_fault_that_nothing_depends_on_lies_beside_the_path(benchmark: Benchmark) -> None:
