@@ -13,6 +13,7 @@ from replay.outcomes.call_facts import (
     queries_a_database,
     returns_content,
     runs_commands,
+    says_the_verb,
 )
 from replay.outcomes.codes import cause_of_exit, cause_of_rpc, cause_of_status, causes_in, causes_said, forms_in
 from replay.outcomes.evidence import ParsedAnswer, decisive_part, strip_wrappers
@@ -490,7 +491,8 @@ def holds_what_was_asked(parsed: ParsedAnswer) -> bool:
 def says_it_went_well(parsed: ParsedAnswer) -> bool:
     """The answer's first sentence says that something was done."""
     said = forms_in(parsed.text[:_MAX_LINE_LENGTH].strip())
-    return "done" in said or (len(parsed.text) <= _MAX_LINE_LENGTH and "done-somewhere" in said)
+    short = len(parsed.text) <= _MAX_LINE_LENGTH
+    return "done" in said or (short and ("done-somewhere" in said or says_the_verb(parsed.text, parsed.arguments)))
 
 
 def brings_text(parsed: ParsedAnswer) -> bool:
