@@ -68,7 +68,7 @@ def browse(
     answers first, as `replay classify --offline` does, into a run that is thrown away unless --run names one.
     """
     _check_terminal()
-    if len(files) == 1 and run_path is None and _is_run(files[0]):
+    if len(files) == 1 and run_path is None and is_run(files[0]):
         run_path, files = files[0], ()
     from replay_tui import browse_run
 
@@ -95,7 +95,8 @@ def _check_terminal() -> None:
         raise UsageError("this terminal (TERM=dumb) cannot show the browser; use: replay report, or set TERM")
 
 
-def _is_run(path: Path) -> bool:
+def is_run(path: Path) -> bool:
+    """Whether a file is one of SQLite's, as runs are."""
     try:
         with path.open("rb") as file:
             return file.read(len(_SQLITE)) == _SQLITE
@@ -141,7 +142,7 @@ def _open(files: tuple[Path, ...], names: str | None) -> list[ResultsFile]:
     from replay.formats import open_files
     from replay.formats.file_names import FileNames
 
-    run = next(filter(_is_run, files), None)
+    run = next(filter(is_run, files), None)
     if run is not None:
         raise RunFileError(str(run), "a run file does not go together with other files; open it alone")
     opened = list(open_files(files, FileNames(names), lambda error: echo_err(f"{error}"), echo_err))

@@ -26,9 +26,10 @@ class InputFiles:
     Args:
         files: as they were typed.
         names: the pattern of `--names`.
+        since: the time of `--since`, as `utc` writes it.
     """
 
-    def __init__(self, files: tuple[Path, ...], names: str | None) -> None:
+    def __init__(self, files: tuple[Path, ...], names: str | None, since: str = "") -> None:
         from replay.formats import FilesOpened, files_of
         from replay.formats.file_names import FileNames
 
@@ -40,7 +41,7 @@ class InputFiles:
         """Of those that could be read."""
         self._calls = 0
         self._opened: FilesOpened = FilesOpened(self._note_broken, _note)
-        self._sources = list(files_of(files, FileNames(names), self._note_broken, _note))
+        self._sources = list(files_of(files, FileNames(names), self._note_broken, _note, since))
 
     def _note_broken(self, error: FormatError) -> None:
         self.broken.append(error)
@@ -105,11 +106,11 @@ class InputFiles:
         """
         from replay.errors import InputError
 
+        self._opened.finish()
         if not self.paths:
             raise InputError("", "no file could be read; see above")
         if not self._calls:
             raise InputError("", "no call was found in any file; see above")
-        self._opened.propose_names()
 
 
 def _note(text: str) -> None:

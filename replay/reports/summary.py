@@ -171,7 +171,7 @@ def _listed(title: str, groups: Sequence[FailureGroup], width: int) -> str:
             str(group.calls),
             str(group.reason or group.outcome.label),
             one_line(qualified_name(group.server, group.tool) or "(no name)", 32),
-            f"{one_line(group.example_trajectory, 30)}:{group.example_call}",
+            one_line(group.example, 60),
         ]
         for group in groups
     ]
@@ -206,9 +206,9 @@ def _disagreement_lines(found: Disagreements) -> Iterator[str]:
 
 
 def _root_cause_line(cause: RootCause) -> str:
-    """Such as `9 not_found, 1 root cause: s1c2 excel/create_workbook`."""
+    """Such as `9 not_found, 1 root cause: trip:s1c2 excel/create_workbook`."""
     followed = ", ".join(f"{count} {outcome}" for outcome, count in cause.followed.items())
     return one_line(
-        f"{followed}, 1 root cause: {cause.call} {cause.tool} ({cause.outcome}) in {cause.trajectory}",
+        f"{followed}, 1 root cause: {cause.address} {cause.tool} ({cause.outcome})",
         2 * _MESSAGE_WIDTH,
     )
