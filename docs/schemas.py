@@ -13,17 +13,22 @@ from pydantic import TypeAdapter
 
 from replay.interpreter import Fleet
 from replay.records.alignment import AlignmentDocument
+from replay.records.audit import Audit
 from replay.records.chart import ChartDocument
 from replay.records.comparison import ModelComparison
 from replay.records.files import CassetteAnswer, CassetteHeader, RunDocument, TrajectoryFile
 from replay.records.finding import KnownFile
 from replay.reports.json_ import (
+    CheckedServers,
     DiffDocument,
+    FailureList,
     HistoryDocument,
+    ListedServers,
     ReportDocument,
     ShownFile,
     ShownRun,
     ShownTrajectory,
+    SurveyDocument,
     ToolsDocument,
 )
 
@@ -37,9 +42,13 @@ DOCUMENTS: dict[str, Any] = {
     "report": ReportDocument,
     "diff": DiffDocument,
     "compare": ModelComparison,
+    "audit": Audit,
     "show": ShownTrajectory | ShownFile | ShownRun,
     "history": HistoryDocument,
     "known": KnownFile,
+    "known-list": FailureList,
+    "label": SurveyDocument,
+    "servers": ListedServers | CheckedServers,
     "figure": ChartDocument,
     "tools": ToolsDocument,
     "cassette": CassetteHeader | CassetteAnswer,
@@ -50,7 +59,7 @@ DOCUMENTS: dict[str, Any] = {
 
 def schema_of(name: str) -> dict[str, Any]:
     """The JSON Schema of one kind of file."""
-    mode = "validation" if name in {"fleet", "known"} else "serialization"
+    mode = "validation" if name in {"fleet", "known", "servers"} else "serialization"
     schema = TypeAdapter(DOCUMENTS[name]).json_schema(mode=mode)  # type: ignore[arg-type]
     return {"$schema": _DRAFT, "$id": f"{name}.schema.json", **schema}
 

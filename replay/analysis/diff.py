@@ -60,6 +60,8 @@ def diff_runs(first: Run, second: Run, names: Sequence[str] | None = None, *, se
     Raises:
         UsageError: a run without verdicts, or runs that have nothing in common.
     """
+    for run in (first, second):
+        run.check_has_verdicts()
     ids = [_session_of(run) for run in (first, second)] if sessions else [None]
     apart = None not in ids and ids[0] != ids[1]
     alone = apart or len(model_names(first)) == len(model_names(second)) == 1
@@ -67,9 +69,6 @@ def diff_runs(first: Run, second: Run, names: Sequence[str] | None = None, *, se
         _Side(name, dict(_calls(run, with_model=not alone)), _metrics(run))
         for run, name in zip((first, second), names or (str(first.path), str(second.path)), strict=True)
     ]
-    for side in sides:
-        if not side.calls:
-            raise UsageError(f"{side.name}: this run has no verdicts yet; make some with: replay classify")
     return _diff([sides[0], _as_in(*sides)] if apart else sides, _tested_calls)
 
 
@@ -300,11 +299,9 @@ class GatheredRuns:
         Raises:
             UsageError: a run without verdicts.
         """
-        names = _names(names or [str(run.path) for run in runs])
-        for run, name in zip(runs, names, strict=True):
-            if not run.has_verdicts():
-                raise UsageError(f"{name}: this run has no verdicts yet; make some with: replay classify")
-        return cls(runs, names, [list(failed_calls(run)) for run in runs])
+        for run in runs:
+            run.check_has_verdicts()
+        return cls(runs, _names(names or [str(run.path) for run in runs]), [list(failed_calls(run)) for run in runs])
 
     def failures(self, known: Mapping[str, KnownFailure]) -> tuple[RecurringFailure, ...]:
         """The failures: those that are new, still there, and gone."""

@@ -14,7 +14,7 @@ from replay.diagnosis import TrajectoryContext
 from replay.diagnosis.diagnose import Diagnosis, diagnoses
 from replay.diagnosis.phrasing import quoted
 from replay.diagnosis.schema_violations import field_location, keyword_location
-from replay.records import FAILURES, Outcome, Server, Tool
+from replay.records import FAILURES, Certainty, Outcome, Server, Tool
 from replay.records.files import CallRow
 from replay.records.finding import CallRef, Finding
 from replay.records.tool_usage import (
@@ -310,6 +310,7 @@ class _Gatherer:
     servers: dict[str, Server]
     wanted: _Wanted
     calls: int = 0
+    certainties: Counter[Certainty] = field(default_factory=Counter)
     _tallies: dict[tuple[str, str], _ToolTally] = field(default_factory=dict)
     _strays: dict[str, Sightings] = field(default_factory=dict)
     _models: dict[str, None] = field(default_factory=dict)
@@ -325,6 +326,7 @@ class _Gatherer:
         if tally is not None:
             self._models[row.model] = None
             self.calls += 1
+            self.certainties[row.certainty] += 1
             tally.add(diagnosis.context, row, findings)
 
     def _add_unknown(self, diagnosis: Diagnosis, row: CallRow, findings: tuple[Finding, ...]) -> None:
@@ -367,6 +369,7 @@ class _Gatherer:
             uncalled=tuple(self._uncalled()),
             models=tuple(self._models),
             calls=self.calls,
+            certainties=dict(self.certainties),
         )
 
     def _uncalled(self) -> Iterable[UncalledTools]:

@@ -15,7 +15,7 @@ from replay.charts.counts import (
     tool_outcome,
     trajectory_finding,
 )
-from replay.charts.metrics import leaderboard, metric_by_type
+from replay.charts.metrics import leaderboard, metric_by_type, supported
 from replay.charts.options import ChartOptions
 from replay.errors import UsageError
 from replay.records.chart import CHART_FORMAT, CHART_VERSION, Chart
@@ -32,6 +32,7 @@ CHARTS: Final[Mapping[str, Callable[[Run, ChartOptions], Chart]]] = {
     "model-finding": model_finding,
     "model-server": model_server,
     "outcomes": outcomes,
+    "supported": supported,
     "tool-outcome": tool_outcome,
     "trajectory-finding": trajectory_finding,
 }

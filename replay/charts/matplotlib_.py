@@ -378,6 +378,7 @@ _DRAWINGS: Final[dict[str, Callable[[Chart, _Canvas], None]]] = {
     "error-distribution": _stacked_bars,
     "error-multiples": _panels,
     "leaderboard": _ranked_bars,
+    "supported": _ranked_bars,
     "metric-by-type": _dots,
     "model-finding": _heat_map,
     "model-server": _heat_map,

@@ -1,4 +1,4 @@
-"""Charts of metrics with their intervals: the leaderboard, and a metric by type of task."""
+"""Charts of metrics with their intervals: the leaderboard, supported scores, and a metric by type of task."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
+from replay.analysis.audit import audit
 from replay.analysis.statistics import Resampling, wilson
 from replay.charts.options import ChartOptions, best_first, chosen_models, cut_off, judged_calls, one_model_note
 from replay.charts.style import SERIES
@@ -15,6 +16,7 @@ from replay.errors import UsageError
 from replay.records import Outcome
 from replay.records.alignment import COLUMNS, AlignedTask, Scores
 from replay.records.alignment import METRICS as ALIGNED
+from replay.records.audit import AuditedModel
 from replay.records.chart import Chart
 from replay.records.comparison import ModelComparison
 from replay.records.summary import ModelSummary
@@ -103,6 +105,34 @@ def leaderboard_of(comparison: ModelComparison) -> Chart | None:
         low=tuple((None if value is None else value.low,) for value in values),
         high=tuple((None if value is None else value.high,) for value in values),
         counts=counts if measure.kind == "share" else None,
+    )
+
+
+def supported(run: Run, options: ChartOptions) -> Chart:
+    """The reported success of each model, and the interval that the evidence supports."""
+    chosen = {model.model for model in chosen_models(run, options)}
+    return supported_of([model for model in audit(run).models if model.model in chosen])
+
+
+def supported_of(models: Sequence[AuditedModel]) -> Chart:
+    """The models of an audit, in its order."""
+    ends = [model.supported or (None, None) for model in models]
+    unknown = all(model.reported is None for model in models)
+    return Chart(
+        figure="supported",
+        title="Tasks passed as reported, and what the evidence supports",
+        measure="share of the reported runs of tasks that passed",
+        row_name="model",
+        column_name="score",
+        rows=tuple(model.model for model in models),
+        columns=("tasks passed",),
+        values=tuple((model.reported,) for model in models),
+        low=tuple((low,) for low, _ in ends),
+        high=tuple((high,) for _, high in ends),
+        interval="undecided tasks counted as lost, and as passed",
+        counts=tuple((model.passed,) for model in models),
+        totals=tuple(model.runs for model in models),
+        notes=(*one_model_note(models), *(("The files do not say which tasks passed.",) if unknown else ())),
     )
 
 

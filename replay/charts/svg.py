@@ -95,7 +95,7 @@ STYLE: Final = "\n".join(
 
 
 def drawn(chart: Chart, *, narrow: bool = False) -> Markup:
-    """One of the charts of a page: `outcomes`, `leaderboard` or `trajectory-finding`.
+    """One of the charts of a page: `outcomes`, `leaderboard`, `supported` or `trajectory-finding`.
 
     Args:
         chart: what to show.
@@ -199,7 +199,7 @@ def ranked_bars(chart: Chart, *, narrow: bool = False) -> Markup:
     """A bar a row with its 95 % interval and its value.
 
     Args:
-        chart: `leaderboard`.
+        chart: `leaderboard` or `supported`.
         narrow: for a page as wide as a telephone.
     """
     width, label, bar, row = (360, 16, 250, 46) if narrow else (960, 230, 600, 28)
@@ -208,8 +208,8 @@ def ranked_bars(chart: Chart, *, narrow: bool = False) -> Markup:
     names = [one_line(name, _MAX_NAME) for name in chart.rows]
     values = [value for (value,) in chart.values]
     words = "; ".join(f"{name}: {_value(chart, value)}" for name, value in zip(names, values, strict=True))
-    title = f"{chart.columns[0]}, with 95 % intervals"
-    parts = [*_opening("leaderboard", title, words, width, row * len(names) + 12)]
+    title = f"{chart.columns[0]}, with intervals: {chart.interval or '95 %'}"
+    parts = [*_opening(chart.figure, title, words, width, row * len(names) + 12)]
     for number, name in enumerate(names):
         y = number * row + 4
         x, anchor = (label, "start") if narrow else (label - 12, "end")
@@ -310,5 +310,6 @@ def _in_words(chart: Chart, columns: Sequence[str], limit: int = _MAX_NAME) -> s
 _DRAWINGS: Final[dict[str, Callable[..., Markup]]] = {
     "outcomes": stacked_bars,
     "leaderboard": ranked_bars,
+    "supported": ranked_bars,
     "trajectory-finding": heat_map,
 }

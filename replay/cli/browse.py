@@ -12,13 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from replay.cli.input_files import InputFiles
 from replay.cli.options import DEFAULT_RUN, FILE, fleet_of, names_option
 from replay.cli.terminal import echo_err
 from replay.errors import RunFileError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from replay.formats.results_file import ResultsFile
     from replay.interpreter import Fleet
+    from replay.records.unread import UnreadFile
 
 EXAMPLES = """\b
 Examples:
@@ -97,8 +101,10 @@ def _check_terminal() -> None:
 
 def is_run(path: Path) -> bool:
     """Whether a file is one of SQLite's, as runs are."""
+    from replay.safety.filesystem import open_regular
+
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return file.read(len(_SQLITE)) == _SQLITE
     except OSError:
         return False
@@ -106,22 +112,32 @@ def is_run(path: Path) -> bool:
 
 def _classify(files: tuple[Path, ...], target: Path, names: str | None) -> None:
     """Judge results files by their recorded answers."""
-    opened = _open(files, names)
+    run = next(filter(is_run, files), None)
+    if run is not None:
+        raise RunFileError(str(run), "a run file does not go together with other files; open it alone")
+    inputs = InputFiles(files, names)
+    opened = inputs.open_all()
     total = sum(file.calls for file in opened)
     echo_err(f"judging {total} {'call' if total == 1 else 'calls'} by their recorded answers ...")
-    judge_by_recording(opened, target)
+    judge_by_recording(opened, target, inputs.unread)
 
 
-def judge_by_recording(opened: list[ResultsFile], target: Path) -> None:
+def judge_by_recording(opened: list[ResultsFile], target: Path, unread: Sequence[UnreadFile] = ()) -> None:
     """Make a run of results files, judged by their recorded answers alone.
 
     Args:
         opened: the files.
         target: of the run file.
+        unread: what could not be read beside them.
     """
     import anyio
 
+    from replay.runfile import Run
+    from replay.runfile.unread_files import save_unread
+
     anyio.run(judge_recorded, opened, target, fleet_of(None))
+    with Run.open(target) as run, run.transaction() as db:
+        save_unread(db, unread, [file.path for file in opened])
 
 
 async def judge_recorded(opened: list[ResultsFile], target: Path, fleet: Fleet | None) -> None:
@@ -135,17 +151,3 @@ async def judge_recorded(opened: list[ResultsFile], target: Path, fleet: Fleet |
     with Run.open(target, redactor=Redactor(fleet.secrets() if fleet else ())) as run:
         options = Options(offline=True, on_done=FindingStore(run).keep)
         await classify_stored(run, opened, options, progress=Progress(), fleet=fleet)
-
-
-def _open(files: tuple[Path, ...], names: str | None) -> list[ResultsFile]:
-    """The files that can be read; what is wrong with the others is told."""
-    from replay.formats import open_files
-    from replay.formats.file_names import FileNames
-
-    run = next(filter(is_run, files), None)
-    if run is not None:
-        raise RunFileError(str(run), "a run file does not go together with other files; open it alone")
-    opened = list(open_files(files, FileNames(names), lambda error: echo_err(f"{error}"), echo_err))
-    if not opened:
-        raise UsageError("none of the files could be read")
-    return opened

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
@@ -12,7 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from replay.cli.options import files_argument, names_option, place_of, workers_options
-from replay.cli.terminal import echo_err, without_secrets
+from replay.cli.output import file_stems
+from replay.cli.terminal import echo_err, error_text, without_secrets
 from replay.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _open(files: tuple[Path, ...], names: str | None, *, listed: bool) -> tuple[
     errors: list[str] = []
     opened: list[ResultsFile] = []
     notes: list[str] = []
-    for results in open_files(files, FileNames(names), lambda error: errors.append(str(error)), notes.append):
+    for results in open_files(files, FileNames(names), lambda error: errors.append(error_text(error)), notes.append):
         opened.append(results)
         if listed:
             click.echo(without_secrets(_description(results)))
@@ -166,25 +166,15 @@ def _targets(opened: Iterable[ResultsFile], output: Path) -> dict[tuple[str, str
     """A file for each trajectory, named safely, no two the same on any file system."""
     opened = list(opened)
     several = len({results.model for results in opened}) > 1
-    taken: set[str] = set()
-    targets: dict[tuple[str, str], Path] = {}
-    for results in opened:
-        for identifier in results.ids:
-            full_name = f"{results.model}.{identifier}" if several and results.model != identifier else identifier
-            stem = _safe(without_secrets(full_name))
-            name, number = stem, 1
-            while name.lower() in taken:
-                number += 1
-                name = f"{stem}-{number}"
-            taken.add(name.lower())
-            targets[results.path, identifier] = output / f"{name}.trajectory.json"
-    return targets
-
-
-def _safe(name: str) -> str:
-    """Without anything that leaves the directory, hides the file, or that some file system refuses."""
-    kept = re.sub(r"[^\w.+=@-]+", "_", name).strip("._ ")[:150]
-    return kept if kept and not re.fullmatch(r"(?i)con|prn|aux|nul|com\d|lpt\d", kept) else f"trajectory_{kept}"
+    names = {
+        (results.path, identifier): f"{results.model}.{identifier}"
+        if several and results.model != identifier
+        else identifier
+        for results in opened
+        for identifier in results.ids
+    }
+    stems = file_stems(map(without_secrets, names.values()))
+    return {key: output / f"{stem}.trajectory.json" for key, stem in zip(names, stems, strict=True)}
 
 
 def _refuse_overwriting(paths: Iterable[Path], force: bool) -> None:

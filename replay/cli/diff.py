@@ -116,7 +116,7 @@ def _run_of(path: Path, stack: ExitStack) -> Path:
     from tempfile import TemporaryDirectory
 
     from replay.cli.browse import is_run, judge_by_recording
-    from replay.cli.judging import InputFiles
+    from replay.cli.input_files import InputFiles
 
     if is_run(path) or not path.exists():
         return path

@@ -10,7 +10,7 @@ import click
 
 from replay.cli.options import json_option, names_option
 from replay.cli.show_run import show_run
-from replay.cli.terminal import echo_err, without_secrets
+from replay.cli.terminal import echo_err, error_text, without_secrets
 from replay.errors import FormatError, UsageError
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _opened(file: Path, names: str | None) -> list[ResultsFile]:
         if errors:
             raise errors[-1]
         raise UsageError(f"{file}: no results file was found in it")
-    for told in (*notes, *errors, *(warning for one in results for warning in one.warnings)):
+    for told in (*notes, *map(error_text, errors), *(warning for one in results for warning in one.warnings)):
         echo_err(f"replay: {told}")
     return results
 

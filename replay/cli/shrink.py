@@ -65,6 +65,7 @@ def shrink(
     """
     import anyio
 
+    from replay.analysis.answer_labels import known_labels
     from replay.cli.terminal import ended_in_order
     from replay.safety.redaction import Redactor
     from replay.shrinking import confirm, write_repro
@@ -85,6 +86,7 @@ def shrink(
             fleet,
             logs=logs,
             allowed=frozenset(allow_effects),
+            labels=known_labels(fleet.directory),
             max_replays=most_replays,
             tell=lambda text: echo_err(redactor.text(f"note: {text}")),
         )

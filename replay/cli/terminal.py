@@ -22,6 +22,10 @@ from replay.safety.text import printable
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from replay.errors import ReplayError
+
+VERBOSE: Final = "REPLAY_VERBOSE"
+"""The environment variable that `--verbose` sets."""
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
 _BARS: Final[list[Console]] = []
 """Consoles on which a progress bar is drawn now."""
@@ -98,6 +102,22 @@ def echo_err(text: str) -> None:
         _BARS[-1].print(line, markup=False, highlight=False, soft_wrap=True, emoji=False)
     else:
         click.echo(line, err=True)
+
+
+def note(text: str) -> None:
+    """Tell of something on stderr that ends nothing."""
+    echo_err(f"note: {text}")
+
+
+def error_text(error: ReplayError) -> str:
+    """An error in a line; with `--verbose` also the shapes of files that were looked for."""
+    from replay.errors import UnknownFormatError
+
+    if not isinstance(error, UnknownFormatError):
+        return str(error)
+    if os.environ.get(VERBOSE):
+        return f"{error}. Looked for: {error.looked_for}"
+    return f"{error} (--verbose lists the shapes that are read)"
 
 
 def is_interactive() -> bool:

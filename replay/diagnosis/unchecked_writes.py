@@ -12,7 +12,7 @@ from replay.outcomes.literals import parse_json
 from replay.records import Outcome, texts_of
 from replay.records.finding import Finding
 
-_WRITES: Final = re.compile(
+WRITES: Final = re.compile(
     r"(?:^|[/_.-])(?:write|create|update|edit|append|insert|add|save|put|modify|patch|replace|fill|set|generate)"
     r"(?:[_-]|[A-Z]|$)"
 )
@@ -77,7 +77,7 @@ def _written(context: TrajectoryContext, position: str) -> _File | WrittenRecord
     if context.outcome(position) is not Outcome.SUCCESS or (tool is not None and tool.read_only):
         return None
     if (
-        not _WRITES.search(name)
+        not WRITES.search(name)
         or _CONTAINERS.search(name)
         or context.only_reads(position)
         or _echoed(context, position)
@@ -116,7 +116,7 @@ def _checked(context: TrajectoryContext, written: str, target: _File) -> bool:
         if (
             context.step_of[position] <= context.step_of[written]
             or context.outcome(position) not in (Outcome.SUCCESS, Outcome.INCONCLUSIVE)
-            or (_WRITES.search(call.name or "") and not context.only_reads(position))
+            or (WRITES.search(call.name or "") and not context.only_reads(position))
         ):
             continue
         texts = [(scalar.pointer, str(scalar.value).casefold()) for scalar in context.scalars(position)]

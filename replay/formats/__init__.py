@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from replay.errors import FormatError, NoTrajectoryError, TooOldError, UnknownFormatError
@@ -17,6 +18,7 @@ from replay.formats.results_file import (
     UnopenedFile,
     look_through,
     looking_through,
+    read_up_to_break,
 )
 from replay.formats.signs_of_calls import signs_of_calls
 from replay.formats.sources import InputFile, inputs_of, single_input
@@ -100,6 +102,10 @@ class FilesOpened:
         if isinstance(error, TooOldError):
             self._too_old += 1
         elif error.named or _may_have_calls(error, source.file):
+            rest = read_up_to_break(source)
+            error.calls = rest.calls if rest is not None else None
+            with suppress(FormatError):  # its name is not read by --names
+                error.model = rest.model if rest is not None else source.names.model(source.file.path)
             _refuse(error, self._on_error)
         elif isinstance(error, NoTrajectoryError):
             self._on_note(f"{error}; skipped")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -14,6 +15,7 @@ from replay.errors import FormatError, UnknownFormatError
 from replay.formats.file_names import FileNames
 from replay.formats.sources import InputFile
 from replay.json_values import TooDeepError, begun_json, first_json, json_value, with_whole_pairs
+from replay.safety.filesystem import open_regular
 
 CONTAINER_KEYS = ("data", "items", "results", "predictions")
 """Keys under which results files keep their list of records."""
@@ -146,6 +148,8 @@ class Document:
         self.path = file.path
         self.notes: list[str] = []
         """What was not read, and why, one sentence each, with the place."""
+        self.lost = 0
+        """Places where records could not be read, and may hold calls."""
         self.left: list[str] = []
         """Places of the records that the reader left for other readers."""
         self._file = file
@@ -182,11 +186,22 @@ class Document:
 
     def beside(self, *parents: str) -> Any:
         """The value of a JSON file of the same layout, by its path from this file; None where there is none."""
-        path = Path(self.path).parent.joinpath(*parents)
+        path = self._path_beside(parents)
+        opened = self._file.others.get(path, partial(open_regular, Path(path)))
         try:
-            return json_value(path.read_bytes()) if path.stat().st_size <= MAX_BESIDE_BYTES else None
-        except (OSError, ValueError):
+            with opened() as stream:
+                data = stream.read(MAX_BESIDE_BYTES + 1)
+            return json_value(data) if len(data) <= MAX_BESIDE_BYTES else None
+        except (OSError, ValueError, FormatError):
             return None
+
+    def is_beside(self, *parents: str) -> bool:
+        """Whether there is a file at this path from this file."""
+        path = self._path_beside(parents)
+        return path in self._file.others or Path(path).is_file()
+
+    def _path_beside(self, parents: tuple[str, ...]) -> str:
+        return os.path.normpath(Path(self.path).parent.joinpath(*parents))
 
     def note(self, text: str, place: str = "") -> None:
         """Say what was not read."""
@@ -194,6 +209,11 @@ class Document:
             self.notes.append(f"{self.path}: more of this kind is not listed")
         elif len(self.notes) < MAX_NOTES:
             self.notes.append(": ".join(part for part in (self.path, place, text) if part))
+
+    def lose(self, text: str, place: str) -> None:
+        """Say of records that they could not be read."""
+        self.lost += 1
+        self.note(text, place)
 
     def leave(self, element: Element) -> None:
         """Leave a record that is not of this format to other readers."""
@@ -261,7 +281,7 @@ class Document:
                 if not line.strip():
                     continue
                 if broken:
-                    self.note(f"broken JSON, this line was not read: {broken[1]}", f"line {broken[0]}")
+                    self.lose(f"broken JSON, this line was not read: {broken[1]}", f"line {broken[0]}")
                     broken = None
                 try:
                     value = json_value(line)
@@ -311,7 +331,7 @@ class Document:
             place = f"value {number + 1}: $" if number else "$"
             if text[position] not in "[{" and number:
                 found = repr(text[position : position + 20])
-                self.note(f"{found} and what follows is not JSON; not read", f"line {_line(text, position)}")
+                self.lose(f"{found} and what follows is not JSON; not read", f"line {_line(text, position)}")
                 return
             try:
                 value, end = first_json(text, position)
@@ -323,7 +343,7 @@ class Document:
                 if not records:
                     raise broken from None
                 yield from records
-                self.note(f"{broken.message}; from here on nothing was read", broken.place)
+                self.lose(f"{broken.message}; from here on nothing was read", broken.place)
                 return
             yield from _records_in(value, place, open_containers=open_containers)
             position, number = _skip(text, end), number + 1

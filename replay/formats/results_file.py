@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, cast
 
 from replay.errors import FormatError, NoTrajectoryError, TooOldError
-from replay.formats.document import MAX_HEAD_RECORDS, TOO_DEEP, Document, Head
+from replay.formats.document import MAX_HEAD_RECORDS, Document, Head
 from replay.formats.file_names import FileNames
 from replay.formats.reader import READER_FAULTS, Reader
 from replay.formats.readers import surest_reader
 from replay.formats.record_builders import within_limits
 from replay.formats.signs_of_calls import finding, signs_of_calls
 from replay.formats.sources import InputFile
+from replay.json_values import TOO_DEEP, begun_json, first_json
 from replay.records import Trajectory
 from replay.records.time_span import utc
 from replay.records.tool_name import with_calls, without_dispatcher
 
+MAX_BROKEN_BYTES = 64_000_000
+"""So much of a broken file is looked at, to tell what it may hold."""
 MAX_HELD = 8
 """Trajectories of a compressed file, whose size tells little, that are held from looking it through to reading it."""
 MAX_HELD_BYTES = 32_000_000
@@ -94,6 +100,7 @@ class FileSummary(NamedTuple):
     warnings: tuple[str, ...]
     signs: tuple[str, ...]
     """As in `ResultsFile`."""
+    lost: int
 
     @property
     def calls(self) -> int:
@@ -120,6 +127,8 @@ class ResultsFile:
     """Doubts about the format, duplicates, and what was not read."""
     signs: tuple[str, ...]
     """Where no call was read: the names in it that speak of calls all the same."""
+    lost: int
+    """Places where records could not be read."""
     _slots: tuple[_Slot, ...]
     _parts: tuple[Part, ...]
     _kept: frozenset[int] | None
@@ -149,8 +158,8 @@ class ResultsFile:
     @property
     def summary(self) -> FileSummary:
         """What another process must be told of it."""
-        about = (self.path, self.model, self.format, self.ids, self.models, self.call_counts, self.warnings, self.signs)
-        return FileSummary(*about)
+        about = (self.path, self.model, self.format, self.ids, self.models, self.call_counts, self.warnings)
+        return FileSummary(*about, self.signs, self.lost)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -223,7 +232,8 @@ def look_through(file: InputFile, names: FileNames, since: str = "", room: Room 
         file: to be read.
         names: how its name gives model and task.
         since: as in `UnopenedFile`.
-        room: for what is held, so that the file need not be read again; by default there is enough for one file.
+        room: for what is held, so that the file need not be read again. Without it the file is read next: there is
+            enough for a usual file, and for one that is a single trajectory, whatever its size.
 
     Raises:
         FormatError: no reader knows it, it is broken, it holds no trajectory, or nothing happened since.
@@ -240,13 +250,14 @@ def looking_through(
     file: InputFile, names: FileNames, since: str = "", room: Room | None = None
 ) -> Generator[None, None, ResultsFile]:
     """The same in steps of one trajectory, for who has something else to do between them."""
-    room = room or Room()
+    alone, room = room is None, room or Room()
     _check_age(file, since, file.modified())
     size = file.size()
     slots: list[_Slot] = []
     held: list[Trajectory] = []
     parts: list[Part] = []
     warnings: list[str] = []
+    lost = 0
     only: frozenset[str] | None = None
     while True:
         document = Document(file, names, only)
@@ -257,13 +268,15 @@ def looking_through(
         warnings += filter(None, [doubt])
         for trajectory in _guarded(reader, document):
             slots.append(_slot(trajectory))
-            if size <= room.left and (file.is_plain or len(slots) <= MAX_HELD):
+            fits = size <= room.left and (file.is_plain or len(slots) <= MAX_HELD)
+            if fits or (alone and len(slots) == 1):
                 held.append(trajectory)
             else:
                 held.clear()
             yield
         parts.append(Part(reader, why, only))
         warnings += document.notes
+        lost += document.lost
         remaining = frozenset(document.left)
         if not remaining or remaining == only:
             break
@@ -290,6 +303,7 @@ def looking_through(
         calls=sum(slot.calls for slot in standing),
         warnings=(*dict.fromkeys(warnings), *_duplicates(file.path, slots)),
         signs=signs,
+        lost=lost,
         _slots=standing,
         _parts=tuple(parts),
         _kept=kept,
@@ -299,6 +313,23 @@ def looking_through(
         _held=held,
         _room=room,
     )
+
+
+def read_up_to_break(source: UnopenedFile) -> FileSummary | None:
+    """What a broken file holds in front of the place where it breaks; None where nothing tells, or there is no call."""
+    try:
+        with source.file.open() as stream:
+            text = stream.read(MAX_BROKEN_BYTES).decode("utf-8-sig", "ignore").lstrip()
+        try:
+            first_json(text, 0)
+        except json.JSONDecodeError as error:
+            text = text[: error.pos]
+        whole = json.dumps(begun_json(text)).encode()
+        begun = replace(source.file, open=partial(BytesIO, whole), size=lambda: len(whole))
+        found = look_through(begun, source.names).summary
+    except (FormatError, ValueError, RecursionError):
+        return None
+    return found if found.calls else None
 
 
 def _last_of_each_id(slots: Sequence[_Slot]) -> frozenset[int] | None:

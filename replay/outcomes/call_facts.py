@@ -17,6 +17,7 @@ from replay.records import JsonObject, Tool
 
 MAX_VALUES: Final = 200
 MAX_VALUE_LENGTH: Final = 2000
+MAX_NAMING_LENGTH: Final = 400
 MIN_WORD_LENGTH: Final = 3
 MAX_BOUNDED_LENGTH: Final = 7
 """A longer word of an argument counts also as a part of another word."""
@@ -98,6 +99,8 @@ class ArgumentIndex:
             folded = value.casefold()
             yield folded
             for word in _WORD_IN_VALUE.findall(folded)[:100]:
+                if len(value) > MAX_NAMING_LENGTH and word.isalpha():
+                    continue  # of a whole document any word may stand in any error
                 yield word
                 if "/" in word or "\\" in word:
                     yield re.split(r"[/\\]", word.rstrip("/\\"))[-1]
@@ -158,7 +161,8 @@ _PROSE_ARGUMENTS = frozenset(["prompt", "question", "thought", "messages"])
 _RECORD_NOUNS = _set_of("log logs transcript transcripts stdout stderr requests messages")
 _PROGRAM_ARGUMENTS = frozenset(["command", "cmd", "commands", "code", "script", "shell_command"])
 _SEARCH_VERBS = _set_of("""
-    search find grep ask chat summarize summarise answer explain translate generate think classify
+    search find grep ask chat summarize summarise answer explain translate generate think classify retrieve retriever
+    lookup
 """)
 _CHANGE_VERBS = _set_of("""
     delete remove update edit modify rename set unset close stop kill cancel drop unmerge merge
@@ -172,6 +176,9 @@ _READS_LAST = re.compile(
     r"(?:&&|;|[\"'])\s*(?:cat|head|tail|less|more|journalctl|type|Get-Content|bat|strings|xxd)\b[^|;&\n]*$"
 )
 """A command that goes somewhere, and then shows what is stored there."""
+_FILTERS_ERRORS = re.compile(
+    r"\|\s*(?:grep|egrep|rg|findstr|Select-String)\b[^|]{0,80}\b(?:error|fail|warn)", re.IGNORECASE
+)
 _SQL_STATEMENT = re.compile(
     r"(?:\s|--[^\n]*\n)*(?:select|insert|update|delete|create|drop|alter|with|explain|pragma|describe|merge|truncate)\b"
     r"[^\n]*(?:\n[^\n]*){0,20}?"
@@ -247,6 +254,12 @@ def asks_about_errors(arguments: ArgumentIndex) -> bool:
 
 
 @_known
+def filters_errors(arguments: ArgumentIndex) -> bool:
+    """Whether a command shows the lines with errors of another's output."""
+    return any(map(_FILTERS_ERRORS.search, arguments.texts))
+
+
+@_known
 def looks_up(arguments: ArgumentIndex) -> bool:
     """Whether the tool, by its name, only looks something up: then its answer may say no."""
     words = name_words(arguments.tool_name)
@@ -293,8 +306,22 @@ def runs_commands(arguments: ArgumentIndex) -> bool:
     return named or any(name.casefold() in _PROGRAM_ARGUMENTS for name in arguments.argument_names)
 
 
+def last_commands(arguments: ArgumentIndex) -> list[str]:
+    """The commands whose exit code may be that of a script: its last one, and those that lead to it by `&&`."""
+    script = next((value for name, value in arguments.by_name.items() if name.casefold() in _PROGRAM_ARGUMENTS), "")
+    script = _REDIRECTION.sub(" ", script[-_MAX_PROGRAM:]).rstrip("; \n")
+    chain = re.split(r"[;\n]|(?<!&)&(?!&)", script)[-1].split("&&")
+    return [command.split("|")[-1].strip() for command in chain]
+
+
+def last_program(arguments: ArgumentIndex) -> str:
+    """The program of a script's last command."""
+    return (last_commands(arguments)[-1].split() or [""])[0]
+
+
 _WEB_CLIENT = re.compile(r"(?:^|[\s;&|(\"'`])(?:curl|wget|https?|xh|Invoke-(?:WebRequest|RestMethod))\s+\S", re.I)
 _MAX_PROGRAM = 20_000
+_REDIRECTION = re.compile(r"\d?>&\d|&>")
 _DONE = re.compile(
     r"[^.!?\n]{0,120}\b(?:has|have|was|were|is|are)(?: now)?(?: been)?(?: \w{1,20}ly)? "
     r"(?P<participles>\w{2,30}ed(?: and \w{2,30}ed)?)\b"

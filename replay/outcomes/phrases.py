@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from importlib.resources import files
 from typing import Any, Final, NamedTuple
+
+from replay.outcomes.codes import read_yaml
 
 _FOREIGN: Final = re.compile(r"[^\x00-\x7f]+")
 """Letters whose case the table does not fold: it has them in lower case."""
@@ -77,13 +78,9 @@ def _compiled(patterns: tuple[str, ...]) -> Any:
 
 def read_phrases() -> tuple[Phrase, ...]:
     """The rows of `phrases.yaml`."""
-    import yaml
-
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    text = files("replay.outcomes").joinpath("phrases.yaml").read_text("utf-8")
-    rows = yaml.load(text, Loader=loader)  # noqa: S506 both loaders are safe
     return tuple(
-        Phrase(row["means"], row["pattern"], tuple(row["sources"]), row["matches"], row["not"]) for row in rows
+        Phrase(row["means"], row["pattern"], tuple(row["sources"]), row["matches"], row["not"])
+        for row in read_yaml("phrases.yaml")
     )
 
 

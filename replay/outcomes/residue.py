@@ -53,8 +53,14 @@ _BOOKKEEPING = frozenset((*_ERROR_KEYS, *_MESSAGE_KEYS, *_STATUS_KEYS, *_SUCCESS
     parameters annotations call_id model
     """
 )
-_BOOKKEEPING_STARTS = ("available", "valid_", "supported", "error", "suggest", "allowed", "duration", "elapsed")
-_BOOKKEEPING_ENDS = ("url", "uri", "timestamp", "_at", "_id", "hint", "help", "version", "_ms", "_seconds", "_time")
+_BOOKKEEPING_STARTS = (
+    "available", "valid_", "invalid_", "supported", "expected", "required", "accepted", "error", "suggest", "allowed",
+    "duration", "elapsed",
+)  # fmt: skip
+_BOOKKEEPING_ENDS = (
+    "url", "uri", "timestamp", "_at", "_id", "hint", "help", "version", "_ms", "_seconds", "_time", "_params",
+    "_parameters", "_options", "_choices",
+)  # fmt: skip
 WRAPPING = _words_in(
     """
     jsonrpc id meta _meta type role name tool tool_name toolname server server_name servername call_id tool_call_id
@@ -75,6 +81,7 @@ CARRIERS = _words_in(
 )
 """Fields that carry an answer, whatever it is."""
 
+_CHECKING_VERBS = _words_in("validate check verify test lint assert")
 _EMPTY_WORDS = _words_in("none null nil no false ok 0 n/a - undefined") | {"", "no error", "no errors"}
 _FAILED_STATE_ENDS = ("_not_found", "_error", "_failed", "_denied", "_invalid", "-not-found", "-error", "-failed")
 _FAILED_STATES = _words_in("error failed failure fail exception invalid not_found denied rejected err")
@@ -366,6 +373,11 @@ def error_in_tail(text: str) -> JsonError | None:
     return error_in_json(body) if isinstance(body, dict) else None
 
 
+def json_at_end(text: str) -> Any:
+    """The JSON object at the end of a text; None where there is none."""
+    return _tail(text)[1]
+
+
 def _tail(text: str) -> tuple[int, Any]:
     start = text.find("{", 0, 600)
     body = parse_json(text[start:]) if start >= 0 and text.rstrip().endswith("}") else None
@@ -429,9 +441,10 @@ def _has_payload(body: JsonObject, arguments: ArgumentIndex) -> bool:
     """Whether a body holds data beside what belongs to an error; scalars after a leading error belong to it."""
     if not body:
         return False
-    if any(isinstance(body.get(key), bool) for key in ("valid", "is_valid", "passed")):
-        return True
     leads = next(iter(body)) in _ERROR_KEYS
+    checks = not _CHECKING_VERBS.isdisjoint(name_words(arguments.tool_name)) or not leads
+    if checks and any(isinstance(body.get(key), bool) for key in ("valid", "is_valid", "passed")):
+        return True
     own_state = next(iter(body)) == "status" and body["status"] == "error"
     for key, part in body.items():
         if is_nothing(part) or key in _BOOKKEEPING or arguments.repeats_argument(key, part):

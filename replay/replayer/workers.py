@@ -257,13 +257,15 @@ class Shared:
         """The calls with effects of a trajectory that were sent before."""
         if not (again or self.journal_asked):
             return {}
+        unplaced = self.judging.context.input_calls.unplaced
         context, journal = self.judging.context, self.judging.run.journal()
         named, origin = context.as_named_here(piece.trajectory), Origin.of(piece.file, piece.trajectory)
         found = {
             key: journal.find(origin, key, context.input_calls.still_holds)
             for key in keys_of(named.calls(), context.registry).values()
         }
-        return {key: Sent(sent.answer, sent.stderr) for key, sent in found.items() if sent is not None}
+        sent_before = {key: Sent(sent.answer, sent.stderr) for key, sent in found.items() if sent is not None}
+        return {key: Sent(is_placed=False) for key in found if key in unplaced} | sent_before
 
 
 class ReplayJob:

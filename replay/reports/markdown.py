@@ -12,10 +12,11 @@ from replay.records import FAILURES, Outcome, qualified_name
 from replay.records.files import CallRow
 from replay.records.finding import KnownFailure
 from replay.reports import Selection
+from replay.reports.basis import unread_calls, unread_label
 from replay.reports.call_text import call_text, outcome_label
 from replay.reports.markdown_call import call_report, finding_lines, versions
 from replay.reports.markdown_syntax import block, code, details, prose
-from replay.reports.scope import ReportScope, scope_of
+from replay.reports.scope import ReportScope, basis_lines, scope_of
 from replay.reports.tables import Column, Table
 from replay.runfile import Run
 from replay.runfile.run_command import load_command
@@ -50,6 +51,7 @@ def _run(scope: ReportScope) -> Iterator[str]:
     whose = counted(scope.model_count, "model")
     yield f"{counted(calls, 'call')} of {whose}: **{failed} failed**, {unjudged} inconclusive."
     yield _models(scope)
+    yield from map(prose, basis_lines(scope))
     names = ", ".join(f"{outcome.label} is *{outcome.paper_name}*" for outcome in Outcome if outcome.paper_name)
     yield f"In the terms of the M3-Bench paper: {names}. Well formed counts the last two."
     findings, known, matching = _from_calls(scope)
@@ -77,9 +79,13 @@ def _models(scope: ReportScope) -> str:
         ]
         for model in scope.models
     ]
+    if scope.unread is not None:
+        files = scope.unread.files
+        rows.append([unread_label(files), "-", unread_calls(files), *["-"] * (len(judged) + 2)])
     numbers = ["trajectories", "calls", *(outcome.label for outcome in judged), "well formed", "inconclusive"]
     columns = [Column("model", "name", 60), *(Column(head, "number") for head in numbers)]
-    more = f"\n\n*And {scope.model_count - len(rows)} more models.*" if scope.model_count > len(rows) else ""
+    hidden = scope.model_count - len(scope.models)
+    more = f"\n\n*And {hidden} more models.*" if hidden > 0 else ""
     return Table(columns, rows).markdown() + more
 
 

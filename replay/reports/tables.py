@@ -30,6 +30,15 @@ class Column(NamedTuple):
         return self.right or self.kind == "number"
 
 
+class HtmlTable(NamedTuple):
+    """Cells for a template."""
+
+    head: list[str]
+    rows: list[list[str]]
+    has_numbers: bool
+    """A table of words alone stands to the left, and its lines may be broken."""
+
+
 @dataclass(frozen=True)
 class Table:
     """Columns, and a plain text for each cell; None where a row has nothing there."""
@@ -46,10 +55,11 @@ class Table:
         right = frozenset(number for number, column in enumerate(self.columns) if column.is_right)
         return markdown_syntax.table(head, rows, right)
 
-    def html(self) -> tuple[list[str], list[list[str]]]:
+    def html(self) -> HtmlTable:
         """Head and rows for a template, which escapes them."""
-        head = [printable(column.head) for column in self.columns]
-        return head, [["" if cell is None else printable(str(cell)) for cell in row] for row in self.rows]
+        rows = [["" if cell is None else printable(str(cell)) for cell in row] for row in self.rows]
+        has_numbers = any(column.is_right for column in self.columns)
+        return HtmlTable([printable(column.head) for column in self.columns], rows, has_numbers)
 
     def text(self, width: int | None = None, longest_name: int | None = None) -> list[str]:
         """Lines for a terminal, in as many parts as the width asks for; the first column stands before each part.

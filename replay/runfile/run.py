@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from replay.errors import RunFileError
+from replay.errors import RunFileError, UsageError
 from replay.json_values import encode
 from replay.records import (
     Answer,
@@ -22,7 +22,14 @@ from replay.records import (
     canonical,
     digest,
 )
-from replay.runfile.connection import check_is_ours, open_connection, prepare_tables, readable_path, take_lock
+from replay.runfile.connection import (
+    check_is_private,
+    check_is_run,
+    open_connection,
+    prepare_tables,
+    readable_path,
+    take_lock,
+)
 from replay.runfile.effects_journal import EffectsJournal, absolute_path
 from replay.runfile.rows import call_columns, insertion_of_call, keep_answer, load_answer, load_answers, pack_text
 from replay.runfile.salvage import damage_behind
@@ -65,7 +72,8 @@ class Run:
         Raises:
             RunFileError: it cannot be written, is not a run file, is newer than we are, or another process writes it.
         """
-        check_is_ours(path)
+        check_is_run(path)
+        check_is_private(path)
         lock = take_lock(path)
         try:
             if fresh:
@@ -289,7 +297,7 @@ class Run:
         if self._left_behind is None:
             self._left_behind = {}
             for row, old in self.connection.execute("SELECT id, absolute_path FROM files WHERE absolute_path NOTNULL"):
-                if not _is_there(old):
+                if not is_there(old):
                     self._left_behind.setdefault(os.path.basename(old), []).append((row, old))  # noqa: PTH119
         candidates = self._left_behind.get(os.path.basename(absolute), [])  # noqa: PTH119
         for row, old in sorted(candidates, key=lambda candidate: -_common_end(candidate[1], absolute)):
@@ -382,9 +390,15 @@ class Run:
         """How many results files the run holds."""
         return int(self.connection.execute("SELECT count(*) FROM files").fetchone()[0])
 
-    def has_verdicts(self) -> bool:
-        """Whether any call has its verdict."""
-        return self.connection.execute("SELECT 1 FROM calls LIMIT 1").fetchone() is not None
+    def check_has_verdicts(self) -> None:
+        """See that there is something to report.
+
+        Raises:
+            UsageError: no call has its verdict.
+        """
+        if self.connection.execute("SELECT 1 FROM calls LIMIT 1").fetchone() is None:
+            made = "make some with: replay classify results/*.json"
+            raise UsageError(f"{self.path}: this run has no verdicts yet; {made}")
 
     # --- answers
 
@@ -465,7 +479,7 @@ def _is_digest_of(kept: str, trajectory: Trajectory, current: str) -> bool:
     return kept == current or kept == digest(trajectory.model_dump(mode="json"))
 
 
-def _is_there(path: str) -> bool:
+def is_there(path: str) -> bool:
     """Whether a file is where it was, be it a member of an archive."""
     while not os.path.lexists(path):
         path = os.path.dirname(path)  # noqa: PTH120

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from sys import intern
 from typing import Any, Final, NamedTuple
 
-from replay.records import Certainty, Outcome, Trajectory
+from replay.records import UNFOUNDED, Certainty, Outcome, Trajectory
 from replay.records.alignment import METRICS, AlignedModel, AlignedTask
 from replay.records.comparison import FindingOfModel
 from replay.records.time_span import utc
@@ -153,6 +153,8 @@ class CallGroup(NamedTuple):
     server: str
     tool: str
     outcome: Outcome
+    unfounded: bool
+    """Their verdicts rest on nothing but the absence of an error, or of an error's cause."""
 
 
 class TaskScores(NamedTuple):
@@ -222,14 +224,18 @@ def label_names(connection: sqlite3.Connection) -> list[str]:
 def call_groups(connection: sqlite3.Connection, files: Sequence[int] | None = None) -> dict[int, CallGroup]:
     """The groups of calls, by the number under which `grouped_calls` has them."""
     rows = connection.execute(
-        f"SELECT id, server, tool, outcome FROM call_groups WHERE n > 0 AND {in_files('file', files)}"  # noqa: S608
+        "SELECT id, server, tool, outcome, certainty = ? FROM call_groups "  # noqa: S608
+        f"WHERE n > 0 AND {in_files('file', files)}",
+        (UNFOUNDED,),
     )
-    same: dict[tuple[str, str, str], CallGroup] = {}  # of every file there is one, and few are different
+    same: dict[tuple[str, str, str, int], CallGroup] = {}  # of every file there is one, and few are different
     found = {}
-    for number, server, tool, outcome in rows:
-        found[number] = same.get((server, tool, outcome)) or same.setdefault(
-            (server, tool, outcome), CallGroup(server, tool, Outcome(outcome))
-        )
+    for number, server, tool, outcome, unfounded in rows:
+        group = same.get((server, tool, outcome, unfounded))
+        if group is None:
+            group = CallGroup(server, tool, Outcome(outcome), bool(unfounded))
+            same[server, tool, outcome, unfounded] = group
+        found[number] = group
     return found
 
 

@@ -73,9 +73,8 @@ def find_call(run: Run, ref: str) -> CallPlace:
         UsageError: there is none (names the nearest), or there are several.
     """
     name, _, position = ref.rpartition(":")
+    run.check_has_verdicts()
     places = trajectory_places(run)
-    if not places:
-        raise UsageError("this run has no verdicts yet; make some with: replay classify results/*.json")
     if not _POSITION.fullmatch(position):
         raise _missing("call", ref, _examples(run, ref, places), "; a call's id looks like TRAJECTORY:s2c1")
     found = _named(name, places) if name else list(places)

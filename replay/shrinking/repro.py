@@ -16,7 +16,6 @@ import yaml
 from replay.diagnosis import TrajectoryContext
 from replay.errors import ReplayError, UsageError
 from replay.interpreter import Fleet
-from replay.records import CallResult
 from replay.records.files import TrajectoryFile
 from replay.runfile import Run
 from replay.runfile.trajectory_queries import trajectory_places
@@ -183,28 +182,23 @@ def _problem(repro: Repro, shrunk: Shrunk, redactor: Redactor) -> str | None:
     if done.returncode != 0:
         return one_line(done.stderr.strip().rpartition("\n")[2], _MAX_LENGTH)
     try:
-        result = _result(repro.run, shrunk.position)
+        with Run.read(repro.run) as run:
+            context = TrajectoryContext.load(run, trajectory_places(run)[0])
     except ReplayError as error:
         return str(error)
-    failure = Failure.of(result.verdict, result.call, result.answer)
-    if failure == _without_secrets(shrunk.result, redactor):
+    position, row = shrunk.position, context.rows[shrunk.position]
+    failure = Failure.of(row, context.calls[position], context.answers.get(position), context.drawn)
+    if failure == _without_secrets(shrunk, redactor):
         return None
-    return f"{shrunk.position} is {failure.outcome} ({failure.rule}): {one_line(result.verdict.message, _MAX_LENGTH)}"
+    return f"{position} is {failure.outcome} ({failure.rule}): {one_line(row.message, _MAX_LENGTH)}"
 
 
-def _without_secrets(result: CallResult, redactor: Redactor) -> Failure:
+def _without_secrets(shrunk: Shrunk, redactor: Redactor) -> Failure:
+    result, answer = shrunk.result, shrunk.result.answer
     verdict = type(result.verdict).model_validate(redactor.json(result.verdict.model_dump(mode="json")))
-    if result.answer is None:
-        return Failure.of(verdict, result.call, None)
-    answer = type(result.answer).model_validate(redactor.json(result.answer.model_dump(mode="json")))
-    return Failure.of(verdict, result.call, answer)
-
-
-def _result(path: Path, position: str) -> CallResult:
-    with Run.read(path) as run:
-        context = TrajectoryContext.load(run, trajectory_places(run)[0])
-    row = context.rows[position]
-    return CallResult(context.calls[position], row, row.server, row.tool, None, context.answers.get(position))
+    if answer is not None:
+        answer = type(answer).model_validate(redactor.json(answer.model_dump(mode="json")))
+    return Failure.of(verdict, result.call, answer, shrunk.drawn)
 
 
 def _delete_run(path: Path) -> None:

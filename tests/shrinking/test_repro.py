@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from replay.diagnosis.error_answers import normalized_error
+from replay.diagnosis.failure_words import failure_words
 from replay.errors import UsageError
 from replay.formats import open_file
 from replay.interpreter import Fleet
@@ -94,7 +94,7 @@ def test_an_argument_whose_absence_is_another_failure_stays(tmp_path: Path, shru
 def test_two_messages_are_the_same_where_only_values_differ(first: str, second: str, same: bool) -> None:
     long = Call(position="s1c1", name="t", arguments={"item": "aaaa bbbb cccc"})
     short = Call(position="s1c1", name="t", arguments={"item": "aaaa bbbb"})
-    assert (normalized_error(first, long) == normalized_error(second, short)) is same
+    assert (failure_words(first, long) == failure_words(second, short)) is same
 
 
 def test_a_reproduction_that_does_not_fail_again_is_not_left_behind(

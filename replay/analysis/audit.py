@@ -1,0 +1,292 @@
+"""How much of a score is the model's: which lost tasks the environment broke, which won ones rest on nothing.
+
+The unit is a run of a task whose success the files report. One is undecided where the evidence does not support what is
+reported; the supported interval of a model's score counts these as lost at its lower end and as won at its upper end.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from math import comb
+from typing import Final, Literal, NamedTuple, get_args
+
+from replay.analysis.estimates import differences_of, sums_by_model
+from replay.analysis.measures import sums_of
+from replay.analysis.task_runs import OUTCOMES, TaskRun, TaskRuns, read_task_runs
+from replay.diagnosis.bearing import environment_faults, unfounded
+from replay.diagnosis.phrasing import counted
+from replay.diagnosis.trajectory_context import TrajectoryContext
+from replay.errors import UsageError
+from replay.records import FAILURES, Outcome
+from replay.records.audit import (
+    Audit,
+    AuditedFault,
+    AuditedModel,
+    AuditedPair,
+    Bearing,
+    Doubt,
+    Mend,
+    RepeatedTrials,
+    UndecidedTask,
+    Verified,
+)
+from replay.records.files import CallRow
+from replay.runfile import Run
+from replay.runfile.trajectory_queries import trajectory_places
+
+_BENCHMARK: Final = "all models"
+_MEASURE: Final = "task_success"
+
+
+@dataclass
+class _Examined:
+    """What the trajectories of a run of a task show."""
+
+    faults: list[AuditedFault] = field(default_factory=list)
+    trajectory: str = ""
+    unfounded: str | None = None
+
+
+def audit(run: Run, files: Sequence[int] | None = None, faulty_references: Mapping[str, str] | None = None) -> Audit:
+    """Audit the scores of a run.
+
+    Args:
+        run: open for reading; every call is judged.
+        files: the run's numbers of the files to take; by default all.
+        faulty_references: task -> what is wrong with its reference, one sentence; a task is known by its id.
+
+    Raises:
+        UsageError: the run holds no trajectory.
+    """
+    table = read_task_runs(run, files)
+    if not table.runs:
+        raise UsageError(f"{run.path}: there is no trajectory to audit")
+    examined = _examine(run, table)
+    undecided = tuple(_undecided(table, examined, faulty_references or {}))
+    models = [_audited(model, table, rows, examined, undecided) for model, rows in table.by_model.items()]
+    models.sort(key=lambda model: (-(model.reported if model.reported is not None else -1.0), model.model))
+    benchmark = _audited(_BENCHMARK, table, range(len(table.runs)), examined, undecided)
+    return Audit(
+        benchmark=benchmark,
+        models=tuple(models),
+        undecided=undecided,
+        pairs=tuple(_pairs(table, models)),
+        mends=tuple(_mends(undecided, benchmark.runs)),
+        trials=tuple(_trials(table)),
+        notes=tuple(_notes(table, benchmark, faulty_references)),
+    )
+
+
+def verified(found: Audit, again: Mapping[str, CallRow]) -> Audit:
+    """An audit with what the faults gave when their calls were issued again.
+
+    Args:
+        found: the audit.
+        again: verdicts of a replay, by `MODEL:TRAJECTORY:s2c1`.
+    """
+
+    def with_result(fault: AuditedFault) -> AuditedFault:
+        row = again.get(fault.call.full)
+        if row is None or row.replayed is None:
+            result: Verified = "cannot be repeated"
+        else:
+            result = "still there" if row.replayed is Outcome.INCONCLUSIVE else "gone"
+        return fault.model_copy(update={"verified": result})
+
+    tasks = (task.model_copy(update={"faults": tuple(map(with_result, task.faults))}) for task in found.undecided)
+    return found.model_copy(update={"undecided": tuple(tasks)})
+
+
+def faulty_tasks(run: Run, files: Sequence[int] | None = None) -> dict[str, str]:
+    """The tasks of which reference trajectories show that they cannot be done so: task -> why, one sentence.
+
+    A look-up that found nothing is no fault: a reference may well look.
+
+    Args:
+        run: open for reading; it holds the reference.
+        files: the run's numbers of the reference's files; by default all.
+    """
+    table = read_task_runs(run, files)
+    calls = table.calls_with(Outcome).tolist()
+    failed = table.calls_with(set(FAILURES) - {Outcome.NOT_FOUND}).tolist()
+    faulty = {}
+    for task_run, made, wrong in zip(table.runs, calls, failed, strict=True):
+        if wrong:
+            faulty[task_run.task] = f"Of {counted(made, 'call')} of its reference {wrong} failed."
+        elif not made:
+            faulty[task_run.task] = "Its reference has no call."
+    return faulty
+
+
+def _examine(run: Run, table: TaskRuns) -> list[_Examined]:
+    """Look through the trajectories of which the answer can change something: with calls that nobody could judge, or
+    reported as won.
+    """
+    examined = [_Examined() for _ in table.runs]
+    unjudged = table.outcome_counts[:, OUTCOMES.index(Outcome.INCONCLUSIVE)]
+    servers = run.servers()
+    alone = Counter(table.run_of_trajectory.values())
+    for place in trajectory_places(run):
+        number = table.run_of_trajectory.get(place.row)
+        if number is None or not (unjudged[number] or table.runs[number].passed):
+            continue
+        context = TrajectoryContext.load(run, place, servers)
+        own = examined[number]
+        own.trajectory = own.trajectory or place.trajectory
+        own.faults += environment_faults(context)
+        if table.runs[number].passed and alone[number] == 1:
+            own.unfounded = unfounded(context)
+    return examined
+
+
+def _undecided(
+    table: TaskRuns, examined: Sequence[_Examined], faulty_references: Mapping[str, str]
+) -> Iterator[UndecidedTask]:
+    for task_run, shown in zip(table.runs, examined, strict=True):
+        on_path = tuple(fault for fault in shown.faults if fault.bearing == "on-path")
+        doubt: tuple[Doubt, str] | None = None
+        if task_run.passed is False and on_path:
+            doubt = "environment", on_path[0].why
+        elif task_run.passed is False and task_run.task in faulty_references:
+            doubt = "reference", faulty_references[task_run.task]
+        elif task_run.passed and shown.unfounded:
+            doubt = "unfounded", shown.unfounded
+        if doubt is not None:
+            yield UndecidedTask(
+                model=task_run.model,
+                task=task_run.task,
+                trajectory=shown.trajectory or task_run.task,
+                passed=bool(task_run.passed),
+                doubt=doubt[0],
+                why=doubt[1],
+                faults=() if task_run.passed else on_path,
+            )
+
+
+def _audited(
+    name: str,
+    table: TaskRuns,
+    rows: Iterable[int],
+    examined: Sequence[_Examined],
+    undecided: Sequence[UndecidedTask],
+) -> AuditedModel:
+    rows = list(rows)
+    passed = [table.runs[row].passed for row in rows]
+    own = [task for task in undecided if name in (_BENCHMARK, task.model)]
+    faults = Counter(fault.bearing for row in rows for fault in examined[row].faults)
+    return AuditedModel(
+        model=name,
+        runs=len(passed) - passed.count(None),
+        passed=passed.count(True),
+        unreported=passed.count(None),
+        undecided_lost=sum(not task.passed for task in own),
+        undecided_passed=sum(task.passed for task in own),
+        faults={bearing: faults[bearing] for bearing in get_args(Bearing)},
+    )
+
+
+def _pairs(table: TaskRuns, models: Sequence[AuditedModel]) -> Iterator[AuditedPair]:
+    """Every pair of models with different reported scores, the better one first."""
+    tested = {
+        frozenset((pair.first, pair.second)): pair.beyond_chance
+        for pair in differences_of(sums_by_model(table, sums_of(table)), _MEASURE)
+    }
+    for first, second in combinations(models, 2):
+        if first.reported is None or second.reported is None or first.reported == second.reported:
+            continue
+        low, high = first.supported, second.supported
+        yield AuditedPair(
+            first=first.model,
+            second=second.model,
+            difference=first.reported - second.reported,
+            beyond_chance=tested.get(frozenset((first.model, second.model))),
+            supported=low is not None and high is not None and low[0] > high[1],
+        )
+
+
+def _mends(undecided: Sequence[UndecidedTask], runs: int) -> Iterator[Mend]:
+    """What to mend, by how many runs of tasks it would settle alone, the most first."""
+    causes = [_causes(task) for task in undecided]
+    mends = []
+    for cause in {cause for own in causes for cause in own}:
+        settles = sum(own == {cause} for own in causes)
+        mends.append(
+            Mend(
+                subject=cause.subject,
+                name=cause.name,
+                reason=cause.reason,
+                tasks=sum(cause in own for own in causes),
+                settles=settles,
+                points=100 * settles / runs,
+            )
+        )
+    yield from sorted(mends, key=lambda mend: (-mend.settles, -mend.tasks, mend.name, mend.reason))
+
+
+class _Cause(NamedTuple):
+    subject: Literal["server", "reference"]
+    name: str
+    reason: str
+
+
+def _causes(task: UndecidedTask) -> set[_Cause]:
+    """What a benchmark's author can mend of it; nothing of a success that rests on nothing."""
+    if task.doubt == "reference":
+        return {_Cause("reference", task.task, task.why)}
+    return {_Cause("server", fault.server or fault.tool or "(no name)", str(fault.reason)) for fault in task.faults}
+
+
+def _trials(table: TaskRuns) -> Iterator[RepeatedTrials]:
+    """Of each model that ran a task more than once: the tasks that were run as often as the least often run of them."""
+    for model, rows in table.by_model.items():
+        results: dict[str, list[TaskRun]] = defaultdict(list)
+        for row in rows:
+            if table.runs[row].passed is not None:
+                results[table.runs[row].task].append(table.runs[row])
+        counts = {task: (len(those), sum(map(_passed, those))) for task, those in results.items() if len(those) > 1}
+        if not counts:
+            continue
+        least = min(n for n, _ in counts.values())
+        chances = range(1, least + 1)
+        yield RepeatedTrials(
+            model=model,
+            tasks=len(counts),
+            runs=least,
+            flipping=tuple(sorted(task for task, (n, c) in counts.items() if 0 < c < n)),
+            pass_at={k: _mean(1 - comb(n - c, k) / comb(n, k) for n, c in counts.values()) for k in chances},
+            pass_all={k: _mean(comb(c, k) / comb(n, k) for n, c in counts.values()) for k in chances},
+        )
+
+
+def _passed(task_run: TaskRun) -> bool:
+    return bool(task_run.passed)
+
+
+def _mean(values: Iterable[float]) -> float:
+    known = list(values)
+    return sum(known) / len(known)
+
+
+def _notes(table: TaskRuns, benchmark: AuditedModel, faulty_references: Mapping[str, str] | None) -> Iterator[str]:
+    if not benchmark.runs:
+        yield (
+            "The files do not say which tasks passed, so there is no score to hold against the evidence; what the "
+            "environment failed is counted all the same."
+        )
+    elif benchmark.unreported:
+        runs = counted(benchmark.unreported, "run")
+        yield f"{runs} of tasks, of which the files do not say whether they passed, count in no score."
+    scores = sum(task_run.passed is None and task_run.score is not None for task_run in table.runs)
+    if scores:
+        yield f"{counted(scores, 'run')} of tasks have a score and no pass or fail; only the latter is audited."
+    absent = set(faulty_references or {}) - {task_run.task for task_run in table.runs}
+    if absent:
+        yield f"The reference has {counted(len(absent), 'faulty task')} that no model ran."
+    tasks = {model: {table.runs[row].task for row in rows} for model, rows in table.by_model.items()}
+    common = set.intersection(*tasks.values())
+    for model, own in tasks.items():
+        if len(tasks) > 1 and own - common:
+            yield f"{model} has {counted(len(own - common), 'task')} that not every other model has."

@@ -1,0 +1,129 @@
+"""`replay audit`."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from replay.cli.compare import run_among, run_of
+from replay.cli.input_files import InputFiles
+from replay.cli.options import DEFAULT_RUN, fleet_of, fleet_option, json_option, names_option, run_option, strict_option
+from replay.cli.output import check_free, format_option, output_format, output_options, write_output
+
+if TYPE_CHECKING:
+    from replay.records.audit import Audit
+    from replay.records.files import CallRow
+    from replay.runfile import Run
+
+EXAMPLES = """\b
+Examples:
+  replay audit results/*.json
+  replay audit results/*.json --reference reference.json
+  replay audit nightly.db -o audit.html
+  replay audit results/ --format markdown
+  replay audit results/ --verify --servers servers.yaml
+"""
+_FORMATS = ("text", "json", "markdown", "html")
+
+
+@click.command("audit", epilog=EXAMPLES)
+@click.argument("files", metavar="[RESULTS]...", nargs=-1, type=click.Path(path_type=Path))
+@run_option("The run file; RESULTS that it does not hold are judged by their recorded answers, and not kept.")
+@click.option(
+    "--reference",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Reference trajectories: a lost task whose reference fails itself is undecided.",
+)
+@click.option(
+    "--verify",
+    is_flag=True,
+    help="Issue the calls again on whose failure a task is undecided, as far as the fleet lets them be repeated.",
+)
+@fleet_option
+@names_option
+@strict_option
+@format_option(_FORMATS, "text")
+@json_option
+@output_options()
+def audit(
+    files: tuple[Path, ...],
+    run_path: Path,
+    reference: Path | None,
+    verify: bool,
+    fleet_path: Path | None,
+    names: str | None,
+    strict: bool,
+    form: str | None,
+    as_json: bool,
+    output: Path | None,
+    force: bool,
+) -> None:
+    """Tell how much of a benchmark's scores is the models' own.
+
+    Lost tasks with an environment's fault on the way to the loss are undecided, and so are passed ones that rest on
+    nothing that is shown: beside each reported score stands the interval that the evidence supports, with the chain of
+    every undecided task, what to mend in the benchmark, and which models are still told apart. Judged are the recorded
+    answers, what happened when the score was made.
+    """
+    from replay.analysis.audit import audit as audit_run
+    from replay.analysis.audit import verified
+    from replay.reports.audit import render
+
+    if output is not None:
+        check_free(output, force=force)
+    form = output_format("json" if as_json else form, output, _FORMATS, "text")
+    files, run_path = run_among(files, run_path)
+    inputs = InputFiles(files, names) if files else None
+    with run_of(inputs, run_path, None, (), names) as (run, numbers):
+        found = audit_run(run, numbers, _faulty_references(reference))
+        if verify:
+            found = verified(found, _issued_again(run, found, fleet_path))
+    text = render(found, form, shutil.get_terminal_size((160, 24)).columns)
+    write_output([text.rstrip("\n") + "\n"], output)
+    if inputs is not None:
+        inputs.end(strict=strict)
+
+
+def _faulty_references(reference: Path | None) -> dict[str, str]:
+    """What is wrong with the reference of each task: it has no call, or one of its calls is known to fail."""
+    if reference is None:
+        return {}
+    from replay.analysis.audit import faulty_tasks
+
+    with run_of(InputFiles((reference,), None), DEFAULT_RUN, None, (), None) as (run, numbers):
+        return faulty_tasks(run, numbers)
+
+
+def _issued_again(run: Run, found: Audit, fleet_path: Path | None) -> dict[str, CallRow]:
+    """The verdicts of the calls on whose failure a task is undecided, replayed with their trajectories.
+
+    Returns:
+        By `MODEL:TRAJECTORY:s2c1`.
+    """
+    from tempfile import TemporaryDirectory
+
+    import anyio
+
+    from replay.cli.judging import judge_with_progress
+    from replay.records.files import TrajectoryFile
+    from replay.replayer.plan import Options
+    from replay.runfile import Run, call_rows
+    from replay.runfile.trajectory_queries import find_trajectory, trajectory_record
+    from replay.safety.redaction import Redactor
+
+    wanted = {fault.call.full.rpartition(":")[0] for task in found.undecided for fault in task.faults}
+    if not wanted:
+        return {}
+    fleet = fleet_of(fleet_path, "Name one with --servers: --verify issues calls again.")
+    with TemporaryDirectory(prefix="replay-audit-") as directory:
+        for number, reference in enumerate(sorted(wanted)):
+            record = trajectory_record(run.connection, find_trajectory(run, reference).row)
+            document = TrajectoryFile(**dict(record)).model_dump_json(exclude_none=True)
+            (Path(directory) / f"{number}.trajectory.json").write_text(document, "utf-8")
+        inputs = InputFiles((Path(directory),), None)
+        with Run.open(Path(directory) / "run.db", redactor=Redactor(fleet.secrets() if fleet else ())) as again:
+            anyio.run(judge_with_progress, again, inputs, inputs.open_all(), fleet, Options(), None, None)
+            return {f"{row.model}:{row.trajectory}:{row.call}": row for row in call_rows(again)}

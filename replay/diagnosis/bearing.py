@@ -1,0 +1,304 @@
+"""What a call that the environment failed meant for its task, and whether a task's success rests on anything."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
+
+from replay.diagnosis.phrasing import counted, listed, plain, quoted
+from replay.diagnosis.trajectory_context import TrajectoryContext
+from replay.diagnosis.unchecked_writes import WRITES
+from replay.outcomes import RULES
+from replay.outcomes.call_facts import ArgumentIndex, runs_commands
+from replay.records import ENVIRONMENT_REASONS, Outcome, Reason, canonical, texts_of
+from replay.records.audit import AuditedFault, Bearing
+from replay.records.files import CallRow
+from replay.safety.redaction import SENSITIVE_NAMES
+
+_WORD: Final = re.compile(r"[^\W\d_]{4,}")
+_MIN_NAMED: Final = 0.5
+"""Share of an argument's words that the task must hold to have asked for it."""
+_FEW: Final = 2
+_CODE: Final = re.compile(r"\b[A-Z]{2,}\b|(?<![\w.@:/-])[\w.@:-]*\d[\w.@:-]*\w(?![\w@/-])")
+"""Codes of capitals, and words with a digit."""
+_CELLS: Final = re.compile(r"(?:.*!)?\$?[A-Z]{1,3}\$?\d*:\$?[A-Z]{1,3}\$?\d*")
+_UNKNOWN_HOST: Final = re.compile(
+    r"ENOTFOUND|EAI_NONAME|NXDOMAIN|NAME_NOT_RESOLVED|name or service not known|nodename nor servname|no such host",
+    re.I,
+)
+"""The resolver answered, and knows no such host; where it does not answer it says otherwise."""
+_FIGURE: Final = re.compile(r"\d[\d.,:-]*\d\d?|\b[\w.-]+@[\w.-]+\b|\b[\w-]{2,}\.[a-z]{2,5}\b")
+"""What a reply says that it must have from somewhere: numbers of two digits and more, addresses, files."""
+
+
+class _Bearing(NamedTuple):
+    kind: Bearing
+    why: str
+
+
+class _Asked(NamedTuple):
+    """What a call asks for."""
+
+    values: frozenset[str]
+    """Paths, ids, addresses, numbers, codes of capitals; no ranges of cells, which say how much of it."""
+    names: frozenset[str]
+    """The last part of each value that is a path."""
+    words: frozenset[str]
+    text: str
+    """Of all arguments."""
+
+
+def environment_faults(context: TrajectoryContext) -> Iterator[AuditedFault]:
+    """The calls of a trajectory that the environment failed when it was recorded, in the order of its steps."""
+    failed = {
+        position: reason
+        for position, row in context.rows.items()
+        if (reason := recorded_fault(row)) is not None and not _own_doing(context, position, reason)
+    }
+    asked = {position: _asked(context, position) for position in context.rows} if failed else {}
+    for position, reason in failed.items():
+        row = context.rows[position]
+        dependents = _dependents(context, position)
+        kind, why = next(_bearings(context, position, dependents, asked))
+        yield AuditedFault(
+            call=context.ref(position),
+            tool=row.tool,
+            server=row.server,
+            reason=reason,
+            message=plain(row.message, 200) + ".",
+            bearing=kind,
+            why=why,
+            then=_then(context, position),
+            dependents=tuple(dependents),
+        )
+
+
+def recorded_fault(row: CallRow) -> Reason | None:
+    """Why the environment failed a call when it was recorded; None where it did not, or where nobody can tell."""
+    if row.outcome is Outcome.ILLEGAL_FORMAT or (row.recorded is None and row.evidence != "recorded"):
+        return None
+    reason = row.reason if row.evidence == "recorded" else _reasons().get(row.recorded_rule or "")
+    judged = row.outcome if row.evidence == "recorded" else row.recorded
+    return reason if judged is Outcome.INCONCLUSIVE and reason in ENVIRONMENT_REASONS else None
+
+
+def unfounded(context: TrajectoryContext) -> str | None:
+    """Why a task that is reported as won rests on nothing that the trajectory shows; None where it rests on something.
+
+    Returns:
+        One sentence: no call was made, none succeeded, or nothing was written and no figure of the reply stands in any
+        answer or in the question.
+    """
+    if not context.calls:
+        return "No call was made."
+    if len(context.rows) != len(context.calls):
+        return None
+    good = [position for position, row in context.rows.items() if _did_its_work(row)]
+    if not good:
+        return f"Of {counted(len(context.rows), 'call')} none is known to have succeeded."
+    return _unsupported_figures(context) if all(map(context.only_reads, good)) else None
+
+
+def _unsupported_figures(context: TrajectoryContext) -> str | None:
+    """Of a task in which nothing was written: that no figure of the reply stands anywhere before it."""
+    figures = {match[0] for match in _FIGURE.finditer(context.trajectory.final_reply or "")}
+    known = "\n".join([context.trajectory.task.question or "", *(_text(context, at) for at in context.calls)])
+    digits = known.replace(",", "")
+    if not figures or any(figure in known or figure.replace(",", "") in digits for figure in figures):
+        return None
+    shown = listed(sorted(map(quoted, figures)), most=3)
+    return f"Nothing was written, and no answer holds what the reply says: {shown}."
+
+
+def _did_its_work(row: CallRow) -> bool:
+    return row.outcome is Outcome.SUCCESS or row.recorded is Outcome.SUCCESS
+
+
+@cache
+def _reasons() -> dict[str, Reason | None]:
+    return {rule.id: rule.reason for rule in RULES}
+
+
+def _own_doing(context: TrajectoryContext, position: str, reason: Reason) -> bool:
+    """Whether what the environment is said to have failed was the call's own doing.
+
+    That is what a program that it brought waited for or could not reach, a password that it brought, a page that wants
+    one and that the task does not name, an address without a host, and an unknown host that nobody had named.
+    """
+    call = context.calls[position]
+    text = _text(context, position)
+    urls = [str(argument.value) for argument in context.scalars(position) if "://" in str(argument.value)]
+    if runs_commands(ArgumentIndex(call.arguments, tool_name=context.rows[position].tool or call.name or "")):
+        return reason in (Reason.TIMEOUT, Reason.NETWORK)
+    if reason is Reason.UNAUTHORIZED:
+        brought = any(re.search(SENSITIVE_NAMES, name, re.IGNORECASE) for name in context.arguments(position))
+        return brought or (bool(urls) and not any(url in _question(context) for url in urls))
+    if reason is not Reason.NETWORK or not urls:
+        return False
+    hosts = {urlsplit(url).hostname for url in urls} - {None}
+    if not hosts or not _UNKNOWN_HOST.search(text):
+        return not hosts
+    known = "\n".join(
+        [_question(context), *(_text(context, earlier.position) for earlier in context.earlier(position))]
+    )
+    return not any(host and host in known.casefold() for host in hosts)
+
+
+def _bearings(
+    context: TrajectoryContext, position: str, dependents: list[str], asked: Mapping[str, _Asked]
+) -> Iterator[_Bearing]:
+    """What holds of a failed call; the first decides."""
+    if (other := _got_by(context, position, asked)) is not None:
+        yield _Bearing("recovered", f"{other} asked for the same and got it.")
+    failed = [at for at in dependents if not _did_its_work(context.rows[at])]
+    if failed:
+        yield _Bearing("on-path", f"{listed(failed)} depended on it and did not succeed.")
+    later = _later(context, position)
+    again = [at for at in later if context.rows[at].tool == context.rows[position].tool]
+    if again and not any(_did_its_work(context.rows[at]) for at in again):
+        yield _Bearing("on-path", f"The same tool was asked {counted(len(again), 'more time')} and never answered.")
+    if _matters(context, position) and not any(_did_its_work(context.rows[at]) for at in later):
+        yield _Bearing("on-path", "No later call succeeded." if later else "The model stopped there.")
+    if (named := _named_by_task(context, position, asked[position])) is not None:
+        yield _Bearing("on-path", f"The task asks for {quoted(named, 60)}, and no other call got it.")
+    if (word := _picked_by_task(context, position)) is not None:
+        yield _Bearing("on-path", f"It was picked for {quoted(word, 60)}, which the task names, and never got.")
+    yield _Bearing("beside", "Nothing depends on it, and the task does not name what it asked for.")
+
+
+def _later(context: TrajectoryContext, position: str) -> list[str]:
+    """The judged calls of later steps."""
+    step = context.step_of[position]
+    return [later for later in context.rows if context.step_of[later] > step]
+
+
+def _dependents(context: TrajectoryContext, position: str) -> list[str]:
+    """Calls that took a value from it, whose failure follows from it, or whose replay it tainted."""
+    consumers = {edge.consumer for edge in context.graph.edges if edge.producer == position}
+    consumers |= {later for later, row in context.rows.items() if position in (row.caused_by, row.gap)}
+    return sorted(consumers, key=context.order.__getitem__)
+
+
+def _asked(context: TrajectoryContext, position: str) -> _Asked:
+    texts = [str(argument.value) for argument in context.scalars(position)]
+    values = {*context.mentions[position], *(code for text in texts for code in _CODE.findall(text))}
+    values = {_document(value) for value in values if not (_is_word(value) or " " in value or _CELLS.fullmatch(value))}
+    names = {value.rpartition("/")[2] for value in values} - {""}
+    words = {word for text in texts if " " in text or _is_word(text) for word in _words(text)}
+    return _Asked(frozenset(values), frozenset(names), frozenset(words), "\n".join(texts))
+
+
+def _is_word(text: str) -> bool:
+    return text.isalpha() and not text.isupper()
+
+
+def _document(value: str) -> str:
+    """A value; of an address on the web what stands behind the host, since mirrors have the same."""
+    path = value.partition("://")[2].partition("/")[2]
+    return path if "/" in path else value
+
+
+def _got_by(context: TrajectoryContext, position: str, asked: Mapping[str, _Asked]) -> str | None:
+    """The call that succeeded and had asked for the same, or for more; one that writes got nothing for one that reads.
+
+    The same is all that the task names of it, or, where it names nothing, all that few calls mention.
+    """
+    question, own = _question(context), asked[position]
+    uses = Counter(text for other in asked.values() for text in other.values)
+    rare = {text for text in own.values if uses[text] <= max(_FEW, len(context.calls) // 2)}
+    wanted = {text for text in own.values | own.names if _holds(question, text)} or rare
+    words = own.words & _words(question)
+    reads, writes = context.only_reads(position), WRITES.search(context.calls[position].name or "") is not None
+    arguments = context.arguments(position)
+    for other, row in context.rows.items():
+        if other == position or not _did_its_work(row):
+            continue
+        if context.only_reads(other) if writes and not reads else WRITES.search(context.calls[other].name or ""):
+            continue
+        more = context.arguments(other)
+        if (
+            row.tool == context.rows[position].tool
+            and bool(more) == bool(arguments)
+            and more.items() <= arguments.items()
+        ):
+            return other
+        if context.step_of[other] < context.step_of[position] or not (wanted or words):
+            continue
+        covered = all(_holds(asked[other].text, text) for text in wanted)
+        if covered and len(words & _words(asked[other].text)) >= _MIN_NAMED * len(words):
+            return other
+    return None
+
+
+def _named_by_task(context: TrajectoryContext, position: str, asked: _Asked) -> str | None:
+    """The argument that the task speaks of: the question holds it, or half of its words."""
+    question = _question(context)
+    for text in sorted({*asked.values, *asked.names}, key=lambda text: (-len(text), text)):
+        if _holds(question, text):
+            return text
+    words = _words(question)
+    for argument in context.scalars(position):
+        text = str(argument.value)
+        own = _words(text) if " " in text or _is_word(text) else frozenset()
+        if own and len(own & words) >= _MIN_NAMED * len(own):
+            return text
+    return None
+
+
+def _picked_by_task(context: TrajectoryContext, position: str) -> str | None:
+    """A word of the task that stands, in the answer that a value came from, beside this value alone."""
+    words = _words(_question(context))
+    for edge in context.graph.edges:
+        if edge.consumer == position:
+            records = re.split(r"\n|\}\s*,\s*\{", _text(context, edge.producer))
+            own = [record for record in records if str(edge.value) in record]
+            others = _words("\n".join(record for record in records if record not in own))
+            picked = (words & _words("\n".join(own))) - others
+            if picked and others:
+                return min(picked)
+    return None
+
+
+def _matters(context: TrajectoryContext, position: str) -> bool:
+    """Whether a failed call had to do with the rest: it writes, took a value from an answer, or nothing succeeded."""
+    return (
+        WRITES.search(context.calls[position].name or "") is not None
+        or any(edge.consumer == position for edge in context.graph.edges)
+        or not any(map(_did_its_work, context.rows.values()))
+    )
+
+
+def _question(context: TrajectoryContext) -> str:
+    return context.trajectory.task.question or ""
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.casefold()))
+
+
+def _holds(text: str, value: str) -> bool:
+    """Whether a text holds a value as a word of its own; a code of capitals as it is written."""
+    flags = re.NOFLAG if value.isupper() else re.IGNORECASE
+    return re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text, flags) is not None
+
+
+def _then(context: TrajectoryContext, position: str) -> str:
+    later = _later(context, position)
+    if not later:
+        return "gave up"
+    same = (context.calls[position].name, canonical(context.arguments(position)))
+    if any((context.calls[at].name, canonical(context.arguments(at))) == same for at in later):
+        return "asked again"
+    if any(context.rows[at].tool == context.rows[position].tool for at in later):
+        return "asked it with other arguments"
+    return "went another way"
+
+
+def _text(context: TrajectoryContext, position: str) -> str:
+    call = context.calls[position]
+    answers = (call.answer, context.answers.get(position))
+    return "\n".join(text for answer in answers if answer is not None for text in texts_of(answer))

@@ -1,0 +1,143 @@
+"""What an audit says of a benchmark's scores: how far each is the model's own."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias
+
+from replay.records.base import Record
+from replay.records.finding import CallRef
+from replay.records.verdict import Reason
+
+AUDIT_FORMAT: Final = "replay.audit"
+AUDIT_VERSION: Final = 1
+
+Bearing: TypeAlias = Literal["on-path", "recovered", "beside"]
+"""`on-path`: a later failure or the reply depends on the call, or the model never got what it asked for; `recovered`:
+it got that by a later call; `beside`: nothing depends on it."""
+Doubt: TypeAlias = Literal["environment", "unfounded", "reference"]
+"""Why a task is undecided: it was lost with an environment's fault on the way; it was won and the success rests on
+nothing; its reference fails itself."""
+Verified: TypeAlias = Literal["gone", "still there", "cannot be repeated"]
+
+
+class AuditedFault(Record):
+    """A call that the environment failed, and what it meant for its task."""
+
+    call: CallRef
+    tool: str | None
+    server: str | None
+    reason: Reason
+    message: str
+    """What the answer said, one sentence."""
+    bearing: Bearing
+    why: str
+    """One line: why it is thought to bear on the task so."""
+    then: str
+    """What the model did next: `gave up`, `asked again`, `asked it with other arguments` or `went another way`."""
+    dependents: tuple[str, ...] = ()
+    """Positions of the calls that took a value from it, or whose failure follows from it."""
+    verified: Verified | None = None
+    """With `--verify`: what the same call gave when it was issued again."""
+
+
+class UndecidedTask(Record):
+    """A run of a task whose result the evidence does not support."""
+
+    model: str
+    task: str
+    trajectory: str
+    passed: bool
+    """As reported."""
+    doubt: Doubt
+    why: str
+    faults: tuple[AuditedFault, ...] = ()
+    """Those on the way to the loss."""
+
+
+class AuditedModel(Record):
+    """One model: its reported success, and what the evidence supports."""
+
+    model: str
+    runs: int
+    """Of tasks whose success the files report."""
+    passed: int
+    unreported: int
+    """Runs of tasks of which the files do not say whether they passed."""
+    undecided_lost: int
+    undecided_passed: int
+    faults: dict[Bearing, int]
+    """Calls that the environment failed, in all runs of tasks."""
+
+    @property
+    def lost_by_model(self) -> int:
+        """Lost tasks of which nothing else is known to be the cause."""
+        return self.runs - self.passed - self.undecided_lost
+
+    @property
+    def reported(self) -> float | None:
+        """Share of the runs that passed; None where no run is reported."""
+        return self.passed / self.runs if self.runs else None
+
+    @property
+    def supported(self) -> tuple[float, float] | None:
+        """The share if every undecided task were lost, and if every one were won."""
+        if not self.runs:
+            return None
+        return (self.passed - self.undecided_passed) / self.runs, (self.passed + self.undecided_lost) / self.runs
+
+
+class AuditedPair(Record):
+    """Two models, the one with the higher reported score first."""
+
+    first: str
+    second: str
+    difference: float
+    """Of the reported shares."""
+    beyond_chance: bool | None
+    """By the paired test over common tasks; None where there was nothing to test."""
+    supported: bool
+    """Whether the supported intervals still separate them."""
+
+
+class Mend(Record):
+    """What to mend in the benchmark, and what that would settle."""
+
+    subject: Literal["server", "reference"]
+    name: str
+    reason: str
+    tasks: int
+    """Undecided runs of tasks in which it plays a part."""
+    settles: int
+    """Those of them that nothing else leaves undecided."""
+    points: float
+    """`settles` in per cent of all reported runs."""
+
+
+class RepeatedTrials(Record):
+    """A model's tasks that were run several times."""
+
+    model: str
+    tasks: int
+    runs: int
+    """The least number of runs of a task."""
+    flipping: tuple[str, ...]
+    """Tasks that passed in some runs and not in others."""
+    pass_at: dict[int, float]
+    """k -> the chance that one of k runs passes, mean over tasks: 1 - C(n - c, k) / C(n, k)."""
+    pass_all: dict[int, float]
+    """k -> the chance that all of k runs pass: C(c, k) / C(n, k)."""
+
+
+class Audit(Record):
+    """What `replay audit --json` prints."""
+
+    format: Literal["replay.audit"] = AUDIT_FORMAT
+    version: Literal[1] = AUDIT_VERSION
+    benchmark: AuditedModel
+    """All models together."""
+    models: tuple[AuditedModel, ...]
+    undecided: tuple[UndecidedTask, ...]
+    pairs: tuple[AuditedPair, ...]
+    mends: tuple[Mend, ...]
+    trials: tuple[RepeatedTrials, ...]
+    notes: tuple[str, ...]

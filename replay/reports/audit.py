@@ -1,0 +1,222 @@
+"""An audit of scores, as `replay audit` writes it: text, JSON, Markdown, and a page of HTML."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from replay.diagnosis.phrasing import counted, listed
+from replay.records.audit import Audit, AuditedFault, AuditedModel, UndecidedTask
+from replay.records.files import dump
+from replay.reports.markdown_syntax import prose
+from replay.reports.tables import Column, Table
+from replay.safety.redaction import Redactor
+from replay.safety.text import one_line
+
+_METHOD: Final = """
+The unit is a run of a task of which the files report whether it passed.
+Every call in it is judged by its recorded answer, by fixed rules, each verdict with its evidence; no model is asked.
+A call was failed by the environment where its answer says so: the server was not there, timed out, was rate limited, \
+lacked credentials or a network, or broke by a fault of its own.
+Not held against it is what the call brought on itself, such as a program that does not end or an address made up.
+Such a call is recovered where another one got the same. It is on the path to the loss where something that depends on \
+it failed, where the tool was asked again in vain, where it had to do with the rest and no later call succeeded, or \
+where the task names what it asked for and no other call got that. Else it is beside the path.
+A lost task with such a call on its path is undecided, and so is one whose reference fails itself.
+A task reported as passed is undecided where no call is known to have succeeded, or where nothing was written and no \
+answer holds a figure of the reply.
+The supported interval counts the undecided tasks as lost at its lower end, and as passed at its upper end. It is not \
+a confidence interval, and says nothing of chance.
+"""
+METHOD: Final = tuple(_METHOD.strip().splitlines())
+_LIMITS: Final = """
+What a server did that no answer shows is not seen. A task may be lost for several reasons, of which this names the \
+environment's. Whether a reply is right is not judged.
+"""
+_MAX_NAME: Final = 40
+_MAX_LISTED: Final = 12
+_DOUBTS: Final = {
+    "environment": "lost, the environment on the path",
+    "unfounded": "passed on nothing that is shown",
+    "reference": "lost, its reference fails itself",
+}
+
+
+def render(audit: Audit, form: str, width: int = 160) -> str:
+    """An audit in one of the formats `text`, `json`, `markdown` and `html`, without secrets.
+
+    Args:
+        audit: what was found.
+        form: the format.
+        width: of the text: columns of the terminal.
+    """
+    if form == "json":
+        return json.dumps(Redactor().json(dump(audit)), ensure_ascii=True, indent=1) + "\n"
+    if form == "text":
+        return Redactor().text(_text(audit, width))
+    return Redactor().text({"markdown": _markdown, "html": _html}[form](audit))
+
+
+def _text(audit: Audit, width: int) -> str:
+    parts = [
+        [*_model_table(audit).text(width, _MAX_NAME), *_headline(audit)],
+        [f"note: {note}" for note in audit.notes],
+        *([title, *table.text(width, _MAX_NAME)] for title, table in _summaries(audit)),
+        _tasks_text(audit),
+    ]
+    return "\n\n".join("\n".join(lines) for lines in parts if lines)
+
+
+def _headline(audit: Audit) -> Iterator[str]:
+    """What a reader takes away, one sentence."""
+    whole = audit.benchmark
+    lost = whole.runs - whole.passed
+    if not whole.runs:
+        faults = sum(whole.faults.values())
+        yield f"The environment failed {counted(faults, 'call')}: {_bearings(whole)}."
+    elif lost:
+        yield (
+            f"Of {counted(lost, 'lost run')}, {whole.lost_by_model} were lost by the model as far as the recordings "
+            f"show, and {whole.undecided_lost} are undecided; of {whole.passed} passed, {whole.undecided_passed} rest "
+            "on nothing that is shown."
+        )
+
+
+def _bearings(model: AuditedModel) -> str:
+    return listed([f"{count} {bearing.replace('-', ' ')}" for bearing, count in model.faults.items()])
+
+
+def _model_table(audit: Audit) -> Table:
+    models = [*audit.models, *([audit.benchmark] if len(audit.models) > 1 else [])]
+    head = ["reported", "supported", "runs", "lost by the model", "undecided: lost", "passed", "environment faults"]
+    rows = [
+        [
+            model.model,
+            _share(model.reported),
+            _interval(model.supported),
+            model.runs,
+            model.lost_by_model if model.runs else "-",
+            model.undecided_lost,
+            model.undecided_passed,
+            f"{sum(model.faults.values())} ({model.faults['on-path']} on the path)",
+        ]
+        for model in models
+    ]
+    return _table(["model", *head], rows)
+
+
+def _summaries(audit: Audit) -> Iterator[tuple[str, Table]]:
+    """What stands beside the models."""
+    if audit.mends:
+        mends = [
+            [f"{mend.subject} {mend.name}", one_line(mend.reason, 80), mend.tasks, mend.settles, f"{mend.points:.1f}"]
+            for mend in audit.mends
+        ]
+        head = ["to mend", "because", "undecided tasks", "settles alone", "points"]
+        yield "What to mend in the benchmark, by what it settles", _table(head, mends)
+    if audit.pairs:
+        pairs = [
+            [
+                f"{pair.first} above {pair.second}",
+                f"{100 * pair.difference:.1f}",
+                _yes(pair.beyond_chance),
+                _yes(pair.supported),
+            ]
+            for pair in audit.pairs
+        ]
+        head = ["reported", "points", "beyond chance", "still so for every undecided task"]
+        yield "Which models are told apart", _table(head, pairs)
+    if audit.trials:
+        trials = [
+            [
+                row.model,
+                row.tasks,
+                row.runs,
+                " ".join(f"{value:.2f}" for value in row.pass_at.values()),
+                " ".join(f"{value:.2f}" for value in row.pass_all.values()),
+                len(row.flipping),
+            ]
+            for row in audit.trials
+        ]
+        head = ["model", "tasks", "runs", "pass@k, k from 1", "pass^k", "tasks that flip"]
+        yield "Tasks that were run several times", _table(head, trials)
+
+
+def _tasks_text(audit: Audit) -> list[str]:
+    if not audit.undecided:
+        return []
+    lines = [f"Undecided tasks ({len(audit.undecided)}; --json and -o FILE.md have all)"]
+    for task in audit.undecided[:_MAX_LISTED]:
+        lines.append(f"  {one_line(f'{task.model}:{task.trajectory}', 100)}: {_DOUBTS[task.doubt]}")
+        lines += [f"    {one_line(line, 300)}" for line in _evidence(task)[:_MAX_LISTED]]
+    return lines
+
+
+def _evidence(task: UndecidedTask) -> list[str]:
+    """Of an undecided task: a line a fault on the path, else why."""
+    return [_chain(fault) for fault in task.faults] or [task.why]
+
+
+def _chain(fault: AuditedFault) -> str:
+    """`s3c1 github/search: rate-limited; the model asked again. The task asks for "x", and no later call got it.`"""
+    tool = fault.tool or "(no name)"
+    verified = f" Issued again: {fault.verified}." if fault.verified else ""
+    return f"{fault.call.call} {tool}: {fault.reason}; the model {fault.then}. {fault.why}{verified}"
+
+
+def _documents(audit: Audit) -> Iterator[tuple[str, Table]]:
+    """Every table of a document, with its title."""
+    yield "Scores, and what the evidence supports", _model_table(audit)
+    yield from _summaries(audit)
+    rows = [
+        [task.model, task.trajectory, _DOUBTS[task.doubt], line] for task in audit.undecided for line in _evidence(task)
+    ]
+    if rows:
+        yield "Undecided tasks", _table(["model", "task", "why", "evidence"], rows, left=True)
+
+
+def _limits(audit: Audit) -> list[str]:
+    return [_LIMITS.strip(), *audit.notes]
+
+
+def _markdown(audit: Audit) -> str:
+    parts = ["# How much of each score is the model's", *map(prose, _headline(audit))]
+    for title, table in _documents(audit):
+        parts += [f"## {prose(title)}", table.markdown()]
+    parts += ["## Method", "\n".join(f"{number}. {prose(line)}" for number, line in enumerate(METHOD, 1))]
+    parts += ["## Limits", "\n".join(f"- {prose(line)}" for line in _limits(audit))]
+    return "\n\n".join(parts) + "\n"
+
+
+def _html(audit: Audit) -> str:
+    from replay.charts import svg
+    from replay.charts.metrics import supported_of
+    from replay.reports.page import page, part
+
+    chart = supported_of(audit.models)
+    return page(
+        "tables.html",
+        style=part("tables.css") + svg.STYLE,
+        title="How much of each score is the model's",
+        lead=[*_headline(audit), " ".join(METHOD)],
+        charts=[(chart.title, svg.drawn(chart), svg.drawn(chart, narrow=True))],
+        tables=[(title, table.html()) for title, table in _documents(audit)],
+        notes=_limits(audit),
+    )
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[object]], *, left: bool = False) -> Table:
+    return Table([Column(name, right=number > 0 and not left) for number, name in enumerate(head)], rows)
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.1f} %"
+
+
+def _interval(ends: tuple[float, float] | None) -> str:
+    return "-" if ends is None else f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f} %"
+
+
+def _yes(value: bool | None) -> str:
+    return "-" if value is None else "yes" if value else "no"

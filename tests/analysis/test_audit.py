@@ -1,0 +1,244 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from replay.analysis.audit import audit, faulty_tasks, verified
+from replay.errors import UsageError
+from replay.records.audit import Audit, AuditedFault
+from replay.reports.audit import render
+from replay.runfile import Run, call_rows
+from tests.conftest import ROOT
+from tests.runs import Step, call, failed, make_run, write_trajectory
+
+TIMED_OUT = "Error: request timed out after 30 seconds"
+QUESTION = "What does report.csv say of turnover?"
+READ = {"path": "/data/report.csv"}
+
+
+class Benchmark:
+    """Trajectories of tasks with their reported success, and their audit."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.files = path, list[Path]()
+
+    def add(self, model: str, name: str, calls: list[Step], /, *, passed: bool | None = None, **fields: Any) -> None:
+        directory = self.path / model
+        directory.mkdir(parents=True, exist_ok=True)
+        reported = {} if passed is None else {"reported": {"passed": passed}}
+        fields = {"question": QUESTION, "final_reply": "Done.", **reported, **fields}
+        self.files.append(write_trajectory(directory / f"{name}.trajectory.json", calls, model=model, **fields))
+
+    def audit(self, faulty: dict[str, str] | None = None) -> Audit:
+        with Run.read(make_run(self.path / "run.db", self.files)) as run:
+            return audit(run, None, faulty)
+
+    def fault(self) -> AuditedFault:
+        """The one fault of the one undecided task."""
+        [task] = self.audit().undecided
+        [fault] = task.faults
+        return fault
+
+
+@pytest.fixture
+def benchmark(tmp_path: Path) -> Benchmark:
+    return Benchmark(tmp_path)
+
+
+def test_a_lost_task_whose_file_could_never_be_read_is_undecided(benchmark: Benchmark) -> None:
+    benchmark.add("ada", "t1", [failed("files/read", READ, TIMED_OUT)], passed=False)
+    fault = benchmark.fault()
+    assert (fault.bearing, fault.reason, fault.then) == ("on-path", "timeout", "gave up")
+    assert fault.why == "The model stopped there."
+    [ada] = benchmark.audit().models
+    assert (ada.reported, ada.supported, ada.lost_by_model) == (0.0, (0.0, 1.0), 0)
+
+
+def test_a_fault_after_which_the_same_was_got_decides_nothing(benchmark: Benchmark) -> None:
+    again = [failed("files/read", READ, TIMED_OUT), call("files/read", READ, "turnover: 12")]
+    benchmark.add("ada", "same-tool", again, passed=False)
+    other = [failed("files/read", READ, TIMED_OUT), call("shell/cat", {"file": "/data/report.csv"}, "turnover: 12")]
+    benchmark.add("ada", "other-tool", other, passed=False)
+    found = benchmark.audit()
+    assert found.undecided == ()
+    assert found.models[0].faults == {"on-path": 0, "recovered": 2, "beside": 0}
+    assert found.models[0].lost_by_model == 2
+
+
+def test_a_tool_that_is_asked_in_vain_again_lies_on_the_path(benchmark: Benchmark) -> None:
+    calls = [
+        failed("files/read", {"path": "/etc/one.txt"}, TIMED_OUT),
+        failed("files/read", {"path": "/etc/two.txt"}, TIMED_OUT),
+        call("files/list", {}, "a"),
+    ]
+    benchmark.add("ada", "t1", calls, passed=False)
+    [task] = benchmark.audit().undecided
+    [fault] = task.faults
+    assert fault.call.call == "s1c1"
+    assert fault.why == "The same tool was asked 1 more time and never answered."
+
+
+def test_what_the_task_names_and_no_later_call_got_lies_on_the_path(benchmark: Benchmark) -> None:
+    calls = [failed("files/read", READ, TIMED_OUT), call("files/list", {}, "a")]
+    benchmark.add("ada", "t1", calls, passed=False)
+    assert benchmark.fault().why == 'The task asks for "report.csv", and no other call got it.'
+
+
+def test_a_fault_that_nothing_depends_on_lies_beside_the_path(benchmark: Benchmark) -> None:
+    calls = [
+        failed("web/search", {"query": "weather in Lisbon"}, TIMED_OUT),
+        call("files/read", READ, "turnover: 12"),
+    ]
+    benchmark.add("ada", "t1", calls, passed=False)
+    found = benchmark.audit()
+    assert found.undecided == ()
+    assert found.models[0].faults["beside"] == 1
+
+
+def test_an_error_of_the_model_is_not_a_fault_of_the_environment(benchmark: Benchmark) -> None:
+    benchmark.add("ada", "t1", [failed("files/read", READ, "Error: file not found: /data/report.csv")], passed=False)
+    found = benchmark.audit()
+    assert (found.undecided, sum(found.models[0].faults.values())) == ((), 0)
+
+
+@pytest.mark.parametrize(
+    ("calls", "reply", "why"),
+    [
+        ([], "Done.", "No call was made."),
+        ([failed("f/read", READ, "Error: file not found")], "Done.", "Of 1 call none is known to have succeeded."),
+        (
+            [call("f/read", READ, "turnover: 12")],
+            "It was 48,310 euros.",
+            'Nothing was written, and no answer holds what the reply says: "48,310".',
+        ),
+    ],
+)
+def test_a_passed_task_that_rests_on_nothing_is_undecided(
+    benchmark: Benchmark, calls: list[Step], reply: str, why: str
+) -> None:
+    benchmark.add("ada", "t1", calls, passed=True, final_reply=reply)
+    [task] = benchmark.audit().undecided
+    assert (task.doubt, task.why, task.passed) == ("unfounded", why, True)
+    assert benchmark.audit().models[0].supported == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("calls", "reply"),
+    [
+        ([call("f/read", READ, "turnover: 48310")], "It was 48,310 euros."),
+        ([call("f/write_file", {**READ, "text": "x"}, "written")], "It was 48,310 euros."),
+        ([call("f/read", READ, "turnover: 12")], "It went well."),
+    ],
+)
+def test_a_passed_task_that_rests_on_something_is_decided(benchmark: Benchmark, calls: list[Step], reply: str) -> None:
+    benchmark.add("ada", "t1", calls, passed=True, final_reply=reply)
+    assert benchmark.audit().undecided == ()
+
+
+def test_a_reference_that_fails_itself_leaves_its_task_undecided(benchmark: Benchmark, tmp_path: Path) -> None:
+    reference = Benchmark(tmp_path / "reference")
+    reference.add("reference", "t1", [failed("f/sum", {"a": "x"}, "Invalid argument: a must be a number")])
+    reference.add("reference", "t2", [failed("f/read", READ, "Error: file not found")])
+    reference.add("reference", "t3", [])
+    with Run.read(make_run(reference.path / "run.db", reference.files)) as run:
+        faulty = faulty_tasks(run)
+    assert faulty == {"t1": "Of 1 call of its reference 1 failed.", "t3": "Its reference has no call."}
+    for task in ("t1", "t2", "t3"):
+        benchmark.add("ada", task, [call("f/list")], passed=False)
+    found = benchmark.audit(faulty)
+    assert [(task.task, task.doubt) for task in found.undecided] == [("t1", "reference"), ("t3", "reference")]
+    assert {mend.name: mend.settles for mend in found.mends} == {"t1": 1, "t3": 1}
+
+
+def test_what_to_mend_is_ranked_by_what_it_settles_alone(benchmark: Benchmark) -> None:
+    down, limited = failed("a/read", READ, TIMED_OUT), failed("b/read", READ, "429 Too Many Requests")
+    for task, calls in {"t1": [down], "t2": [down], "t3": [limited, down]}.items():
+        benchmark.add("ada", task, calls, passed=False)
+    benchmark.add("ada", "t4", [call("a/read", READ, "turnover: 1")], passed=True)
+    first, second = benchmark.audit().mends
+    assert (first.name, first.reason, first.tasks, first.settles, first.points) == ("a", "timeout", 3, 2, 50.0)
+    assert (second.name, second.reason, second.tasks, second.settles) == ("b", "rate-limited", 1, 0)
+
+
+def test_models_are_told_apart_where_their_supported_intervals_are(benchmark: Benchmark) -> None:
+    for number in range(4):
+        benchmark.add("ada", f"t{number}", [call("f/read", READ)], passed=True)
+        lost = [failed("f/read", READ, TIMED_OUT)] if number < 2 else [call("f/read", READ)]
+        benchmark.add("bob", f"t{number}", lost, passed=False)
+        benchmark.add("cy", f"t{number}", [failed("f/read", READ, TIMED_OUT)], passed=False)
+    pairs = {(pair.first, pair.second): pair.supported for pair in benchmark.audit().pairs}
+    assert pairs == {("ada", "bob"): True, ("ada", "cy"): False}
+
+
+def test_tasks_that_were_run_several_times_have_pass_at_k(benchmark: Benchmark) -> None:
+    for number, passed in enumerate((True, False, True)):
+        benchmark.add("ada", f"t1-{number}", [call("f/read", READ)], passed=passed, task={"id": "t1"})
+        benchmark.add("ada", f"t2-{number}", [call("f/read", READ)], passed=True, task={"id": "t2"})
+    [row] = benchmark.audit().trials
+    assert (row.tasks, row.runs, row.flipping) == (2, 3, ("t1",))
+    assert row.pass_at == {1: pytest.approx(5 / 6), 2: 1.0, 3: 1.0}
+    assert row.pass_all == {1: pytest.approx(5 / 6), 2: pytest.approx((1 / 3 + 1) / 2), 3: 0.5}
+
+
+def test_without_reported_success_the_faults_are_still_counted(benchmark: Benchmark) -> None:
+    benchmark.add("ada", "t1", [failed("f/read", READ, TIMED_OUT)])
+    found = benchmark.audit()
+    assert (found.models[0].reported, found.models[0].faults["on-path"]) == (None, 1)
+    assert "do not say which tasks passed" in found.notes[0]
+    assert "The environment failed 1 call: 1 on path" in render(found, "text")
+
+
+def test_a_task_of_one_model_alone_is_told(benchmark: Benchmark) -> None:
+    benchmark.add("ada", "t1", [call("f/read")], passed=True)
+    benchmark.add("ada", "t2", [call("f/read")], passed=True)
+    benchmark.add("bob", "t1", [call("f/read")], passed=True)
+    assert "ada has 1 task that not every other model has." in benchmark.audit().notes
+
+
+def test_a_call_issued_again_is_gone_still_there_or_cannot_be_repeated(benchmark: Benchmark) -> None:
+    for task in ("t1", "t2", "t3"):
+        benchmark.add("ada", task, [failed("f/read", READ, TIMED_OUT)], passed=False)
+    found = benchmark.audit()
+    with Run.read(benchmark.path / "run.db") as run:
+        rows = {f"{row.model}:{row.trajectory}:{row.call}": row for row in call_rows(run)}
+    again = {
+        "ada:t1:s1c1": rows["ada:t1:s1c1"].model_copy(update={"replayed": "success"}),
+        "ada:t2:s1c1": rows["ada:t2:s1c1"].model_copy(update={"replayed": rows["ada:t2:s1c1"].outcome}),
+    }
+    results = [task.faults[0].verified for task in verified(found, again).undecided]
+    assert results == ["gone", "still there", "cannot be repeated"]
+
+
+@pytest.mark.parametrize("form", ["text", "json", "markdown", "html"])
+def test_every_form_names_the_task_and_its_call_and_escapes_what_a_model_wrote(benchmark: Benchmark, form: str) -> None:
+    benchmark.add("<b>ada</b>", "t1", [failed("files/read", READ, TIMED_OUT)], passed=False)
+    text = render(benchmark.audit(), form)
+    assert "t1" in text
+    assert "s1c1" in text
+    if form == "json":
+        schema = json.loads((ROOT / "schemas" / "audit.schema.json").read_text())
+        jsonschema.validate(json.loads(text), schema)
+    elif form != "text":
+        assert "<b>ada" not in text
+
+
+def test_a_run_without_trajectories_is_one_sentence(tmp_path: Path) -> None:
+    with Run.open(tmp_path / "run.db"):
+        pass
+    with Run.read(tmp_path / "run.db") as run, pytest.raises(UsageError, match="there is no trajectory to audit"):
+        audit(run)
+
+
+def test_the_command_writes_what_the_name_of_its_output_says(benchmark: Benchmark, replay: Any, tmp_path: Path) -> None:
+    benchmark.add("ada", "t1", [failed("files/read", READ, TIMED_OUT)], passed=False)
+    printed = replay("audit", benchmark.files[0])
+    assert printed.returncode == 0
+    assert "0.0 to 100.0 %" in printed.stdout
+    assert replay("audit", benchmark.files[0], "-o", "audit.md").returncode == 0
+    assert (tmp_path / "audit.md").read_text().startswith("# How much of each score is the model's")
+    again = replay("audit", benchmark.files[0], "-o", "audit.md")
+    assert (again.returncode, "--force" in again.stderr) == (2, True)
