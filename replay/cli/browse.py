@@ -73,7 +73,7 @@ def browse(
     answers first, as `replay classify --offline` does, into a run that is thrown away unless --run names one.
     """
     _check_terminal()
-    if len(files) == 1 and run_path is None and _is_run(files[0]):
+    if len(files) == 1 and run_path is None and is_run(files[0]):
         run_path, files = files[0], ()
     from replay_tui import browse_run
 
@@ -100,7 +100,8 @@ def _check_terminal() -> None:
         raise UsageError("this terminal (TERM=dumb) cannot show the browser; use: replay report, or set TERM")
 
 
-def _is_run(path: Path) -> bool:
+def is_run(path: Path) -> bool:
+    """Whether a file is one of SQLite's, as runs are."""
     from replay.safety.filesystem import open_regular
 
     try:
@@ -112,7 +113,7 @@ def _is_run(path: Path) -> bool:
 
 def _classify(files: tuple[Path, ...], target: Path, names: str | None) -> None:
     """Judge results files by their recorded answers."""
-    run = next(filter(_is_run, files), None)
+    run = next(filter(is_run, files), None)
     if run is not None:
         raise RunFileError(str(run), "a run file does not go together with other files; open it alone")
     inputs = InputFiles(files, names)
