@@ -103,6 +103,12 @@ def test_compare_says_between_what_the_tasks_passed_would_lie(replay: Replay, fo
         assert "could not be read" in document
 
 
+def test_audit_says_between_what_the_share_of_tasks_passed_would_lie(replay: Replay, folder: Path) -> None:
+    done = replay("audit", folder, *NAMES)
+    assert done.returncode == 3, done.stderr
+    assert "Tasks passed would lie between 50.0 % and 75.0 %" in done.stdout
+
+
 def test_a_line_that_is_broken_and_a_file_that_only_speaks_of_calls_are_not_read_either(
     replay: Replay, tmp_path: Path
 ) -> None:
