@@ -120,8 +120,7 @@ def _log_of(messages: list[JsonObject]) -> CallLog:
         log.started_at = log.started_at or moment
         if kind in _ANSWERS:
             for result in objects(content):
-                flag = result.get("is_error")
-                answer = result_with_flag(result.get("content"), flag if isinstance(flag, bool) else None)
+                answer = result_with_flag(result.get("content"), result.get("is_error"))
                 log.answer(text_of(result.get("call_id")), answer, name=text_of(result.get("name")))
         elif isinstance(content, list) and any("arguments" in each for each in objects(content)):
             log.say(text_of(message.get("thought")))
