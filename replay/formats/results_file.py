@@ -242,8 +242,7 @@ def look_through(file: InputFile, names: FileNames, room: Room | None = None) ->
 
 def looking_through(file: InputFile, names: FileNames, room: Room | None = None) -> Generator[None, None, ResultsFile]:
     """The same in steps of one trajectory, for who has something else to do between them."""
-    alone, room = room is None, room or Room()
-    size = file.size()
+    alone, room, size = room is None, room or Room(), file.size()
     slots: list[_Slot] = []
     held: list[Trajectory] = []
     parts: list[Part] = []
@@ -259,8 +258,8 @@ def looking_through(file: InputFile, names: FileNames, room: Room | None = None)
         warnings += filter(None, [doubt])
         for trajectory in _guarded(reader, document):
             slots.append(_slot(trajectory))
-            fits = size <= room.left and (file.is_plain or len(slots) <= MAX_HELD)
-            if fits or (alone and len(slots) == 1):
+            few = file.is_plain or len(slots) <= MAX_HELD
+            if (size <= room.left and few) or (alone and len(slots) == 1):
                 held.append(trajectory)
             else:
                 held.clear()
