@@ -53,6 +53,7 @@ Examples:
   replay classify runs/*.json --names '{model}_{task}.json' --allow-effects notion
   replay classify results/*.json --offline --json > run.json
   replay classify results/*.json --fail-on not_found,invalid_arguments
+  replay classify ~/.claude/projects --offline --since 7d
 """
 
 
@@ -106,6 +107,7 @@ Examples:
     "'not_found>5%'. Comma-separated.",
 )
 @strict_option
+@click.option("--since", metavar="TIME", help="Only files in which something happened since then: 7d, 12h, 2026-11-20.")
 @known_option
 @names_option
 @json_option
@@ -129,6 +131,7 @@ def classify(
     no_rebinding: bool,
     fail_on: str | None,
     strict: bool,
+    since: str | None,
     known_path: Path | None,
     names: str | None,
     as_json: bool,
@@ -141,14 +144,14 @@ def classify(
     allow them. The same command goes on where an interrupted one stopped.
     """
     from replay.analysis.answer_labels import known_labels
-    from replay.cli.options import NEW, fail_conditions
+    from replay.cli.options import NEW, fail_conditions, first_moment
     from replay.cli.terminal import ended_in_order
     from replay.replayer.plan import Options
 
     conditions = fail_conditions(fail_on)
     place = place_of(workers, cluster, 1 if offline or cassette else jobs)
     by_recording = offline or cassette is not None
-    inputs = InputFiles(files, names)
+    inputs = InputFiles(files, names, first_moment(since))
     with ended_in_order():
         sources = inputs.sources() if by_recording else inputs.open_all()
     fleet = fleet_of(fleet_path, "" if by_recording else _WITHOUT_FLEET)
@@ -307,15 +310,13 @@ def _terminal() -> tuple[int, Callable[[str], str]]:
 
 def _next_commands(run: Run, summary: RunSummary) -> Iterator[str]:
     """What to do with the run, as it is typed."""
-    from replay.runfile.trajectory_queries import call_id
     from replay.safety.text import one_line
 
     where = [] if run.path == DEFAULT_RUN else ["--run", str(run.path)]
     commands = [["browse", *where]]
     if summary.failures:
         first = summary.failures[0]
-        identifier = call_id(run, first.example_file, first.example_trajectory, first.example_call)
-        commands.append(["report", "--call", identifier, *where])
+        commands.append(["report", "--call", first.example, *where])
     commands.append(["report", "-o", "report.html", *where])
     for number, words in enumerate(commands):
         yield f"{'      ' if number else 'Next: '}{one_line(shlex.join(['replay', *words]), 400)}"

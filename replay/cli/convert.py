@@ -133,10 +133,10 @@ def _dag_file(trajectory: Trajectory) -> TrajectoryFile:
 
 def dag_files(source: UnopenedFile, part: int, parts: int) -> list[tuple[str, str]]:
     """Id and DAG file of every trajectory of a file, or of every `parts`-th; what a worker does."""
-    from replay.formats import open_file
+    from replay.formats import look_through
     from replay.safety.filesystem import record_as_json
 
-    trajectories = islice(open_file(*source).trajectories(), part, None, parts)
+    trajectories = islice(look_through(*source).trajectories(), part, None, parts)
     return [(trajectory.id, record_as_json(_dag_file(trajectory))) for trajectory in trajectories]
 
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO, BinaryIO
 
 from replay.errors import FormatError
+from replay.records.time_span import utc
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,13 @@ class InputFile:
     def is_plain(self) -> bool:
         """Whether the bytes stand on disk as they are read: their size tells what they hold."""
         return self.place is not None and not self.members
+
+    def modified(self) -> str | None:
+        """When it was last written, in UTC; None of a member of an archive, or a pipe."""
+        try:
+            return utc(Path(self.place).stat().st_mtime) if self.place is not None else None
+        except OSError:
+            return None
 
     @property
     def place(self) -> str | None:
