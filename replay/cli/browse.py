@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from replay.formats.results_file import ResultsFile
     from replay.interpreter import Fleet
     from replay.records.unread import UnreadFile
+    from replay.replayer.plan import Progress
 
 EXAMPLES = """\b
 Examples:
@@ -132,15 +133,24 @@ def judge_by_recording(opened: list[ResultsFile], target: Path, unread: Sequence
     """
     import anyio
 
+    from replay.cli.progress import shown_progress
+    from replay.replayer.plan import Progress
     from replay.runfile import Run
     from replay.runfile.unread_files import save_unread
 
-    anyio.run(judge_recorded, opened, target, fleet_of(None))
+    async def judge() -> None:
+        progress = Progress()
+        async with shown_progress(progress):
+            await judge_recorded(opened, target, fleet_of(None), progress)
+
+    anyio.run(judge)
     with Run.open(target) as run, run.transaction() as db:
         save_unread(db, unread, [file.path for file in opened])
 
 
-async def judge_recorded(opened: list[ResultsFile], target: Path, fleet: Fleet | None) -> None:
+async def judge_recorded(
+    opened: list[ResultsFile], target: Path, fleet: Fleet | None, progress: Progress | None = None
+) -> None:
     """The same in code that is asynchronous, with the servers of a fleet as far as they are known."""
     from replay.diagnosis.diagnose import FindingStore
     from replay.replayer.classifier import classify_stored
@@ -150,4 +160,4 @@ async def judge_recorded(opened: list[ResultsFile], target: Path, fleet: Fleet |
 
     with Run.open(target, redactor=Redactor(fleet.secrets() if fleet else ())) as run:
         options = Options(offline=True, on_done=FindingStore(run).keep)
-        await classify_stored(run, opened, options, progress=Progress(), fleet=fleet)
+        await classify_stored(run, opened, options, progress=progress or Progress(), fleet=fleet)

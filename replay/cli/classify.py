@@ -6,7 +6,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,9 +32,13 @@ from replay.cli.terminal import closed_pipe_ignored, echo_err
 
 if TYPE_CHECKING:
     from replay.cli.known import KnownInRun
+    from replay.cli.options import FailCondition
+    from replay.formats.results_file import ResultsFile
     from replay.interpreter import Fleet
     from replay.records.summary import RunSummary
+    from replay.replayer.judging import Source
     from replay.replayer.plan import Options
+    from replay.replayer.pool import Place
     from replay.runfile import Run
 
 _WITHOUT_FLEET = (
@@ -139,14 +143,10 @@ def classify(
     that it names; calls that may change something outside a sandbox are judged by their recorded answer unless you
     allow them. The same command goes on where an interrupted one stopped.
     """
-    import anyio
-
     from replay.analysis.answer_labels import known_labels
-    from replay.cli.options import NEW, fail_conditions, first_moment, found_by
+    from replay.cli.options import NEW, fail_conditions, first_moment
     from replay.cli.terminal import ended_in_order
-    from replay.errors import FoundFailuresError
     from replay.replayer.plan import Options
-    from replay.runfile.unread_files import save_unread
 
     conditions = fail_conditions(fail_on)
     place = place_of(workers, cluster, 1 if offline or cassette else jobs)
@@ -168,16 +168,45 @@ def classify(
         labels=known_labels(fleet.directory if fleet is not None else None),
     )
     with _open_run(run_path, fresh, fleet, options, names) as run:
-        with ended_in_order():
-            anyio.run(judge_with_progress, run, inputs, sources, fleet, options, cassette, place)
-        with run.transaction() as db:
-            save_unread(db, inputs.unread, inputs.paths)
+        _judge(run, inputs, sources, fleet, options, cassette, place)
         known = _known(run, inputs.paths, known_path, needed=any(condition.name == NEW for condition in conditions))
         summary = _print(run, inputs, options, known, as_json=as_json, as_csv=as_csv)
-    found = found_by(conditions, summary.outcomes, known.new if known else 0)
-    if found:
-        raise FoundFailuresError(f"--fail-on: found {', '.join(found)}")
+    _check_none_found(conditions, summary, known)
     inputs.end(strict=strict)
+
+
+def _judge(
+    run: Run,
+    inputs: InputFiles,
+    sources: list[Source] | list[ResultsFile],
+    fleet: Fleet | None,
+    options: Options,
+    cassette: Path | None,
+    place: Place | None,
+) -> None:
+    """Judge the files into the run, which also keeps what could not be read."""
+    import anyio
+
+    from replay.cli.terminal import ended_in_order
+    from replay.runfile.unread_files import save_unread
+
+    with ended_in_order():
+        anyio.run(judge_with_progress, run, inputs, sources, fleet, options, cassette, place)
+    with run.transaction() as db:
+        save_unread(db, inputs.unread, inputs.paths)
+
+
+def _check_none_found(conditions: Sequence[FailCondition], summary: RunSummary, known: KnownInRun | None) -> None:
+    """See that there is nothing of what `--fail-on` names.
+
+    Raises:
+        FoundFailuresError: there is.
+    """
+    from replay.cli.options import found_by
+    from replay.errors import FoundFailuresError
+
+    if found := found_by(conditions, summary.outcomes, known.new if known else 0):
+        raise FoundFailuresError(f"--fail-on: found {', '.join(found)}")
 
 
 def _remember(run: Run, fleet: Fleet | None, options: Options, names: str | None) -> None:

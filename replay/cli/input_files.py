@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from replay.cli.terminal import echo_err, error_text, note
+from replay.cli.terminal import SlowLines, echo_err, error_text, note
 
 if TYPE_CHECKING:
     from replay.errors import FormatError
@@ -81,8 +81,9 @@ class InputFiles:
         from replay.errors import FormatError
         from replay.formats.results_file import Room, look_through
 
-        room, files = Room(), []
-        for source in self._sources:
+        room, files, lines = Room(), [], SlowLines()
+        for number, source in enumerate(self._sources):
+            lines.tell(f"reading: {number}/{len(self._sources)} files done")
             try:
                 file = look_through(*source, room)
             except FormatError as error:

@@ -98,6 +98,7 @@ def shrink(
     _echo_summary(shrunk, redactor)
     if repro.variables:
         echo_err(f"set before: {', '.join(sorted(repro.variables))} (secrets of the fleet file, which are not written)")
+    echo_err(f"to run it elsewhere, take {output} along; this is needed there: {', '.join(repro.needs)}")
     click.echo(repro.command)
 
 

@@ -80,7 +80,7 @@ def _not_found(context: TrajectoryContext, position: str) -> Finding:
     holder = _holder(context, position, name) or named
     what = missing.what if missing else ""
     if names_program(context, position, name):
-        return _no_program(context, position, name)
+        return no_program(context, position, name)
     return context.finding(
         position,
         "missing-thing",
@@ -129,13 +129,20 @@ def _without_addresses(text: str) -> str:
     return _ADDRESS.sub(" ", text.partition("Call log:")[0])
 
 
+def absent_program(context: TrajectoryContext, position: str) -> str | None:
+    """The program that a command starts and that its answer says is not there."""
+    missing = _missing_in(context.answer_text(position))
+    return missing.name if missing is not None and names_program(context, position, missing.name) else None
+
+
 def names_program(context: TrajectoryContext, position: str, name: str) -> bool:
     """Whether what is missing is the program that a command starts."""
     commands = (scalar.value.split() for scalar in context.scalars(position) if isinstance(scalar.value, str))
     return any(len(words) > 1 and words[0] == name for words in commands)
 
 
-def _no_program(context: TrajectoryContext, position: str, name: str) -> Finding:
+def no_program(context: TrajectoryContext, position: str, name: str) -> Finding:
+    """The finding of a command whose program is not there."""
     return context.finding(
         position,
         "missing-program",

@@ -281,20 +281,14 @@ def looking_through(
         if not remaining or remaining == only:
             break
         only = remaining
-    if not slots:
-        raise NoTrajectoryError(file.path, f"{parts[0].reader.title}, but it holds no trajectory")
-    if all(slot.last is not None for slot in slots):
-        _check_age(file, since, max(slot.last or "" for slot in slots))
+    _check_slots(slots, file, since, parts[0].reader.title)
     signs = () if any(slot.calls for slot in slots) else signs_of_calls(file)
     if signs:
         warnings.append(finding(file.path, parts[0].reader.title, signs))
     kept = _last_of_each_id(slots)
     standing = tuple(slot for number, slot in enumerate(slots) if kept is None or number in kept)
-    if len(held) == len(slots):
-        held = [trajectory for number, trajectory in enumerate(held) if kept is None or number in kept]
-        room.left -= size
-    else:
-        held = []
+    held = _standing(held, kept) if len(held) == len(slots) else []
+    room.left -= size if held else 0
     return ResultsFile(
         path=file.path,
         model=standing[0].model,
@@ -313,6 +307,23 @@ def looking_through(
         _held=held,
         _room=room,
     )
+
+
+def _check_slots(slots: list[_Slot], file: InputFile, since: str, title: str) -> None:
+    """See that a file holds a trajectory, and one that is not too old.
+
+    Raises:
+        NoTrajectoryError: it does not.
+    """
+    if not slots:
+        raise NoTrajectoryError(file.path, f"{title}, but it holds no trajectory")
+    if all(slot.last is not None for slot in slots):
+        _check_age(file, since, max(slot.last or "" for slot in slots))
+
+
+def _standing(held: list[Trajectory], kept: frozenset[int] | None) -> list[Trajectory]:
+    """The trajectories of which no later one has the id."""
+    return [trajectory for number, trajectory in enumerate(held) if kept is None or number in kept]
 
 
 def read_up_to_break(source: UnopenedFile) -> FileSummary | None:

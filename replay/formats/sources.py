@@ -105,6 +105,8 @@ def _refusal(name: str, error: OSError) -> FormatError:
 RESULT_SUFFIXES = (".json", ".jsonl", ".ndjson", ".eval", ".traj", ".gz", ".tgz", ".zip", ".tar")
 """What is looked at in a folder or an archive; a file that is named is looked at whatever its name."""
 
+_ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".zip.gz")
+
 MAX_EXPANDED_BYTES = 4 * 1024**3
 """Of one compressed file, or one member of an archive, or what came through a pipe."""
 MAX_RATIO, RATIO_COUNTS_FROM = 250, 64 * 1024**2
@@ -412,14 +414,21 @@ def _members(
         raise FormatError(file.path, f"no file in it ends in {', '.join(RESULT_SUFFIXES)}")
     others = {f"{file.path}/{printable(Path(name))}": read for name, read in wanted}
     for name, read in wanted:
+        if name.lower().endswith(_ARCHIVES):
+            nested = f"{file.path}/{printable(Path(name))}"
+            yield InputFile(nested, partial(_refuse_nested, nested), file.size, named=False)
+            continue
         inner = InputFile(f"{file.path}/{printable(Path(name))}", read, file.size, named=False, others=others)
         yield _gunzipped(inner) if name.lower().endswith(".gz") else inner
 
 
 def _is_result_name(name: str) -> bool:
     base = name.rsplit("/", 1)[-1]
-    nested = name.lower().endswith((".zip", ".tar", ".tgz", ".tar.gz"))
-    return not base.startswith(".") and "__MACOSX" not in name and name.lower().endswith(RESULT_SUFFIXES) and not nested
+    return not base.startswith(".") and "__MACOSX" not in name and name.lower().endswith(RESULT_SUFFIXES)
+
+
+def _refuse_nested(path: str) -> BinaryIO:
+    raise FormatError(path, "an archive inside an archive is not opened; unpack it")
 
 
 def _not_looked_at(others: list[str]) -> str:

@@ -162,7 +162,6 @@ _RECORD_NOUNS = _set_of("log logs transcript transcripts stdout stderr requests 
 _PROGRAM_ARGUMENTS = frozenset(["command", "cmd", "commands", "code", "script", "shell_command"])
 _SEARCH_VERBS = _set_of("""
     search find grep ask chat summarize summarise answer explain translate generate think classify retrieve retriever
-    lookup
 """)
 _CHANGE_VERBS = _set_of("""
     delete remove update edit modify rename set unset close stop kill cancel drop unmerge merge
@@ -240,7 +239,12 @@ def answers_in_prose(arguments: ArgumentIndex) -> bool:
     if queries_a_database(arguments):
         return False
     named = _PROSE_VERBS & set(name_words(arguments.tool_name))
-    return bool(named) or not _PROSE_ARGUMENTS.isdisjoint(arguments.argument_names)
+    return bool(named) or is_told_to_write(arguments)
+
+
+def is_told_to_write(arguments: ArgumentIndex) -> bool:
+    """Whether the call hands a prompt or a question on to somebody who answers in words of their own."""
+    return not _PROSE_ARGUMENTS.isdisjoint(arguments.argument_names)
 
 
 def asks_about_errors(arguments: ArgumentIndex) -> bool:
