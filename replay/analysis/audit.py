@@ -74,6 +74,7 @@ def audit(run: Run, files: Sequence[int] | None = None, faulty_references: Mappi
         benchmark=benchmark,
         models=tuple(models),
         undecided=undecided,
+        decided=tuple(fault for shown in examined for fault in shown.faults if fault.bearing != "on-path"),
         pairs=tuple(_pairs(table, models)),
         mends=tuple(_mends(undecided, benchmark.runs)),
         trials=tuple(_trials(table)),

@@ -105,12 +105,14 @@ def _issued_again(run: Run, found: Audit, fleet_path: Path | None) -> dict[str, 
     Returns:
         By `MODEL:TRAJECTORY:s2c1`.
     """
+    import json
     from tempfile import TemporaryDirectory
 
     import anyio
 
+    from replay.cli.input_files import InputFiles
     from replay.cli.judging import judge_with_progress
-    from replay.records.files import TrajectoryFile
+    from replay.records.files import TrajectoryFile, dump
     from replay.replayer.plan import Options
     from replay.runfile import Run, call_rows
     from replay.runfile.trajectory_queries import find_trajectory, trajectory_record
@@ -123,7 +125,7 @@ def _issued_again(run: Run, found: Audit, fleet_path: Path | None) -> dict[str, 
     with TemporaryDirectory(prefix="replay-audit-") as directory:
         for number, reference in enumerate(sorted(wanted)):
             record = trajectory_record(run.connection, find_trajectory(run, reference).row)
-            document = TrajectoryFile(**dict(record)).model_dump_json(exclude_none=True)
+            document = json.dumps(dump(TrajectoryFile(**dict(record))))
             (Path(directory) / f"{number}.trajectory.json").write_text(document, "utf-8")
         inputs = InputFiles((Path(directory),), None)
         with Run.open(Path(directory) / "run.db", redactor=Redactor(fleet.secrets() if fleet else ())) as again:

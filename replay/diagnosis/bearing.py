@@ -9,6 +9,7 @@ from functools import cache
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
+from replay.dag.documents import leaves
 from replay.diagnosis.phrasing import counted, listed, plain, quoted
 from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.diagnosis.unchecked_writes import WRITES
@@ -23,9 +24,11 @@ _WORD: Final = re.compile(r"[^\W\d_]{4,}")
 _MIN_NAMED: Final = 0.5
 """Share of an argument's words that the task must hold to have asked for it."""
 _FEW: Final = 2
-_CODE: Final = re.compile(r"\b[A-Z]{2,}\b|(?<![\w.@:/-])[\w.@:-]*\d[\w.@:-]*\w(?![\w@/-])")
-"""Codes of capitals, and words with a digit."""
-_CELLS: Final = re.compile(r"(?:.*!)?\$?[A-Z]{1,3}\$?\d*:\$?[A-Z]{1,3}\$?\d*")
+_MAX_PHRASE: Final = 60
+_MAX_ENTRY: Final = 300
+"""Characters of an entry of a listing."""
+_WITH_DIGIT: Final = re.compile(r"(?<![\w.@:/-])[\w.@:-]*\d[\w.@:-]*\w(?![\w@/-])")
+_CELLS: Final = re.compile(r"(?:.*!)?\$?[A-Z]{1,3}\$?(?:\d+|\d*:\$?[A-Z]{1,3}\$?\d*)")
 _UNKNOWN_HOST: Final = re.compile(
     r"ENOTFOUND|EAI_NONAME|NXDOMAIN|NAME_NOT_RESOLVED|name or service not known|nodename nor servname|no such host",
     re.I,
@@ -43,10 +46,10 @@ class _Bearing(NamedTuple):
 class _Asked(NamedTuple):
     """What a call asks for."""
 
+    whole: frozenset[str]
+    """Arguments that are a path, an id, an address, a number, a code of capitals; cells only say how much of it."""
     values: frozenset[str]
-    """Paths, ids, addresses, numbers, codes of capitals; no ranges of cells, which say how much of it."""
-    names: frozenset[str]
-    """The last part of each value that is a path."""
+    """Those, what of that kind stands inside longer texts, the last parts of paths, short texts of several words."""
     words: frozenset[str]
     text: str
     """Of all arguments."""
@@ -152,18 +155,18 @@ def _bearings(
     context: TrajectoryContext, position: str, dependents: list[str], asked: Mapping[str, _Asked]
 ) -> Iterator[_Bearing]:
     """What holds of a failed call; the first decides."""
-    if (other := _got_by(context, position, asked)) is not None:
-        yield _Bearing("recovered", f"{other} asked for the same and got it.")
+    if (got := _got_by(context, position, asked)) is not None:
+        yield _Bearing("recovered", got)
     failed = [at for at in dependents if not _did_its_work(context.rows[at])]
     if failed:
         yield _Bearing("on-path", f"{listed(failed)} depended on it and did not succeed.")
     later = _later(context, position)
     again = [at for at in later if context.rows[at].tool == context.rows[position].tool]
-    if again and not any(_did_its_work(context.rows[at]) for at in again):
+    if again and not any(_did_its_work(context.rows[at]) or _got_by(context, at, asked) for at in again):
         yield _Bearing("on-path", f"The same tool was asked {counted(len(again), 'more time')} and never answered.")
-    if _matters(context, position) and not any(_did_its_work(context.rows[at]) for at in later):
+    if _matters(context, position) and not any(at in later for at in _successes_alike(context, position)):
         yield _Bearing("on-path", "No later call succeeded." if later else "The model stopped there.")
-    if (named := _named_by_task(context, position, asked[position])) is not None:
+    if (named := _named_by_task(context, position, asked)) is not None:
         yield _Bearing("on-path", f"The task asks for {quoted(named, 60)}, and no other call got it.")
     if (word := _picked_by_task(context, position)) is not None:
         yield _Bearing("on-path", f"It was picked for {quoted(word, 60)}, which the task names, and never got.")
@@ -184,12 +187,15 @@ def _dependents(context: TrajectoryContext, position: str) -> list[str]:
 
 
 def _asked(context: TrajectoryContext, position: str) -> _Asked:
-    texts = [str(argument.value) for argument in context.scalars(position)]
-    values = {*context.mentions[position], *(code for text in texts for code in _CODE.findall(text))}
-    values = {_document(value) for value in values if not (_is_word(value) or " " in value or _CELLS.fullmatch(value))}
+    texts = [str(value) for _, value in leaves(context.arguments(position))]
+    inside = {word for text in texts for word in _WITH_DIGIT.findall(text) if len(word) > _FEW}
+    values = {*context.mentions[position], *inside, *(text for text in texts if text.isalpha() and text.isupper())}
+    values = {value for value in values if not (_is_word(value) or " " in value or _CELLS.fullmatch(value))}
     names = {value.rpartition("/")[2] for value in values} - {""}
     words = {word for text in texts if " " in text or _is_word(text) for word in _words(text)}
-    return _Asked(frozenset(values), frozenset(names), frozenset(words), "\n".join(texts))
+    whole = {_document(value) for value in values if value in texts or f"{value}/" in texts}
+    phrases = {text for text in texts if " " in text and len(text) <= _MAX_PHRASE}
+    return _Asked(frozenset(whole), frozenset(values | names | phrases), frozenset(words), "\n".join(texts))
 
 
 def _is_word(text: str) -> bool:
@@ -203,48 +209,58 @@ def _document(value: str) -> str:
 
 
 def _got_by(context: TrajectoryContext, position: str, asked: Mapping[str, _Asked]) -> str | None:
-    """The call that succeeded and had asked for the same, or for more; one that writes got nothing for one that reads.
+    """The call that succeeded and had asked for the same or for more, or what later calls asked for together.
 
-    The same is all that the task names of it, or, where it names nothing, all that few calls mention.
+    The same are the arguments that few calls have, and all that the task names.
     """
-    question, own = _question(context), asked[position]
-    uses = Counter(text for other in asked.values() for text in other.values)
-    rare = {text for text in own.values if uses[text] <= max(_FEW, len(context.calls) // 2)}
-    wanted = {text for text in own.values | own.names if _holds(question, text)} or rare
+    question, own, arguments = _question(context), asked[position], context.arguments(position)
+    uses = Counter(value for other in asked.values() for value in other.whole)
+    wanted = {value for value in own.whole if uses[value] <= max(_FEW, len(context.calls) // 2)}
+    wanted |= {value for value in own.values if _holds(question, value)}
     words = own.words & _words(question)
-    reads, writes = context.only_reads(position), WRITES.search(context.calls[position].name or "") is not None
-    arguments = context.arguments(position)
-    for other, row in context.rows.items():
-        if other == position or not _did_its_work(row):
-            continue
-        if context.only_reads(other) if writes and not reads else WRITES.search(context.calls[other].name or ""):
-            continue
+    later = []
+    for other in _successes_alike(context, position):
         more = context.arguments(other)
-        if (
-            row.tool == context.rows[position].tool
-            and bool(more) == bool(arguments)
-            and more.items() <= arguments.items()
-        ):
-            return other
-        if context.step_of[other] < context.step_of[position] or not (wanted or words):
-            continue
-        covered = all(_holds(asked[other].text, text) for text in wanted)
-        if covered and len(words & _words(asked[other].text)) >= _MIN_NAMED * len(words):
-            return other
-    return None
+        wider = more.items() <= arguments.items() and bool(more) == bool(arguments)
+        if wider and context.rows[other].tool == context.rows[position].tool:
+            return f"{other} asked for the same and got it."
+        if context.step_of[other] >= context.step_of[position]:
+            later.append(other)
+
+    def covered(text: str) -> bool:
+        return all(_holds(text, value) for value in wanted) and len(words & _words(text)) >= _MIN_NAMED * len(words)
+
+    if not (wanted or words):
+        return None
+    for other in later:
+        if covered(asked[other].text):
+            return f"{other} asked for the same and got it."
+    together = covered("\n".join(asked[other].text for other in later))
+    return "Later calls asked for all of it and got it." if together else None
 
 
-def _named_by_task(context: TrajectoryContext, position: str, asked: _Asked) -> str | None:
-    """The argument that the task speaks of: the question holds it, or half of its words."""
-    question = _question(context)
-    for text in sorted({*asked.values, *asked.names}, key=lambda text: (-len(text), text)):
-        if _holds(question, text):
-            return text
-    words = _words(question)
-    for argument in context.scalars(position):
-        text = str(argument.value)
-        own = _words(text) if " " in text or _is_word(text) else frozenset()
-        if own and len(own & words) >= _MIN_NAMED * len(own):
+def _successes_alike(context: TrajectoryContext, position: str) -> list[str]:
+    """The calls that succeeded, but none that only reads for one that writes, nor the other way round."""
+    reads, writes = context.only_reads(position), WRITES.search(context.calls[position].name or "") is not None
+    return [
+        other
+        for other, row in context.rows.items()
+        if _did_its_work(row)
+        and not (context.only_reads(other) if writes and not reads else WRITES.search(context.calls[other].name or ""))
+    ]
+
+
+def _named_by_task(context: TrajectoryContext, position: str, asked: Mapping[str, _Asked]) -> str | None:
+    """What the task speaks of and no other call had: a value, or words of a text of which it has half."""
+    question, own = _question(context), asked[position]
+    got = "\n".join(asked[other].text for other in _successes_alike(context, position))
+    for value in sorted(own.values, key=lambda value: (-len(value), value)):
+        if _holds(question, value) and not _holds(got, value):
+            return value
+    missing = (own.words & _words(question)) - _words(got)
+    for _, argument in leaves(context.arguments(position)):
+        text = str(argument)
+        if own.words & missing and len(_words(text) & _words(question)) >= _MIN_NAMED * len(_words(text)) > 0:
             return text
     return None
 
@@ -258,7 +274,7 @@ def _picked_by_task(context: TrajectoryContext, position: str) -> str | None:
             own = [record for record in records if str(edge.value) in record]
             others = _words("\n".join(record for record in records if record not in own))
             picked = (words & _words("\n".join(own))) - others
-            if picked and others:
+            if picked and others and max(map(len, records)) <= _MAX_ENTRY:
                 return min(picked)
     return None
 

@@ -138,6 +138,8 @@ class Audit(Record):
     """All models together."""
     models: tuple[AuditedModel, ...]
     undecided: tuple[UndecidedTask, ...]
+    decided: tuple[AuditedFault, ...]
+    """What the environment failed and what decides nothing: it was recovered, or lies beside the path."""
     pairs: tuple[AuditedPair, ...]
     mends: tuple[Mend, ...]
     trials: tuple[RepeatedTrials, ...]
