@@ -395,3 +395,22 @@ def holds_word(text: str, word: str) -> bool:
 def holds_quoted(text: str, word: str) -> bool:
     """Whether a text holds a word in quotes."""
     return re.search(rf"['\"`]{re.escape(word)}['\"`]", text) is not None
+
+
+CODE_ARGUMENTS: Final = _set_of("""
+    code script function expression js javascript python program snippet source_code pagefunction formula lambda
+    function_body
+""")
+"""Names of arguments that hold a program."""
+_LOOKS_LIKE_CODE = re.compile(r"=>|\bfunction\s*\(|\bdef \w+\(|\breturn\b[^\n]*;|\bimport \w+|\bdocument\.|\bawait ")
+
+
+def brings_a_program(arguments: JsonObject | None) -> bool:
+    """Whether an argument is a program, by its name or by its looks."""
+    for name, value in (arguments or {}).items():
+        if not isinstance(value, str) or not value.strip():
+            continue
+        named = name.casefold() in CODE_ARGUMENTS
+        if (named and re.search(r"\W", value.strip())) or _LOOKS_LIKE_CODE.search(value[:MAX_VALUE_LENGTH]):
+            return True
+    return False

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from replay.outcomes.call_facts import (
+    CODE_ARGUMENTS,
     ArgumentIndex,
+    brings_a_program,
     last_program,
     name_words,
     queries_a_database,
@@ -36,13 +38,6 @@ _PATH_DENIED = re.compile(
     r"(?:permission|access) (?:is )?denied[^\n]{0,40}?['\"](?P<path>[^'\"\n]{1,300})['\"]", re.IGNORECASE
 )
 _INSTALL = re.compile(r"\b(?:pip3?|npm|brew|apt(?:-get)?|cargo|gem|conda) install\b", re.IGNORECASE)
-_PROGRAM_ARGUMENTS = frozenset(
-    """
-    code script function expression js javascript python program snippet source_code pagefunction formula lambda
-    function_body
-    """.split()  # noqa: SIM905 a list would take a line a word
-)
-_LOOKS_LIKE_CODE = re.compile(r"=>|\bfunction\s*\(|\bdef \w+\(|\breturn\b[^\n]*;|\bimport \w+|\bdocument\.|\bawait ")
 _EXCEPTION = re.compile(
     r"\b(?:Type|Reference|Syntax|Range|Name|Attribute|Key|Index|Value|Indentation|ZeroDivision|Assertion|Eval|Lookup"
     r"|Arithmetic|Overflow|UnboundLocal|Runtime|Recursion)Error\b|\bStopIteration\b|\bis not a function\b"
@@ -363,17 +358,6 @@ def own_program_failed(parsed: ParsedAnswer) -> bool:
     return _EXCEPTION.search(error.text[:_MAX_TEXT]) is not None
 
 
-def brings_a_program(arguments: dict[str, Any] | None) -> bool:
-    """Whether an argument is a program, by its name or by its looks."""
-    for name, value in (arguments or {}).items():
-        if not isinstance(value, str) or not value.strip():
-            continue
-        named = name.casefold() in _PROGRAM_ARGUMENTS
-        if (named and re.search(r"\W", value.strip())) or _LOOKS_LIKE_CODE.search(value[:_MAX_TEXT]):
-            return True
-    return False
-
-
 def own_process_failed(parsed: ParsedAnswer) -> bool:
     """A process of the server's ended badly, and the call brought neither a command nor a program nor a statement."""
     error = parsed.error
@@ -410,7 +394,7 @@ def own_file_missing(parsed: ParsedAnswer) -> bool:
     if not _FILE_MISSING.search(said) or not _FILE_NAME.search(said):
         return False
     names = parsed.arguments.argument_names
-    if any(_FILE_ARGUMENT.search(name) or name.casefold() in _PROGRAM_ARGUMENTS for name in names):
+    if any(_FILE_ARGUMENT.search(name) or name.casefold() in CODE_ARGUMENTS for name in names):
         return False
     slashed = any("/" in value or "\\" in value for value in parsed.arguments.texts)
     return not slashed and not parsed.arguments.value_named_in(said)
