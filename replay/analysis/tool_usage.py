@@ -14,6 +14,7 @@ from replay.diagnosis import TrajectoryContext
 from replay.diagnosis.diagnose import Diagnosis, diagnoses
 from replay.diagnosis.phrasing import quoted
 from replay.diagnosis.schema_violations import field_location, keyword_location
+from replay.diagnosis.tools_meant import tools_meant
 from replay.records import FAILURES, Certainty, Outcome, Server, Tool
 from replay.records.files import CallRow
 from replay.records.finding import CallRef, Finding
@@ -336,13 +337,15 @@ class _Gatherer:
         name = context.calls[row.call].name or row.tool or ""
         if later is not None and (made := context.rows[later]).tool is not None:
             meant, shown_by = (made.server or "", made.tool.removeprefix(f"{made.server}/")), "later-call"
-        elif row.nearest and row.rule in _NEAR_ENOUGH:
-            server, _, tool = row.nearest[0].partition("/")
+        elif row.rule in _NEAR_ENOUGH and (nearest := tools_meant(context, row.call)):
+            server, _, tool = nearest[0].partition("/")
             meant, shown_by = (server, tool), "nearest-name"
         else:
             if not (self.wanted.servers or self.wanted.tools) or row.server in self.wanted.servers:
                 self._models[row.model] = None
-                stray = self._strays.setdefault(name, Sightings({"name": name, "nearest": row.nearest}))
+                stray = self._strays.setdefault(
+                    name, Sightings({"name": name, "nearest": tools_meant(context, row.call)})
+                )
                 stray.add(context.ref(row.call))
             return
         tally = self._tally(*meant)

@@ -14,6 +14,7 @@ from rapidfuzz import fuzz
 from replay.dag.documents import parts
 from replay.diagnosis.error_answers import error_findings
 from replay.diagnosis.phrasing import counted, listed, quoted
+from replay.diagnosis.tools_meant import tools_meant
 from replay.diagnosis.trajectory_context import TrajectoryContext, last_segment
 from replay.records import Outcome
 from replay.records.finding import Finding
@@ -41,7 +42,7 @@ class Repair(NamedTuple):
 def repair_of(context: TrajectoryContext, position: str) -> Repair | None:
     """After a failed call, the first of the same tool, or of the tool meant, that asked for the same and succeeded."""
     row = context.rows[position]
-    meant = {row.tool} if row.outcome is not Outcome.UNKNOWN_TOOL else set(row.nearest)
+    meant = {row.tool} if row.outcome is not Outcome.UNKNOWN_TOOL else set(tools_meant(context, position))
     for later, later_row in context.rows.items():
         if context.step_of[later] <= context.step_of[position] or later_row.outcome is not Outcome.SUCCESS:
             continue

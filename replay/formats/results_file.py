@@ -250,9 +250,8 @@ def looking_through(
     file: InputFile, names: FileNames, since: str = "", room: Room | None = None
 ) -> Generator[None, None, ResultsFile]:
     """The same in steps of one trajectory, for who has something else to do between them."""
-    alone, room = room is None, room or Room()
+    alone, room, size = room is None, room or Room(), file.size()
     _check_age(file, since, file.modified())
-    size = file.size()
     slots: list[_Slot] = []
     held: list[Trajectory] = []
     parts: list[Part] = []
@@ -268,8 +267,8 @@ def looking_through(
         warnings += filter(None, [doubt])
         for trajectory in _guarded(reader, document):
             slots.append(_slot(trajectory))
-            fits = size <= room.left and (file.is_plain or len(slots) <= MAX_HELD)
-            if fits or (alone and len(slots) == 1):
+            few = file.is_plain or len(slots) <= MAX_HELD
+            if (size <= room.left and few) or (alone and len(slots) == 1):
                 held.append(trajectory)
             else:
                 held.clear()

@@ -13,6 +13,7 @@ from replay.outcomes.call_facts import (
     queries_a_database,
     returns_content,
     runs_commands,
+    says_the_verb,
 )
 from replay.outcomes.codes import cause_of_exit, cause_of_rpc, cause_of_status, causes_in, causes_said, forms_in
 from replay.outcomes.evidence import ParsedAnswer, decisive_part, strip_wrappers
@@ -234,13 +235,13 @@ def program_reports_missing(parsed: ParsedAnswer) -> bool:
     lines = decisive_part(error).splitlines()
     if len(lines) == 1 and no_such_thing(lines[0]):
         return True
-    return any(_is_not_there(line, parsed) for line in lines)
+    return any(_is_not_there(line, "\n".join(lines[at : at + 2]), parsed) for at, line in enumerate(lines))
 
 
-def _is_not_there(line: str, parsed: ParsedAnswer) -> bool:
+def _is_not_there(line: str, named_in: str, parsed: ParsedAnswer) -> bool:
     said = causes_said(line)
     missing = "not-found" in said or "missing" in causes_in(line)
-    return missing and "environment" not in said and parsed.arguments.value_named_in(line)
+    return missing and "environment" not in said and parsed.arguments.value_named_in(named_in)
 
 
 def program_is_missing(parsed: ParsedAnswer) -> bool:
@@ -260,6 +261,8 @@ def program_asks_to_install(parsed: ParsedAnswer) -> bool:
 def program_failed(parsed: ParsedAnswer) -> bool:
     """A program that the call ran ended with an error, and it was not the shell that could not run it."""
     if parsed.error is None or parsed.error.basis != "exit":
+        return False
+    if parsed.coded & {"environment", "outage"}:
         return False
     program = parsed.program_exit
     return program is None or cause_of_exit(program.code, last_program(parsed.arguments)) is None
@@ -302,9 +305,11 @@ def os_denies_named_path(parsed: ParsedAnswer) -> bool:
         return False
     if "hidden-or-missing" in parsed.said or os_denies_own_path(parsed):
         return False
-    denied = (
-        line for line in decisive_part(error)[:1000].splitlines() if _DENIED.search(line) or "denied" in causes_in(line)
-    )
+    lines = decisive_part(error)[:1000].splitlines()
+    if error.basis == "exit":  # that a program says its own name names nothing
+        program = re.escape(last_program(parsed.arguments))
+        lines = [re.sub(rf"^\W{{0,8}}{program}\b", "", line) for line in lines]
+    denied = (line for line in lines if _DENIED.search(line) or "denied" in causes_in(line))
     return any(map(parsed.arguments.value_named_in, denied))
 
 
@@ -486,7 +491,8 @@ def holds_what_was_asked(parsed: ParsedAnswer) -> bool:
 def says_it_went_well(parsed: ParsedAnswer) -> bool:
     """The answer's first sentence says that something was done."""
     said = forms_in(parsed.text[:_MAX_LINE_LENGTH].strip())
-    return "done" in said or (len(parsed.text) <= _MAX_LINE_LENGTH and "done-somewhere" in said)
+    short = len(parsed.text) <= _MAX_LINE_LENGTH
+    return "done" in said or (short and ("done-somewhere" in said or says_the_verb(parsed.text, parsed.arguments)))
 
 
 def brings_text(parsed: ParsedAnswer) -> bool:

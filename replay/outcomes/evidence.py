@@ -88,7 +88,7 @@ _WRAPPER = re.compile(
 
 _EXIT_CODE = re.compile(
     r"^[^\d\t\n]{0,80}?(?:\b(?:return|exit)[ _]?(?:code|status)|\bexited with(?: an?)?(?: (?:code|status))?"
-    r"|\breturncode|\bstatus code|^\W?rc)\W{0,4}(-?(?:\d{1,2}|1\d\d|2[0-5]\d|9009|\d{8,10}))\b",
+    r"|\breturncode|\bstatus code|^\W?rc)\W{0,4}?(-?(?:\d{1,2}|1\d\d|2[0-5]\d|9009|\d{8,10}))\b",
     re.IGNORECASE | re.MULTILINE,
 )
 """On a line of its own, or after nothing but words: a log's line begins with its time."""
@@ -107,7 +107,7 @@ _STATUS_IS_THE_ANSWER = re.compile(
 )
 _SAID_BY = re.compile(r"^([a-z][\w.-]{1,20}): ", re.MULTILINE)
 _PROGRAM_ERROR = re.compile(
-    r"traceback|no such file|usage:|\berror:|\b(?:Import|ModuleNotFound|Syntax)Error\b"
+    r"traceback|no such file|usage:|\berror:|\b(?:Import|ModuleNotFound|Syntax)Error\b|no module named"
     r"|command not found|not recognized|permission denied|invalid option",
     re.IGNORECASE,
 )
@@ -118,8 +118,8 @@ _REPORT_OF_CHECKS = re.compile(
 )
 """What tests, linters and type checks print: what failed in it is the code that they looked at."""
 _COMPLAINT = re.compile(
-    r"[^\w\n]{0,8}(?:[\w.@/\\-]{1,80}: |(?:npm |git |pip )?(?:errors?|fatal|err!|failed|failure|denied|cannot|could not"
-    r"|caused by)\b|[^\n]{0,80}\btimed out\b)",
+    r"[^\w\n]{0,8}(?:[\w.@/\\-]{1,80} ?: |(?:npm |git |pip )?(?:errors?|fatal|err!|failed|failure|denied|cannot"
+    r"|could not|caused by)\b|[^\n]{0,400}\btimed out\b)",
     re.IGNORECASE,
 )
 """How a line begins in which a program says what it could not do."""
@@ -434,7 +434,10 @@ def _program_exit(text: str, tail: str, body: object, arguments: ArgumentIndex) 
             return ProgramExit(codes[0], "\n".join(map(str, parts)))
         if "stdout" in body:
             return None
+    opening = _exit_codes(text[:300].split("\n", 1)[0])
     matches = _exit_codes(tail[-400:])
+    if opening and not (matches and matches[-1][0].rstrip("-0123456789") == opening[0][0].rstrip("-0123456789")):
+        return ProgramExit(int(opening[0][1]), without_line(text, 0))  # a runner's own line; what follows is printed
     if matches:
         start = max(0, len(tail) - 400) + matches[-1].start()
         return ProgramExit(int(matches[-1][1]), without_line(tail, start))

@@ -112,6 +112,7 @@ _NO_PROGRAM = re.compile(
     r"|command not found: (?P<zsh>[\w.+-]+)"
     r"|(?:^|: )(?P<shell>[\w.+-]+): (?:command )?not found\b|\bterm '(?P<term>[\w.+-]+)' is not recognized"
     r"|^'(?P<cmd>[\w.+-]+)' is not recognized"
+    r"|python[\d.]*(?:\.exe)?: No module named (?P<module>[\w.]+)"
     r"|failed to spawn:? [`'\"](?P<spawn>[\w.+-]+)[`'\"]|\bspawn (?P<node>[\w.+-]+) ENOENT"
     r"|exec(?:utable)?:? \"?(?P<go>[\w.+-]+)\"?: executable file not found",
     re.IGNORECASE | re.MULTILINE,
