@@ -5,6 +5,7 @@
     + FormatError             2   a results file that is broken, or not to be read
       - UnknownFormatError    2   a file that no reader knows
       - NoTrajectoryError     2   a file of a known format that keeps its trajectories in other files, or has none
+      - TooOldError           2   a file in which nothing happened since the time that was asked for
     + FleetError              2   a fleet file with a mistake in it
     + RunFileError            2   a run file that is missing, broken, newer than we are, or held by another process
   x UsageError                2   options that do not go together, an id that does not exist
@@ -74,6 +75,10 @@ class UnknownFormatError(FormatError):
 
 class NoTrajectoryError(FormatError):
     """A file of a known format that keeps its trajectories in other files, or has none."""
+
+
+class TooOldError(FormatError):
+    """A file in which nothing happened since the time that was asked for."""
 
 
 class FleetError(InputError):

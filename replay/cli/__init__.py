@@ -21,7 +21,7 @@ VERBS = {
     "report": ("replay.cli.report:report", "Write a diagnosis: markdown, html, json, csv, junit or svg."),
     "compare": ("replay.cli.compare:compare", "Set many models side by side, with intervals and tests."),
     "audit": ("replay.cli.audit:audit", "Tell how much of a benchmark's scores is the models' own."),
-    "diff": ("replay.cli.diff:diff", "Compare runs over time, or two models of one run."),
+    "diff": ("replay.cli.diff:diff", "Compare runs over time, two models of one run, or two sessions of one task."),
     "tools": ("replay.cli.tools:tools", "Show the author of a server how models call each tool, and what to rewrite."),
     "label": ("replay.cli.label:label", "Say once what answers mean that rest on nothing; survey recorded answers."),
     "known": ("replay.cli.known:known", "Mark failures as known, with a note or the address of an issue."),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -24,7 +23,7 @@ from replay.cli.options import (
     strict_option,
     workers_options,
 )
-from replay.cli.terminal import bar_on, echo_err, is_interactive, without_secrets
+from replay.cli.terminal import SlowLines, bar_on, echo_err, is_interactive, without_secrets
 from replay.errors import FormatError, InputError, RunFileError, UsageError
 
 if TYPE_CHECKING:
@@ -45,7 +44,6 @@ Examples:
 """
 
 _SHARE = click.FloatRange(0.0, 1.0)
-_LINE_EVERY = 10.0
 
 
 @click.command(epilog=EXAMPLES)
@@ -364,15 +362,8 @@ def _explained(done: _Aligned, task: str) -> list[str]:
 def _bar() -> Iterator[Callable[[int, int], None]]:
     """A progress bar on stderr while the model works; where nobody watches, a line every ten seconds."""
     if not is_interactive():
-        told = time.monotonic()
-
-        def tell(done: int, total: int) -> None:
-            nonlocal told
-            if time.monotonic() - told >= _LINE_EVERY:
-                told = time.monotonic()
-                echo_err(f"embedding: {done}/{total} texts done")
-
-        yield tell
+        lines = SlowLines()
+        yield lambda done, total: lines.tell(f"embedding: {done}/{total} texts done")
         return
     from rich.console import Console
     from rich.progress import Progress

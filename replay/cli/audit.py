@@ -69,8 +69,9 @@ def audit(
     answers, what happened when the score was made.
     """
     from replay.analysis.audit import audit as audit_run
-    from replay.analysis.audit import verified
+    from replay.analysis.audit import verified, with_unread
     from replay.reports.audit import render
+    from replay.runfile.unread_files import unread_files
 
     if output is not None:
         check_free(output, force=force)
@@ -78,7 +79,8 @@ def audit(
     files, run_path = run_among(files, run_path)
     inputs = InputFiles(files, names) if files else None
     with run_of(inputs, run_path, None, (), names) as (run, numbers):
-        found = audit_run(run, numbers, _faulty_references(reference))
+        unread = inputs.unread if inputs else unread_files(run.connection)
+        found = with_unread(audit_run(run, numbers, _faulty_references(reference)), unread)
         if verify:
             found = verified(found, _issued_again(run, found, fleet_path))
     text = render(found, form, shutil.get_terminal_size((160, 24)).columns)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from replay.formats.results_file import ResultsFile
     from replay.interpreter import Fleet
     from replay.records.unread import UnreadFile
+    from replay.replayer.plan import Progress
 
 EXAMPLES = """\b
 Examples:
@@ -72,7 +73,7 @@ def browse(
     answers first, as `replay classify --offline` does, into a run that is thrown away unless --run names one.
     """
     _check_terminal()
-    if len(files) == 1 and run_path is None and _is_run(files[0]):
+    if len(files) == 1 and run_path is None and is_run(files[0]):
         run_path, files = files[0], ()
     from replay_tui import browse_run
 
@@ -99,7 +100,8 @@ def _check_terminal() -> None:
         raise UsageError("this terminal (TERM=dumb) cannot show the browser; use: replay report, or set TERM")
 
 
-def _is_run(path: Path) -> bool:
+def is_run(path: Path) -> bool:
+    """Whether a file is one of SQLite's, as runs are."""
     from replay.safety.filesystem import open_regular
 
     try:
@@ -111,7 +113,7 @@ def _is_run(path: Path) -> bool:
 
 def _classify(files: tuple[Path, ...], target: Path, names: str | None) -> None:
     """Judge results files by their recorded answers."""
-    run = next(filter(_is_run, files), None)
+    run = next(filter(is_run, files), None)
     if run is not None:
         raise RunFileError(str(run), "a run file does not go together with other files; open it alone")
     inputs = InputFiles(files, names)
@@ -131,15 +133,24 @@ def judge_by_recording(opened: list[ResultsFile], target: Path, unread: Sequence
     """
     import anyio
 
+    from replay.cli.progress import shown_progress
+    from replay.replayer.plan import Progress
     from replay.runfile import Run
     from replay.runfile.unread_files import save_unread
 
-    anyio.run(judge_recorded, opened, target, fleet_of(None))
+    async def judge() -> None:
+        progress = Progress()
+        async with shown_progress(progress):
+            await judge_recorded(opened, target, fleet_of(None), progress)
+
+    anyio.run(judge)
     with Run.open(target) as run, run.transaction() as db:
         save_unread(db, unread, [file.path for file in opened])
 
 
-async def judge_recorded(opened: list[ResultsFile], target: Path, fleet: Fleet | None) -> None:
+async def judge_recorded(
+    opened: list[ResultsFile], target: Path, fleet: Fleet | None, progress: Progress | None = None
+) -> None:
     """The same in code that is asynchronous, with the servers of a fleet as far as they are known."""
     from replay.diagnosis.diagnose import FindingStore
     from replay.replayer.classifier import classify_stored
@@ -149,4 +160,4 @@ async def judge_recorded(opened: list[ResultsFile], target: Path, fleet: Fleet |
 
     with Run.open(target, redactor=Redactor(fleet.secrets() if fleet else ())) as run:
         options = Options(offline=True, on_done=FindingStore(run).keep)
-        await classify_stored(run, opened, options, progress=Progress(), fleet=fleet)
+        await classify_stored(run, opened, options, progress=progress or Progress(), fleet=fleet)

@@ -6,7 +6,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,9 +32,13 @@ from replay.cli.terminal import closed_pipe_ignored, echo_err
 
 if TYPE_CHECKING:
     from replay.cli.known import KnownInRun
+    from replay.cli.options import FailCondition
+    from replay.formats.results_file import ResultsFile
     from replay.interpreter import Fleet
     from replay.records.summary import RunSummary
+    from replay.replayer.judging import Source
     from replay.replayer.plan import Options
+    from replay.replayer.pool import Place
     from replay.runfile import Run
 
 _WITHOUT_FLEET = (
@@ -49,6 +53,7 @@ Examples:
   replay classify runs/*.json --names '{model}_{task}.json' --allow-effects notion
   replay classify results/*.json --offline --json > run.json
   replay classify results/*.json --fail-on not_found,invalid_arguments
+  replay classify ~/.claude/projects --offline --since 7d
 """
 
 
@@ -102,6 +107,7 @@ Examples:
     "'not_found>5%'. Comma-separated.",
 )
 @strict_option
+@click.option("--since", metavar="TIME", help="Only files in which something happened since then: 7d, 12h, 2026-11-20.")
 @known_option
 @names_option
 @json_option
@@ -125,6 +131,7 @@ def classify(
     no_rebinding: bool,
     fail_on: str | None,
     strict: bool,
+    since: str | None,
     known_path: Path | None,
     names: str | None,
     as_json: bool,
@@ -136,19 +143,15 @@ def classify(
     that it names; calls that may change something outside a sandbox are judged by their recorded answer unless you
     allow them. The same command goes on where an interrupted one stopped.
     """
-    import anyio
-
     from replay.analysis.answer_labels import known_labels
-    from replay.cli.options import NEW, fail_conditions, found_by
+    from replay.cli.options import NEW, fail_conditions, first_moment
     from replay.cli.terminal import ended_in_order
-    from replay.errors import FoundFailuresError
     from replay.replayer.plan import Options
-    from replay.runfile.unread_files import save_unread
 
     conditions = fail_conditions(fail_on)
     place = place_of(workers, cluster, 1 if offline or cassette else jobs)
     by_recording = offline or cassette is not None
-    inputs = InputFiles(files, names)
+    inputs = InputFiles(files, names, first_moment(since))
     with ended_in_order():
         sources = inputs.sources() if by_recording else inputs.open_all()
     fleet = fleet_of(fleet_path, "" if by_recording else _WITHOUT_FLEET)
@@ -165,16 +168,45 @@ def classify(
         labels=known_labels(fleet.directory if fleet is not None else None),
     )
     with _open_run(run_path, fresh, fleet, options, names) as run:
-        with ended_in_order():
-            anyio.run(judge_with_progress, run, inputs, sources, fleet, options, cassette, place)
-        with run.transaction() as db:
-            save_unread(db, inputs.unread, inputs.paths)
+        _judge(run, inputs, sources, fleet, options, cassette, place)
         known = _known(run, inputs.paths, known_path, needed=any(condition.name == NEW for condition in conditions))
         summary = _print(run, inputs, options, known, as_json=as_json, as_csv=as_csv)
-    found = found_by(conditions, summary.outcomes, known.new if known else 0)
-    if found:
-        raise FoundFailuresError(f"--fail-on: found {', '.join(found)}")
+    _check_none_found(conditions, summary, known)
     inputs.end(strict=strict)
+
+
+def _judge(
+    run: Run,
+    inputs: InputFiles,
+    sources: list[Source] | list[ResultsFile],
+    fleet: Fleet | None,
+    options: Options,
+    cassette: Path | None,
+    place: Place | None,
+) -> None:
+    """Judge the files into the run, which also keeps what could not be read."""
+    import anyio
+
+    from replay.cli.terminal import ended_in_order
+    from replay.runfile.unread_files import save_unread
+
+    with ended_in_order():
+        anyio.run(judge_with_progress, run, inputs, sources, fleet, options, cassette, place)
+    with run.transaction() as db:
+        save_unread(db, inputs.unread, inputs.paths)
+
+
+def _check_none_found(conditions: Sequence[FailCondition], summary: RunSummary, known: KnownInRun | None) -> None:
+    """See that there is nothing of what `--fail-on` names.
+
+    Raises:
+        FoundFailuresError: there is.
+    """
+    from replay.cli.options import found_by
+    from replay.errors import FoundFailuresError
+
+    if found := found_by(conditions, summary.outcomes, known.new if known else 0):
+        raise FoundFailuresError(f"--fail-on: found {', '.join(found)}")
 
 
 def _remember(run: Run, fleet: Fleet | None, options: Options, names: str | None) -> None:
@@ -278,15 +310,13 @@ def _terminal() -> tuple[int, Callable[[str], str]]:
 
 def _next_commands(run: Run, summary: RunSummary) -> Iterator[str]:
     """What to do with the run, as it is typed."""
-    from replay.runfile.trajectory_queries import call_id
     from replay.safety.text import one_line
 
     where = [] if run.path == DEFAULT_RUN else ["--run", str(run.path)]
     commands = [["browse", *where]]
     if summary.failures:
         first = summary.failures[0]
-        identifier = call_id(run, first.example_file, first.example_trajectory, first.example_call)
-        commands.append(["report", "--call", identifier, *where])
+        commands.append(["report", "--call", first.example, *where])
     commands.append(["report", "-o", "report.html", *where])
     for number, words in enumerate(commands):
         yield f"{'      ' if number else 'Next: '}{one_line(shlex.join(['replay', *words]), 400)}"

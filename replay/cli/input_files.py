@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from replay.cli.terminal import echo_err, error_text, note
+from replay.cli.terminal import SlowLines, echo_err, error_text, note
 
 if TYPE_CHECKING:
     from replay.errors import FormatError
@@ -21,9 +21,10 @@ class InputFiles:
     Args:
         files: as they were typed.
         names: the pattern of `--names`.
+        since: the time of `--since`, as `utc` writes it.
     """
 
-    def __init__(self, files: tuple[Path, ...], names: str | None) -> None:
+    def __init__(self, files: tuple[Path, ...], names: str | None, since: str = "") -> None:
         from replay.formats import FilesOpened, files_of
         from replay.formats.file_names import FileNames
 
@@ -34,7 +35,7 @@ class InputFiles:
         self._named_broken = False
         self._calls = 0
         self._opened: FilesOpened = FilesOpened(self._note_broken, note)
-        self._sources = list(files_of(files, FileNames(names), self._note_broken, note))
+        self._sources = list(files_of(files, FileNames(names), self._note_broken, note, since))
 
     def _note_broken(self, error: FormatError) -> None:
         self._named_broken |= error.named
@@ -80,8 +81,9 @@ class InputFiles:
         from replay.errors import FormatError
         from replay.formats.results_file import Room, look_through
 
-        room, files = Room(), []
-        for source in self._sources:
+        room, files, lines = Room(), [], SlowLines()
+        for number, source in enumerate(self._sources):
+            lines.tell(f"reading: {number}/{len(self._sources)} files done")
             try:
                 file = look_through(*source, room)
             except FormatError as error:
@@ -92,7 +94,7 @@ class InputFiles:
         if need_calls or not files:
             self.check()
         else:
-            self._opened.propose_names()
+            self._opened.finish()
         return files
 
     def sources(self) -> list[Source]:
@@ -122,11 +124,11 @@ class InputFiles:
         """
         from replay.errors import InputError
 
+        self._opened.finish()
         if not self.paths:
             raise InputError("", "no file could be read; see above")
         if not self._calls:
             raise InputError("", "no call was found in any file; see above")
-        self._opened.propose_names()
 
     def end(self, *, strict: bool = False) -> None:
         """End the command so that a script can tell, where something was not read.

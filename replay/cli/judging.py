@@ -112,7 +112,6 @@ async def _replay(
                 on_event=echo_server_event,
                 pool=pool,
                 finder=FindingStore,
-                on_note=note,
             )
             return
         stored = _of_cassette(cassette, fleet) if cassette is not None else {}

@@ -149,6 +149,20 @@ def place_of(workers: int | None, cluster: str | None, threads: int = 1) -> Plac
     return Place(workers, cluster, threads)
 
 
+def first_moment(since: str | None) -> str:
+    """Where the time of `--since` begins, in UTC; "" without one.
+
+    Raises:
+        UsageError: it is not a time.
+    """
+    from replay.records.time_span import Span
+
+    try:
+        return Span.read(since).first if since is not None else ""
+    except ValueError as error:
+        raise UsageError(f"--since: {error}") from None
+
+
 FAILED: Final = "failed"
 """Stands for the four outcomes that are failures."""
 NEW: Final = "new"

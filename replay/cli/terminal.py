@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TextIO, cast
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 VERBOSE: Final = "REPLAY_VERBOSE"
 """The environment variable that `--verbose` sets."""
+LINE_EVERY: Final = 10
+"""Seconds from one line of progress to the next."""
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
 _BARS: Final[list[Console]] = []
 """Consoles on which a progress bar is drawn now."""
@@ -123,6 +126,19 @@ def error_text(error: ReplayError) -> str:
 def is_interactive() -> bool:
     """Whether stderr can show a progress bar: a terminal, not in CI, colours not refused."""
     return sys.stderr.isatty() and not os.environ.get("CI") and not os.environ.get("NO_COLOR")
+
+
+class SlowLines:
+    """Tells how far something is, where nobody watches a bar: a line every ten seconds."""
+
+    def __init__(self) -> None:
+        self._told = time.monotonic()
+
+    def tell(self, text: str) -> None:
+        """Print the line, unless the last one is too young."""
+        if time.monotonic() - self._told >= LINE_EVERY:
+            self._told = time.monotonic()
+            echo_err(text)
 
 
 @contextmanager

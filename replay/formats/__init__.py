@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from replay.errors import FormatError, NoTrajectoryError, UnknownFormatError
+from replay.errors import FormatError, NoTrajectoryError, TooOldError, UnknownFormatError
 from replay.formats.file_names import NO_MODEL, FileNames, proposed_pattern
 from replay.formats.reader import Match, Reader
 from replay.formats.readers import READERS
@@ -80,7 +80,7 @@ def open_files(
         else:
             opened.note(source, file.summary)
             yield file
-    opened.propose_names()
+    opened.finish()
 
 
 class FilesOpened:
@@ -93,13 +93,15 @@ class FilesOpened:
 
     def __init__(self, on_error: Callable[[FormatError], None] | None, on_note: Callable[[str], None]) -> None:
         self._on_error, self._on_note = on_error, on_note
-        self._without_model = 0
+        self._without_model = self._too_old = 0
         self._paths: list[str] = []
 
     def refuse(self, source: UnopenedFile, error: FormatError) -> None:
         """Take note of a file that cannot be read; one that nobody named need not be a results file."""
         error.named = source.file.named
-        if error.named or _may_have_calls(error, source.file):
+        if isinstance(error, TooOldError):
+            self._too_old += 1
+        elif error.named or _may_have_calls(error, source.file):
             rest = read_up_to_break(source)
             error.calls = rest.calls if rest is not None else None
             with suppress(FormatError):  # its name is not read by --names
@@ -116,8 +118,12 @@ class FilesOpened:
             self._paths.append(source.file.path)
             self._without_model += NO_MODEL in file.models
 
-    def propose_names(self) -> None:
-        """Once all files were opened: say what would tell the models of those that name none."""
+    def finish(self) -> None:
+        """Once all files were opened: say how many were too old, and what would tell the models that are not known."""
+        if self._too_old:
+            files = "1 file holds" if self._too_old == 1 else f"{self._too_old} files hold"
+            self._on_note(f"{files} nothing since then; not read")
+            self._too_old = 0
         count, self._without_model = self._without_model, 0
         proposed = proposed_pattern(self._paths) if count else None
         if proposed is not None:
@@ -130,6 +136,7 @@ def files_of(
     names: FileNames | None = None,
     on_error: Callable[[FormatError], None] | None = None,
     on_note: Callable[[str], None] = lambda text: None,
+    since: str = "",
 ) -> Iterator[UnopenedFile]:
     """The files that several paths stand for, as `open_files` opens them.
 
@@ -138,7 +145,7 @@ def files_of(
     """
     for path in dict.fromkeys(map(str, paths)):
         try:
-            yield from (UnopenedFile(file, names or FileNames()) for file in list(inputs_of(path, on_note)))
+            yield from (UnopenedFile(file, names or FileNames(), since) for file in list(inputs_of(path, on_note)))
         except FormatError as error:
             _refuse(error, on_error)
 

@@ -120,8 +120,7 @@ def _log_of(messages: list[JsonObject]) -> CallLog:
         log.started_at = log.started_at or moment
         if kind in _ANSWERS:
             for result in objects(content):
-                flag = result.get("is_error")
-                answer = result_with_flag(result.get("content"), flag if isinstance(flag, bool) else None)
+                answer = result_with_flag(result.get("content"), result.get("is_error"))
                 log.answer(text_of(result.get("call_id")), answer, name=text_of(result.get("name")))
         elif isinstance(content, list) and any("arguments" in each for each in objects(content)):
             log.say(text_of(message.get("thought")))
@@ -129,19 +128,19 @@ def _log_of(messages: list[JsonObject]) -> CallLog:
                 call = json_text_call(written.get("name"), written.get("arguments"), id=text_of(written.get("id")))
                 log.add(call.model_copy(update={"started": seconds_between(log.started_at, moment)}), number)
         else:
-            _read_text(message, joined_text(content) or "", log)
+            _read_text(message, joined_text(content) or "", log, number)
     return log
 
 
-def _read_text(message: JsonObject, text: str, log: CallLog) -> None:
+def _read_text(message: JsonObject, text: str, log: CallLog, number: int) -> None:
     """A message that is text: what was asked or said, or what came back of the code in the message before it."""
     executed = _EXECUTED.match(text)
     if executed and log.final_reply:
         blocks = _CODE.findall(log.final_reply)
         code = {"code": "\n".join(body for _, body in blocks) or log.final_reply}
-        log.add(build_call(blocks[0][0] or "code" if blocks else "code", code, local=True), f"code {len(log.calls())}")
-        _, call = log.calls()[-1]
-        log.answer(None, result_with_flag(text[executed.end() :], executed[1] != "0"), name=call.name)
+        language = blocks[0][0] if blocks else ""
+        log.add(build_call(language or "code", code, id=f"code {number}", local=True), number)
+        log.answer(f"code {number}", result_with_flag(text[executed.end() :], executed[1] != "0"))
     elif first_of(message, "source", "name", "role") in ("user", "human") or message.get("type") == "UserMessage":
         log.prompts.append(text)
         log.final_reply = text if not log.prompts[:-1] and "```" in text else log.final_reply

@@ -51,7 +51,7 @@ class BfclReader:
             if isinstance(record.get("inference_log"), list):
                 _read_turns(record["inference_log"], log)
             else:
-                _read_reply(record["result"], log)
+                _read_reply(record["result"], log, "")
             usage = usage_of(_total(record.get("input_token_count")), _total(record.get("output_token_count")))
             yield log.trajectory(document, self.name, element.place, identifier_of(record["id"]), usage=usage)
 
@@ -75,7 +75,7 @@ def _total(counts: Any) -> int | None:
 
 def _read_turns(turns: list[Any], log: CallLog) -> None:
     """The turns of a log: the question, and the messages of each step."""
-    for turn in objects(turns):
+    for number, turn in enumerate(objects(turns)):
         for key, messages in turn.items():
             waiting: list[str] = []
             for message in objects(messages):
@@ -83,18 +83,18 @@ def _read_turns(turns: list[Any], log: CallLog) -> None:
                 if key == "begin_of_turn_query":
                     log.prompts += [joined_text(content)] if role == "user" else []
                 elif role == "assistant":
-                    waiting = _read_reply(content, log)
+                    waiting = _read_reply(content, log, f"{number}.{key}")
                 elif role == "tool" and waiting:
                     log.answer(waiting.pop(0), answer_of(content))
 
 
-def _read_reply(reply: Any, log: CallLog) -> list[str]:
-    """Take in a reply.
+def _read_reply(reply: Any, log: CallLog, step: str) -> list[str]:
+    """Take in the reply of a step.
 
     Returns:
         The ids of its calls.
     """
-    calls, step = _calls(reply), len(log.calls())
+    calls = _calls(reply)
     identifiers = [f"{step}.{index}" for index in range(len(calls))]
     for call, identifier in zip(calls, identifiers, strict=True):
         log.add(call.model_copy(update={"id": identifier}), step)

@@ -121,6 +121,10 @@ class CallLog:
             for index, entry in enumerate(step.entries, 1)
         ]
 
+    def last_step(self) -> list[Call]:
+        """The calls that were issued last, together."""
+        return [entry.call for entry in self._steps[-1].entries] if self._steps else []
+
     def trajectory(
         self, document: Document, reader: str, place: str, identifier: str | None, **fields: Any
     ) -> Trajectory:

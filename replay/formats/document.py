@@ -26,8 +26,12 @@ RECORD_KEYS = ("format", "messages", "steps")
 HEAD_BYTES = 256 * 1024
 MAX_HEAD_RECORDS = 200
 MAX_BESIDE_BYTES = 64 * 1024 * 1024
-MAX_LINE_BYTES = 512 * 1024 * 1024
+MAX_LINE_BYTES = 256 * 1024 * 1024
+"""A longer line is not read; nor held."""
+MAX_VALUE_BYTES = 1024**3
+"""Of a file that is not JSON Lines: it is decoded in one piece."""
 MAX_NOTES = 20
+_PIECE_BYTES = 1024 * 1024
 TOO_DEEP = "values are nested too deeply to be read"
 
 _BOM = b"\xef\xbb\xbf"
@@ -232,10 +236,10 @@ class Document:
         if head is not None and head.whole is not None:
             return "array" if isinstance(head.whole[0], list) else "object"
         with self.open() as stream:
-            first = next((line for line in _lines_of(stream) if line.strip()), b"").lstrip()
+            first = next((line for line in _lines_of(stream) if not line.isspace()), b"").lstrip()
             if first[:1] == b"[":
                 return "array"
-            more = any(line.strip() for line in _lines_of(stream))
+            more = any(not line.isspace() for line in _lines_of(stream))
         return "lines" if more and _is_whole(first) else "object"
 
     def check_is_json(self) -> None:
@@ -278,11 +282,14 @@ class Document:
         broken: tuple[int, str] | None = None
         with self.open() as stream:
             for number, line in enumerate(_lines_of(stream), 1):
-                if not line.strip():
+                if line.isspace():
                     continue
                 if broken:
                     self.lose(f"broken JSON, this line was not read: {broken[1]}", f"line {broken[0]}")
                     broken = None
+                if len(line) > MAX_LINE_BYTES:
+                    self.note(f"a line of more than {MAX_LINE_BYTES // 1024**2} MB; not read", f"line {number}")
+                    continue
                 try:
                     value = json_value(line)
                 except ValueError as error:
@@ -299,6 +306,11 @@ class Document:
         whole = self._take_whole()
         if whole is None:
             with self.open() as stream:
+                if stream.seek(0, os.SEEK_END) > MAX_VALUE_BYTES:
+                    size = f"{MAX_VALUE_BYTES // 1024**2:,} MB"
+                    what = f"one JSON value of more than {size}; JSON Lines are read line by line"
+                    raise FormatError(self.path, what)
+                stream.seek(0)
                 data = stream.read().removeprefix(_BOM)
             try:
                 whole = (json_value(data),)
@@ -383,12 +395,17 @@ def _records_before_break(text: str, start: int, place: str) -> Iterator[Element
 
 
 def _lines_of(stream: BinaryIO) -> Iterator[bytes]:
-    """The lines of a stream, ended by a line feed and nothing else: JSON strings may hold any other separator."""
-    first = stream.readline(MAX_LINE_BYTES)
-    if first:
-        yield first.removeprefix(_BOM)
-        while line := stream.readline(MAX_LINE_BYTES):
-            yield line
+    """The lines of a stream, ended by a line feed and nothing else: JSON strings may hold any other separator.
+
+    A line that is longer than is read comes as its beginning, which is one byte too long.
+    """
+    prefix = _BOM
+    while line := stream.readline(MAX_LINE_BYTES + 1):
+        yield line.removeprefix(prefix)
+        prefix = b""
+        piece = line if len(line) > MAX_LINE_BYTES else b"\n"
+        while piece and not piece.endswith(b"\n"):
+            piece = stream.readline(_PIECE_BYTES)
 
 
 def _is_whole(line: bytes) -> bool:

@@ -57,7 +57,7 @@ class GooseReader:
         log, about, begun = CallLog(), dict[str, Any](), ""
         for element in document.records():
             messages, header = _messages_of(element.value), _is_header(element.value)
-            if begun and header and log.calls():
+            if begun and header and log.last_step():
                 yield _finished(log, about, begun, document)
                 log, about, begun = CallLog(), {}, ""
             if header or not messages:

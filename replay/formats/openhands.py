@@ -228,5 +228,4 @@ def _answer_of_kind(event: JsonObject) -> Answer | None:
     if reason is not None:
         return error_answer(reason)
     observation = as_object(event.get("observation")) or {}
-    flag = observation.get("is_error")
-    return result_with_flag(first_of(observation, "content", "output"), flag if isinstance(flag, bool) else None)
+    return result_with_flag(first_of(observation, "content", "output"), observation.get("is_error"))

@@ -106,8 +106,8 @@ class _Session:
         elif role == "assistant":
             self._read_reply(message, text, seconds_between(log.started_at, time))
         elif role in _ANSWER_ROLES:
-            flag, content = message.get("isError"), message.get("content")
-            answer = result_with_flag("" if content is None else content, flag if isinstance(flag, bool) else None)
+            content = message.get("content")
+            answer = result_with_flag("" if content is None else content, message.get("isError"))
             log.answer(text_of(message.get("toolCallId")), answer, name=text_of(message.get("toolName")))
 
     def _read_reply(self, message: JsonObject, text: str | None, started: float | None) -> None:

@@ -70,7 +70,7 @@ def _trajectory(test: JsonObject, place: str, document: Document) -> Trajectory:
         log.add(_call(written))
         if "output" in written:
             log.answer(text_of(written.get("id")), result_with_flag(written["output"], written.get("is_error") is True))
-    if run or not log.calls():
+    if run or not log.last_step():
         log.say(output if isinstance(output, str) else joined_text(output))
     counts = as_object(response.get("tokenUsage")) or {}
     passed, case = test.get("success"), as_object(test.get("testCase")) or {}

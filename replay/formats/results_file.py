@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from replay.errors import FormatError, NoTrajectoryError
+from replay.errors import FormatError, NoTrajectoryError, TooOldError
 from replay.formats.document import MAX_HEAD_RECORDS, Document, Head
 from replay.formats.file_names import FileNames
 from replay.formats.reader import READER_FAULTS, Reader
@@ -22,6 +22,7 @@ from replay.formats.signs_of_calls import finding, signs_of_calls
 from replay.formats.sources import InputFile
 from replay.json_values import TOO_DEEP, begun_json, first_json
 from replay.records import Trajectory
+from replay.records.time_span import utc
 from replay.records.tool_name import with_calls, without_dispatcher
 
 MAX_BROKEN_BYTES = 64_000_000
@@ -74,13 +75,17 @@ class _Slot:
     model: str
     calls: int
     unanswered: int
+    last: str | None
+    """When its last call began, in UTC; None where it has no times."""
 
 
 class UnopenedFile(NamedTuple):
-    """A file that may be a results file, and how its name is read."""
+    """A file that may be a results file, and how it is read."""
 
     file: InputFile
     names: FileNames
+    since: str = ""
+    """The time, as `utc` writes it, since which something must have happened in it; "" for any."""
 
 
 class FileSummary(NamedTuple):
@@ -220,19 +225,20 @@ def _guarded(reader: Reader, document: Document) -> Iterator[Trajectory]:
         raise FormatError(document.path, f"cannot be read as {reader.title} ({what})") from error
 
 
-def look_through(file: InputFile, names: FileNames, room: Room | None = None) -> ResultsFile:
+def look_through(file: InputFile, names: FileNames, since: str = "", room: Room | None = None) -> ResultsFile:
     """Find out a file's format and which trajectories it holds.
 
     Args:
         file: to be read.
         names: how its name gives model and task.
+        since: as in `UnopenedFile`.
         room: for what is held, so that the file need not be read again. Without it the file is read next: there is
             enough for a usual file, and for one that is a single trajectory, whatever its size.
 
     Raises:
-        FormatError: no reader knows it, it is broken, or it holds no trajectory.
+        FormatError: no reader knows it, it is broken, it holds no trajectory, or nothing happened since.
     """
-    steps = looking_through(file, names, room)
+    steps = looking_through(file, names, since, room)
     while True:
         try:
             next(steps)
@@ -240,10 +246,12 @@ def look_through(file: InputFile, names: FileNames, room: Room | None = None) ->
             return cast("ResultsFile", end.value)
 
 
-def looking_through(file: InputFile, names: FileNames, room: Room | None = None) -> Generator[None, None, ResultsFile]:
+def looking_through(
+    file: InputFile, names: FileNames, since: str = "", room: Room | None = None
+) -> Generator[None, None, ResultsFile]:
     """The same in steps of one trajectory, for who has something else to do between them."""
-    alone, room = room is None, room or Room()
-    size = file.size()
+    alone, room, size = room is None, room or Room(), file.size()
+    _check_age(file, since, file.modified())
     slots: list[_Slot] = []
     held: list[Trajectory] = []
     parts: list[Part] = []
@@ -259,8 +267,8 @@ def looking_through(file: InputFile, names: FileNames, room: Room | None = None)
         warnings += filter(None, [doubt])
         for trajectory in _guarded(reader, document):
             slots.append(_slot(trajectory))
-            fits = size <= room.left and (file.is_plain or len(slots) <= MAX_HELD)
-            if fits or (alone and len(slots) == 1):
+            few = file.is_plain or len(slots) <= MAX_HELD
+            if (size <= room.left and few) or (alone and len(slots) == 1):
                 held.append(trajectory)
             else:
                 held.clear()
@@ -272,18 +280,14 @@ def looking_through(file: InputFile, names: FileNames, room: Room | None = None)
         if not remaining or remaining == only:
             break
         only = remaining
-    if not slots:
-        raise NoTrajectoryError(file.path, f"{parts[0].reader.title}, but it holds no trajectory")
+    _check_slots(slots, file, since, parts[0].reader.title)
     signs = () if any(slot.calls for slot in slots) else signs_of_calls(file)
     if signs:
         warnings.append(finding(file.path, parts[0].reader.title, signs))
     kept = _last_of_each_id(slots)
     standing = tuple(slot for number, slot in enumerate(slots) if kept is None or number in kept)
-    if len(held) == len(slots):
-        held = [trajectory for number, trajectory in enumerate(held) if kept is None or number in kept]
-        room.left -= size
-    else:
-        held = []
+    held = _standing(held, kept) if len(held) == len(slots) else []
+    room.left -= size if held else 0
     return ResultsFile(
         path=file.path,
         model=standing[0].model,
@@ -302,6 +306,23 @@ def looking_through(file: InputFile, names: FileNames, room: Room | None = None)
         _held=held,
         _room=room,
     )
+
+
+def _check_slots(slots: list[_Slot], file: InputFile, since: str, title: str) -> None:
+    """See that a file holds a trajectory, and one that is not too old.
+
+    Raises:
+        NoTrajectoryError: it does not.
+    """
+    if not slots:
+        raise NoTrajectoryError(file.path, f"{title}, but it holds no trajectory")
+    if all(slot.last is not None for slot in slots):
+        _check_age(file, since, max(slot.last or "" for slot in slots))
+
+
+def _standing(held: list[Trajectory], kept: frozenset[int] | None) -> list[Trajectory]:
+    """The trajectories of which no later one has the id."""
+    return [trajectory for number, trajectory in enumerate(held) if kept is None or number in kept]
 
 
 def read_up_to_break(source: UnopenedFile) -> FileSummary | None:
@@ -352,7 +373,13 @@ def _whole_head(document: Document) -> Head:
 
 def _slot(trajectory: Trajectory) -> _Slot:
     calls = list(trajectory.calls())
-    return _Slot(trajectory.id, trajectory.model, len(calls), sum(call.answer is None for call in calls))
+    last = utc(trajectory.started_at, max((call.started or 0 for call in calls), default=0))
+    return _Slot(trajectory.id, trajectory.model, len(calls), sum(call.answer is None for call in calls), last)
+
+
+def _check_age(file: InputFile, since: str, last: str | None) -> None:
+    if since and last is not None and last < since:
+        raise TooOldError(file.path, f"nothing happened in it since {since}")
 
 
 def _some(places: frozenset[str] | None) -> str:

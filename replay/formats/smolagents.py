@@ -118,7 +118,7 @@ def _read(memory: list[Any], log: CallLog) -> None:
             for written in _printed_calls(text.partition("\n")[2]):
                 log.add(_call(written), number)
         elif role == _ANSWER_ROLE:
-            _read_answer(text, said, log)
+            _read_answer(text, said, log, number)
 
 
 def _printed_calls(text: str) -> list[JsonObject]:
@@ -128,7 +128,7 @@ def _printed_calls(text: str) -> list[JsonObject]:
         return objects(opened(text.strip()))
 
 
-def _read_answer(text: str, said: str, log: CallLog) -> None:
+def _read_answer(text: str, said: str, log: CallLog, number: int) -> None:
     """An answer as message, which is that of all calls of the message before it."""
     head, _, rest = text.partition("\n")
     identifier = head.removeprefix("Call id:").strip() if head.startswith("Call id:") else None
@@ -138,10 +138,10 @@ def _read_answer(text: str, said: str, log: CallLog) -> None:
     answer = error_answer(rest.strip()) if failed else answer_of(rest)
     told = _FAILED_CALL.match(rest) if failed else None
     if told:  # a call that failed is told in its error alone
-        log.add(_call({"id": f"failed {len(log.calls())}", "name": told[1], "arguments": _arguments(told[2])}))
-    _answer_step([identifier] if identifier else _last_step(log), answer, log)
+        log.add(_call({"id": f"message {number}", "name": told[1], "arguments": _arguments(told[2])}), number)
+    _answer_step([identifier] if identifier else [call.id for call in log.last_step()], answer, log)
     if failed and "parsing" in rest[:200]:
-        _add_unread(said, answer, log)
+        _add_unread(said, answer, log, number)
 
 
 def _arguments(text: str) -> Any:
@@ -157,21 +157,15 @@ def _arguments(text: str) -> Any:
     return None
 
 
-def _last_step(log: CallLog) -> list[str | None]:
-    """The ids of the calls that were issued last, together."""
-    calls = log.calls()
-    return [call.id for position, call in calls if position.split("c")[0] == calls[-1][0].split("c")[0]]
-
-
 def _answer_step(identifiers: list[str | None], answer: Answer | None, log: CallLog) -> None:
     for identifier in filter(None, identifiers):
         log.answer(identifier, answer)
 
 
-def _add_unread(reply: str, answer: Answer | None, log: CallLog) -> None:
+def _add_unread(reply: str, answer: Answer | None, log: CallLog, number: int) -> None:
     """A reply in which no call could be read, which the agent was told."""
-    identifier = f"unread {len(log.calls())}"
-    log.add(Call(position="", id=identifier, unreadable="call", raw=reply, local=True), identifier)
+    identifier = f"message {number}"
+    log.add(Call(position="", id=identifier, unreadable="call", raw=reply, local=True), number)
     log.answer(identifier, answer)
 
 
@@ -192,7 +186,7 @@ def _read_step(step: JsonObject, log: CallLog, number: int) -> None:
     answer = error_answer(error.get("message")) if error else answer_of(step.get("observations"))
     _answer_step([call.id for call in calls], answer, log)
     if error and not calls and "pars" in str(error.get("message"))[:200].lower():
-        _add_unread(said, answer, log)
+        _add_unread(said, answer, log, number)
 
 
 def _call(written: JsonObject) -> Call:

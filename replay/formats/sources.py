@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO, BinaryIO
 
 from replay.errors import FormatError
+from replay.records.time_span import utc
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,13 @@ class InputFile:
     def is_plain(self) -> bool:
         """Whether the bytes stand on disk as they are read: their size tells what they hold."""
         return self.place is not None and not self.members
+
+    def modified(self) -> str | None:
+        """When it was last written, in UTC; None of a member of an archive, or a pipe."""
+        try:
+            return utc(Path(self.place).stat().st_mtime) if self.place is not None else None
+        except OSError:
+            return None
 
     @property
     def place(self) -> str | None:
@@ -96,6 +104,8 @@ def _refusal(name: str, error: OSError) -> FormatError:
 
 RESULT_SUFFIXES = (".json", ".jsonl", ".ndjson", ".eval", ".traj", ".gz", ".tgz", ".zip", ".tar")
 """What is looked at in a folder or an archive; a file that is named is looked at whatever its name."""
+
+_ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".zip.gz")
 
 MAX_EXPANDED_BYTES = 4 * 1024**3
 """Of one compressed file, or one member of an archive, or what came through a pipe."""
@@ -404,14 +414,21 @@ def _members(
         raise FormatError(file.path, f"no file in it ends in {', '.join(RESULT_SUFFIXES)}")
     others = {f"{file.path}/{printable(Path(name))}": read for name, read in wanted}
     for name, read in wanted:
+        if name.lower().endswith(_ARCHIVES):
+            nested = f"{file.path}/{printable(Path(name))}"
+            yield InputFile(nested, partial(_refuse_nested, nested), file.size, named=False)
+            continue
         inner = InputFile(f"{file.path}/{printable(Path(name))}", read, file.size, named=False, others=others)
         yield _gunzipped(inner) if name.lower().endswith(".gz") else inner
 
 
 def _is_result_name(name: str) -> bool:
     base = name.rsplit("/", 1)[-1]
-    nested = name.lower().endswith((".zip", ".tar", ".tgz", ".tar.gz"))
-    return not base.startswith(".") and "__MACOSX" not in name and name.lower().endswith(RESULT_SUFFIXES) and not nested
+    return not base.startswith(".") and "__MACOSX" not in name and name.lower().endswith(RESULT_SUFFIXES)
+
+
+def _refuse_nested(path: str) -> BinaryIO:
+    raise FormatError(path, "an archive inside an archive is not opened; unpack it")
 
 
 def _not_looked_at(others: list[str]) -> str:

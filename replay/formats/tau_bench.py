@@ -143,10 +143,8 @@ def _simulation(record: JsonObject, model: str | None, place: str, document: Doc
                 fields = {"id": text_of(written.get("id")), "started": started}
                 log.add(json_text_call(written.get("name"), written.get("arguments", MISSING), **fields), number)
         elif role == "tool" and message.get("requestor") != "user":
-            content, failed = message.get("content"), message.get("error")
-            answer = result_with_flag(
-                content if isinstance(content, str) else None, failed if isinstance(failed, bool) else None
-            )
+            content = message.get("content")
+            answer = result_with_flag(content if isinstance(content, str) else None, message.get("error"))
             log.answer(text_of(message.get("id")), answer)
         elif role == "user" and not log.prompts:
             log.prompts += [text] if text else []

@@ -162,7 +162,6 @@ _RECORD_NOUNS = _set_of("log logs transcript transcripts stdout stderr requests 
 _PROGRAM_ARGUMENTS = frozenset(["command", "cmd", "commands", "code", "script", "shell_command"])
 _SEARCH_VERBS = _set_of("""
     search find grep ask chat summarize summarise answer explain translate generate think classify retrieve retriever
-    lookup
 """)
 _CHANGE_VERBS = _set_of("""
     delete remove update edit modify rename set unset close stop kill cancel drop unmerge merge
@@ -240,7 +239,12 @@ def answers_in_prose(arguments: ArgumentIndex) -> bool:
     if queries_a_database(arguments):
         return False
     named = _PROSE_VERBS & set(name_words(arguments.tool_name))
-    return bool(named) or not _PROSE_ARGUMENTS.isdisjoint(arguments.argument_names)
+    return bool(named) or is_told_to_write(arguments)
+
+
+def is_told_to_write(arguments: ArgumentIndex) -> bool:
+    """Whether the call hands a prompt or a question on to somebody who answers in words of their own."""
+    return not _PROSE_ARGUMENTS.isdisjoint(arguments.argument_names)
 
 
 def asks_about_errors(arguments: ArgumentIndex) -> bool:
@@ -309,7 +313,7 @@ def runs_commands(arguments: ArgumentIndex) -> bool:
 def last_commands(arguments: ArgumentIndex) -> list[str]:
     """The commands whose exit code may be that of a script: its last one, and those that lead to it by `&&`."""
     script = next((value for name, value in arguments.by_name.items() if name.casefold() in _PROGRAM_ARGUMENTS), "")
-    script = _REDIRECTION.sub(" ", script[-_MAX_PROGRAM:]).rstrip("; \n")
+    script = _REDIRECTION.sub(" ", _QUOTED.sub("''", script[-_MAX_PROGRAM:])).rstrip("; \n")
     chain = re.split(r"[;\n]|(?<!&)&(?!&)", script)[-1].split("&&")
     return [command.split("|")[-1].strip() for command in chain]
 
@@ -321,12 +325,17 @@ def last_program(arguments: ArgumentIndex) -> str:
 
 _WEB_CLIENT = re.compile(r"(?:^|[\s;&|(\"'`])(?:curl|wget|https?|xh|Invoke-(?:WebRequest|RestMethod))\s+\S", re.I)
 _MAX_PROGRAM = 20_000
+_QUOTED = re.compile(r"'[^']*+'|\"(?:[^\"\\]|\\.)*+\"", re.DOTALL)
 _REDIRECTION = re.compile(r"\d?>&\d|&>")
 _DONE = re.compile(
     r"[^.!?\n]{0,120}\b(?:has|have|was|were|is|are)(?: now)?(?: been)?(?: \w{1,20}ly)? "
     r"(?P<participles>\w{2,30}ed(?: and \w{2,30}ed)?)\b"
 )
-_DENIES = re.compile(r"\b(?:not|n't|never|no|cannot|fail\w*|error\w*|already|unexpectedly)\b", re.IGNORECASE)
+_DENIES = re.compile(
+    r"\b(?:nothing|none|not|n't|never|no|cannot|fail\w*|error\w*|already|unexpectedly)\b", re.IGNORECASE
+)
+_PARTICIPLE = re.compile(r"\b\w{3,20}(?:ed|en)\b")
+_MAX_OPENING = 120
 _ACTIONS = ("action", "operation", "command", "method", "op")
 _STEM = 4
 
@@ -342,6 +351,15 @@ def says_it_was_done(text: str, arguments: ArgumentIndex) -> bool:
     return any(
         len(verb) >= _STEM and participle.startswith(verb.rstrip("e")) for verb in verbs for participle in participles
     )
+
+
+def says_the_verb(text: str, arguments: ArgumentIndex) -> bool:
+    """Whether a text begins with what the tool's name does, as done: `Paragraph added to a.docx` to `add_paragraph`."""
+    first = text.lstrip()[:_MAX_OPENING]
+    if _DENIES.search(first):
+        return False
+    verbs = [word[:_STEM].rstrip("e") for word in name_words(arguments.tool_name) if len(word) >= MIN_WORD_LENGTH]
+    return any(word.casefold().startswith(verb) for word in _PARTICIPLE.findall(first) for verb in verbs)
 
 
 def is_own_value(body: Any, arguments: ArgumentIndex) -> bool:

@@ -13,11 +13,12 @@ from replay.outcomes.call_facts import (
     queries_a_database,
     returns_content,
     runs_commands,
+    says_the_verb,
 )
-from replay.outcomes.codes import cause_of_exit, cause_of_rpc, cause_of_status, causes_in
+from replay.outcomes.codes import cause_of_exit, cause_of_rpc, cause_of_status, causes_in, causes_said, forms_in
 from replay.outcomes.evidence import ParsedAnswer, decisive_part, strip_wrappers
-from replay.outcomes.phrases import causes_said, forms_in
-from replay.outcomes.residue import MESSAGE_FIELDS, without_empty_tail
+from replay.outcomes.input_schema import is_valid
+from replay.outcomes.residue import MESSAGE_FIELDS
 from replay.outcomes.sentences import misses_program, no_such_thing, server_is_unknown
 
 Condition = Callable[[ParsedAnswer], bool]
@@ -35,14 +36,6 @@ _PATH_DENIED = re.compile(
     r"(?:permission|access) (?:is )?denied[^\n]{0,40}?['\"](?P<path>[^'\"\n]{1,300})['\"]", re.IGNORECASE
 )
 _INSTALL = re.compile(r"\b(?:pip3?|npm|brew|apt(?:-get)?|cargo|gem|conda) install\b", re.IGNORECASE)
-_MISSING_THING = re.compile(
-    r"\bno such (?:table|file|column|collection)|(?:do|does)(?: not|n't) exist\b|\bENOENT\b|404", re.IGNORECASE
-)
-_STATEMENT = re.compile(
-    r"^\s*(?:select\b|insert into\b|update \w|delete from\b|create (?:or replace )?\w|alter \w|drop \w|with \w+ as\b"
-    r"|explain\b|refresh \w)",
-    re.IGNORECASE | re.MULTILINE,
-)
 _PROGRAM_ARGUMENTS = frozenset(
     """
     code script function expression js javascript python program snippet source_code pagefunction formula lambda
@@ -86,7 +79,6 @@ _FRAME_WORDS = frozenset(
     """.split()  # noqa: SIM905
 )
 """What a report of any failure may say without telling why."""
-_BLAME = frozenset({"invalid", "illegal", "malformed", "unsupported", "wrong", "mismatch"})
 _LIMIT = re.compile(r"\b(?:limit|maximum|minimum|max|min|at (?:least|most)|more than|less than|only|left|full)\b", re.I)
 _STEM = 5
 _MIN_PAYLOAD, _MIN_ASKED = 200, 4
@@ -96,16 +88,14 @@ _VALUE = re.compile(
     r"|[\w\"'()/ -]{1,60}: ?\S"
 )
 """A number, an entry of a list, a path or an address alone, or a value with its name before it."""
-_CHARGING = frozenset({"validation", "malformed", "policy", "exists", "query-name", "bad-address"})
-"""Causes that are the call's own, in words that nothing else uses."""
 
 
-def fault_is(kind: str) -> Condition:
-    """The transport failed in this way."""
-    return lambda parsed: parsed.fault is not None and parsed.fault.fault == kind
+def fault(*kinds: str) -> Condition:
+    """The transport failed in one of these ways."""
+    return lambda parsed: parsed.fault is not None and parsed.fault.fault in kinds
 
 
-def fault_status_is(*statuses: int) -> Condition:
+def fault_status(*statuses: int) -> Condition:
     """The transport gave one of these HTTP statuses instead of an answer."""
     begins = tuple(f"HTTP {status} " for status in statuses)
     return lambda parsed: parsed.fault is not None and f"{parsed.fault.message} ".startswith(begins)
@@ -148,11 +138,6 @@ def host_says(cause: str) -> Condition:
     return match
 
 
-def one_of(*conditions: Condition) -> Condition:
-    """One of the conditions holds."""
-    return lambda parsed: any(condition(parsed) for condition in conditions)
-
-
 def session_is_lost(parsed: ParsedAnswer) -> bool:
     """The session or the transport between host and server is gone; a session that the call names is another thing."""
     error = parsed.error
@@ -164,13 +149,13 @@ def session_is_lost(parsed: ParsedAnswer) -> bool:
         return False
     own = any("session" in name.casefold() for name in parsed.arguments.argument_names)
     about_sessions = "session" in name_words(parsed.arguments.tool_name)
-    return not own and not about_sessions and not parsed.said & _CHARGING
+    return not own and not about_sessions
 
 
 def cause_is_hidden(parsed: ParsedAnswer) -> bool:
     """A host or an SDK says that the call failed, and keeps the cause to itself."""
     error = parsed.error
-    if error is None or error.basis == "exit" or parsed.said & _CHARGING or parsed.coded:
+    if error is None or error.basis == "exit" or parsed.coded:
         return False
     return host_says("hidden")(parsed)
 
@@ -250,13 +235,13 @@ def program_reports_missing(parsed: ParsedAnswer) -> bool:
     lines = decisive_part(error).splitlines()
     if len(lines) == 1 and no_such_thing(lines[0]):
         return True
-    return any(_is_not_there(line, parsed) for line in lines)
+    return any(_is_not_there(line, "\n".join(lines[at : at + 2]), parsed) for at, line in enumerate(lines))
 
 
-def _is_not_there(line: str, parsed: ParsedAnswer) -> bool:
+def _is_not_there(line: str, named_in: str, parsed: ParsedAnswer) -> bool:
     said = causes_said(line)
     missing = "not-found" in said or "missing" in causes_in(line)
-    return missing and "environment" not in said and parsed.arguments.value_named_in(line)
+    return missing and "environment" not in said and parsed.arguments.value_named_in(named_in)
 
 
 def program_is_missing(parsed: ParsedAnswer) -> bool:
@@ -276,6 +261,8 @@ def program_asks_to_install(parsed: ParsedAnswer) -> bool:
 def program_failed(parsed: ParsedAnswer) -> bool:
     """A program that the call ran ended with an error, and it was not the shell that could not run it."""
     if parsed.error is None or parsed.error.basis != "exit":
+        return False
+    if parsed.coded & {"environment", "outage"}:
         return False
     program = parsed.program_exit
     return program is None or cause_of_exit(program.code, last_program(parsed.arguments)) is None
@@ -318,9 +305,11 @@ def os_denies_named_path(parsed: ParsedAnswer) -> bool:
         return False
     if "hidden-or-missing" in parsed.said or os_denies_own_path(parsed):
         return False
-    denied = (
-        line for line in decisive_part(error)[:1000].splitlines() if _DENIED.search(line) or "denied" in causes_in(line)
-    )
+    lines = decisive_part(error)[:1000].splitlines()
+    if error.basis == "exit":  # that a program says its own name names nothing
+        program = re.escape(last_program(parsed.arguments))
+        lines = [re.sub(rf"^\W{{0,8}}{program}\b", "", line) for line in lines]
+    denied = (line for line in lines if _DENIED.search(line) or "denied" in causes_in(line))
     return any(map(parsed.arguments.value_named_in, denied))
 
 
@@ -352,14 +341,7 @@ def undefined_in_place(parsed: ParsedAnswer) -> bool:
 
 def exists_already(parsed: ParsedAnswer) -> bool:
     """What the call would make is there already, and nothing is said to be missing."""
-    return says("exists")(parsed) and "not-found" not in parsed.said
-
-
-def value_is_malformed(parsed: ParsedAnswer) -> bool:
-    """A value cannot be parsed or computed, and the report does not say that it is missing."""
-    return (
-        says("malformed")(parsed) and parsed.error is not None and not _MISSING_THING.search(parsed.error.text[:1000])
-    )
+    return "exists" in parsed.coded or (says("exists")(parsed) and "not-found" not in parsed.said)
 
 
 def query_names_nothing(parsed: ParsedAnswer) -> bool:
@@ -369,7 +351,7 @@ def query_names_nothing(parsed: ParsedAnswer) -> bool:
         error is not None
         and error.basis != "exit"
         and "query-name" in parsed.said
-        and (queries_a_database(parsed.arguments) or any(map(_STATEMENT.search, parsed.arguments.texts)))
+        and queries_a_database(parsed.arguments)
     )
 
 
@@ -441,10 +423,10 @@ def says_a_cause(parsed: ParsedAnswer) -> bool:
         return False
     if error.basis == "exit":
         return True
-    text = without_empty_tail(strip_wrappers(error.text[:_MAX_TEXT]))
+    text = strip_wrappers(error.text[:_MAX_TEXT])
     words = {word.casefold() for word in _WORD.findall(_without_the_tool(text, parsed.arguments))}
     names = {name.casefold() for name in parsed.arguments.argument_names}
-    if words & (names | _BLAME) - _FRAME_WORDS or parsed.arguments.arguments_named_in(text):
+    if words & names - _FRAME_WORDS or parsed.arguments.arguments_named_in(text):
         return True
     stems = {word[:_STEM] for word in name_words(parsed.arguments.tool_name)}
     of_its_own = {word for word in words - _FRAME_WORDS if word[:_STEM] not in stems and len(word) > 1}
@@ -456,6 +438,31 @@ def _without_the_tool(text: str, arguments: ArgumentIndex) -> str:
     for name in (arguments.written_name, arguments.tool_name):
         text = text.replace(name, " ") if len(name) > 1 else text
     return arguments.without_values(text, 1)
+
+
+def is_an_error(parsed: ParsedAnswer) -> bool:
+    """The answer reports an error, whatever it is."""
+    return parsed.error is not None
+
+
+def is_of_a_program(parsed: ParsedAnswer) -> bool:
+    """A program that the call ran has ended, and says so."""
+    return parsed.program_exit is not None
+
+
+def brings_nothing(parsed: ParsedAnswer) -> bool:
+    """The answer is empty, or says that there is nothing."""
+    return parsed.is_empty
+
+
+def keeps_output_schema(parsed: ParsedAnswer) -> bool:
+    """The answer is valid against the tool's outputSchema, and that asks for more than a text."""
+    schema = parsed.tool.output_schema if parsed.tool is not None else None
+    data = parsed.structured if parsed.structured is not None else parsed.body
+    if not isinstance(schema, dict) or not isinstance(data, dict) or not schema.get("required"):
+        return False
+    texts = isinstance(data, dict) and len(data) == 1 and all(isinstance(part, str) for part in data.values())
+    return not texts and is_valid(schema, data)
 
 
 def brings_data(parsed: ParsedAnswer) -> bool:
@@ -484,7 +491,8 @@ def holds_what_was_asked(parsed: ParsedAnswer) -> bool:
 def says_it_went_well(parsed: ParsedAnswer) -> bool:
     """The answer's first sentence says that something was done."""
     said = forms_in(parsed.text[:_MAX_LINE_LENGTH].strip())
-    return "done" in said or (len(parsed.text) <= _MAX_LINE_LENGTH and "done-somewhere" in said)
+    short = len(parsed.text) <= _MAX_LINE_LENGTH
+    return "done" in said or (short and ("done-somewhere" in said or says_the_verb(parsed.text, parsed.arguments)))
 
 
 def brings_text(parsed: ParsedAnswer) -> bool:

@@ -23,10 +23,18 @@ from replay.outcomes.call_facts import (
     runs_commands,
     searches,
 )
-from replay.outcomes.codes import cause_of_exit, cause_of_rpc, cause_of_status, causes_in, http_status, rpc_code
+from replay.outcomes.codes import (
+    cause_of_exit,
+    cause_of_rpc,
+    cause_of_status,
+    causes_in,
+    causes_said,
+    forms_in,
+    http_status,
+    rpc_code,
+)
 from replay.outcomes.envelopes import OpenedAnswer, as_it_came, open_answer
 from replay.outcomes.literals import parse_json
-from replay.outcomes.phrases import causes_said, forms_in
 from replay.outcomes.residue import (
     JsonReading,
     error_in_tail,
@@ -65,7 +73,8 @@ from replay.records.tool_name import read_name
 
 MAX_HEAD, MAX_TAIL = 24_000, 4_000
 _MAX_BATCH = 8_000_000
-_BATCH_OF_FAILURES = re.compile(r'\s*(?:\{\s*"\w{1,30}"\s*:\s*)?\[\s*\{[^{}\[\]]{0,300}"(?:error|errors|message)"\s*:')
+_BATCH = re.compile(r'\s*(?:\{\s*"\w{1,30}"\s*:\s*)?\[\s*\{')
+_FAILED_ITEM = re.compile(r'"errors?"\s*:\s*["\[{]')
 _WRAPPER = re.compile(
     r"^(?:#{1,4} (?:result|error)\s*\n+|error (?:executing|running|calling|invoking"
     r"|in)(?: mcp)?(?: tool)? ['\"]?[\w./:-]{1,100}['\"]?:\s*"
@@ -79,7 +88,7 @@ _WRAPPER = re.compile(
 
 _EXIT_CODE = re.compile(
     r"^[^\d\t\n]{0,80}?(?:\b(?:return|exit)[ _]?(?:code|status)|\bexited with(?: an?)?(?: (?:code|status))?"
-    r"|\breturncode|\bstatus code|^\W?rc)\W{0,4}(-?(?:\d{1,2}|1\d\d|2[0-5]\d|9009|\d{8,10}))\b",
+    r"|\breturncode|\bstatus code|^\W?rc)\W{0,4}?(-?(?:\d{1,2}|1\d\d|2[0-5]\d|9009|\d{8,10}))\b",
     re.IGNORECASE | re.MULTILINE,
 )
 """On a line of its own, or after nothing but words: a log's line begins with its time."""
@@ -98,7 +107,8 @@ _STATUS_IS_THE_ANSWER = re.compile(
 )
 _SAID_BY = re.compile(r"^([a-z][\w.-]{1,20}): ", re.MULTILINE)
 _PROGRAM_ERROR = re.compile(
-    r"traceback|no such file|usage:|\berror:|command not found|not recognized|permission denied|invalid option",
+    r"traceback|no such file|usage:|\berror:|\b(?:Import|ModuleNotFound|Syntax)Error\b|no module named"
+    r"|command not found|not recognized|permission denied|invalid option",
     re.IGNORECASE,
 )
 _REPORT_OF_CHECKS = re.compile(
@@ -108,8 +118,8 @@ _REPORT_OF_CHECKS = re.compile(
 )
 """What tests, linters and type checks print: what failed in it is the code that they looked at."""
 _COMPLAINT = re.compile(
-    r"[^\w\n]{0,8}(?:[\w.@/\\-]{1,80}: |(?:npm |git |pip )?(?:errors?|fatal|err!|failed|failure|denied|cannot|could not"
-    r"|caused by)\b|[^\n]{0,80}\btimed out\b)",
+    r"[^\w\n]{0,8}(?:[\w.@/\\-]{1,80} ?: |(?:npm |git |pip )?(?:errors?|fatal|err!|failed|failure|denied|cannot"
+    r"|could not|caused by)\b|[^\n]{0,400}\btimed out\b)",
     re.IGNORECASE,
 )
 """How a line begins in which a program says what it could not do."""
@@ -305,7 +315,8 @@ class ParsedAnswer:
         basis = basis_of_text(text, self.arguments, self.tool, message=message)
         if basis is not None:
             return _report(text, basis)
-        if returns_content(self.arguments, self.tool) or runs_commands(self.arguments):
+        shown = returns_content(self.arguments, self.tool) or runs_commands(self.arguments)
+        if shown or "done" in forms_in(text[:MAX_SENTENCE_LENGTH]):
             return None
         tail = error_in_tail(text)
         return _report(tail.message, "body", status=tail.status) if tail is not None else None
@@ -366,8 +377,8 @@ def _only_complaint(body: Any) -> str | None:
 
 
 def _long_batch(pieces: list[str]) -> Any:
-    """The JSON value of a long answer whose first item tells of a failure; of others the beginning says enough."""
-    if len(pieces) != 1 or _BATCH_OF_FAILURES.match(pieces[0]) is None:
+    """The JSON value of a long list of records of which one holds an error; of other answers the ends say enough."""
+    if len(pieces) != 1 or _BATCH.match(pieces[0]) is None or _FAILED_ITEM.search(pieces[0], 0, _MAX_BATCH) is None:
         return None
     return parse_json(pieces[0], _MAX_BATCH)
 
@@ -423,7 +434,10 @@ def _program_exit(text: str, tail: str, body: object, arguments: ArgumentIndex) 
             return ProgramExit(codes[0], "\n".join(map(str, parts)))
         if "stdout" in body:
             return None
+    opening = _exit_codes(text[:300].split("\n", 1)[0])
     matches = _exit_codes(tail[-400:])
+    if opening and not (matches and matches[-1][0].rstrip("-0123456789") == opening[0][0].rstrip("-0123456789")):
+        return ProgramExit(int(opening[0][1]), without_line(text, 0))  # a runner's own line; what follows is printed
     if matches:
         start = max(0, len(tail) - 400) + matches[-1].start()
         return ProgramExit(int(matches[-1][1]), without_line(tail, start))

@@ -58,8 +58,8 @@ _BOOKKEEPING_STARTS = (
     "duration", "elapsed",
 )  # fmt: skip
 _BOOKKEEPING_ENDS = (
-    "url", "uri", "timestamp", "_at", "_id", "hint", "help", "version", "_ms", "_seconds", "_time", "_params",
-    "_parameters", "_options", "_choices",
+    "_status", "url", "uri", "timestamp", "_at", "_id", "hint", "help", "version", "_ms", "_seconds", "_time",
+    "_params", "_parameters", "_options", "_choices",
 )  # fmt: skip
 WRAPPING = _words_in(
     """
@@ -179,7 +179,7 @@ def _read_object(value: JsonObject, arguments: ArgumentIndex, depth: int) -> Jso
     error = _error_in(body, arguments)
     affirmed = _affirms(body)
     if error is not None:
-        return _of_failed_items(body, arguments) or JsonReading(error)
+        return JsonReading(error)
     left = _left(body, arguments)
     if len(left) == 1 and _may_wrap(body, left[0], arguments):
         inner = read_json(body[left[0]], arguments, depth + 1)
@@ -223,16 +223,6 @@ def _left(body: JsonObject, arguments: ArgumentIndex) -> list[str]:
     return [key for key in counted if key not in WRAPPING or (key == "status" and isinstance(body[key], dict))] or [
         key for key in ("message", "text", "input", "name", "error") if len(body) == 1 and key in body
     ]
-
-
-def _of_failed_items(body: JsonObject, arguments: ArgumentIndex) -> JsonReading | None:
-    """A batch that calls itself a failure though some of its items went well."""
-    for key in ("results", "items", "responses", "outcomes"):
-        items = body.get(key)
-        if isinstance(items, list) and len(items) > 1:
-            reading = _read_list(items, arguments, 0)
-            return reading if reading.partial else None
-    return None
 
 
 def _read_batch(body: JsonObject, arguments: ArgumentIndex) -> JsonReading | None:
@@ -361,12 +351,6 @@ def is_nothing(part: Any, depth: int = 0) -> bool:
     return not part
 
 
-def without_empty_tail(text: str) -> str:
-    """The text without a JSON body at its end whose fields hold nothing but zeros and empty values."""
-    start, body = _tail(text)
-    return text[:start] if body is not None and is_nothing(body) else text
-
-
 def error_in_tail(text: str) -> JsonError | None:
     """The error that the JSON body at the end of a text is: `Request failed: {"status": 503, ...}`."""
     body = _tail(text)[1]
@@ -414,7 +398,7 @@ def _affirms(body: JsonObject) -> bool:
 
 def _says_failed(body: JsonObject) -> bool:
     explained = any(not is_nothing(body.get(key)) for key in (*_ERROR_KEYS, *_MESSAGE_KEYS))
-    states = (str(body.get(key, "")).casefold() for key in _STATE_KEYS)
+    states = (str(part).casefold() for key, part in body.items() if key in _STATE_KEYS or key.endswith("_status"))
     return explained and any(state in _FAILED_STATES or state.endswith(_FAILED_STATE_ENDS) for state in states)
 
 

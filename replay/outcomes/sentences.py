@@ -16,6 +16,7 @@ from replay.outcomes.call_facts import (
     asks_yes_or_no,
     changes_something,
     filters_errors,
+    is_told_to_write,
     looks_up,
     names_a_web_address,
     queries_a_database,
@@ -24,8 +25,7 @@ from replay.outcomes.call_facts import (
     says_it_was_done,
     searches,
 )
-from replay.outcomes.codes import http_status
-from replay.outcomes.phrases import causes_said, forms_in
+from replay.outcomes.codes import causes_said, forms_in, http_status
 from replay.outcomes.residue import error_in_tail, is_nothing
 from replay.records import Tool
 
@@ -112,6 +112,7 @@ _NO_PROGRAM = re.compile(
     r"|command not found: (?P<zsh>[\w.+-]+)"
     r"|(?:^|: )(?P<shell>[\w.+-]+): (?:command )?not found\b|\bterm '(?P<term>[\w.+-]+)' is not recognized"
     r"|^'(?P<cmd>[\w.+-]+)' is not recognized"
+    r"|python[\d.]*(?:\.exe)?: No module named (?P<module>[\w.]+)"
     r"|failed to spawn:? [`'\"](?P<spawn>[\w.+-]+)[`'\"]|\bspawn (?P<node>[\w.+-]+) ENOENT"
     r"|exec(?:utable)?:? \"?(?P<go>[\w.+-]+)\"?: executable file not found",
     re.IGNORECASE | re.MULTILINE,
@@ -138,11 +139,6 @@ _PATH = re.compile(r"(?:[A-Za-z]:\\|/)[\w.\-/\\ ]*[\w\-]")
 _DATA_FILE = re.compile(r"\.(?:jsonl?|ndjson|json5|geojson|ipynb)\b", re.IGNORECASE)
 _FIRST_SENTENCE = re.compile(r"\n|[.!?](?:\s|$)|。")
 _FIRST_WORD = re.compile(r"\W*(\w+)")
-_WHOLE_ERROR = re.compile(
-    r"\W*(?:[a-z]{1,20} ){0,2}(?:domain|range|parse|syntax|value|type|overflow) error\W*"
-    r"|\W*(?:[\w'\"-]{1,40} ){1,4}(?:is|are) not (?:yet |currently )?(?:connected|responding|reachable|ready)\W*",
-    re.IGNORECASE,
-)
 _SHORT_REFUSAL = re.compile(
     r"\W{0,4}(?:search |input |the )?(?:[\w'\"-]{1,30} ){1,4}(?:cannot be (?:empty|blank|null|negative)"
     r"|must (?:be|have|not be|contain)|is required|are required|(?:is|are) (?:invalid|missing))\b",
@@ -311,7 +307,8 @@ def _is_report(
     if _refuses_shortly(stripped, stores=stores) or (no_such_thing(stripped) and changes_something(arguments)):
         return True
     if "nothing" in said and not _REQUEST.search(stripped) and causes_said(stripped).isdisjoint(_CAUSES):
-        return no_such_thing(stripped) and not answers_in_prose(arguments) and _names_one(text, arguments)
+        silent = answers_in_prose(arguments) or searches(arguments)
+        return no_such_thing(stripped) and not silent and _names_one(text, arguments)
     prose = stores or (not message and answers_in_prose(arguments))
     return _denies(stripped, text, said, clauses, arguments, stores=stores, prose=prose)
 
@@ -333,7 +330,7 @@ def _denies(
         return by_cause or "opens-loose" in said
     quoted = arguments.value_quoted_in(text[:_MAX_CLAUSE_LENGTH])
     named = quoted if searches(arguments) else not prose or arguments.value_named_in(text)
-    if named and ("missing-clause" if stores else "clause") in clauses:
+    if named and not is_told_to_write(arguments) and ("missing-clause" if stores else "clause") in clauses:
         return True
     if prose or "denies" not in clauses or not _is_sentence(stripped) or _was_done(stripped, clauses):
         return False
@@ -361,7 +358,7 @@ def _program_complains(stripped: str, arguments: ArgumentIndex) -> bool:
     shell = _SHELL_ERROR.match(stripped)
     if shell is not None and "not-found" in causes_said(shell[0]) and "\n" not in stripped:
         return arguments.value_named_in(stripped) or not _PATH.search(stripped)
-    if shell is not None or _WHOLE_ERROR.fullmatch(stripped):
+    if shell is not None:
         return True
     last = stripped.rsplit("\n", 1)[-1]
     if ":" in last and TRACEBACK_LAST_LINE.match(last):

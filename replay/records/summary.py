@@ -52,6 +52,8 @@ class FailureGroup(Record):
     reason: Reason | None = None
     rule: str
     calls: int
+    example: str
+    """The address of the first of them, as a command takes it."""
     example_file: str
     example_trajectory: str
     example_call: str
@@ -61,6 +63,8 @@ class FailureGroup(Record):
 class RootCause(Record):
     """A failure that made others fail."""
 
+    address: str
+    """As a command takes it."""
     file: str
     trajectory: str
     call: str

@@ -67,7 +67,7 @@ class UnreadEffect(Record):
         )
 
     @classmethod
-    def on_tasks(cls, files: int, share: float, tasks: int, each: int, model: str) -> UnreadEffect:
+    def on_tasks(cls, files: int, share: float, tasks: int, each: int, model: str | None = None) -> UnreadEffect:
         """The effect on the share of tasks that passed.
 
         Args:
@@ -75,7 +75,7 @@ class UnreadEffect(Record):
             share: of the tasks that were read.
             tasks: of which it is a share.
             each: tasks that a file of the model holds.
-            model: of them all.
+            model: of them all; None where they are of several.
         """
         count = files * each
         low, high = share * tasks / (tasks + count), (share * tasks + count) / (tasks + count)

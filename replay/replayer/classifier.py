@@ -58,7 +58,6 @@ async def classify_live(  # noqa: PLR0913
     on_event: Callable[[ServerEvent], None] | None = None,
     pool: Pool | None = None,
     finder: Callable[[Run], Finder] | None = None,
-    on_note: Callable[[str], None] = lambda text: None,
 ) -> None:
     """Re-issue the calls of the files through the fleet's servers, and keep the verdicts in the run.
 
@@ -72,7 +71,6 @@ async def classify_live(  # noqa: PLR0913
         on_event: told what happens to the servers of this process.
         pool: workers that do it; by default this process does.
         finder: makes what finds, on a worker, what trajectories show.
-        on_note: told what a person should know before the first call is sent.
 
     Raises:
         NoServerReachedError: the trajectories name servers, and none of them started.
@@ -106,7 +104,7 @@ async def classify_live(  # noqa: PLR0913
         gone = inputs.find_unplaced(run.journal().entries())
         if gone:
             of = "a trajectory that is" if len(gone) == 1 else f"{len(gone)} trajectories that are"
-            on_note(_UNPLACED.format(len(inputs.unplaced), of, f"{gone[0].path}: {gone[0].trajectory}"))
+            progress.warn(_UNPLACED.format(len(inputs.unplaced), of, f"{gone[0].path}: {gone[0].trajectory}"))
         context = ReplayContext(executor.backend, registry, rules, facts.dispatchers, policy, inputs)
         judging = Judging(run, context, options, progress)
         await executor.replay(judging, unfinished(run, files, policy, options, progress))

@@ -20,7 +20,7 @@ from anyio import CancelScope
 from anyio.from_thread import start_blocking_portal
 
 from replay.errors import FormatError
-from replay.formats import open_file
+from replay.formats import look_through
 from replay.interpreter import Fleet, Interpreter
 from replay.outcomes import Registry
 from replay.records import Answer, CallResult, Server, Trajectory
@@ -228,7 +228,7 @@ class Engine:
         return self._judge(part)
 
     def _judge(self, part: FilePart) -> JudgedRows:
-        file = open_file(*part.source)
+        file = look_through(*part.source)
         rows: list[tuple[int, ShippedRows]] = []
         mailbox.tell("opened", JudgedRows(mailbox.name, file.summary, ()))
         calls = 0

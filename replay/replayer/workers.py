@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from replay.errors import FormatError, ReplayError
-from replay.formats import open_file
+from replay.formats import look_through
 from replay.formats.results_file import FileSummary, ResultsFile, UnopenedFile
 from replay.interpreter import Fleet
 from replay.records import Answer, FleetFacts, Server, Trajectory
@@ -408,7 +408,7 @@ class FileOnWorkers:
             return
         missing = [number for number in range(part.part, self.count, part.parts) if number not in self.done]
         if missing:
-            trajectory = next(islice(open_file(*self.source).trajectories(), missing[0], None))
+            trajectory = next(islice(look_through(*self.source).trajectories(), missing[0], None))
             piece = Piece(self.summary.path, self.summary.format, trajectory)
             self.judging.give_up(piece, problem)
             self.done.add(missing[0])

@@ -41,7 +41,7 @@ MAX_DRAWN: Final = 50
 _MAX_DRAWN_KINDS: Final = 12
 """Columns of the heat map."""
 
-_CHOICE_KEYS: Final = ("outcome", "reason", "evidence", "certainty", "drift", "caused", "passed")
+_CHOICE_KEYS: Final = ("outcome", "reason", "recorded", "evidence", "certainty", "drift", "caused", "passed")
 """Keys of the filter of which the values are known whatever the run holds."""
 
 

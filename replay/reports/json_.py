@@ -195,6 +195,14 @@ class JudgedTrajectory(Record):
     id: str
     model: str
     outcomes: dict[Outcome, int]
+    started_at: str | None = None
+    """In UTC; this and what follows are null where the recording does not say."""
+    seconds: float | None = None
+    """Up to the end of its last call."""
+    tokens: int | None = None
+    """Read and written."""
+    recovered: int = 0
+    """Failed calls in spite of which the task went on."""
 
 
 class ShownRun(Record):

@@ -96,7 +96,7 @@ def _share(count: int, of: int) -> str:
 def _from_calls(scope: ReportScope) -> tuple[str, list[str], list[str]]:
     """What is said of the calls one by one: the findings, the known failures, and the calls that a filter matches."""
     tally = RunTally()
-    known: dict[str, tuple[KnownFailure, CallRow]] = {}
+    known: dict[str, tuple[KnownFailure, CallRow, str]] = {}
     counts: Counter[str] = Counter()
     found = 0
     listed: list[list[str]] = []
@@ -106,7 +106,7 @@ def _from_calls(scope: ReportScope) -> tuple[str, list[str], list[str]]:
         for row in rows if scope.known else ():
             mark, noted = scope.mark(diagnosis, row)
             if mark is not None and noted is not None:
-                known.setdefault(mark, (noted, row))
+                known.setdefault(mark, (noted, row, scope.call_id(diagnosis.context, row.call)))
                 counts[mark] += 1
         if scope.filter is not None:
             found += len(rows)
@@ -123,11 +123,11 @@ def _from_calls(scope: ReportScope) -> tuple[str, list[str], list[str]]:
     )
 
 
-def _known(known: dict[str, tuple[KnownFailure, CallRow]], counts: Counter[str]) -> Iterator[str]:
+def _known(known: dict[str, tuple[KnownFailure, CallRow, str]], counts: Counter[str]) -> Iterator[str]:
     """The failures that somebody noted, with how many calls have each."""
     rows = [
-        [counts[mark], mark, first.tool or "?", first.outcome.label, f"{first.trajectory}:{first.call}", noted.words]
-        for mark, (noted, first) in known.items()
+        [counts[mark], mark, first.tool or "?", first.outcome.label, address, noted.words]
+        for mark, (noted, first, address) in known.items()
     ]
     columns = [_CALLS, Column("fingerprint", "name"), _TOOL, _OUTCOME, _EXAMPLE, Column("what is known", limit=400)]
     yield from _section("Known failures", columns, rows)
@@ -139,7 +139,7 @@ def _failures(scope: ReportScope) -> Iterator[str]:
             group.calls,
             group.outcome.label,
             qualified_name(group.server, group.tool) or "?",
-            f"{group.example_trajectory}:{group.example_call}",
+            group.example,
             group.example_message,
         ]
         for group in scope.summary.failures
@@ -150,7 +150,7 @@ def _failures(scope: ReportScope) -> Iterator[str]:
 def _causes(scope: ReportScope) -> Iterator[str]:
     rows = [
         [
-            f"{cause.trajectory}:{cause.call}",
+            cause.address,
             cause.tool,
             cause.outcome.label,
             ", ".join(f"{count} {outcome.label}" for outcome, count in cause.followed.items()),

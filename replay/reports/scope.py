@@ -26,7 +26,7 @@ from replay.runfile import Run, call_rows, summarize
 from replay.runfile.alignment_queries import aligned_models
 from replay.runfile.call_queries import calls_of_trajectories, matching_positions
 from replay.runfile.filters import parse, read_vocabulary
-from replay.runfile.trajectory_queries import TrajectoryPlace, find_call, find_trajectory, qualified, trajectory_places
+from replay.runfile.trajectory_queries import Addresses, TrajectoryPlace, find_call, find_trajectory, trajectory_places
 from replay.safety.text import one_line
 from replay.suggestions import nearest_names
 
@@ -91,16 +91,12 @@ class ReportScope:
 
     def call_id(self, context: TrajectoryContext, position: str) -> str:
         """The shortest id that finds a call again."""
-        same = self._places_by_name[context.trajectory.id]
-        place = next(place for place in same if place.file == context.file)
-        return f"{qualified(place, same)}:{position}"
+        return self.addresses.call(context.file, context.trajectory.id, position)
 
     @cached_property
-    def _places_by_name(self) -> Mapping[str, list[TrajectoryPlace]]:
-        named: dict[str, list[TrajectoryPlace]] = {}
-        for place in trajectory_places(self.run):
-            named.setdefault(place.trajectory, []).append(place)
-        return named
+    def addresses(self) -> Addresses:
+        """Of the whole run."""
+        return Addresses.of(self.run)
 
     @cached_property
     def read_reference(self) -> Reference | None:

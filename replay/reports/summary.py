@@ -24,7 +24,7 @@ _JUDGED: Final = tuple(outcome for outcome in Outcome if outcome is not Outcome.
 _SHORT: Final = {Outcome.INVALID_ARGUMENTS: ("invalid", "args")}
 _MIN_NAME, _MAX_NAME = 8, 40
 _MESSAGE_WIDTH: Final = 88
-_MAX_TOOL, _MAX_TRAJECTORY = 32, 30
+_MAX_TOOL, _MAX_ADDRESS = 32, 60
 _MIN_MESSAGE: Final = 44
 """Columns under which a message stands on a line of its own."""
 
@@ -162,11 +162,9 @@ def _cut(text: str, width: int) -> str:
 
 def _listed(title: str, groups: Sequence[FailureGroup], width: int) -> str:
     """A line a group; its message stands beside it, or below it where there is little room."""
-    lines = _group_lines(groups, _MAX_TOOL, _MAX_TRAJECTORY)
+    lines = _group_lines(groups, _MAX_TOOL)
     if (excess := max(map(cell_len, lines)) - width) > 0:
-        trajectory = max(_MAX_TRAJECTORY - excess, _MIN_NAME)
-        tool = max(_MAX_TOOL - max(excess - (_MAX_TRAJECTORY - trajectory), 0), _MIN_NAME)
-        lines = _group_lines(groups, tool, trajectory)
+        lines = _group_lines(groups, max(_MAX_TOOL - excess, _MIN_NAME))
     longest = max(map(cell_len, lines))
     room = width - longest - 2
     below = room < _MIN_MESSAGE
@@ -179,14 +177,14 @@ def _listed(title: str, groups: Sequence[FailureGroup], width: int) -> str:
     return "\n".join(shown)
 
 
-def _group_lines(groups: Sequence[FailureGroup], tool: int, trajectory: int) -> list[str]:
-    """Count, outcome, tool and example of each group, with names of so many characters."""
+def _group_lines(groups: Sequence[FailureGroup], tool: int) -> list[str]:
+    """Count, outcome, tool of so many characters, and example of each group: an address is pasted, so it is not cut."""
     rows = [
         [
             str(group.calls),
             str(group.reason or group.outcome.label),
             one_line(qualified_name(group.server, group.tool) or "(no name)", tool),
-            f"{one_line(group.example_trajectory, trajectory)}:{group.example_call}",
+            one_line(group.example, _MAX_ADDRESS),
         ]
         for group in groups
     ]
@@ -211,9 +209,9 @@ def _disagreement_lines(found: Disagreements) -> Iterator[str]:
 
 
 def _root_cause_line(cause: RootCause) -> str:
-    """Such as `9 not_found, 1 root cause: s1c2 excel/create_workbook`."""
+    """Such as `9 not_found, 1 root cause: trip:s1c2 excel/create_workbook`."""
     followed = ", ".join(f"{count} {outcome}" for outcome, count in cause.followed.items())
     return one_line(
-        f"{followed}, 1 root cause: {cause.call} {cause.tool} ({cause.outcome}) in {cause.trajectory}",
+        f"{followed}, 1 root cause: {cause.address} {cause.tool} ({cause.outcome})",
         2 * _MESSAGE_WIDTH,
     )

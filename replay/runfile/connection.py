@@ -20,8 +20,8 @@ _MAGIC: Final = b"SQLite format 3\0"
 _HEADER_SIZE: Final = 100
 _STEPS_A_TURN: Final = 1_000_000
 _MAX_TURNS: Final = 2_000
-"""So many millions of steps of SQLite's machine are a minute or two; the longest of ours, on a run of a million calls,
-takes a hundredth of that."""
+"""So many millions of steps of SQLite's machine are a minute or two; the longest statement of a report takes two and a
+half for a hundred thousand calls."""
 _APPLICATION_ID_AT: Final = 68
 SAVE: Final = "save what can be saved with: replay recover"
 RECOVER: Final = f"if it is a damaged one, {SAVE}"

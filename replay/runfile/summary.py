@@ -15,6 +15,7 @@ from replay.records.unread import Unread, UnreadEffect, UnreadFile
 from replay.runfile.compare_queries import file_paths
 from replay.runfile.conditions import in_files, is_failure, placeholders
 from replay.runfile.run import Run
+from replay.runfile.trajectory_queries import Addresses
 from replay.runfile.unread_files import unread_files
 
 
@@ -36,6 +37,8 @@ def summarize(
         unread: files that could not be read; by default all that the run knows of.
     """
     where = in_files("f.id", files)
+    addresses = Addresses.of(run)
+    trials = run.trials()
     models = model_counts(run.connection, files)
     paths = file_paths(run.connection)
     outcomes: Counter[Outcome] = Counter()
@@ -49,13 +52,13 @@ def summarize(
         outcomes={outcome: outcomes[outcome] for outcome in Outcome},
         reasons=_most_first(reasons),
         certainties=_certainties(run, where),
-        failures=tuple(_groups(run, f"{is_failure('c.outcome')} AND {where}", most)),
-        inconclusive=tuple(_groups(run, f"c.outcome = 'inconclusive' AND {where}", most)),
-        root_causes=tuple(_root_causes(run, most, where)),
+        failures=tuple(_groups(run, addresses, f"{is_failure('c.outcome')} AND {where}", most)),
+        inconclusive=tuple(_groups(run, addresses, f"c.outcome = 'inconclusive' AND {where}", most)),
+        root_causes=tuple(_root_causes(run, addresses, most, where)),
         disagreements=_disagreements(run, where),
-        trials=run.trials(),
+        trials=trials,
         unread=_unread(unread_files(run.connection) if unread is None else unread, outcomes, models),
-        flaky=tuple(_groups(run, f"c.details LIKE '%\"flaky\"%' AND {where}", most)) if run.trials() > 1 else (),
+        flaky=tuple(_groups(run, addresses, f"c.details LIKE '%\"flaky\"%' AND {where}", most)) if trials > 1 else (),
     )
 
 
@@ -123,7 +126,7 @@ def _most_first(reasons: Mapping[Reason, int]) -> dict[Reason, int]:
     return dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _groups(run: Run, where: str, most: int) -> Iterator[FailureGroup]:
+def _groups(run: Run, addresses: Addresses, where: str, most: int) -> Iterator[FailureGroup]:
     rows = run.connection.execute(
         f"""
         SELECT c.server, c.tool, c.outcome, c.reason, c.rule, count(*) AS n,
@@ -146,6 +149,7 @@ def _groups(run: Run, where: str, most: int) -> Iterator[FailureGroup]:
             reason=reason if outcome == Outcome.INCONCLUSIVE else None,
             rule=rule,
             calls=count,
+            example=addresses.call(path, name, position),
             example_file=path,
             example_trajectory=name,
             example_call=position,
@@ -153,7 +157,7 @@ def _groups(run: Run, where: str, most: int) -> Iterator[FailureGroup]:
         )
 
 
-def _root_causes(run: Run, most: int, where: str) -> Iterator[RootCause]:
+def _root_causes(run: Run, addresses: Addresses, most: int, where: str) -> Iterator[RootCause]:
     causes = f"""
         SELECT trajectory, caused_by FROM calls c JOIN files f ON f.id = c.file
         WHERE caused_by IS NOT NULL AND {where} GROUP BY 1, 2 ORDER BY count(*) DESC, 1, 2 LIMIT ?
@@ -175,6 +179,7 @@ def _root_causes(run: Run, most: int, where: str) -> Iterator[RootCause]:
         if found is not None:
             path, name, server, tool, outcome = found
             yield RootCause(
+                address=addresses.call(path, name, cause),
                 file=path,
                 trajectory=name,
                 call=cause,

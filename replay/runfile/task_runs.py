@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from replay.records import UNFOUNDED, Certainty, Outcome, Trajectory
 from replay.records.alignment import METRICS, AlignedModel, AlignedTask
 from replay.records.comparison import FindingOfModel
+from replay.records.time_span import utc
 from replay.runfile.conditions import in_files, is_failure, placeholders
 from replay.runfile.effects_journal import absolute_path
 from replay.runfile.rows import unpack
@@ -31,7 +32,7 @@ def save_task_run(db: sqlite3.Connection, row: int, name: str, trajectory: Traje
     passed = None if reported is None or reported.passed is None else int(reported.passed)
     db.execute(
         "INSERT OR REPLACE INTO task_runs (trajectory, model, task, labels, parent, passed, score, input_tokens, "
-        "output_tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "output_tokens, started_at, seconds) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             row,
             redactor.text(trajectory.model),
@@ -42,8 +43,15 @@ def save_task_run(db: sqlite3.Connection, row: int, name: str, trajectory: Traje
             reported.score if reported else None,
             usage.input_tokens if usage else None,
             usage.output_tokens if usage else None,
+            *times_of(trajectory),
         ),
     )
+
+
+def times_of(trajectory: Trajectory) -> tuple[str | None, float | None]:
+    """When a trajectory began, in UTC, and the seconds up to the end of its last call; None where it has no times."""
+    ends = [call.started + (call.seconds or 0) for call in trajectory.calls() if call.started is not None]
+    return utc(trajectory.started_at), max(ends, default=None)
 
 
 def rebuild_task_runs(db: sqlite3.Connection) -> None:
@@ -185,6 +193,26 @@ def trajectory_facts(connection: sqlite3.Connection, files: Sequence[int] | None
         yield TrajectoryFacts(
             row, file, name, intern(model), intern(task), type_, read[labels], parent, known, score, tokens
         )
+
+
+class SessionFacts(NamedTuple):
+    """What a trajectory took, as far as its recording says."""
+
+    started_at: str | None
+    seconds: float | None
+    tokens: int | None
+    """Read and written."""
+    recovered: int
+    """Failed calls in spite of which the task went on, as findings tell."""
+
+
+def session_facts(connection: sqlite3.Connection) -> dict[int, SessionFacts]:
+    """What each trajectory took, by its row."""
+    rows = connection.execute(
+        "SELECT trajectory, started_at, seconds, input_tokens + ifnull(output_tokens, 0), "  # noqa: S608
+        f"(SELECT count(*) FROM ({_RECOVERED_CALLS}) r WHERE r.trajectory = k.trajectory) FROM task_runs k"
+    )
+    return {row: SessionFacts(*facts) for row, *facts in rows}
 
 
 def label_names(connection: sqlite3.Connection) -> list[str]:

@@ -98,7 +98,15 @@ def test_compare_says_between_what_the_tasks_passed_would_lie(replay: Replay, fo
     rows = list(csv.DictReader(replay("compare", folder, *NAMES, "--format", "csv").stdout.splitlines()))
     assert [(row["model"], row["value"]) for row in rows if row["measure"] == "unread_files"] == [("kimi", "1")]
     for form in ("markdown", "html"):
-        assert "not read: 1 file" in replay("compare", folder, *NAMES, "--format", form).stdout
+        document = replay("compare", folder, *NAMES, "--format", form).stdout
+        assert "not read: 1 file" in document
+        assert "could not be read" in document
+
+
+def test_audit_says_between_what_the_share_of_tasks_passed_would_lie(replay: Replay, folder: Path) -> None:
+    done = replay("audit", folder, *NAMES)
+    assert done.returncode == 3, done.stderr
+    assert "Tasks passed would lie between 50.0 % and 75.0 %" in done.stdout
 
 
 def test_a_line_that_is_broken_and_a_file_that_only_speaks_of_calls_are_not_read_either(
