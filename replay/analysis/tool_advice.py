@@ -209,7 +209,10 @@ def _of_value(value: RefusedValue, usage: ToolUsage, tool: Tool | None) -> Itera
 
 
 def _of_cause(cause: FailureCause, usage: ToolUsage) -> Iterator[Advice]:
-    if cause.kind in _UNSAID and cause.calls >= _MIN_ALIKE:
+    if cause.kind == "unexplained":
+        rewrite = "Let the error say which argument is wrong and what was expected: as it is, it tells a model nothing."
+        yield _make(cause, "description", "", rewrite, f"{_who(cause)} got it. {plain(cause.sentence, 240)}.")
+    elif cause.kind in _UNSAID and cause.calls >= _MIN_ALIKE:
         rewrite = "Say in the tool's description what must be so before it is called, or what its own error asks for."
         why = f"{_who(cause)} failed alike. {plain(cause.sentence, 240)}."
         yield _make(cause, "description", "", rewrite, why, current=usage.description)

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
-from replay.analysis.fingerprint import primary_finding
+from replay.analysis.fingerprint import fingerprint, primary_finding
 from replay.analysis.tool_advice import advice_on
 from replay.dag.documents import join, resolve
 from replay.diagnosis import TrajectoryContext
@@ -15,7 +15,7 @@ from replay.diagnosis.diagnose import Diagnosis, diagnoses
 from replay.diagnosis.phrasing import quoted
 from replay.diagnosis.schema_violations import field_location, keyword_location
 from replay.diagnosis.tools_meant import tools_meant
-from replay.records import FAILURES, Certainty, Outcome, Server, Tool
+from replay.records import FAILURES, Certainty, Outcome, Reason, Server, Tool
 from replay.records.files import CallRow
 from replay.records.finding import CallRef, Finding
 from replay.records.tool_usage import (
@@ -102,10 +102,11 @@ class _ToolTally:
         """Count a call of this tool."""
         self.models.setdefault(row.model, Counter())[row.outcome] += 1
         ref = context.ref(row.call)
-        if row.outcome in FAILURES:
+        if row.outcome in FAILURES or row.reason is Reason.UNEXPLAINED:
             first = primary_finding(findings)
             kind = first.kind if first else str(row.outcome)
-            self._see(FailureCause, kind, ref, kind=kind, sentence=first.sentence if first else row.message)
+            cause = fingerprint(context, row, findings) or kind
+            self._see(FailureCause, cause, ref, kind=kind, sentence=first.sentence if first else row.message)
         for finding in findings:
             if finding.kind in _FIELD_FAULTS:
                 self._add_field(ref, finding)

@@ -106,7 +106,23 @@ class _Finder:
         strays = [key for key in given if key not in known and join(pointer, key) not in self._misnamed]
         if not known and not self._schema:
             strays = [key for key in self._refused_names(pointer) if key in given]
-        return next((key for key in strays if alike(key, name)), None)
+        likely = next((key for key in strays if alike(key, name)), None)
+        if likely is None and len(strays) == 1 and self._is_only_missing(pointer, name, given):
+            is_short_for = strays[0].lower().startswith(name.lower()) or name.lower().startswith(strays[0].lower())
+            likely = strays[0] if is_short_for and self._fits(pointer, name, given[strays[0]]) else None
+        return likely
+
+    def _is_only_missing(self, pointer: str, name: str, given: dict[str, Any]) -> bool:
+        here = (each for each in self._violations if each.keyword == "required" and each.pointer == pointer)
+        return {missing for each in here for missing in _names(each.expected) if missing not in given} == {name}
+
+    def _fits(self, pointer: str, name: str, value: Any) -> bool:
+        """Whether a value is of the type of the field; of one that is not described any is."""
+        field = self._properties(pointer).get(name)
+        wanted = field.get("type") if isinstance(field, dict) else None
+        types = [wanted] if isinstance(wanted, str) else wanted
+        kind = kind_of(value)
+        return not isinstance(types, list) or kind in types or (kind == "integer" and "number" in types)
 
     def _refused_names(self, pointer: str) -> list[str]:
         keywords = ("additionalProperties", "unevaluatedProperties")

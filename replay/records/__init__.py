@@ -28,6 +28,7 @@ from replay.records.verdict import (
     EnvelopeKind,
     EnvelopeLayer,
     Evidence,
+    Fault,
     Judgement,
     Outcome,
     Reason,
@@ -35,6 +36,7 @@ from replay.records.verdict import (
     RuleSpec,
     SchemaViolation,
     Verdict,
+    fault_of,
 )
 
 __all__ = [
@@ -52,6 +54,7 @@ __all__ = [
     "EnvelopeKind",
     "EnvelopeLayer",
     "Evidence",
+    "Fault",
     "FleetFacts",
     "JsonObject",
     "Judgement",
@@ -80,6 +83,7 @@ __all__ = [
     "canonical",
     "digest",
     "digest_of",
+    "fault_of",
     "qualified_name",
     "texts_of",
 ]

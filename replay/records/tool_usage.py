@@ -86,7 +86,7 @@ class SchemaDisagreement(Sighting):
 
 
 class FailureCause(Sighting):
-    """Why calls of a tool failed: those with the same most telling finding."""
+    """Why calls of a tool failed: those of one fingerprint. An error that nothing explains is one too."""
 
     kind: str
     """Kind of finding; the outcome where there is none."""

@@ -53,6 +53,17 @@ FAILURES = (Outcome.ILLEGAL_FORMAT, Outcome.UNKNOWN_TOOL, Outcome.INVALID_ARGUME
 """The outcomes that are the model's failures, in the order in which tables show them."""
 
 
+class Fault(StrEnum):
+    """Whose it is that a call did not do what it was to do."""
+
+    MODEL = "model"
+    ENVIRONMENT = "environment"
+    """The server, what is behind it, or the way to it."""
+    POLICY = "policy"
+    """What the fleet file or the harness lets be sent."""
+    UNKNOWN = "unknown"
+
+
 class Reason(StrEnum):
     """Why a call is inconclusive; `state-gap` also where the recorded answer had to decide."""
 
@@ -72,6 +83,13 @@ class Reason(StrEnum):
     BEYOND_LIMITS = "beyond-limits"
     REPLAY_FAULT = "replay-fault"
 
+    @property
+    def fault(self) -> Fault:
+        """Whose it is: never the model's."""
+        if self in ENVIRONMENT_REASONS:
+            return Fault.ENVIRONMENT
+        return Fault.POLICY if self in _POLICY_REASONS else Fault.UNKNOWN
+
 
 ENVIRONMENT_REASONS = (
     Reason.SERVER_UNAVAILABLE,
@@ -82,6 +100,15 @@ ENVIRONMENT_REASONS = (
     Reason.SERVER_FAULT,
 )
 """Reasons that may be gone the next time: such calls are tried again when a run goes on."""
+_POLICY_REASONS = (Reason.NOT_IN_FLEET, Reason.LOCAL_TOOL, Reason.WITHHELD, Reason.INTERRUPTED)
+
+
+def fault_of(outcome: Outcome, reason: Reason | None) -> Fault | None:
+    """Whose fault a verdict tells; None of a success. Every table that tells them apart takes it from here."""
+    if outcome is Outcome.SUCCESS:
+        return None
+    return Fault.MODEL if outcome in FAILURES else reason.fault if reason is not None else Fault.UNKNOWN
+
 
 Evidence: TypeAlias = Literal["format", "registry", "schema", "replay", "stored", "recorded"]
 Certainty: TypeAlias = Literal["certain", "likely", "fallback"]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from replay.diagnosis.phrasing import counted
-from replay.records import UNFOUNDED, Certainty
+from replay.records import FAILURES, UNFOUNDED, Certainty, Fault, Outcome, Reason
 from replay.records.unread import Unread, UnreadEffect, UnreadFile
 from replay.safety.text import one_line
 
@@ -30,6 +31,23 @@ def certainty_line(certainties: Mapping[Certainty, int]) -> str:
     shown = f" (certainty:{UNFOUNDED})" if nothing else ""
     of = f"Of {sum(certainties.values()):,} verdicts {nothing:,}"
     return f"{of} {rest} on nothing but the absence of an error or of its cause{shown}{also}"
+
+
+def fault_line(outcomes: Mapping[Outcome, int], reasons: Mapping[Reason, int]) -> str:
+    """Whose fault the calls are that did not succeed; "" where all are the model's."""
+    counts: Counter[Fault] = Counter()
+    for reason, count in reasons.items():
+        counts[reason.fault] += count
+    environment, policy = counts[Fault.ENVIRONMENT], counts[Fault.POLICY]
+    if not outcomes.get(Outcome.INCONCLUSIVE):
+        return ""
+    failed = sum(outcomes.get(outcome, 0) for outcome in FAILURES)
+    unknown = max(0, outcomes[Outcome.INCONCLUSIVE] - environment - policy)
+    return (
+        f"Whose fault the {failed + outcomes[Outcome.INCONCLUSIVE]:,} calls without success are: "
+        f"the model's {failed:,}, the environment's {environment:,}, "
+        f"the policy's of fleet or harness {policy:,}, not known {unknown:,}"
+    )
 
 
 def unread_label(files: Sequence[UnreadFile]) -> str:

@@ -14,14 +14,14 @@ from replay.analysis.fingerprint import fingerprint
 from replay.diagnosis import Diagnosis, RunTally, TrajectoryContext, diagnoses
 from replay.errors import UsageError
 from replay.formats import open_file
-from replay.records import Certainty, Outcome
+from replay.records import Certainty, Outcome, Reason
 from replay.records.alignment import AlignedModel
 from replay.records.files import CallRow
 from replay.records.finding import Finding, KnownFailure
 from replay.records.summary import ModelSummary, RunSummary
 from replay.records.unread import Unread
 from replay.reports import Selection
-from replay.reports.basis import certainty_line, unread_lines
+from replay.reports.basis import certainty_line, fault_line, unread_lines
 from replay.runfile import Run, call_rows, summarize
 from replay.runfile.alignment_queries import aligned_models
 from replay.runfile.call_queries import calls_of_trajectories, matching_positions
@@ -182,6 +182,12 @@ class ReportScope:
 def basis_lines(scope: ReportScope) -> list[str]:
     """What stands beside the table of outcomes: what was not read, and how many verdicts rest on nothing."""
     return [*unread_lines(scope.unread), *filter(None, [certainty_line(scope.certainties)])]
+
+
+def faults_of(scope: ReportScope) -> str:
+    """Whose fault the calls without success are; "" where all are the model's, or only some models are shown."""
+    reasons: Counter[Reason] = sum((Counter(model.reasons) for model in scope.models), Counter())
+    return fault_line(scope.outcomes, reasons) if scope.model_count == len(scope.models) else ""
 
 
 def scope_of(run: Run, selection: Selection) -> ReportScope:

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from replay.records import Outcome, Reason, qualified_name
 from replay.records.summary import Disagreements, FailureGroup, RootCause, RunSummary, well_formed
 from replay.records.unread import Unread
-from replay.reports.basis import certainty_line, unread_calls, unread_label, unread_lines
+from replay.reports.basis import certainty_line, fault_line, unread_calls, unread_label, unread_lines
 from replay.reports.tables import column_widths, laid_out
 from replay.safety.text import one_line
 
@@ -52,6 +52,7 @@ def summary_text(summary: RunSummary, width: int = 160, dim: Callable[[str], str
         parts.append(_listed(title, summary.flaky, width) if summary.flaky else f"{title}: none")
     if summary.inconclusive:
         parts.append(_listed("Inconclusive: these count in no category", summary.inconclusive, width))
+        parts.append("\n".join(_wrapped([fault_line(summary.outcomes, summary.reasons)], width)))
     return "\n\n".join(parts)
 
 

@@ -174,6 +174,33 @@ def test_the_selection_narrows_to_servers_tools_and_models(tmp_path: Path) -> No
             names(servers=("fils",))
 
 
+def test_an_error_that_tells_a_model_nothing_gets_advice(tmp_path: Path) -> None:
+    report = report_of(tmp_path, {"a": [failed("files/read", {"path": "x"}, "E1042")]})
+    (advice,) = tool_of(report, "files/read").advice
+    assert advice.rewrite.startswith("Let the error say which argument is wrong and what was expected")
+    assert "E1042" in advice.why
+
+
+def test_failures_of_a_tool_are_grouped_by_their_cause(tmp_path: Path) -> None:
+    refused = ["Access denied: /etc/a", "Access denied: /etc/b", "Invalid path: no device named x"]
+    calls = [failed("files/read", {"path": said.split()[-1]}, said) for said in refused]
+    causes = tool_of(report_of(tmp_path, {"a": calls}), "files/read").causes
+    assert [cause.calls for cause in causes] == [2, 1]
+
+
+def test_no_tool_is_to_be_renamed_to_what_does_another_thing(tmp_path: Path) -> None:
+    shop = server("shop", delete_order=schema("id"))
+    calls = [
+        failed("shop/delete_note", {"id": "n-17"}, "Error: no such tool"),
+        call("shop/delete_order", {"id": "n-17"}),
+        failed("shop/remove_order", {"id": "n-18"}, "Error: no such tool"),
+        call("shop/delete_order", {"id": "n-18"}),
+    ]
+    advice = tool_of(report_of(tmp_path, {"a": calls}, shop), "shop/delete_order").advice
+    assert [each.target for each in advice] == ["name"]
+    assert "remove_order" in advice[0].rewrite
+
+
 def test_a_place_in_a_schema_is_found_through_references_lists_and_variants() -> None:
     document = {
         "type": "object",

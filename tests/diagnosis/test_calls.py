@@ -62,6 +62,15 @@ def test_an_unlike_field_is_never_offered_as_the_missing_one(tmp_path: Path) -> 
     assert {"missing-field", "unexpected-field"} <= set(found)
 
 
+def test_the_only_stray_field_is_the_missing_one_where_one_is_short_for_the_other(tmp_path: Path) -> None:
+    shop = server("shop", search=schema("q"))
+    case = case_of(tmp_path, [failed("shop/search", {"query": "lamps"}, REFUSED)], shop)
+    (first, *_) = findings_of_call(case, "s1c1")
+    assert (first.kind, first.suggestion) == ("misnamed-field", 'Rename "query" to "q".')
+    wrong = case_of(tmp_path, [failed("shop/search", {"query": ["lamps"]}, REFUSED)], shop)
+    assert "misnamed-field" not in {finding.kind for finding in findings_of_call(wrong, "s1c1")}
+
+
 def test_a_field_missing_inside_an_object_is_placed_there(tmp_path: Path) -> None:
     found = told(tmp_path, failed("files/save", {"data": {}}, REFUSED))
     assert found["missing-field"][0] == 'The required field "name" is missing in "data".'
