@@ -21,8 +21,10 @@ test: $(VENV)/.all check  ## Install everything and run the whole test suite
 test-shared: $(VENV)/.all  ## The tests of published data, where REPLAY_SHARED says that it is
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "shared_data and not hostile and not exhaustive"
 
-hostile: $(VENV)/.all  ## Every mode of the hostile servers, against classify and record (a quarter of an hour)
-	$(BIN)/python -m pytest tests/hostile tests/test_hostile_schemas.py
+CAMPAIGNS := tests/replayer/test_effects_once.py tests/shrinking/test_strangers_run.py tests/interpreter/test_confinement.py \
+  tests/cli/test_trust.py tests/tui/test_open_source.py tests/recorder/test_fleet_server.py
+hostile: $(VENV)/.all  ## Every campaign of an attacker, before a release (at most a quarter of an hour)
+	$(BIN)/python -m pytest -n auto --dist worksteal tests/hostile tests/test_hostile_schemas.py $(CAMPAIGNS)
 
 exhaustive: $(VENV)/.all  ## Every combination of which make test tries some: published servers behind the inspectors
 	$(BIN)/python -m pytest -m exhaustive

@@ -14,10 +14,9 @@ import click
 
 from replay.cli import VERBS, cli
 from replay.outcomes.call_format import FORMAT_RULES
-from replay.outcomes.codes import CAUSES, code_rows
-from replay.outcomes.phrases import read_phrases
+from replay.outcomes.codes import CAUSES, code_rows, read_phrases
 from replay.outcomes.registry import REGISTRY_RULES
-from replay.outcomes.rules import RULES, Rule
+from replay.outcomes.rules import Rule, answer_rules
 from replay.outcomes.second_look import SECOND_LOOK_RULES
 from replay.outcomes.stages import ARGUMENT_RULES
 from replay.records import TransportFault
@@ -223,7 +222,7 @@ def rules() -> str:
         _stage("2. The registry", "`unknown_tool` or `inconclusive`, evidence `registry`.", REGISTRY_RULES, "Name"),
         _stage("3. The arguments", "A call that is not re-issued, evidence `schema`.", ARGUMENT_RULES, "Arguments"),
         "## 4. The answer\n\nIn this order; evidence `replay`, `stored` or `recorded`.\n",
-        *map(_answer_rule, RULES),
+        *map(_answer_rule, answer_rules()),
         _stage(
             "5. Where nothing spoke",
             "The tool's other answers in the trajectory, and the model's next words; certainty: likely.",

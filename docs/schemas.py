@@ -19,12 +19,16 @@ from replay.records.comparison import ModelComparison
 from replay.records.files import CassetteAnswer, CassetteHeader, RunDocument, TrajectoryFile
 from replay.records.finding import KnownFile
 from replay.reports.json_ import (
+    CheckedServers,
     DiffDocument,
+    FailureList,
     HistoryDocument,
+    ListedServers,
     ReportDocument,
     ShownFile,
     ShownRun,
     ShownTrajectory,
+    SurveyDocument,
     ToolsDocument,
 )
 
@@ -42,6 +46,9 @@ DOCUMENTS: dict[str, Any] = {
     "show": ShownTrajectory | ShownFile | ShownRun,
     "history": HistoryDocument,
     "known": KnownFile,
+    "known-list": FailureList,
+    "label": SurveyDocument,
+    "servers": ListedServers | CheckedServers,
     "figure": ChartDocument,
     "tools": ToolsDocument,
     "cassette": CassetteHeader | CassetteAnswer,
@@ -52,7 +59,7 @@ DOCUMENTS: dict[str, Any] = {
 
 def schema_of(name: str) -> dict[str, Any]:
     """The JSON Schema of one kind of file."""
-    mode = "validation" if name in {"fleet", "known"} else "serialization"
+    mode = "validation" if name in {"fleet", "known", "servers"} else "serialization"
     schema = TypeAdapter(DOCUMENTS[name]).json_schema(mode=mode)  # type: ignore[arg-type]
     return {"$schema": _DRAFT, "$id": f"{name}.schema.json", **schema}
 

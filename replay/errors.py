@@ -5,12 +5,13 @@
     + FormatError             2   a results file that is broken, or not to be read
       - UnknownFormatError    2   a file that no reader knows
       - NoTrajectoryError     2   a file of a known format that keeps its trajectories in other files, or has none
+      - TooOldError           2   a file in which nothing happened since the time that was asked for
     + FleetError              2   a fleet file with a mistake in it
     + RunFileError            2   a run file that is missing, broken, newer than we are, or held by another process
   x UsageError                2   options that do not go together, an id that does not exist
   x MissingExtraError         2   an optional dependency that is not installed
   x NoServerReachedError      4   not one server of the fleet could be started
-  x PartlyReadError           3   all is done but for files of a folder or archive that could not be read
+  x PartlyReadError           3   all is done but for what could not be read of a folder or an archive
   x FoundFailuresError        1   an outcome that `--fail-on` names was found
 """
 
@@ -48,6 +49,10 @@ class FormatError(InputError):
 
     named = True
     """Whether the user named the file; False for one that was found in a folder or an archive."""
+    calls: int | None = None
+    """That it holds at least, where that can be told."""
+    model: str | None = None
+    """Of these calls."""
 
 
 class UnknownFormatError(FormatError):
@@ -55,18 +60,25 @@ class UnknownFormatError(FormatError):
 
     Args:
         product: what wrote it, where it looks like what a known product writes.
+        looked_for: the shapes of files that are read.
     """
 
-    def __init__(self, path: str, message: str, place: str = "", product: str | None = None) -> None:
+    def __init__(
+        self, path: str, message: str, place: str = "", product: str | None = None, looked_for: str = ""
+    ) -> None:
         super().__init__(path, message, place)
-        self.product = product
+        self.product, self.looked_for = product, looked_for
 
     def __reduce__(self) -> tuple[type[InputError], tuple[str | None, ...]]:
-        return type(self), (self.path, self.message, self.place, self.product)
+        return type(self), (self.path, self.message, self.place, self.product, self.looked_for)
 
 
 class NoTrajectoryError(FormatError):
     """A file of a known format that keeps its trajectories in other files, or has none."""
+
+
+class TooOldError(FormatError):
+    """A file in which nothing happened since the time that was asked for."""
 
 
 class FleetError(InputError):

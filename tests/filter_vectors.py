@@ -26,6 +26,7 @@ def vectors_run(directory: Path) -> Path:
             model=trajectory["model"],
             task={"question": "What is there?", "type": trajectory.get("type")},
             reported={"passed": trajectory.get("passed")},
+            started_at=trajectory.get("started_at"),
         )
         for trajectory in _VECTORS["trajectories"]
     ]

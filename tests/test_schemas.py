@@ -5,9 +5,11 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import jsonschema
 import pytest
 
+from replay.cli import cli
 from tests.scripts import ROOT, schema_of, script
 
 SCHEMAS = ROOT / "schemas"
@@ -35,3 +37,52 @@ def test_what_classify_prints_is_what_the_schema_says(
     results = results_file(run=[[("files/read", {"path": "x"}, "text")], [("files/read", [1])]])
     document = json.loads(replay("classify", results, "--offline", "--json").stdout)
     jsonschema.validate(document, schema_of("run"))
+
+
+JSON_OF = {
+    "align": "alignment",
+    "audit": "audit",
+    "classify": "run",
+    "compare": "compare",
+    "diff": "diff",
+    "known list": "known-list",
+    "label": "label",
+    "servers check": "servers",
+    "servers tools": "servers",
+    "show": "show",
+}
+"""The verbs with `--json`, and the schema of what each prints; `diff` of more than two runs prints `history`."""
+
+
+def _verbs_with_json() -> set[str]:
+    with cli.make_context("replay", [], resilient_parsing=True) as context:
+        verbs = {name: cli.get_command(context, name) for name in cli.list_commands(context)}
+    groups = {name: verb for name, verb in verbs.items() if isinstance(verb, click.Group)}
+    every = verbs | {
+        f"{name} {inner}": verb for name, group in groups.items() for inner, verb in group.commands.items()
+    }
+    return {name for name, verb in every.items() if verb is not None and any("--json" in p.opts for p in verb.params)}
+
+
+def test_every_verb_with_json_has_a_schema() -> None:
+    assert _verbs_with_json() == JSON_OF.keys()
+    assert set(JSON_OF.values()) <= DOCUMENTS.keys()
+
+
+def test_what_label_and_known_list_print_is_what_the_schemas_say(
+    replay: Callable[..., subprocess.CompletedProcess[str]], results_file: Callable[..., Path]
+) -> None:
+    results = results_file(run=[[("files/read", {"path": "x"}, "text")], [("files/read", [1])]])
+    jsonschema.validate(json.loads(replay("label", results, "--json").stdout), schema_of("label"))
+    replay("classify", results, "--offline")
+    listed = json.loads(replay("known", "list", "--json").stdout)
+    assert listed
+    jsonschema.validate(listed, schema_of("known-list"))
+
+
+@pytest.mark.parametrize("verb", ["check", "tools"])
+def test_what_servers_prints_is_what_the_schema_says(
+    verb: str, replay: Callable[..., subprocess.CompletedProcess[str]], fleet_file: Callable[..., Path]
+) -> None:
+    done = replay("servers", verb, "--servers", fleet_file(plain="annotated.py"), "--json")
+    jsonschema.validate(json.loads(done.stdout), schema_of("servers"))

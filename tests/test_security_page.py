@@ -8,7 +8,11 @@ import re
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "security.md").read_text("utf-8")
-ROWS = [line for line in PAGE.splitlines() if line.startswith("| ") and not line.startswith(("| promise", "| ---"))]
+ROWS = [
+    row
+    for table in re.findall(r"^\| promise .*\n\| ---.*\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
+    for row in table.splitlines()
+]
 
 
 def functions_of(path: str) -> set[str]:
@@ -17,7 +21,7 @@ def functions_of(path: str) -> set[str]:
 
 
 def test_every_promise_names_a_test_that_is_there() -> None:
-    assert ROWS
+    assert len(ROWS) > 50
     named = [re.search(r"\| `(tests/[\w/]+\.py)::(test_\w+)` \|$", row) for row in ROWS]
     assert [row for row, match in zip(ROWS, named, strict=True) if match is None] == []
     assert [match[0] for match in named if match and match[2] not in functions_of(match[1])] == []

@@ -7,10 +7,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from replay.errors import InputError
 from replay.records.alignment import JudgeScores
+from replay.safety.filesystem import read_small_file
 
 _FIELDS = ("completion_rate", "information_grounding_rate")
 _SHAPES = (
@@ -58,6 +59,9 @@ class Judges:
         return next((self.scores[key] for name in (*names, "") if (key := (name, identifier)) in self.scores), None)
 
 
+_MAX_BYTES: Final = 64_000_000
+
+
 def read_judges(paths: Iterable[Path], models: Iterable[str]) -> Judges:
     """Read judge files; a later one replaces what an earlier one gives.
 
@@ -76,7 +80,7 @@ def read_judges(paths: Iterable[Path], models: Iterable[str]) -> Judges:
 
 def _load(path: Path) -> Any:
     try:
-        return json.loads(path.read_text("utf-8-sig"))
+        return json.loads(read_small_file(path, _MAX_BYTES).decode("utf-8-sig"))
     except OSError as error:
         raise InputError(str(path), f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:

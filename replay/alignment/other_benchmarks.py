@@ -154,16 +154,21 @@ def mcpbench(outcomes: Iterable[Outcome]) -> McpBenchRates:
     - valid tool names: calls of tools that exist, of all calls that are not inconclusive;
     - schema compliance: calls whose arguments were accepted, of those of tools that exist;
     - execution success: calls that succeeded, of all calls that are not inconclusive.
+
+    Where calls are inconclusive and not one of those judged is of a tool that exists, nothing was answered: the judged
+    ones are then those that fail without an answer, and no rate has a basis.
     """
     counts = Counter(outcomes)
     inconclusive = counts.pop(Outcome.INCONCLUSIVE, 0)
     total = sum(counts.values())
+    calls = total + inconclusive
     known = total - counts[Outcome.ILLEGAL_FORMAT] - counts[Outcome.UNKNOWN_TOOL]
+    total = 0 if inconclusive and not known else total
     return McpBenchRates(
         valid_tool_names=_rate(known, total),
         schema_compliance=_rate(known - counts[Outcome.INVALID_ARGUMENTS], known),
         execution_success=_rate(counts[Outcome.SUCCESS], total),
-        calls=total + inconclusive,
+        calls=calls,
         inconclusive=inconclusive,
     )
 

@@ -15,6 +15,7 @@ from replay.errors import RunFileError, UsageError
 from replay.records import Server
 from replay.records.alignment import Aggregate, AlignedFile, AlignmentDocument, ReferenceFault, SweepRow
 from replay.records.files import dump
+from replay.records.unread import Unread
 from replay.runfile import Run
 from replay.runfile.alignment_queries import ReferenceCall, file_outcomes, file_rows, save_alignment
 from replay.safety.redaction import Redactor
@@ -34,7 +35,10 @@ _COLUMNS = (
 
 
 def alignment_json(
-    alignments: Sequence[Alignment], faults: Sequence[ReferenceFault], sweeps: Mapping[str, Sequence[SweepRow]]
+    alignments: Sequence[Alignment],
+    faults: Sequence[ReferenceFault],
+    sweeps: Mapping[str, Sequence[SweepRow]],
+    unread: Unread | None = None,
 ) -> str:
     """`{"format", "version", "models": [{"file", "model", "definitions", "aggregate", ..., "tasks"}], ...}`.
 
@@ -42,10 +46,12 @@ def alignment_json(
         alignments: one a model.
         faults: what is wrong with the reference.
         sweeps: by first file; empty without `--sweep`.
+        unread: what could not be read.
     """
     document = AlignmentDocument(
         models=tuple(_with_tasks(alignment, sweeps.get(alignment.model.file)) for alignment in alignments),
         reference_faults=tuple(faults),
+        unread=unread,
     )
     return printable_json(Redactor().json(dump(document)))
 

@@ -13,11 +13,11 @@ from pydantic import ValidationError
 
 from replay.errors import InputError
 from replay.records import Outcome, Reason, Record, RuleSpec
-from replay.safety.filesystem import write_atomically
+from replay.safety.filesystem import read_small_file, write_atomically
 
 NAME: Final = "replay-labels.yaml"
 FORMAT: Final = "replay.labels"
-_MAX_LENGTH: Final = 5_000_000
+_MAX_BYTES: Final = 5_000_000
 _MAX_WORDS: Final = 60
 
 
@@ -67,10 +67,7 @@ def read_labels(path: Path | None) -> tuple[AnswerLabel, ...]:
     if path is None or not path.exists():
         return ()
     try:
-        text = path.read_text("utf-8-sig")
-        if len(text) > _MAX_LENGTH:
-            raise InputError(str(path), f"is longer than {_MAX_LENGTH // 1_000_000} MB; is it the right file?")
-        data = yaml.safe_load(text)
+        data = yaml.safe_load(read_small_file(path, _MAX_BYTES).decode("utf-8-sig"))
     except (OSError, UnicodeDecodeError) as problem:
         raise InputError(str(path), f"cannot be read: {problem}") from None
     except (yaml.YAMLError, RecursionError, ValueError) as problem:
@@ -86,6 +83,16 @@ def write_label(path: Path, label: AnswerLabel) -> None:
     rows = [one.model_dump(mode="json", exclude_defaults=True) for one in (*kept, label)]
     document = {"format": FORMAT, "version": 1, "labels": rows}
     write_atomically(path, yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=120))
+
+
+def known_labels(fleet_directory: Path | None) -> tuple[RuleSpec, ...]:
+    """What a person said that answers mean, as rules: of the file beside the fleet's, else of the one here.
+
+    Raises:
+        InputError: as `read_labels`.
+    """
+    beside = fleet_directory / NAME if fleet_directory is not None else None
+    return rules_of_labels(read_labels(beside if beside is not None and beside.exists() else Path(NAME)))
 
 
 def rules_of_labels(labels: Iterable[AnswerLabel]) -> tuple[RuleSpec, ...]:

@@ -34,6 +34,7 @@ from replay.records.audit import (
     Verified,
 )
 from replay.records.files import CallRow
+from replay.records.unread import Unread, UnreadEffect, UnreadFile
 from replay.runfile import Run
 from replay.runfile.trajectory_queries import trajectory_places
 
@@ -301,3 +302,12 @@ def _notes(table: TaskRuns, benchmark: AuditedModel, faulty_references: Mapping[
     for model, own in tasks.items():
         if len(tasks) > 1 and own - common:
             yield f"{model} has {counted(len(own - common), 'task')} that not every other model has."
+
+
+def with_unread(audit: Audit, files: Sequence[UnreadFile]) -> Audit:
+    """The audit with what could not be read, and what that could change in the share of tasks that passed."""
+    if not files:
+        return audit
+    whole = audit.benchmark
+    effects = [UnreadEffect.on_tasks(len(files), whole.passed / whole.runs, whole.runs, 1)] if whole.runs else []
+    return audit.model_copy(update={"unread": Unread(files=tuple(files), effects=tuple(effects))})

@@ -15,10 +15,12 @@ from replay.analysis.task_success import associations, failed_in_tasks, recoveri
 from replay.errors import UsageError
 from replay.records.comparison import ComparedModel, ModelComparison, ModelStratum, Strata
 from replay.records.tool_name import read_name
+from replay.records.unread import Unread, UnreadEffect, UnreadFile
 from replay.runfile import Run
 from replay.runfile.alignment_queries import aligned_models
 from replay.runfile.compare_queries import file_paths
 from replay.runfile.task_runs import finding_counts, label_names, reference_tool_names
+from replay.runfile.unread_files import unread_files
 from replay.suggestions import nearest_names
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ MAX_PAIRED = 50
 """Models up to which every pair is tested."""
 _OF_CALLS = "well_formed"
 _BY_DEFAULT = ("average", "task_success", "score", _OF_CALLS)
+_OF_TASKS = ("task_success", "score", "recall")
+"""What is known of a model that made no call, where it is one; a session without calls is none."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,8 @@ class CompareSettings:
     by: str | None = None
     names: FileNames | None = None
     """How file names give the label of `by`."""
+    unread: tuple[UnreadFile, ...] | None = None
+    """Files that could not be read; by default all that the run knows of."""
 
 
 def compare_models(run: Run, settings: CompareSettings = CompareSettings()) -> ModelComparison:
@@ -65,6 +71,8 @@ def compare_models(run: Run, settings: CompareSettings = CompareSettings()) -> M
     sums_of_runs = sums_of(table)
     sums = sums_by_model(table, sums_of_runs)
     models = _models(run, table, sums_of_runs, sums)
+    if not models:
+        raise UsageError(f"{run.path}: no model made a call")
     sort = settings.sort or _default(models)
     metric = settings.metric or (sort if sort in MEASURES else _default(models))
     ordered = sorted_models(models, sort)
@@ -85,6 +93,7 @@ def compare_models(run: Run, settings: CompareSettings = CompareSettings()) -> M
         recoveries=recoveries(run, table, names, settings.files),
         failed_in_tasks=failed_in_tasks(table, names),
         findings=tuple(row for row in finding_counts(run.connection, settings.files) if row.model in sums),
+        unread=_unread(unread_files(run.connection) if settings.unread is None else settings.unread, ordered),
         notes=tuple(_notes(ordered, sums, metric, strata)),
     )
 
@@ -113,7 +122,23 @@ def _models(run: Run, table: TaskRuns, sums_of_runs: Numbers, sums: Mapping[str,
                 missing=max((len(record.missing) for record in records), default=0),
             )
         )
-    return compared
+    return [model for model in compared if model.calls or not model.figures.keys().isdisjoint(_OF_TASKS)]
+
+
+def _unread(files: Sequence[UnreadFile], models: Sequence[ComparedModel]) -> Unread | None:
+    """What was not read, and what it could change in the tasks that its model passed, else in its calls."""
+    if not files:
+        return None
+    effects: list[UnreadEffect] = []
+    for model in models:
+        own = [file for file in files if file.model == model.model]
+        passed = model.figures.get("task_success")
+        if own and passed is not None:
+            each = max(1, round(model.trajectories / len(model.files)))
+            effects.append(UnreadEffect.on_tasks(len(own), passed.value, passed.n, each, model.model))
+        elif own and (effect := UnreadEffect.on_calls(own, model.outcomes, len(model.files), model.model)) is not None:
+            effects.append(effect)
+    return Unread(files=tuple(files), effects=tuple(effects))
 
 
 def _by_number(table: TaskRuns, rows: Sequence[int]) -> list[list[int]]:

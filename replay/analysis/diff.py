@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeAlias
 from replay.analysis.estimates import differences_of, sums_by_model
 from replay.analysis.fingerprint import FailedCall, failed_calls, recurring_failures
 from replay.analysis.measures import sums_of
+from replay.analysis.session_pairs import paired_calls
 from replay.analysis.statistics import CONFIDENCE, mcnemar
 from replay.analysis.task_runs import read_task_runs
 from replay.errors import UsageError
@@ -22,6 +23,7 @@ from replay.records.finding import History, KnownFailure, RecurringFailure, RunC
 from replay.runfile import Run
 from replay.runfile.alignment_queries import aligned_models
 from replay.runfile.compare_queries import CallOutcome, call_outcomes, model_names
+from replay.runfile.task_runs import trajectory_facts
 from replay.safety.text import one_line
 from replay.suggestions import nearest_names
 
@@ -43,21 +45,45 @@ class _Test(NamedTuple):
     sentence: str
 
 
-def diff_runs(first: Run, second: Run) -> RunDiff:
+def diff_runs(first: Run, second: Run, names: Sequence[str] | None = None, *, sessions: bool = False) -> RunDiff:
     """What changed from one run to the other.
 
     Calls are the same where model, trajectory, position and tool are; the model does not count where each run has one.
     Whether the share of failed calls changed is tested over the calls that both judged: they are pairs.
 
+    Args:
+        first: the earlier one.
+        second: the later one.
+        names: how they are called; by default by their files.
+        sessions: where each run is one session, of different ids, those calls are the same that do the same in order.
+
     Raises:
         UsageError: a run without verdicts, or runs that have nothing in common.
     """
-    alone = len(model_names(first)) == len(model_names(second)) == 1
-    sides = [_Side(str(run.path), dict(_calls(run, with_model=not alone)), _metrics(run)) for run in (first, second)]
-    for side in sides:
-        if not side.calls:
-            raise UsageError(f"{side.name}: this run has no verdicts yet; make some with: replay classify")
-    return _diff(sides, _tested_calls)
+    for run in (first, second):
+        run.check_has_verdicts()
+    ids = [_session_of(run) for run in (first, second)] if sessions else [None]
+    apart = None not in ids and ids[0] != ids[1]
+    alone = apart or len(model_names(first)) == len(model_names(second)) == 1
+    sides = [
+        _Side(name, dict(_calls(run, with_model=not alone)), _metrics(run))
+        for run, name in zip((first, second), names or (str(first.path), str(second.path)), strict=True)
+    ]
+    return _diff([sides[0], _as_in(*sides)] if apart else sides, _tested_calls)
+
+
+def _session_of(run: Run) -> str | None:
+    """The id of the one trajectory that a run holds, its sub-agents left out; None where it holds several."""
+    names = {facts.name for facts in trajectory_facts(run.connection) if facts.parent is None}
+    return names.pop() if len(names) == 1 else None
+
+
+def _as_in(first: _Side, second: _Side) -> _Side:
+    """The second of two sessions, its calls under the keys of those of the first that do the same."""
+    keys = list(first.calls), list(second.calls)
+    deeds = [[(_folded(call.tool), call.arguments) for call in side.calls.values()] for side in (first, second)]
+    same = {keys[1][number]: keys[0][of_first] for of_first, number in paired_calls(*deeds)}
+    return second._replace(calls={same.get(key, key): call for key, call in second.calls.items()})
 
 
 def diff_models(run: Run, first: str, second: str) -> RunDiff:
@@ -267,17 +293,15 @@ class GatheredRuns:
     calls: Sequence[Sequence[FailedCall]]
 
     @classmethod
-    def of(cls, runs: Sequence[Run]) -> GatheredRuns:
+    def of(cls, runs: Sequence[Run], names: Sequence[str] | None = None) -> GatheredRuns:
         """Read the runs.
 
         Raises:
             UsageError: a run without verdicts.
         """
-        names = _names(runs)
-        for run, name in zip(runs, names, strict=True):
-            if not run.has_verdicts():
-                raise UsageError(f"{name}: this run has no verdicts yet; make some with: replay classify")
-        return cls(runs, names, [list(failed_calls(run)) for run in runs])
+        for run in runs:
+            run.check_has_verdicts()
+        return cls(runs, _names(names or [str(run.path) for run in runs]), [list(failed_calls(run)) for run in runs])
 
     def failures(self, known: Mapping[str, KnownFailure]) -> tuple[RecurringFailure, ...]:
         """The failures: those that are new, still there, and gone."""
@@ -308,9 +332,8 @@ class GatheredRuns:
         )
 
 
-def _names(runs: Sequence[Run]) -> list[str]:
+def _names(names: Sequence[str]) -> list[str]:
     """The names of the runs; one that is given twice is told apart by its place."""
-    names = [str(run.path) for run in runs]
     times = Counter(names)
     return [name if times[name] == 1 else f"{name} ({number})" for number, name in enumerate(names, 1)]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from replay.diagnosis import TrajectoryContext, findings_of_call
-from replay.diagnosis.error_answers import normalized_error
+from replay.diagnosis.failure_words import failure_words
 from replay.diagnosis.run_findings import SECONDARY
 from replay.records import FAILURES, Outcome, digest
 from replay.records.files import CallRow
@@ -70,7 +70,7 @@ def _words(context: TrajectoryContext, row: CallRow, finding: Finding | None) ->
         return ""
     program = finding is not None and finding.kind == "program-failed"  # all that it printed stands in the answer
     text = finding.sentence if finding is not None and program else context.answer_text(row.call)
-    words = normalized_error(text, context.calls[row.call])
+    words = failure_words(text, context.calls[row.call], context.drawn)
     return words if len(words) <= 2 * _MAX_END else f"{words[:_MAX_END]} … {words[-_MAX_END:]}"
 
 

@@ -12,10 +12,10 @@ from pydantic import ValidationError
 
 from replay.errors import InputError
 from replay.records.finding import KNOWN_FORMAT, KNOWN_VERSION, KnownFailure, KnownFile
-from replay.safety.filesystem import write_atomically
+from replay.safety.filesystem import read_small_file, write_atomically
 
 NAME: Final = "replay-known.yaml"
-_MAX_LENGTH: Final = 5_000_000
+_MAX_BYTES: Final = 5_000_000
 _HEAD: Final = f"""\
 # Failures that are known: `replay known add` writes here, and so may you. docs/reports.md says more.
 format: {KNOWN_FORMAT}
@@ -65,10 +65,7 @@ def read_known_file(path: Path | None) -> KnownFailures:
     if path is None:
         return KnownFailures()
     try:
-        text = path.read_text("utf-8-sig")
-        if len(text) > _MAX_LENGTH:
-            raise InputError(str(path), f"is longer than {_MAX_LENGTH // 1_000_000} MB; is it the right file?")
-        data = yaml.load(text, _Loader)  # noqa: S506 - a SafeLoader
+        data = yaml.load(_text_of(path), _Loader)  # noqa: S506 - a SafeLoader
     except FileNotFoundError:
         raise InputError(str(path), "no such file; make one with: replay known add FINGERPRINT --note ...") from None
     except (OSError, UnicodeDecodeError) as problem:
@@ -82,6 +79,10 @@ def read_known_file(path: Path | None) -> KnownFailures:
     return KnownFailures(path, _checked(path, data).failures)
 
 
+def _text_of(path: Path) -> str:
+    return read_small_file(path, _MAX_BYTES).decode("utf-8-sig")
+
+
 def add_known(path: Path, mark: str, known: KnownFailure) -> None:
     """Write a failure into a file, which is made where there is none; comments in it stay where that can be done.
 
@@ -91,7 +92,7 @@ def add_known(path: Path, mark: str, known: KnownFailure) -> None:
     before = read_known_file(path).failures if path.exists() else {}
     after = {**before, mark: known}
     if path.exists() and mark not in before:
-        longer = f"{path.read_text('utf-8-sig').rstrip()}\n{_entry(mark, known)}"
+        longer = f"{_text_of(path).rstrip()}\n{_entry(mark, known)}"
         if _says(longer, after):
             write_atomically(path, longer)
             return

@@ -18,6 +18,7 @@ from replay.records.alignment import COLUMNS, METRICS
 from replay.records.comparison import Measure
 from replay.records.summary import WELL_FORMED
 
+UNFOUNDED_MEASURE: Final = "unfounded"
 Sums: TypeAlias = tuple[Any, Any]
 """Part and whole of a ratio, each a number a run; those that are not known are 0."""
 
@@ -46,6 +47,9 @@ def _shares() -> Iterator[_Definition]:
         yield share(str(outcome), outcome.label, about, (outcome,), judged, low=outcome is not Outcome.SUCCESS)
     about = "Share of all calls that count in no outcome."
     yield share("inconclusive", "inconclusive", about, (Outcome.INCONCLUSIVE,), Outcome, low=True)
+    about = "Share of all calls whose verdict rests on nothing but the absence of an error, or of an error's cause."
+    unfounded = Measure(id=UNFOUNDED_MEASURE, label="rests on nothing", kind="share", about=about, lower_is_better=True)
+    yield _Definition(unfounded, lambda runs: (runs.unfounded_counts, runs.calls_with(Outcome)), of_calls=True)
 
 
 def _aligned(name: str) -> Callable[[TaskRuns], Sums]:

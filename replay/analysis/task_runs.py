@@ -88,6 +88,12 @@ class TaskRuns:
         """How many failed calls of each run were recovered."""
         return np.bincount(self.recovered.run, minlength=len(self.runs))
 
+    @cached_property
+    def unfounded_counts(self) -> NDArray[np.int64]:
+        """How many calls of each run have a verdict that rests on nothing but the absence of an error or its cause."""
+        chosen = np.array([group.unfounded for group in self.groups], dtype=np.bool_)
+        return np.bincount(_chosen(self.calls, chosen).run, minlength=len(self.runs))
+
     def runs_calling(self, names: Sequence[str | None]) -> set[tuple[int, str]]:
         """Which run has calls of which name.
 

@@ -6,8 +6,11 @@ Every piece of advice rests on calls, or on the schema alone; none on what a nam
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any, Final
+
+from rapidfuzz import fuzz
 
 from replay.dag.documents import join, parts, resolve
 from replay.diagnosis.phrasing import counted, listed, plain, quoted, types_of
@@ -33,6 +36,8 @@ _UNSAID: Final = frozenset({"refused", "not-found", "exists-already"})
 """Kinds of failures that no argument explains: something had to be so before the call."""
 
 
+_SAME: Final = 80.0
+"""Likeness of two nouns, such as `order` and `orders`, from which they are one."""
 _KEYWORDS: Final = frozenset(
     {"type", "enum", "const", "required", "additionalProperties", "minimum", "maximum", "minLength", "maxLength"}
 )
@@ -103,10 +108,20 @@ def _of_schema(tool: Tool | None) -> Iterator[Advice]:
 
 def _of_names(usage: ToolUsage) -> Iterator[Advice]:
     for name in usage.names_instead:
-        if name.name.endswith(usage.tool):
+        if name.name.endswith(usage.tool) or _is_of_another_thing(name.name, usage.tool):
             continue
         rewrite = f"Call the tool so that it is not taken for {quoted(name.name, 60)}, or take that name as well."
         yield _make(name, "name", "", rewrite, f"{_who(name)} wrote {_shown(name)}.", current=usage.tool)
+
+
+def _is_of_another_thing(name: str, tool: str) -> bool:
+    """Whether two names do the same to different things, as `delete_note` and `delete_order` do."""
+    (verb, *thing), (own_verb, *own_thing) = _words_of(name.rpartition("/")[2]), _words_of(tool)
+    return verb == own_verb and bool(thing and own_thing) and fuzz.ratio(" ".join(thing), " ".join(own_thing)) < _SAME
+
+
+def _words_of(name: str) -> list[str]:
+    return re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()) or [""]
 
 
 def _shown(name: NameInstead) -> str:

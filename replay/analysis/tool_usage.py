@@ -14,7 +14,8 @@ from replay.diagnosis import TrajectoryContext
 from replay.diagnosis.diagnose import Diagnosis, diagnoses
 from replay.diagnosis.phrasing import quoted
 from replay.diagnosis.schema_violations import field_location, keyword_location
-from replay.records import FAILURES, Outcome, Server, Tool
+from replay.diagnosis.tools_meant import tools_meant
+from replay.records import FAILURES, Certainty, Outcome, Server, Tool
 from replay.records.files import CallRow
 from replay.records.finding import CallRef, Finding
 from replay.records.tool_usage import (
@@ -310,6 +311,7 @@ class _Gatherer:
     servers: dict[str, Server]
     wanted: _Wanted
     calls: int = 0
+    certainties: Counter[Certainty] = field(default_factory=Counter)
     _tallies: dict[tuple[str, str], _ToolTally] = field(default_factory=dict)
     _strays: dict[str, Sightings] = field(default_factory=dict)
     _models: dict[str, None] = field(default_factory=dict)
@@ -325,6 +327,7 @@ class _Gatherer:
         if tally is not None:
             self._models[row.model] = None
             self.calls += 1
+            self.certainties[row.certainty] += 1
             tally.add(diagnosis.context, row, findings)
 
     def _add_unknown(self, diagnosis: Diagnosis, row: CallRow, findings: tuple[Finding, ...]) -> None:
@@ -334,13 +337,15 @@ class _Gatherer:
         name = context.calls[row.call].name or row.tool or ""
         if later is not None and (made := context.rows[later]).tool is not None:
             meant, shown_by = (made.server or "", made.tool.removeprefix(f"{made.server}/")), "later-call"
-        elif row.nearest and row.rule in _NEAR_ENOUGH:
-            server, _, tool = row.nearest[0].partition("/")
+        elif row.rule in _NEAR_ENOUGH and (nearest := tools_meant(context, row.call)):
+            server, _, tool = nearest[0].partition("/")
             meant, shown_by = (server, tool), "nearest-name"
         else:
             if not (self.wanted.servers or self.wanted.tools) or row.server in self.wanted.servers:
                 self._models[row.model] = None
-                stray = self._strays.setdefault(name, Sightings({"name": name, "nearest": row.nearest}))
+                stray = self._strays.setdefault(
+                    name, Sightings({"name": name, "nearest": tools_meant(context, row.call)})
+                )
                 stray.add(context.ref(row.call))
             return
         tally = self._tally(*meant)
@@ -367,6 +372,7 @@ class _Gatherer:
             uncalled=tuple(self._uncalled()),
             models=tuple(self._models),
             calls=self.calls,
+            certainties=dict(self.certainties),
         )
 
     def _uncalled(self) -> Iterable[UncalledTools]:

@@ -41,6 +41,8 @@ _DARK: Final = 0.55
 """Of a heat map's scale, from which letters are white."""
 _MIN_TOP: Final = 0.05
 _MAX_HEAD: Final = 22
+_MANY_COLUMNS: Final = 12
+"""Of a heat map, which would be wider than a page."""
 _OTHER_SCRIPTS: Final = (
     "Noto Sans CJK SC",
     "Noto Sans CJK JP",
@@ -248,7 +250,12 @@ def _panel(chart: Chart, canvas: _Canvas, panel: Axes, row: int, most: float) ->
 
 
 def _heat_map(chart: Chart, canvas: _Canvas) -> None:
-    """A cell a row and column: its count, or its value where there are no counts."""
+    """A cell a row and column: its count, or its value where there are no counts.
+
+    Many columns stand as rows, where a page has room for them.
+    """
+    if len(chart.columns) > max(_MANY_COLUMNS, len(chart.rows)):
+        chart = _turned(chart)
     heads = [_shown(name, _MAX_HEAD) for name in chart.columns]
     labels = [_shown(name) for name in chart.rows]
     longest = max(map(len, labels), default=0)
@@ -285,12 +292,25 @@ def _heat_map(chart: Chart, canvas: _Canvas) -> None:
     for spine in axes.spines.values():
         spine.set_visible(False)
     bar = canvas.figure.colorbar(image, ax=axes, location="bottom", aspect=30, pad=min(0.12 / len(labels), 0.06))
-    bar.set_label(chart.measure, size=8.5 * canvas.scale)
+    cells_are = "" if chart.counts is None else "; in the cells: counts"
+    bar.set_label(f"colour: {chart.measure}{cells_are}", size=8.5 * canvas.scale)
     bar.ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
     bar.ax.tick_params(labelsize=8 * canvas.scale)
     if bar.solids is not None:
         bar.solids.set_edgecolor("face")  # else thin white lines show between the shades
     bar.outline.set_visible(False)  # type: ignore[operator]
+
+
+def _turned(chart: Chart) -> Chart:
+    """The chart with its columns as rows."""
+    return chart.model_copy(
+        update={
+            "rows": chart.columns,
+            "columns": chart.rows,
+            "values": tuple(zip(*chart.values, strict=True)),
+            "counts": None if chart.counts is None else tuple(zip(*chart.counts, strict=True)),
+        }
+    )
 
 
 def _words(chart: Chart, row: int, column: int) -> str:
@@ -318,9 +338,9 @@ def _ranked_bars(chart: Chart, canvas: _Canvas) -> None:
             )
         end = max(value, high or 0)
         axes.text(end + 0.012, row, value_text(ranked_kind(chart), value), va="center", size=8.5 * canvas.scale)
-    ranks = [f"  {row + 1}" if value is not None else "" for row, (value,) in enumerate(chart.values)]
+    ranks = [f"{row + 1}. " if value is not None else "" for row, (value,) in enumerate(chart.values)]
     axes.set_yticks(
-        range(len(chart.rows)), [f"{_shown(name)}{rank}" for name, rank in zip(chart.rows, ranks, strict=True)]
+        range(len(chart.rows)), [f"{rank}{_shown(name)}" for name, rank in zip(chart.rows, ranks, strict=True)]
     )
     axes.set_ylim(len(chart.rows) - 0.4, -0.6)
     axes.set_xlim(0, 1.12)

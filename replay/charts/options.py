@@ -36,8 +36,7 @@ def chosen_models(run: Run, options: ChartOptions) -> tuple[ModelSummary, ...]:
     Raises:
         UsageError: a run without verdicts, or a model that it does not have.
     """
-    if not run.has_verdicts():
-        raise UsageError(f"{run.path}: this run has no verdicts yet; make some with: replay classify results/*.json")
+    run.check_has_verdicts()
     models = summarize(run).models
     check_names(options.models, [name for model in models for name in spellings(model)])
     return tuple(model for model in models if not options.models or set(options.models) & set(spellings(model)))

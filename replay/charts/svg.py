@@ -37,7 +37,7 @@ class _Form:
     """How far the names stand above their bars; 0: beside them."""
 
 
-WIDE: Final = _Form("figure", width=960, label=230, bar=640, row=34, top=64, legend=24)
+WIDE: Final = _Form("figure", width=960, label=244, bar=620, row=34, top=64, legend=24)
 NARROW: Final = _Form("narrow", width=360, label=16, bar=318, row=58, top=88, legend=16, legend_columns=2, above=20)
 _MARKS: Final = {
     Outcome.SUCCESS: "",
@@ -202,7 +202,7 @@ def ranked_bars(chart: Chart, *, narrow: bool = False) -> Markup:
         chart: `leaderboard` or `supported`.
         narrow: for a page as wide as a telephone.
     """
-    width, label, bar, row = (360, 16, 250, 46) if narrow else (960, 230, 600, 28)
+    width, label, bar, row = (360, 16, 250, 46) if narrow else (960, 264, 570, 28)
     above = 18 if narrow else 0
     top = _top(chart)
     names = [one_line(name, _MAX_NAME) for name in chart.rows]
@@ -213,7 +213,8 @@ def ranked_bars(chart: Chart, *, narrow: bool = False) -> Markup:
     for number, name in enumerate(names):
         y = number * row + 4
         x, anchor = (label, "start") if narrow else (label - 12, "end")
-        parts.append(f'<text x="{x}" y="{y + 14}" text-anchor="{anchor}">{number + 1}. {escape(name)}</text>')
+        rank = f"{number + 1}. " if values[number] is not None else ""
+        parts.append(f'<text x="{x}" y="{y + 14}" text-anchor="{anchor}">{rank}{escape(name)}</text>')
         parts += _ranked_bar(chart, number, name, label, y + above, bar / top)
     parts.append("</svg>")
     return Markup("".join(parts))  # noqa: S704 - every text in it is escaped
@@ -256,8 +257,8 @@ def heat_map(chart: Chart, *, narrow: bool = False) -> Markup:
         chart: `trajectory-finding`, with its counts and totals.
         narrow: for a page as wide as a telephone.
     """
-    width, label = (360, 112) if narrow else (960, 230)
-    size = min((width - label - (8 if narrow else 120)) / max(len(chart.columns), 1), 60.0)
+    width, label = (360, 112) if narrow else (960, 244)
+    size = min((width - label - (8 if narrow else 150)) / max(len(chart.columns), 1), 60.0)
     head = 16 + (7.4 if narrow else 5.0) * max(map(len, chart.columns), default=0)
     row = 22 if narrow else 26
     title, words = "In how many trajectories of each model a kind of finding stands", _in_words(chart, chart.columns)

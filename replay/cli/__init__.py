@@ -12,7 +12,7 @@ from typing import NoReturn
 import click
 
 from replay import __version__
-from replay.cli.terminal import discard_stdout, make_streams_safe
+from replay.cli.terminal import VERBOSE, discard_stdout, error_text, make_streams_safe
 from replay.errors import ReplayError
 
 VERBS = {
@@ -21,7 +21,7 @@ VERBS = {
     "report": ("replay.cli.report:report", "Write a diagnosis: markdown, html, json, csv, junit or svg."),
     "compare": ("replay.cli.compare:compare", "Set many models side by side, with intervals and tests."),
     "audit": ("replay.cli.audit:audit", "Tell how much of a benchmark's scores is the models' own."),
-    "diff": ("replay.cli.diff:diff", "Compare runs over time, or two models of one run."),
+    "diff": ("replay.cli.diff:diff", "Compare runs over time, two models of one run, or two sessions of one task."),
     "tools": ("replay.cli.tools:tools", "Show the author of a server how models call each tool, and what to rewrite."),
     "label": ("replay.cli.label:label", "Say once what answers mean that rest on nothing; survey recorded answers."),
     "known": ("replay.cli.known:known", "Mark failures as known, with a note or the address of an issue."),
@@ -83,6 +83,12 @@ class _Verbs(click.Group):
 @click.option(
     "--debug", is_flag=True, expose_value=False, help="Show the traceback of an error. Works with every verb."
 )
+@click.option(
+    "--verbose",
+    is_flag=True,
+    expose_value=False,
+    help="Tell of a file of no known format which shapes are read. Works with every verb.",
+)
 def cli() -> None:
     """Replay and diagnose the tool-call trajectories of MCP agents."""
 
@@ -91,7 +97,9 @@ def main() -> NoReturn:
     """Run the command line; every error is one line on stderr and an exit code."""
     make_streams_safe()
     gc.set_threshold(_OBJECTS_A_COLLECTION)
-    arguments, debug = _without_debug(sys.argv[1:])
+    arguments, debug = _without(sys.argv[1:], "--debug", "REPLAY_DEBUG")
+    arguments, verbose = _without(arguments, "--verbose", VERBOSE)
+    os.environ.update({VERBOSE: "1"} if verbose else {})
     try:
         code = _run(arguments)
         if sys.stdout is not None:
@@ -111,11 +119,11 @@ def _run(arguments: list[str]) -> object:
         return cli.invoke(context)
 
 
-def _without_debug(arguments: list[str]) -> tuple[list[str], bool]:
-    """Take `--debug` out, wherever it stands before a `--`."""
+def _without(arguments: list[str], flag: str, variable: str) -> tuple[list[str], bool]:
+    """Take a flag out, wherever it stands before a `--`; whether it was there, or its variable is set."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
-    head = [argument for argument in arguments[:end] if argument != "--debug"]
-    return head + arguments[end:], len(head) < end or bool(os.environ.get("REPLAY_DEBUG"))
+    head = [argument for argument in arguments[:end] if argument != flag]
+    return head + arguments[end:], len(head) < end or bool(os.environ.get(variable))
 
 
 def _report_error(error: BaseException) -> int:
@@ -123,7 +131,7 @@ def _report_error(error: BaseException) -> int:
     causes = list(_leaves(error))
     match next((cause for cause in causes if isinstance(cause, ReplayError)), causes[0]):
         case ReplayError() as replay_error:
-            _echo_error(str(replay_error))
+            _echo_error(error_text(replay_error))
             return replay_error.exit_code
         case click.exceptions.Exit() as exit_request:
             return exit_request.exit_code

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from replay.cli.input_files import InputFiles
 from replay.cli.options import (
     DEFAULT_RUN,
     files_argument,
@@ -20,16 +20,18 @@ from replay.cli.options import (
     names_option,
     place_of,
     run_option,
+    strict_option,
     workers_options,
 )
-from replay.cli.terminal import bar_on, echo_err, is_interactive, without_secrets
-from replay.errors import InputError, RunFileError, UsageError
+from replay.cli.terminal import SlowLines, bar_on, echo_err, is_interactive, without_secrets
+from replay.errors import FormatError, InputError, RunFileError, UsageError
 
 if TYPE_CHECKING:
     from replay.alignment import Alignment, AlignmentSettings, Reference, Results
     from replay.alignment.judges import Judges
     from replay.alignment.output import RunStore
     from replay.records.alignment import Definitions
+    from replay.records.unread import Unread, UnreadFile
     from replay.replayer.pool import Place
     from replay.replayer.sharing import DoAll
 
@@ -42,7 +44,6 @@ Examples:
 """
 
 _SHARE = click.FloatRange(0.0, 1.0)
-_LINE_EVERY = 10.0
 
 
 @click.command(epilog=EXAMPLES)
@@ -81,6 +82,7 @@ _LINE_EVERY = 10.0
 @click.option("--sweep", "swept", is_flag=True, help="Show what other thresholds would give.")
 @run_option("The run file: outcomes are taken from it, the alignment is kept in it.")
 @names_option
+@strict_option
 @json_option
 @click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values: rows of models, types and tasks.")
 @click.pass_context
@@ -101,6 +103,7 @@ def align(
     swept: bool,
     run_path: Path,
     names: str | None,
+    strict: bool,
     as_json: bool,
     as_csv: bool,
 ) -> None:
@@ -117,11 +120,11 @@ def align(
     if tau_strong < tau_weak:
         raise UsageError(f"--tau-strong {tau_strong:g} is below --tau-weak {tau_weak:g}")
     place = place_of(workers, cluster)
+    inputs = InputFiles(files, names)
     done = _align(
-        files,
+        inputs,
         reference,
         _run(run_path),
-        names=names,
         settings=AlignmentSettings(definitions, tau_strong, tau_weak),
         judge_paths=judge_paths,
         model=model,
@@ -129,7 +132,8 @@ def align(
         do_all=context.with_resource(_workers_at(place)) if place else None,
     )
     _print(done, explained=explained, types=types, swept=swept, as_json=as_json, as_csv=as_csv)
-    if done.broken:
+    inputs.end(strict=strict)
+    if done.strangers:
         context.exit(2)
 
 
@@ -144,7 +148,8 @@ def keep_alignment(
     from replay.alignment import AlignmentSettings
     from replay.alignment.output import RunStore
 
-    _align(files, reference, RunStore(run_path), names=names, settings=AlignmentSettings(), judge_paths=judge_paths)
+    inputs = InputFiles(tuple(files), names)
+    _align(inputs, reference, RunStore(run_path), settings=AlignmentSettings(), judge_paths=judge_paths)
 
 
 class _Aligned(NamedTuple):
@@ -154,16 +159,16 @@ class _Aligned(NamedTuple):
     results: Sequence[Results]
     alignments: Sequence[Alignment]
     """One of each of the results."""
-    broken: bool
-    """Whether some files could not be aligned, which was said."""
+    strangers: bool
+    """Whether some files have nothing to do with the reference, which was said."""
+    unread: Unread | None
 
 
 def _align(
-    files: Sequence[Path],
+    inputs: InputFiles,
     reference_path: Path,
     run: RunStore | None,
     *,
-    names: str | None,
     settings: AlignmentSettings,
     judge_paths: Sequence[Path],
     model: str | None = None,
@@ -185,7 +190,7 @@ def _align(
     embedder = Embedder(model, default_path() if cached else None, echo_err, encoder)
     settings = replace(settings, encoder=embedder.model.name)
     reference = _reference(reference_path, run)
-    per_file, broken = _results(files, names, reference, run)
+    per_file, strangers = _results(inputs, reference, run)
     with _bar() as progress:
         vectors = embedder.embed(signatures_to_embed(reference, per_file), progress)
     results = group_by_model(reference, per_file)
@@ -195,7 +200,7 @@ def _align(
     else:
         alignments = align_on_workers(do_all, reference, results, vectors, settings, judges)
     _keep(run, alignments, reference)
-    return _Aligned(reference, results, alignments, broken)
+    return _Aligned(reference, results, alignments, strangers, _unread(inputs.unread, alignments))
 
 
 def _workers_at(place: Place) -> AbstractContextManager[DoAll]:
@@ -225,37 +230,43 @@ def _run(path: Path) -> RunStore | None:
     return open_store(path, asked=path != DEFAULT_RUN)
 
 
-def _results(
-    files: Sequence[Path], names: str | None, reference: Reference, run: RunStore | None
-) -> tuple[list[Results], bool]:
-    """The files that can be aligned; what is wrong with the others is told, and that there were some."""
+def _results(inputs: InputFiles, reference: Reference, run: RunStore | None) -> tuple[list[Results], bool]:
+    """The files that can be aligned, and whether others have nothing to do with the reference, which is told."""
     from replay.alignment import Results, pair_ids, sign
     from replay.alignment.tasks import no_common_id
-    from replay.formats import open_files
-    from replay.formats.file_names import FileNames
 
     results: list[Results] = []
-    errors: list[InputError] = []
-    for file in open_files(files, FileNames(names), errors.append, lambda text: echo_err(f"note: {text}")):
-        try:
-            if not pair_ids(reference.tasks, file.ids):
-                raise no_common_id(reference, file.path, file.ids)
-            tasks = {trajectory.id: sign(trajectory) for trajectory in file.trajectories()}
-        except InputError as error:
-            errors.append(error)
+    strangers: list[InputError] = []
+    for file in inputs.open_all(need_calls=False):
+        if not pair_ids(reference.tasks, file.ids):
+            strangers.append(no_common_id(reference, file.path, file.ids))
             continue
-        for warning in file.warnings:
-            echo_err(f"note: {warning}")
+        try:
+            tasks = {trajectory.id: sign(trajectory) for trajectory in file.trajectories()}
+        except FormatError as error:
+            inputs.refused(file, error)
+            continue
         results.append(Results(file.path, file.model, tasks, run.outcomes(file.path) if run else None))
+    for stranger in strangers[: None if results else -1]:
+        echo_err(f"replay: {stranger}")
+    if strangers and not results:
+        raise strangers[-1]
     if not results:
-        if not errors:
-            raise UsageError("no results file was found; nothing was aligned")
-        for fault in errors[:-1]:
-            echo_err(f"replay: {fault}")
-        raise errors[-1]
-    for fault in errors:
-        echo_err(f"replay: {fault}; the other files go on")
-    return results, bool(errors)
+        raise InputError("", "no file could be read; see above")
+    return results, bool(strangers)
+
+
+def _unread(files: Sequence[UnreadFile], alignments: Sequence[Alignment]) -> Unread | None:
+    """What was not read, and what it could change in the recall of its model."""
+    from replay.records.unread import Unread, UnreadEffect
+
+    effects: list[UnreadEffect] = []
+    for model in (alignment.model for alignment in alignments):
+        found, all_of_them = model.aggregate, model.aggregate_with_missing.total_gt_calls
+        if model.missing and any(file.model == model.model for file in files):
+            missing = all_of_them - found.total_gt_calls
+            effects.append(UnreadEffect.on_recall(found.matched, all_of_them, missing, model.model))
+    return Unread(files=tuple(files), effects=tuple(effects)) if files else None
 
 
 def _judges(paths: Sequence[Path], results: Sequence[Results], together: Sequence[Results]) -> Judges:
@@ -300,7 +311,7 @@ def _print(done: _Aligned, *, explained: str | None, types: bool, swept: bool, a
         from replay.alignment.output import alignment_json
 
         sweeps = {each.model.file: sweep(each) for each in done.alignments} if swept else {}
-        parts = [alignment_json(done.alignments, done.reference.faults, sweeps)]
+        parts = [alignment_json(done.alignments, done.reference.faults, sweeps, done.unread)]
     elif as_csv:
         from replay.alignment.output import to_csv
 
@@ -314,6 +325,7 @@ def _print(done: _Aligned, *, explained: str | None, types: bool, swept: bool, a
 def _tables(done: _Aligned, *, types: bool, swept: bool) -> Iterator[str]:
     from replay.alignment import tables
     from replay.alignment.aligner import sweep
+    from replay.reports.basis import unread_lines
 
     models = [alignment.model for alignment in done.alignments]
     if done.reference.faults:
@@ -325,7 +337,7 @@ def _tables(done: _Aligned, *, types: bool, swept: bool) -> Iterator[str]:
         yield "\n".join(differing)
     if swept:
         yield from (tables.sweep_table(alignment.model, sweep(alignment)) for alignment in done.alignments)
-    yield tables.leaderboard_text(models)
+    yield "\n".join([tables.leaderboard_text(models), *unread_lines(done.unread)])
 
 
 def _explained(done: _Aligned, task: str) -> list[str]:
@@ -350,15 +362,8 @@ def _explained(done: _Aligned, task: str) -> list[str]:
 def _bar() -> Iterator[Callable[[int, int], None]]:
     """A progress bar on stderr while the model works; where nobody watches, a line every ten seconds."""
     if not is_interactive():
-        told = time.monotonic()
-
-        def tell(done: int, total: int) -> None:
-            nonlocal told
-            if time.monotonic() - told >= _LINE_EVERY:
-                told = time.monotonic()
-                echo_err(f"embedding: {done}/{total} texts done")
-
-        yield tell
+        lines = SlowLines()
+        yield lambda done, total: lines.tell(f"embedding: {done}/{total} texts done")
         return
     from rich.console import Console
     from rich.progress import Progress

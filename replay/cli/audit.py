@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from replay.cli.compare import run_among, run_of
-from replay.cli.options import DEFAULT_RUN, fleet_of, fleet_option, json_option, names_option, run_option
-from replay.cli.terminal import closed_pipe_ignored, echo_err
+from replay.cli.input_files import InputFiles
+from replay.cli.options import DEFAULT_RUN, fleet_of, fleet_option, json_option, names_option, run_option, strict_option
+from replay.cli.output import check_free, format_option, output_format, output_options, write_output
 
 if TYPE_CHECKING:
     from replay.records.audit import Audit
@@ -43,10 +44,10 @@ _FORMATS = ("text", "json", "markdown", "html")
 )
 @fleet_option
 @names_option
-@click.option("--format", "form", type=click.Choice(_FORMATS), help="What to print.  [default: text, or as -o says]")
+@strict_option
+@format_option(_FORMATS, "text")
 @json_option
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
-@click.option("--force", is_flag=True, help="Overwrite the output file.")
+@output_options()
 def audit(
     files: tuple[Path, ...],
     run_path: Path,
@@ -54,6 +55,7 @@ def audit(
     verify: bool,
     fleet_path: Path | None,
     names: str | None,
+    strict: bool,
     form: str | None,
     as_json: bool,
     output: Path | None,
@@ -67,31 +69,24 @@ def audit(
     answers, what happened when the score was made.
     """
     from replay.analysis.audit import audit as audit_run
-    from replay.analysis.audit import verified
-    from replay.cli.report import check_free, write
+    from replay.analysis.audit import verified, with_unread
     from replay.reports.audit import render
+    from replay.runfile.unread_files import unread_files
 
     if output is not None:
-        check_free(output, force)
-    form = "json" if as_json else form or _told_by(output)
+        check_free(output, force=force)
+    form = output_format("json" if as_json else form, output, _FORMATS, "text")
     files, run_path = run_among(files, run_path)
-    with run_of(files, run_path, None, (), names) as (run, numbers):
-        found = audit_run(run, numbers, _faulty_references(reference))
+    inputs = InputFiles(files, names) if files else None
+    with run_of(inputs, run_path, None, (), names) as (run, numbers):
+        unread = inputs.unread if inputs else unread_files(run.connection)
+        found = with_unread(audit_run(run, numbers, _faulty_references(reference)), unread)
         if verify:
             found = verified(found, _issued_again(run, found, fleet_path))
     text = render(found, form, shutil.get_terminal_size((160, 24)).columns)
-    if output is None:
-        with closed_pipe_ignored():
-            click.echo(text.rstrip("\n"))
-    else:
-        write(output, text)
-        echo_err(f"wrote {output}")
-
-
-def _told_by(output: Path | None) -> str:
-    """The format that an output's name tells; text without one."""
-    suffix = output.suffix.lower() if output is not None else ""
-    return {".json": "json", ".md": "markdown", ".html": "html", ".htm": "html"}.get(suffix, "text")
+    write_output([text.rstrip("\n") + "\n"], output)
+    if inputs is not None:
+        inputs.end(strict=strict)
 
 
 def _faulty_references(reference: Path | None) -> dict[str, str]:
@@ -100,7 +95,7 @@ def _faulty_references(reference: Path | None) -> dict[str, str]:
         return {}
     from replay.analysis.audit import faulty_tasks
 
-    with run_of((reference,), DEFAULT_RUN, None, (), None) as (run, numbers):
+    with run_of(InputFiles((reference,), None), DEFAULT_RUN, None, (), None) as (run, numbers):
         return faulty_tasks(run, numbers)
 
 
@@ -115,7 +110,7 @@ def _issued_again(run: Run, found: Audit, fleet_path: Path | None) -> dict[str, 
 
     import anyio
 
-    from replay.cli.judging import InputFiles, judge_with_progress
+    from replay.cli.judging import judge_with_progress
     from replay.records.files import TrajectoryFile, dump
     from replay.replayer.plan import Options
     from replay.runfile import Run, call_rows

@@ -12,13 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from replay.cli.input_files import InputFiles
 from replay.cli.options import DEFAULT_RUN, FILE, fleet_of, names_option
 from replay.cli.terminal import echo_err
 from replay.errors import RunFileError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from replay.formats.results_file import ResultsFile
     from replay.interpreter import Fleet
+    from replay.records.unread import UnreadFile
+    from replay.replayer.plan import Progress
 
 EXAMPLES = """\b
 Examples:
@@ -68,7 +73,7 @@ def browse(
     answers first, as `replay classify --offline` does, into a run that is thrown away unless --run names one.
     """
     _check_terminal()
-    if len(files) == 1 and run_path is None and _is_run(files[0]):
+    if len(files) == 1 and run_path is None and is_run(files[0]):
         run_path, files = files[0], ()
     from replay_tui import browse_run
 
@@ -95,9 +100,12 @@ def _check_terminal() -> None:
         raise UsageError("this terminal (TERM=dumb) cannot show the browser; use: replay report, or set TERM")
 
 
-def _is_run(path: Path) -> bool:
+def is_run(path: Path) -> bool:
+    """Whether a file is one of SQLite's, as runs are."""
+    from replay.safety.filesystem import open_regular
+
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return file.read(len(_SQLITE)) == _SQLITE
     except OSError:
         return False
@@ -105,25 +113,44 @@ def _is_run(path: Path) -> bool:
 
 def _classify(files: tuple[Path, ...], target: Path, names: str | None) -> None:
     """Judge results files by their recorded answers."""
-    opened = _open(files, names)
+    run = next(filter(is_run, files), None)
+    if run is not None:
+        raise RunFileError(str(run), "a run file does not go together with other files; open it alone")
+    inputs = InputFiles(files, names)
+    opened = inputs.open_all()
     total = sum(file.calls for file in opened)
     echo_err(f"judging {total} {'call' if total == 1 else 'calls'} by their recorded answers ...")
-    judge_by_recording(opened, target)
+    judge_by_recording(opened, target, inputs.unread)
 
 
-def judge_by_recording(opened: list[ResultsFile], target: Path) -> None:
+def judge_by_recording(opened: list[ResultsFile], target: Path, unread: Sequence[UnreadFile] = ()) -> None:
     """Make a run of results files, judged by their recorded answers alone.
 
     Args:
         opened: the files.
         target: of the run file.
+        unread: what could not be read beside them.
     """
     import anyio
 
-    anyio.run(judge_recorded, opened, target, fleet_of(None))
+    from replay.cli.progress import shown_progress
+    from replay.replayer.plan import Progress
+    from replay.runfile import Run
+    from replay.runfile.unread_files import save_unread
+
+    async def judge() -> None:
+        progress = Progress()
+        async with shown_progress(progress):
+            await judge_recorded(opened, target, fleet_of(None), progress)
+
+    anyio.run(judge)
+    with Run.open(target) as run, run.transaction() as db:
+        save_unread(db, unread, [file.path for file in opened])
 
 
-async def judge_recorded(opened: list[ResultsFile], target: Path, fleet: Fleet | None) -> None:
+async def judge_recorded(
+    opened: list[ResultsFile], target: Path, fleet: Fleet | None, progress: Progress | None = None
+) -> None:
     """The same in code that is asynchronous, with the servers of a fleet as far as they are known."""
     from replay.diagnosis.diagnose import FindingStore
     from replay.replayer.classifier import classify_stored
@@ -133,18 +160,4 @@ async def judge_recorded(opened: list[ResultsFile], target: Path, fleet: Fleet |
 
     with Run.open(target, redactor=Redactor(fleet.secrets() if fleet else ())) as run:
         options = Options(offline=True, on_done=FindingStore(run).keep)
-        await classify_stored(run, opened, options, progress=Progress(), fleet=fleet)
-
-
-def _open(files: tuple[Path, ...], names: str | None) -> list[ResultsFile]:
-    """The files that can be read; what is wrong with the others is told."""
-    from replay.formats import open_files
-    from replay.formats.file_names import FileNames
-
-    run = next(filter(_is_run, files), None)
-    if run is not None:
-        raise RunFileError(str(run), "a run file does not go together with other files; open it alone")
-    opened = list(open_files(files, FileNames(names), lambda error: echo_err(f"{error}"), echo_err))
-    if not opened:
-        raise UsageError("none of the files could be read")
-    return opened
+        await classify_stored(run, opened, options, progress=progress or Progress(), fleet=fleet)

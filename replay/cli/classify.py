@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from replay.cli.judging import InputFiles, judge_with_progress
+from replay.cli.input_files import InputFiles
+from replay.cli.judging import judge_with_progress
 from replay.cli.options import (
     DEFAULT_RUN,
     csv_option,
@@ -24,6 +25,7 @@ from replay.cli.options import (
     names_option,
     place_of,
     run_option,
+    strict_option,
     workers_options,
 )
 from replay.cli.terminal import closed_pipe_ignored, echo_err
@@ -31,11 +33,12 @@ from replay.cli.terminal import closed_pipe_ignored, echo_err
 if TYPE_CHECKING:
     from replay.cli.known import KnownInRun
     from replay.cli.options import FailCondition
-    from replay.errors import FormatError
+    from replay.formats.results_file import ResultsFile
     from replay.interpreter import Fleet
-    from replay.records import RuleSpec
     from replay.records.summary import RunSummary
+    from replay.replayer.judging import Source
     from replay.replayer.plan import Options
+    from replay.replayer.pool import Place
     from replay.runfile import Run
 
 _WITHOUT_FLEET = (
@@ -50,6 +53,7 @@ Examples:
   replay classify runs/*.json --names '{model}_{task}.json' --allow-effects notion
   replay classify results/*.json --offline --json > run.json
   replay classify results/*.json --fail-on not_found,invalid_arguments
+  replay classify ~/.claude/projects --offline --since 7d
 """
 
 
@@ -102,9 +106,8 @@ Examples:
     "invalid_arguments, not_found, inconclusive; new (failed as is not known); or if more than a share has: "
     "'not_found>5%'. Comma-separated.",
 )
-@click.option(
-    "--strict", is_flag=True, help="Exit with 2, not 3, where files of a folder or an archive could not be read."
-)
+@strict_option
+@click.option("--since", metavar="TIME", help="Only files in which something happened since then: 7d, 12h, 2026-11-20.")
 @known_option
 @names_option
 @json_option
@@ -128,6 +131,7 @@ def classify(
     no_rebinding: bool,
     fail_on: str | None,
     strict: bool,
+    since: str | None,
     known_path: Path | None,
     names: str | None,
     as_json: bool,
@@ -139,15 +143,18 @@ def classify(
     that it names; calls that may change something outside a sandbox are judged by their recorded answer unless you
     allow them. The same command goes on where an interrupted one stopped.
     """
-    import anyio
-
-    from replay.cli.options import NEW, fail_conditions
+    from replay.analysis.answer_labels import known_labels
+    from replay.cli.options import NEW, fail_conditions, first_moment
     from replay.cli.terminal import ended_in_order
     from replay.replayer.plan import Options
 
     conditions = fail_conditions(fail_on)
     place = place_of(workers, cluster, 1 if offline or cassette else jobs)
-    fleet = fleet_of(fleet_path, "" if offline or cassette else _WITHOUT_FLEET)
+    by_recording = offline or cassette is not None
+    inputs = InputFiles(files, names, first_moment(since))
+    with ended_in_order():
+        sources = inputs.sources() if by_recording else inputs.open_all()
+    fleet = fleet_of(fleet_path, "" if by_recording else _WITHOUT_FLEET)
     options = Options(
         jobs=jobs,
         instances=instances,
@@ -156,19 +163,50 @@ def classify(
         trials=trials,
         allow_effects=_known_servers(allow_effects, fleet),
         rebinding=not no_rebinding,
-        offline=offline or cassette is not None,
+        offline=by_recording,
         keep_inconclusive=keep_inconclusive,
-        labels=_labels(fleet),
+        labels=known_labels(fleet.directory if fleet is not None else None),
     )
-    inputs = InputFiles(files, names)
-    with ended_in_order():
-        sources = inputs.sources() if options.offline or fleet is None else inputs.open_all()
     with _open_run(run_path, fresh, fleet, options, names) as run:
-        with ended_in_order():
-            anyio.run(judge_with_progress, run, inputs, sources, fleet, options, cassette, place)
+        _judge(run, inputs, sources, fleet, options, cassette, place)
         known = _known(run, inputs.paths, known_path, needed=any(condition.name == NEW for condition in conditions))
         summary = _print(run, inputs, options, known, as_json=as_json, as_csv=as_csv)
-    _finish(summary, inputs.broken, conditions, known, strict=strict)
+    _check_none_found(conditions, summary, known)
+    inputs.end(strict=strict)
+
+
+def _judge(
+    run: Run,
+    inputs: InputFiles,
+    sources: list[Source] | list[ResultsFile],
+    fleet: Fleet | None,
+    options: Options,
+    cassette: Path | None,
+    place: Place | None,
+) -> None:
+    """Judge the files into the run, which also keeps what could not be read."""
+    import anyio
+
+    from replay.cli.terminal import ended_in_order
+    from replay.runfile.unread_files import save_unread
+
+    with ended_in_order():
+        anyio.run(judge_with_progress, run, inputs, sources, fleet, options, cassette, place)
+    with run.transaction() as db:
+        save_unread(db, inputs.unread, inputs.paths)
+
+
+def _check_none_found(conditions: Sequence[FailCondition], summary: RunSummary, known: KnownInRun | None) -> None:
+    """See that there is nothing of what `--fail-on` names.
+
+    Raises:
+        FoundFailuresError: there is.
+    """
+    from replay.cli.options import found_by
+    from replay.errors import FoundFailuresError
+
+    if found := found_by(conditions, summary.outcomes, known.new if known else 0):
+        raise FoundFailuresError(f"--fail-on: found {', '.join(found)}")
 
 
 def _remember(run: Run, fleet: Fleet | None, options: Options, names: str | None) -> None:
@@ -201,49 +239,6 @@ def _known(run: Run, paths: list[str], known_path: Path | None, *, needed: bool)
     return KnownInRun(book, failures)
 
 
-def _print_not_read(inputs: InputFiles) -> None:
-    """Beside the table: the files that stand in none of its rows."""
-    from replay.diagnosis.phrasing import counted
-    from replay.safety.text import one_line
-
-    for paths, why in (
-        ([error.path for error in inputs.broken], "could not be read"),
-        (inputs.silent, "gave no call, but may have some"),
-    ):
-        if paths:
-            shown = ", ".join(one_line(path, 80) for path in paths[:3]) + (", ..." if len(paths) > 3 else "")
-            click.echo(f"Not in the table: {counted(len(paths), 'file')} {why}: {shown}")
-
-
-def _finish(
-    summary: RunSummary,
-    broken: Sequence[FormatError],
-    conditions: Sequence[FailCondition],
-    known: KnownInRun | None,
-    *,
-    strict: bool,
-) -> None:
-    from replay.cli.options import found_by
-    from replay.errors import FoundFailuresError, InputError, PartlyReadError
-
-    found = found_by(conditions, summary.outcomes, known.new if known else 0)
-    if found:
-        raise FoundFailuresError(f"--fail-on: found {', '.join(found)}")
-    if broken:
-        message = f"{len(broken)} file{'s' if len(broken) > 1 else ''} could not be read; see above"
-        if strict or any(error.named for error in broken):
-            raise InputError("", message)
-        raise PartlyReadError(message)
-
-
-def _labels(fleet: Fleet | None) -> tuple[RuleSpec, ...]:
-    """What a person said that answers mean: of the file beside the fleet's, else of the one here."""
-    from replay.analysis.answer_labels import NAME, read_labels, rules_of_labels
-
-    beside = fleet.directory / NAME if fleet is not None else None
-    return rules_of_labels(read_labels(beside if beside is not None and beside.exists() else Path(NAME)))
-
-
 def _known_servers(names: tuple[str, ...], fleet: Fleet | None) -> frozenset[str]:
     from replay.errors import UsageError
     from replay.suggestions import nearest_name
@@ -273,7 +268,7 @@ def _print(
     from replay.runfile import summarize
 
     files = run.file_ids(inputs.paths)
-    summary = summarize(run, files=files, most_models=MAX_LISTED)
+    summary = summarize(run, files=files, most_models=MAX_LISTED, unread=inputs.unread)
     if options.only is not None and not any(summary.outcomes.values()):
         raise UsageError(f"--only {options.only!r} matches no call of these files")
     _note_other_files(run, files)
@@ -281,7 +276,7 @@ def _print(
         if as_json:
             from replay.reports.json_ import write_run_json
 
-            write_run_json(run, sys.stdout, files, known.failures if known else None)
+            write_run_json(run, sys.stdout, files, known.failures if known else None, inputs.unread)
         elif as_csv:
             from replay.reports.csv_ import write_csv
 
@@ -293,7 +288,6 @@ def _print(
             if known is not None:
                 click.echo("\n" + "\n".join(known.lines()))
             click.echo("\n" + "\n".join(_next_commands(run, summary)))
-            _print_not_read(inputs)
     return summary
 
 
@@ -316,15 +310,13 @@ def _terminal() -> tuple[int, Callable[[str], str]]:
 
 def _next_commands(run: Run, summary: RunSummary) -> Iterator[str]:
     """What to do with the run, as it is typed."""
-    from replay.runfile.trajectory_queries import call_id
     from replay.safety.text import one_line
 
     where = [] if run.path == DEFAULT_RUN else ["--run", str(run.path)]
     commands = [["browse", *where]]
     if summary.failures:
         first = summary.failures[0]
-        identifier = call_id(run, first.example_file, first.example_trajectory, first.example_call)
-        commands.append(["report", "--call", identifier, *where])
+        commands.append(["report", "--call", first.example, *where])
     commands.append(["report", "-o", "report.html", *where])
     for number, words in enumerate(commands):
         yield f"{'      ' if number else 'Next: '}{one_line(shlex.join(['replay', *words]), 400)}"

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from replay.cli.options import DEFAULT_RUN, json_option, names_option, run_option
-from replay.cli.terminal import closed_pipe_ignored, echo_err
+from replay.cli.input_files import InputFiles
+from replay.cli.options import DEFAULT_RUN, json_option, names_option, run_option, strict_option
+from replay.cli.output import check_free, format_option, output_format, output_options, write_output
+from replay.cli.terminal import echo_err
 
 if TYPE_CHECKING:
     from replay.formats.file_names import FileNames
@@ -56,10 +58,10 @@ _SQLITE = b"SQLite format 3\0"
     help="Column to sort by, best first, or model.  [default: average, task_success, score or well_formed]",
 )
 @names_option
-@click.option("--format", "form", type=click.Choice(_FORMATS), default="text", show_default=True, help="What to print.")
+@strict_option
+@format_option(_FORMATS, "text")
 @json_option
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
-@click.option("--force", is_flag=True, help="Overwrite the output file.")
+@output_options()
 def compare(
     files: tuple[Path, ...],
     run_path: Path,
@@ -69,7 +71,8 @@ def compare(
     metric: str | None,
     sort: str | None,
     names: str | None,
-    form: str,
+    strict: bool,
+    form: str | None,
     as_json: bool,
     output: Path | None,
     force: bool,
@@ -80,26 +83,25 @@ def compare(
     Without RESULTS all of the run is compared. Several runs of a task by a model are runs of it, with their spread.
     """
     from replay.analysis.compare import CompareSettings, compare_models
-    from replay.cli.report import check_free, write
     from replay.reports.compare import render
 
     if output is not None:
-        check_free(output, force)
+        check_free(output, force=force)
+    form = output_format("json" if as_json else form, output, _FORMATS, "text")
     if judge_paths and reference is None:
         from replay.errors import UsageError
 
         raise UsageError("--judge goes with --reference: the scores count in its average")
     files, run_path = run_among(files, run_path)
-    with run_of(files, run_path, reference, judge_paths, names) as (run, numbers):
-        settings = CompareSettings(numbers, sort, metric, by, _labelling(names))
+    inputs = InputFiles(files, names) if files else None
+    with run_of(inputs, run_path, reference, judge_paths, names) as (run, numbers):
+        unread = tuple(inputs.unread) if inputs else None
+        settings = CompareSettings(numbers, sort, metric, by, _labelling(names), unread)
         found = compare_models(run, settings)
-    text = render(found, "json" if as_json else form, shutil.get_terminal_size((160, 24)).columns)
-    with closed_pipe_ignored():
-        if output is None:
-            click.echo(text.rstrip("\n"))
-    if output is not None:
-        write(output, text)
-        echo_err(f"wrote {output}")
+    text = render(found, form, shutil.get_terminal_size((160, 24)).columns)
+    write_output([text.rstrip("\n") + "\n"], output)
+    if inputs is not None:
+        inputs.end(strict=strict)
 
 
 def _labelling(names: str | None) -> FileNames | None:
@@ -123,11 +125,7 @@ def run_among(files: tuple[Path, ...], run_path: Path) -> tuple[tuple[Path, ...]
 
 @contextmanager
 def run_of(
-    files: tuple[Path, ...],
-    run_path: Path,
-    reference: Path | None,
-    judge_paths: tuple[Path, ...],
-    names: str | None,
+    inputs: InputFiles | None, run_path: Path, reference: Path | None, judge_paths: tuple[Path, ...], names: str | None
 ) -> Iterator[tuple[Run, tuple[int, ...] | None]]:
     """The run to compare, open for reading, and its numbers of the files; None for all of them."""
     from replay.cli.options import find_missing_findings
@@ -135,8 +133,8 @@ def run_of(
     from replay.runfile.compare_queries import file_paths
 
     with ExitStack() as stack:
-        if files:
-            run_path, paths = _run_with(files, run_path, names, stack)
+        if inputs is not None:
+            run_path, paths = _run_with(inputs, run_path, stack), inputs.paths
         else:
             with Run.read(run_path) as run:
                 paths = list(file_paths(run.connection).values())
@@ -146,31 +144,22 @@ def run_of(
             keep_alignment(run_path, reference, [Path(path) for path in paths], names, judge_paths)
         find_missing_findings(run_path, say=True)
         run = stack.enter_context(Run.read(run_path))
-        yield run, run.file_ids(paths) if files else None
+        yield run, run.file_ids(paths) if inputs is not None else None
 
 
-def _run_with(files: tuple[Path, ...], run_path: Path, names: str | None, stack: ExitStack) -> tuple[Path, list[str]]:
+def _run_with(inputs: InputFiles, run_path: Path, stack: ExitStack) -> Path:
     """A run that holds these files: the one that is named, else one for this comparison alone."""
     from tempfile import TemporaryDirectory
 
     from replay.cli.browse import judge_by_recording
     from replay.errors import InputError
-    from replay.formats import open_files
-    from replay.formats.file_names import FileNames
     from replay.runfile import Run
 
-    opened = list(
-        open_files(
-            files, FileNames(names), lambda fault: echo_err(f"replay: {fault}"), lambda text: echo_err(f"note: {text}")
-        )
-    )
-    if not opened:
-        raise InputError("", "no file could be read; see above")
-    paths = [file.path for file in opened]
+    opened = inputs.open_all()
     if run_path.exists():
         with Run.read(run_path) as run:
-            if len(run.file_ids(paths)) == len(set(paths)):
-                return run_path, paths
+            if len(run.file_ids(inputs.paths)) == len(set(inputs.paths)):
+                return run_path
     elif run_path != DEFAULT_RUN:
         raise InputError(str(run_path), "there is no such run; make one with: replay classify")
     calls = sum(file.calls for file in opened)
@@ -178,4 +167,4 @@ def _run_with(files: tuple[Path, ...], run_path: Path, names: str | None, stack:
     directory = stack.enter_context(TemporaryDirectory(prefix="replay-compare-"))
     target = Path(directory) / "run.db"
     judge_by_recording(opened, target)
-    return target, paths
+    return target

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
@@ -11,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from replay.cli.options import files_argument, names_option, place_of, workers_options
+from replay.cli.input_files import InputFiles
+from replay.cli.options import files_argument, names_option, place_of, strict_option, workers_options
+from replay.cli.output import file_stems
 from replay.cli.terminal import echo_err, without_secrets
 from replay.errors import InputError, UsageError
 
@@ -38,6 +39,7 @@ Examples:
 @click.option("--list", "listed", is_flag=True, help="Only say what each file is, and what is in it.")
 @workers_options
 @names_option
+@strict_option
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
 def convert(
     files: tuple[Path, ...],
@@ -46,6 +48,7 @@ def convert(
     workers: int | None,
     cluster: str | None,
     names: str | None,
+    strict: bool,
     force: bool,
 ) -> None:
     """Turn results files into DAG files, one a trajectory.
@@ -58,44 +61,24 @@ def convert(
     if output is None and not listed:
         raise UsageError("give -o DIRECTORY for the DAG files, or --list to see what is in the files")
     place = place_of(workers, cluster)
-    opened, errors = _open(files, names, listed=listed)
-    if output is not None and not listed:
+    inputs = InputFiles(files, names)
+    opened = inputs.open_all(need_calls=False)
+    if listed:
+        for results in opened:
+            click.echo(without_secrets(_description(results)))
+    elif output is not None:
         targets = _targets(opened, output)
         _refuse_overwriting(targets.values(), force)
-        if targets:
-            output.mkdir(parents=True, exist_ok=True)
+        output.mkdir(parents=True, exist_ok=True)
         if place is not None:
             _write_with_workers(place, opened, targets)
         for results in opened:
             if place is None:
                 _write(results, targets)
             echo_err(f"{results.path}: {_contents(results)}")
-    for error in errors:
-        echo_err(f"replay: {error}")
-    if errors:
-        raise InputError("", f"{len(errors)} of {len(opened) + len(errors)} files could not be read")
+    inputs.end(strict=strict)
     if not any(results.calls for results in opened):
         raise InputError("", "no call was found in any file")
-
-
-def _open(files: tuple[Path, ...], names: str | None, *, listed: bool) -> tuple[list[ResultsFile], list[str]]:
-    from replay.formats import open_files
-    from replay.formats.file_names import FileNames
-
-    errors: list[str] = []
-    opened: list[ResultsFile] = []
-    notes: list[str] = []
-    for results in open_files(files, FileNames(names), lambda error: errors.append(str(error)), notes.append):
-        opened.append(results)
-        if listed:
-            click.echo(without_secrets(_description(results)))
-        for warning in results.warnings:
-            echo_err(f"replay: {warning}")
-        if not results.calls and not listed:
-            echo_err(f"replay: {results.path}: no call in it ({results.format})")
-    for note in notes:
-        echo_err(f"replay: {note}")
-    return opened, errors
 
 
 def _description(results: ResultsFile) -> str:
@@ -133,10 +116,10 @@ def _dag_file(trajectory: Trajectory) -> TrajectoryFile:
 
 def dag_files(source: UnopenedFile, part: int, parts: int) -> list[tuple[str, str]]:
     """Id and DAG file of every trajectory of a file, or of every `parts`-th; what a worker does."""
-    from replay.formats import open_file
+    from replay.formats import look_through
     from replay.safety.filesystem import record_as_json
 
-    trajectories = islice(open_file(*source).trajectories(), part, None, parts)
+    trajectories = islice(look_through(*source).trajectories(), part, None, parts)
     return [(trajectory.id, record_as_json(_dag_file(trajectory))) for trajectory in trajectories]
 
 
@@ -166,25 +149,15 @@ def _targets(opened: Iterable[ResultsFile], output: Path) -> dict[tuple[str, str
     """A file for each trajectory, named safely, no two the same on any file system."""
     opened = list(opened)
     several = len({results.model for results in opened}) > 1
-    taken: set[str] = set()
-    targets: dict[tuple[str, str], Path] = {}
-    for results in opened:
-        for identifier in results.ids:
-            full_name = f"{results.model}.{identifier}" if several and results.model != identifier else identifier
-            stem = _safe(without_secrets(full_name))
-            name, number = stem, 1
-            while name.lower() in taken:
-                number += 1
-                name = f"{stem}-{number}"
-            taken.add(name.lower())
-            targets[results.path, identifier] = output / f"{name}.trajectory.json"
-    return targets
-
-
-def _safe(name: str) -> str:
-    """Without anything that leaves the directory, hides the file, or that some file system refuses."""
-    kept = re.sub(r"[^\w.+=@-]+", "_", name).strip("._ ")[:150]
-    return kept if kept and not re.fullmatch(r"(?i)con|prn|aux|nul|com\d|lpt\d", kept) else f"trajectory_{kept}"
+    names = {
+        (results.path, identifier): f"{results.model}.{identifier}"
+        if several and results.model != identifier
+        else identifier
+        for results in opened
+        for identifier in results.ids
+    }
+    stems = file_stems(map(without_secrets, names.values()))
+    return {key: output / f"{stem}.trajectory.json" for key, stem in zip(names, stems, strict=True)}
 
 
 def _refuse_overwriting(paths: Iterable[Path], force: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,16 +22,17 @@ Examples:
   replay diff monday.db tuesday.db wednesday.db
   replay diff stored.db replay-run.db --fail-on worse,new
   replay diff replay-run.db --models gpt-5 claude-4.5-sonnet
+  replay diff yesterday.jsonl today.jsonl
 """
 
 
 @click.command("diff", epilog=EXAMPLES)
 @click.argument(
     "run_paths",
-    metavar="RUN_A [RUN_B]...",
+    metavar="A [B]...",
     nargs=-1,
     required=True,
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=click.Path(path_type=Path),
 )
 @click.option("--models", nargs=2, metavar="A B", help="Compare two models of one run.")
 @click.option(
@@ -48,18 +50,21 @@ def diff(
     known_path: Path | None,
     as_json: bool,
 ) -> None:
-    """Compare runs over time, or two models of one run.
+    """Compare runs over time, two models of one run, or two sessions of one task.
 
-    Calls are the same where model, trajectory, position and tool are. Worse is a step down from success, not found,
-    invalid arguments, unknown tool to illegal format; inconclusive calls are neither better nor worse. Of more than two
-    runs, the oldest first, each is compared with the next. Failures are told by their fingerprints (`replay known`):
-    when each was first and last seen, in how many calls, in which models.
+    A and B are run files; or results files, folders and archives, which are judged by their recorded answers.
+
+    Calls are the same where model, trajectory, position and tool are; of two single sessions those that do the same in
+    the same order, whatever their ids. Worse is a step down from success, not found, invalid arguments, unknown tool to
+    illegal format; inconclusive calls are neither better nor worse. Of more than two runs, the oldest first, each is
+    compared with the next. Failures are told by their fingerprints (`replay known`): when each was first and last seen,
+    in how many calls, in which models.
     """
     from replay.errors import UsageError
 
     conditions = _fail_conditions(fail_on)
     if (len(run_paths) < 2) == (models is None) or (models is not None and len(run_paths) > 1):
-        raise UsageError("say what to compare: RUN_A RUN_B [RUN_C ...], or RUN --models A B")
+        raise UsageError("say what to compare: A B [C ...], or RUN --models A B")
     if models is not None:
         _diff_models(run_paths[0], models, conditions, as_json)
     else:
@@ -80,8 +85,6 @@ def _diff_models(path: Path, models: tuple[str, str], conditions: set[str], as_j
 
 def _diff_runs(paths: tuple[Path, ...], conditions: set[str], known_path: Path | None, as_json: bool) -> None:
     """Two runs in full, or more of them as a history."""
-    from contextlib import ExitStack
-
     from replay.analysis.diff import GatheredRuns, diff_runs
     from replay.analysis.known_failures import find_known_file, read_known_file
     from replay.reports.diff import diff_text, failures_section, history_text
@@ -90,9 +93,11 @@ def _diff_runs(paths: tuple[Path, ...], conditions: set[str], known_path: Path |
 
     known = read_known_file(known_path or find_known_file(paths[-1])).failures
     with ExitStack() as stack:
-        runs = [stack.enter_context(Run.read(path)) for path in paths]
-        comparison = diff_runs(*runs) if len(runs) == 2 else None
-        gathered = GatheredRuns.of(runs)
+        runs = [stack.enter_context(Run.read(_run_of(path, stack))) for path in paths]
+        names = [str(path) for path in paths]
+        sessions = any(run.path != path for run, path in zip(runs, paths, strict=True))
+        comparison = diff_runs(runs[0], runs[1], names, sessions=sessions) if len(runs) == 2 else None
+        gathered = GatheredRuns.of(runs, names)
         new = gathered.new_failed_calls(known, comparison)
         if comparison is not None:
             failures = gathered.failures(known)
@@ -104,6 +109,21 @@ def _diff_runs(paths: tuple[Path, ...], conditions: set[str], known_path: Path |
             _print(HistoryDocument(**dict(history)) if as_json else history_text(history))
             worse = history.changes[-1].worse
     _raise_on(conditions, worse, new)
+
+
+def _run_of(path: Path, stack: ExitStack) -> Path:
+    """A run file, or one for this comparison alone in which results files are judged by their recorded answers."""
+    from tempfile import TemporaryDirectory
+
+    from replay.cli.browse import is_run, judge_by_recording
+    from replay.cli.input_files import InputFiles
+
+    if is_run(path) or not path.exists():
+        return path
+    opened = InputFiles((path,), None).open_all()
+    target = Path(stack.enter_context(TemporaryDirectory(prefix="replay-diff-"))) / "run.db"
+    judge_by_recording(opened, target)
+    return target
 
 
 def _print(shown: Record | str) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
+from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from replay.cli.options import read_run_option, run_to_read
+from replay.cli.output import file_stems
 from replay.cli.terminal import echo_err
 
 if TYPE_CHECKING:
@@ -71,15 +72,9 @@ def _written(documents: Iterator[tuple[str, JsonObject]], output: Path, force: b
     from replay.errors import UsageError
     from replay.safety.filesystem import write_atomically
 
-    taken: set[str] = set()
-    for name, document in documents:
-        stem = re.sub(r"[^\w.+=@-]+", "_", name).strip("._ ")[:100] or "trajectory"
-        unique, number = stem, 1
-        while unique.lower() in taken:
-            number += 1
-            unique = f"{stem}-{number}"
-        taken.add(unique.lower())
-        path = output / f"{unique}.json"
+    names, contents = tee(documents)
+    for stem, (_, document) in zip(file_stems(name for name, _ in names), contents, strict=True):
+        path = output / f"{stem}.json"
         if path.exists() and not force:
             raise UsageError(f"{path} exists; overwrite it with --force")
         output.mkdir(parents=True, exist_ok=True)

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, cast, get_args
 import click
 
 from replay.cli.options import read_run_option, run_to_read
-from replay.cli.report import check_free
-from replay.cli.terminal import closed_pipe_ignored, echo_err
+from replay.cli.output import check_free, output_format, output_options, write_output
+from replay.cli.terminal import echo_err
 
 if TYPE_CHECKING:
     from replay.charts.matplotlib_ import ChartFormat, Medium
-    from replay.records.chart import Chart
 
 EXAMPLES = """\b
 Figures:
@@ -42,12 +41,7 @@ DATA_FORMATS = ("csv", "json")
 @click.command("figure", epilog=EXAMPLES)
 @click.argument("name", metavar="NAME", required=False)
 @read_run_option
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write to this file: .svg, .png or .pdf; .csv or .json for the numbers.",
-)
+@output_options("Write to this file: .svg, .png or .pdf; .csv or .json for the numbers.")
 @click.option("--data", "data_format", type=click.Choice(DATA_FORMATS), help="Print the numbers of the figure instead.")
 @click.option("--for", "medium", type=click.Choice(["paper", "slide"]), default="paper", help="Size of the letters.")
 @click.option("--model", "models", metavar="NAME", multiple=True, help="Only this model. Repeatable.")
@@ -57,7 +51,6 @@ DATA_FORMATS = ("csv", "json")
 @click.option(
     "--rows", type=click.IntRange(1, 500), default=30, show_default=True, help="Tools, servers, findings or types."
 )
-@click.option("--force", is_flag=True, help="Overwrite the output file.")
 def figure(
     name: str | None,
     run_argument: Path | None,
@@ -75,7 +68,7 @@ def figure(
     Every figure is readable in grey and for colour-blind people. Drawing needs matplotlib
     (in a clone: pip install '.[figures]'); the numbers do not. The same run gives the same file, to the byte.
     """
-    from replay.charts.catalogue import CHARTS, chart_data, check_chart
+    from replay.charts.catalogue import CHARTS, chart_csv, chart_data, chart_json, check_chart
     from replay.charts.matplotlib_ import drawn
     from replay.charts.options import ChartOptions
     from replay.errors import UsageError
@@ -86,69 +79,22 @@ def figure(
     check_chart(name)
     form = _form(output, data_format)
     if output is not None:
-        check_free(output, force)
+        check_free(output, force=force)
     with Run.read(run_to_read(run_path, run_argument)) as run:
         chart = chart_data(name, run, ChartOptions(models, rows, metric))
     for note in chart.notes:
         echo_err(f"note: {note}")
     if form in DATA_FORMATS:
-        _write_text(_numbers(chart, form), output)
+        write_output([chart_csv(chart) if form == "csv" else chart_json(chart)], output)
         return
-    assert output is not None
-    content = drawn(chart, cast("ChartFormat", form), cast("Medium", medium))
-    _write_bytes(output, content)
+    write_output(drawn(chart, cast("ChartFormat", form), cast("Medium", medium)), output)
 
 
 def _form(output: Path | None, data_format: str | None) -> str:
     """What to write: as it is asked for, else as the output is named."""
     from replay.charts.matplotlib_ import ChartFormat
     from replay.errors import UsageError
-    from replay.suggestions import nearest_name
 
-    drawn = get_args(ChartFormat)
-    if output is None:
-        if data_format is None:
-            raise UsageError("say where to: -o FILE.svg, .png or .pdf; or print the numbers with --data csv")
-        return data_format
-    suffix = output.suffix.lower().removeprefix(".")
-    known = (*drawn, *DATA_FORMATS)
-    if data_format is not None and suffix in drawn:
-        raise UsageError(f"--data {data_format} does not go with {output}; name it .{data_format}")
-    if data_format is not None:
-        return data_format
-    if suffix not in known:
-        nearest = nearest_name(suffix, known, min_score=50) if suffix else None
-        hint = f"; did you mean .{nearest}?" if nearest else ""
-        raise UsageError(f"{output}: its name must end in .{', .'.join(known)}{hint}")
-    return suffix
-
-
-def _numbers(chart: Chart, form: str) -> str:
-    from replay.charts.catalogue import chart_csv, chart_json
-
-    return chart_csv(chart) if form == "csv" else chart_json(chart)
-
-
-def _write_text(text: str, output: Path | None) -> None:
-    if output is None:
-        with closed_pipe_ignored():
-            click.echo(text, nl=False)
-        return
-    from replay.safety.filesystem import write_atomically
-
-    write_atomically(output, text)
-    echo_err(f"wrote {output}")
-
-
-def _write_bytes(output: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    beside = output.with_name(f".{output.name}.part")
-    try:
-        beside.write_bytes(content)
-        beside.replace(output)
-    except OSError as error:
-        error.filename = str(output)
-        raise
-    finally:
-        beside.unlink(missing_ok=True)
-    echo_err(f"wrote {output}")
+    if output is None and data_format is None:
+        raise UsageError("say where to: -o FILE.svg, .png or .pdf; or print the numbers with --data csv")
+    return output_format(data_format, output, (*get_args(ChartFormat), *DATA_FORMATS), "csv", "--data")

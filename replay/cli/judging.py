@@ -7,130 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from replay.cli.terminal import echo_err
+from replay.cli.terminal import echo_err, note
 
 if TYPE_CHECKING:
-    from replay.errors import FormatError
-    from replay.formats import FilesOpened
-    from replay.formats.results_file import FileSummary, ResultsFile, UnopenedFile
+    from replay.cli.input_files import InputFiles
+    from replay.formats.results_file import ResultsFile
     from replay.interpreter import Fleet
     from replay.replayer.judging import Source
     from replay.replayer.plan import Options, Progress
     from replay.replayer.pool import Place
     from replay.runfile import Run
-
-_MANY_MODELS = 50
-"""Files that are hardly of as many models."""
-
-
-class InputFiles:
-    """The files of a command line, and what opening them shows.
-
-    Args:
-        files: as they were typed.
-        names: the pattern of `--names`.
-    """
-
-    def __init__(self, files: tuple[Path, ...], names: str | None) -> None:
-        from replay.formats import FilesOpened, files_of
-        from replay.formats.file_names import FileNames
-
-        self.broken: list[FormatError] = []
-        """What is wrong with those that could not be read."""
-        self.silent: list[str] = []
-        """Of those that gave no call although they speak of calls."""
-        self.paths: list[str] = []
-        """Of those that could be read."""
-        self._calls = 0
-        self._models: set[tuple[str, ...]] = set()
-        self._named = names is not None
-        self._opened: FilesOpened = FilesOpened(self._note_broken, _note)
-        self._sources = list(files_of(files, FileNames(names), self._note_broken, _note))
-
-    def _note_broken(self, error: FormatError) -> None:
-        self.broken.append(error)
-        echo_err(f"replay: {error}")
-
-    def opened(self, source: Source, file: FileSummary) -> None:
-        """Tell what is odd about a file."""
-        self._opened.note(_source(source), file)
-        self.paths.append(file.path)
-        self._models.add(file.models)
-        self.silent += [file.path] if file.signs else []
-        self._calls += file.calls
-        for warning in file.warnings:
-            _note(warning)
-        if not file.calls:
-            _note(f"{file.path}: no call in it ({file.format})")
-
-    def refused(self, source: Source, error: FormatError) -> None:
-        """Tell that a file cannot be read; the others go on."""
-        self._opened.refuse(_source(source), error)
-
-    def open_all(self) -> list[ResultsFile]:
-        """The files, looked through: who starts servers must know which ones they name."""
-        from replay.errors import FormatError
-        from replay.formats.results_file import Room, look_through
-
-        room, files = Room(), []
-        for source in self._sources:
-            try:
-                file = look_through(*source, room)
-            except FormatError as error:
-                self.refused(source, error)
-            else:
-                self.opened(source, file.summary)
-                files.append(file)
-        self.check()
-        return files
-
-    def sources(self) -> list[Source]:
-        """The files, to be looked through and judged in one go; those before the first that can be read are told of.
-
-        Raises:
-            InputError: none can be read.
-        """
-        from replay.errors import FormatError
-        from replay.formats.results_file import look_through
-
-        for number, source in enumerate(self._sources):
-            try:
-                first = look_through(*source)
-            except FormatError as error:
-                self.refused(source, error)
-            else:
-                return [first, *self._sources[number + 1 :]]
-        self.check()
-        return []
-
-    def check(self) -> None:
-        """See whether there is anything to judge, once all files were opened.
-
-        Raises:
-            InputError: there is not.
-        """
-        from replay.errors import InputError
-
-        count = len(self.paths)
-        if not count:
-            raise InputError("", "no file could be read; see above")
-        if not self._calls:
-            raise InputError("", "no call was found in any file; see above")
-        if not self._named and count > _MANY_MODELS and len(self._models) == count:
-            _note(
-                f"each of the {count:,} files counts as a model of its own; where their names tell model and "
-                "task, say so: --names '{model}_{task}.json'"
-            )
-
-
-def _note(text: str) -> None:
-    echo_err(f"note: {text}")
-
-
-def _source(source: Source) -> UnopenedFile:
-    from replay.formats.results_file import ResultsFile
-
-    return source.source if isinstance(source, ResultsFile) else source
 
 
 async def judge_with_progress(
@@ -159,7 +45,7 @@ async def judge_with_progress(
     from replay.replayer.plan import Progress
     from replay.runfile import withheld_servers
 
-    progress = Progress()
+    progress = Progress(warn=note)
     findings = FindingStore(run)
     if place is None:
         options = replace(options, on_done=findings.keep)
@@ -168,12 +54,14 @@ async def judge_with_progress(
     inputs.check()
     if place is not None:
         findings.keep_missing()
-    for note in progress.notes:
-        echo_err(f"note: {note}")
+    for text in progress.notes:
+        note(text)
     for server in run.servers().values():
-        for note in server.notes:
-            echo_err(f"note: {server.name}: {note}")
+        for text in server.notes:
+            note(f"{server.name}: {text}")
     for name, count in ({} if options.offline else withheld_servers(run)).items():
+        if name in options.allow_effects or (fleet is not None and fleet.servers[name].effects == "all"):
+            continue  # it may be one like a call that was sent before, which was told of
         echo_err(
             f"note: {counted(count, 'call')} of {name} not re-issued, since it may change something; "
             f"re-issue with --allow-effects {name}"
@@ -209,7 +97,7 @@ async def _replay(
             from replay.replayer.sharing import open_pool
 
             progress.stage = "starting workers" if place.is_local else f"connecting to {place}"
-            pool = await stack.enter_async_context(open_pool(place, _note))
+            pool = await stack.enter_async_context(open_pool(place, note))
             progress.stage = None
         if not options.offline and fleet is not None:
             opened = [file for file in files if isinstance(file, ResultsFile)]
@@ -243,5 +131,5 @@ def _of_cassette(path: Path, fleet: Fleet | None) -> dict[str, Any]:
 
     cassette = read_cassette(path)
     for warning in cassette.warnings(fleet):
-        _note(warning)
+        note(warning)
     return {"facts": cassette.facts, "servers": cassette.servers, "answers": cassette.matching(fleet).get}

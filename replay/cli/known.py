@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from replay.analysis.known_failures import KnownFailures
     from replay.records.finding import RecurringFailure
-    from replay.runfile import Run
 
 EXAMPLES = """\b
 Examples:
@@ -162,15 +161,8 @@ def _failures(
     absent = known_path is not None and not known_path.exists() and not must_exist
     book = KnownFailures() if absent else read_known_file(known_path or find_known_file(run_path))
     with Run.read(run_path) as run:
-        _check_has_verdicts(run)
+        run.check_has_verdicts()
         return book, failures_of(run, book.failures)
-
-
-def _check_has_verdicts(run: Run) -> None:
-    from replay.errors import UsageError
-
-    if not run.has_verdicts():
-        raise UsageError(f"{run.path}: this run has no verdicts yet; make some with: replay classify results/*.json")
 
 
 def _chosen(identifier: str, failures: Sequence[RecurringFailure], run_path: Path) -> RecurringFailure:

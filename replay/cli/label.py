@@ -12,7 +12,7 @@ from replay.cli.options import json_option
 from replay.cli.terminal import closed_pipe_ignored, echo_err
 
 if TYPE_CHECKING:
-    from replay.analysis.answer_survey import Cluster, Survey
+    from replay.analysis.answer_survey import Survey
 
 EXAMPLES = """\b
 Examples:
@@ -118,26 +118,19 @@ def _as_text(found: Survey, count: int, kind: str | None) -> str:
 
 
 def _as_json(found: Survey, count: int, kind: str | None) -> str:
+    from replay.reports.json_ import LabelledTemplate, SurveyDocument
     from replay.safety.redaction import Redactor
 
-    document = {
-        "files": found.files,
-        "unreadable": found.unreadable,
-        "answers": found.answers,
-        "counts": found.counts,
-        "certainty": found.by_certainty,
-        "templates": [_row(cluster) for cluster in found.largest(count, kind)],
-    }
-    return json.dumps(Redactor().json(document), ensure_ascii=True, indent=1)
-
-
-def _row(cluster: Cluster) -> dict[str, object]:
-    return {
-        "id": cluster.id,
-        "kind": cluster.kind,
-        "tool": cluster.tool,
-        "answers": cluster.answers,
-        "rule": cluster.rule,
-        "template": cluster.template,
-        "example": cluster.example,
-    }
+    names = LabelledTemplate.model_fields
+    document = SurveyDocument(
+        files=found.files,
+        unreadable=found.unreadable,
+        answers=found.answers,
+        counts=found.counts,
+        certainty=found.by_certainty,
+        templates=tuple(
+            LabelledTemplate(**{name: getattr(cluster, name) for name in names})
+            for cluster in found.largest(count, kind)
+        ),
+    )
+    return json.dumps(Redactor().json(document.model_dump(mode="json")), ensure_ascii=True, indent=1)

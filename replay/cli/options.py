@@ -41,6 +41,9 @@ known_option = click.option(
     type=FILE,
     help="What is known of failures.  [default: replay-known.yaml beside the run, here or in the repository]",
 )
+strict_option = click.option(
+    "--strict", is_flag=True, help="Exit with 2, not 3, where something in a folder or an archive could not be read."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values, a row a call.")
 
@@ -59,12 +62,12 @@ def run_option(help_text: str = "The run file.") -> Callable[[F], F]:
 
 def read_run_option(function: F) -> F:
     """`--run FILE` of a verb that reads a run; one that stands alone as an argument is taken for it."""
-    argument = click.argument("run_argument", metavar="", required=False, type=FILE)
+    argument = click.argument("run_argument", metavar="[RUN]", required=False, type=FILE)
     option = click.option(
         "--run",
         "run_path",
         type=FILE,
-        help=f"The run file.  [default: {DEFAULT_RUN}]",
+        help=f"The run file, which may also stand alone as RUN.  [default: {DEFAULT_RUN}]",
     )
     return argument(option(function))
 
@@ -146,6 +149,20 @@ def place_of(workers: int | None, cluster: str | None, threads: int = 1) -> Plac
     return Place(workers, cluster, threads)
 
 
+def first_moment(since: str | None) -> str:
+    """Where the time of `--since` begins, in UTC; "" without one.
+
+    Raises:
+        UsageError: it is not a time.
+    """
+    from replay.records.time_span import Span
+
+    try:
+        return Span.read(since).first if since is not None else ""
+    except ValueError as error:
+        raise UsageError(f"--since: {error}") from None
+
+
 FAILED: Final = "failed"
 """Stands for the four outcomes that are failures."""
 NEW: Final = "new"
@@ -206,7 +223,8 @@ def _condition(part: str) -> FailCondition:
     known = [FAILED, NEW, *(str(outcome) for outcome in Outcome)]
     if name not in known:
         nearest = nearest_name(name, known)
-        raise UsageError(f"--fail-on: there is no outcome {name!r}; did you mean {nearest or FAILED}?")
+        hint = f"; did you mean {nearest}?" if nearest else ""
+        raise UsageError(f"--fail-on: there is no outcome {name!r}{hint}; it takes {', '.join(known)}")
     outcomes = FAILURES if name == FAILED else (Outcome(name),)
     return FailCondition(name, outcomes, float(match["share"] or 0))
 

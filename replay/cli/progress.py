@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 
-from replay.cli.terminal import bar_on, echo_err, is_interactive
+from replay.cli.terminal import LINE_EVERY, bar_on, echo_err, is_interactive
 from replay.safety.text import printable
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from replay.replayer.plan import Progress
 
 _BAR_EVERY = 0.1
-_LINE_EVERY = 10
-"""Seconds."""
 _PACE_OVER = 20.0
 """Seconds over which the pace is taken: what was fast or slow long ago says little of what is left."""
 _SHORTEST = 0.5
@@ -171,7 +169,7 @@ def _stage(progress: Progress) -> str:
 async def _lines(progress: Progress) -> None:
     pace = Pace()
     while True:
-        for _ in range(_LINE_EVERY):
+        for _ in range(LINE_EVERY):
             pace.note(progress)
             await anyio.sleep(1)
         rate = f"{pace.rate(progress):.0f} calls/s{_workers(progress, pace)}{_left(progress, pace)}"

@@ -22,6 +22,10 @@ Examples:
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The trajectory file to write.")
 @click.option("--servers", type=click.Path(path_type=Path), help="Offer all tools of this fleet file.")
 @click.option("--http", "port", type=click.IntRange(0, 65535), help="Serve the fleet on 127.0.0.1:PORT, not stdio.")
+@click.option("--no-auth", is_flag=True, help="With --http: ask clients for no token.")
+@click.option(
+    "--origin", "origins", multiple=True, metavar="URL", help="With --http: a web page that may use it. Repeatable."
+)
 @click.option("--name", help="The server's name in your fleet file; by default the name it gives of itself.")
 @click.option("--task", help="The question that the model was asked.")
 @click.option("--model", default="unknown", show_default=True, help="The model's name.")
@@ -35,6 +39,8 @@ def record(
     output: Path | None,
     servers: Path | None,
     port: int | None,
+    no_auth: bool,
+    origins: tuple[str, ...],
     name: str | None,
     task: str | None,
     model: str,
@@ -47,11 +53,12 @@ def record(
 
     Put `replay record -o FILE --` before a server's command in the client's configuration; everything is passed on
     unchanged. Or offer a whole fleet through one server with --servers. Each session of the client becomes a trajectory
-    of its own: FILE, then FILE-2 and so on; nothing is overwritten.
+    of its own: FILE, then FILE-2 and so on; nothing is overwritten. With --http the header that clients must send,
+    which holds a token, is printed once on stderr.
     """
     from replay.recorder.recording import RecordingInfo, print_notice
 
-    _check(output, servers, port, recover, command)
+    _check(output, servers, port, recover, command, no_auth=no_auth, origins=origins)
     if recover is not None:
         from replay.recorder.recording_store import recover as finish_interrupted
 
@@ -63,17 +70,26 @@ def record(
         from replay.cli.trust import say_what_starts
         from replay.interpreter import Fleet
         from replay.recorder.fleet_host import record_fleet
+        from replay.recorder.http_server import Access
 
+        access = Access(None, origins) if no_auth else Access(origins=origins)
         fleet = Fleet.load(servers)
         say_what_starts(fleet, named=True, names=fleet.servers)
-        context.exit(record_fleet(fleet, output, info, redact, port))
+        context.exit(record_fleet(fleet, output, info, redact, port, access))
     from replay.recorder.stdio_proxy import record_server
 
     context.exit(record_server(command, output, info, redact, name))
 
 
 def _check(
-    output: Path | None, servers: Path | None, port: int | None, recover: Path | None, command: tuple[str, ...]
+    output: Path | None,
+    servers: Path | None,
+    port: int | None,
+    recover: Path | None,
+    command: tuple[str, ...],
+    *,
+    no_auth: bool,
+    origins: tuple[str, ...],
 ) -> None:
     """What goes together and what does not."""
     if recover is not None:
@@ -88,3 +104,5 @@ def _check(
         raise UsageError("--servers and -- COMMAND do not go together")
     if port is not None and servers is None:
         raise UsageError("--http goes with --servers")
+    if port is None and (no_auth or origins):
+        raise UsageError("--no-auth and --origin go with --http")

@@ -70,6 +70,8 @@ def _summary(found: Salvage) -> list[str]:
 
 def _is_recording(path: Path) -> bool:
     """By its content, and by its name where the beginning is lost."""
-    with path.open("rb") as file:
+    from replay.safety.filesystem import open_regular
+
+    with open_regular(path) as file:
         start = file.read(4096)
     return b'"replay.recording"' in start or (path.name.endswith(".partial") and not start.startswith(b"SQLite"))

@@ -233,11 +233,13 @@ def _type_of(schema: Any, root: JsonObject) -> str:
 
 
 def _document(server_records: list[Server], *, with_schemas: bool) -> str:
+    from replay.reports.json_ import SERVERS_FORMAT, SERVERS_VERSION
+
     listed = []
     for server in server_records:
         data = server.model_dump(mode="json", exclude_none=True, exclude={"tools"} if not with_schemas else None)
         listed.append(data if with_schemas else {**data, "tools": [tool.name for tool in server.tools]})
-    return json.dumps({"format": "replay.servers", "version": 1, "servers": listed}, indent=1)
+    return json.dumps({"format": SERVERS_FORMAT, "version": SERVERS_VERSION, "servers": listed}, indent=1)
 
 
 def _title(server: Server) -> str:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from replay.cli.input_files import InputFiles
 from replay.cli.options import json_option, names_option
 from replay.cli.show_run import show_run
-from replay.cli.terminal import echo_err, without_secrets
-from replay.errors import FormatError, UsageError
+from replay.cli.terminal import without_secrets
+from replay.errors import UsageError
 
 if TYPE_CHECKING:
     from replay.dag import Graph
@@ -71,19 +72,7 @@ def show(
 
 def _opened(file: Path, names: str | None) -> list[ResultsFile]:
     """What FILE stands for; of several files those that can be read, and what is wrong with the others is said."""
-    from replay.formats import open_files
-    from replay.formats.file_names import FileNames
-
-    errors: list[FormatError] = []
-    notes: list[str] = []
-    results = list(open_files([file], FileNames(names), errors.append, notes.append))
-    if not results:
-        if errors:
-            raise errors[-1]
-        raise UsageError(f"{file}: no results file was found in it")
-    for told in (*notes, *errors, *(warning for one in results for warning in one.warnings)):
-        echo_err(f"replay: {told}")
-    return results
+    return InputFiles((file,), names).open_all(need_calls=False)
 
 
 def _subagents(results: list[ResultsFile], trajectory: Trajectory) -> dict[str | None, list[str]]:

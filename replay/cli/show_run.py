@@ -12,9 +12,12 @@ import click
 from replay.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from replay.dag import Graph
     from replay.records import Trajectory
     from replay.runfile import Run
+    from replay.runfile.task_runs import SessionFacts
     from replay.runfile.trajectory_queries import TrajectoryPlace
 
     Document: TypeAlias = Callable[[Trajectory, Graph], dict[str, Any]]
@@ -72,19 +75,39 @@ def _list(run: Run, places: list[TrajectoryPlace], *, as_json: bool) -> None:
     from replay.records import Outcome
     from replay.reports.json_ import SHOW_FORMAT, SHOW_VERSION
     from replay.runfile.summary import outcomes_by_trajectory
-    from replay.runfile.trajectory_queries import qualified
+    from replay.runfile.task_runs import session_facts
+    from replay.runfile.trajectory_queries import Addresses
     from replay.safety.text import one_line
 
-    counts = outcomes_by_trajectory(run.connection)
-    names = [one_line(qualified(place, places), 60) for place in places]
+    counts, facts = outcomes_by_trajectory(run.connection), session_facts(run.connection)
+    addresses = Addresses(places)
+    names = [one_line(addresses.trajectory(place.file, place.trajectory), 60) for place in places]
     width = max(map(len, names), default=0)
     rows: list[dict[str, Any]] = []
     for place, name in zip(places, names, strict=True):
         found = {outcome: counts.get(place.row, {}).get(outcome, 0) for outcome in Outcome}
-        rows.append({"id": place.trajectory, "model": place.model, "outcomes": {str(k): n for k, n in found.items()}})
+        took = facts[place.row]._asdict() if place.row in facts else {}
+        rows.append(
+            {"id": place.trajectory, "model": place.model, "outcomes": {str(k): n for k, n in found.items()}, **took}
+        )
         words = ", ".join(f"{number} {outcome.label}" for outcome, number in found.items() if number)
         if not as_json:
-            click.echo(f"{name:{width}}  {one_line(place.model, 40)}  {words or 'not judged yet'}")
+            shown = f"{name:{width}}  {one_line(place.model, 40)}  {words or 'not judged yet'}"
+            click.echo("; ".join([shown, *_took(facts.get(place.row))]))
     if as_json:
         document = {"format": SHOW_FORMAT, "version": SHOW_VERSION, "trajectories": rows}
         click.echo(json.dumps(document, ensure_ascii=True, indent=1))
+
+
+def _took(facts: SessionFacts | None) -> Iterator[str]:
+    """When a session began, how long it took, its tokens, and how many of its failures it got over."""
+    if facts is None:
+        return
+    if facts.recovered:
+        yield f"{facts.recovered} of the failures recovered"
+    if facts.started_at:
+        yield facts.started_at.replace("T", " ")[:16]
+    if facts.seconds is not None:
+        yield f"{facts.seconds / 60:.0f} min" if facts.seconds >= 90 else f"{facts.seconds:.0f} s"
+    if facts.tokens:
+        yield f"{facts.tokens:,} tokens"

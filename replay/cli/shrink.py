@@ -65,6 +65,7 @@ def shrink(
     """
     import anyio
 
+    from replay.analysis.answer_labels import known_labels
     from replay.cli.terminal import ended_in_order
     from replay.safety.redaction import Redactor
     from replay.shrinking import confirm, write_repro
@@ -85,6 +86,7 @@ def shrink(
             fleet,
             logs=logs,
             allowed=frozenset(allow_effects),
+            labels=known_labels(fleet.directory),
             max_replays=most_replays,
             tell=lambda text: echo_err(redactor.text(f"note: {text}")),
         )
@@ -96,6 +98,7 @@ def shrink(
     _echo_summary(shrunk, redactor)
     if repro.variables:
         echo_err(f"set before: {', '.join(sorted(repro.variables))} (secrets of the fleet file, which are not written)")
+    echo_err(f"to run it elsewhere, take {output} along; this is needed there: {', '.join(repro.needs)}")
     click.echo(repro.command)
 
 

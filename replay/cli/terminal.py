@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TextIO, cast
@@ -22,6 +23,12 @@ from replay.safety.text import printable
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from replay.errors import ReplayError
+
+VERBOSE: Final = "REPLAY_VERBOSE"
+"""The environment variable that `--verbose` sets."""
+LINE_EVERY: Final = 10
+"""Seconds from one line of progress to the next."""
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
 _BARS: Final[list[Console]] = []
 """Consoles on which a progress bar is drawn now."""
@@ -100,9 +107,38 @@ def echo_err(text: str) -> None:
         click.echo(line, err=True)
 
 
+def note(text: str) -> None:
+    """Tell of something on stderr that ends nothing."""
+    echo_err(f"note: {text}")
+
+
+def error_text(error: ReplayError) -> str:
+    """An error in a line; with `--verbose` also the shapes of files that were looked for."""
+    from replay.errors import UnknownFormatError
+
+    if not isinstance(error, UnknownFormatError):
+        return str(error)
+    if os.environ.get(VERBOSE):
+        return f"{error}. Looked for: {error.looked_for}"
+    return f"{error} (--verbose lists the shapes that are read)"
+
+
 def is_interactive() -> bool:
     """Whether stderr can show a progress bar: a terminal, not in CI, colours not refused."""
     return sys.stderr.isatty() and not os.environ.get("CI") and not os.environ.get("NO_COLOR")
+
+
+class SlowLines:
+    """Tells how far something is, where nobody watches a bar: a line every ten seconds."""
+
+    def __init__(self) -> None:
+        self._told = time.monotonic()
+
+    def tell(self, text: str) -> None:
+        """Print the line, unless the last one is too young."""
+        if time.monotonic() - self._told >= LINE_EVERY:
+            self._told = time.monotonic()
+            echo_err(text)
 
 
 @contextmanager

@@ -12,20 +12,12 @@ from typing import TYPE_CHECKING
 import click
 
 from replay.cli.options import read_run_option, run_to_read
-from replay.cli.report import check_free, write
-from replay.cli.terminal import closed_pipe_ignored, echo_err
+from replay.cli.output import check_free, format_option, output_format, output_options, write_output
 
 if TYPE_CHECKING:
     from replay.records.tool_usage import ToolReport
 
-_SUFFIXES = {
-    ".txt": "text",
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".html": "html",
-    ".htm": "html",
-    ".json": "json",
-}
+FORMATS = ("text", "markdown", "html", "json")
 
 EXAMPLES = """\b
 Examples:
@@ -44,14 +36,8 @@ Examples:
     "--tool", "tools", metavar="NAME", multiple=True, help="Only this tool: TOOL, SERVER/TOOL or a pattern. Repeatable."
 )
 @click.option("--model", "models", metavar="NAME", multiple=True, help="Only the calls of this model. Repeatable.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "markdown", "md", "html", "json"]),
-    help="What to write.  [default: as the output is named, else text]",
-)
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
-@click.option("--force", is_flag=True, help="Overwrite the output file.")
+@format_option(FORMATS, "text")
+@output_options()
 def tools(
     run_argument: Path | None,
     run_path: Path | None,
@@ -73,41 +59,13 @@ def tools(
     from replay.safety.redaction import Redactor
 
     if output is not None:
-        check_free(output, force)
-    form = _format(form, output)
+        check_free(output, force=force)
+    form = output_format(form, output, FORMATS, "text")
     with Run.read(run_to_read(run_path, run_argument)) as run:
-        _check_has_verdicts(run)
+        run.check_has_verdicts()
         report = tool_report(run, ToolSelection(servers, tools, models))
     text = Redactor().text(_render(report, form, to_file=output is not None)).rstrip("\n") + "\n"
-    if output is None:
-        with closed_pipe_ignored():
-            click.echo(text, nl=False)
-        return
-    write(output, text)
-    echo_err(f"wrote {output}")
-
-
-def _check_has_verdicts(run: object) -> None:
-    from replay.errors import UsageError
-    from replay.runfile import Run
-
-    assert isinstance(run, Run)
-    if not run.has_verdicts():
-        raise UsageError(f"{run.path}: this run has no verdicts yet; make some with: replay classify results/*.json")
-
-
-def _format(asked: str | None, output: Path | None) -> str:
-    from replay.errors import UsageError
-
-    asked = "markdown" if asked == "md" else asked
-    told = _SUFFIXES.get(output.suffix.lower()) if output is not None else None
-    if asked is not None and told not in (None, asked):
-        raise UsageError(f"--format {asked} does not go with {output}, whose name says {told}")
-    if asked is None and told is None and output is not None:
-        raise UsageError(
-            f"{output}: its name tells no format; it takes {', '.join(_SUFFIXES)}, or name one with --format"
-        )
-    return asked or told or "text"
+    write_output([text], output)
 
 
 def _render(report: ToolReport, form: str, *, to_file: bool) -> str:

@@ -14,6 +14,7 @@ import click
 
 from replay.cli.terminal import echo_err
 from replay.errors import InputError, UsageError
+from replay.safety.filesystem import read_small_file
 from replay.safety.text import one_line
 
 if TYPE_CHECKING:
@@ -103,8 +104,7 @@ def _configured() -> tuple[str, str]:
 
     path = platformdirs.user_config_path("mcp-replay", appauthor=False) / "config.yaml"
     try:
-        with path.open(encoding="utf-8") as file:
-            text = file.read(_MAX_CONFIGURATION)
+        text = read_small_file(path, _MAX_CONFIGURATION).decode()
     except FileNotFoundError:
         return _ALL, str(path)
     except (OSError, UnicodeDecodeError) as problem:

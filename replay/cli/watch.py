@@ -40,6 +40,7 @@ Snapshot = dict[Path, tuple[int, int]]
 @run_option("The run file: made where there is none, else added to.")
 @fleet_option
 @names_option
+@click.option("--offline", is_flag=True, expose_value=False, help="Start no server, as it never does.")
 def watch(directory: Path, run_path: Path, fleet_path: Path | None, names: str | None) -> None:
     """Judge the session files of a folder as they come and grow.
 
@@ -154,7 +155,7 @@ class _Judge:
         try:
             return open_file(path, self._names)
         except FormatError as error:
-            self._say(f"{path}: not read: {error.message.partition('. Looked for:')[0]}")
+            self._say(f"{path}: not read: {error.message}")
             return None
 
     def _tell(self, results: ResultsFile) -> None:

@@ -102,6 +102,13 @@ def volatile_pointers(answers: Sequence[Answer]) -> tuple[str, ...]:
     return tuple(found)
 
 
+def changed_texts(recorded: Answer, replayed: Answer) -> Iterator[tuple[str, str]]:
+    """What stood and what stands in each place where both answers have a text, and not the same one."""
+    for _, old, new in _changed_places(answer_tree(recorded), answer_tree(replayed), ""):
+        if isinstance(old, str) and isinstance(new, str):
+            yield old, new
+
+
 def _comparable(answer: Answer) -> Any:
     """What of an answer is compared: of a result with structured content, not the text that only repeats it."""
     if isinstance(answer, ToolResult):

@@ -74,6 +74,18 @@ def rebind(
     return arguments, tuple(done)
 
 
+def with_rebound(arguments: JsonObject, rebound: Iterable[Rebinding]) -> JsonObject:
+    """The arguments as they were sent, from those that were recorded and what was replaced in them."""
+    sent = copy.deepcopy(arguments)
+    for value in rebound:
+        old = resolve(sent, value.pointer)
+        new = value.replayed
+        if old != value.recorded:
+            new = as_text(old).replace(as_text(value.recorded), as_text(new))
+        sent = _with_value_at(sent, parts(value.pointer), new)
+    return sent
+
+
 def _producer_answers(recorded: Answer | None, replayed: Answer | None) -> _ProducerAnswers | None:
     """The two answers of a producer, where the new one can hold anything new."""
     if recorded is None or replayed is None or isinstance(replayed, RpcError | TransportFault) or recorded == replayed:

@@ -13,7 +13,7 @@ from replay.dag.documents import leaves
 from replay.diagnosis.phrasing import counted, listed, plain, quoted
 from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.diagnosis.unchecked_writes import WRITES
-from replay.outcomes import RULES
+from replay.outcomes import answer_rules
 from replay.outcomes.call_facts import ArgumentIndex, runs_commands
 from replay.records import ENVIRONMENT_REASONS, Outcome, Reason, canonical, texts_of
 from replay.records.audit import AuditedFault, Bearing
@@ -123,7 +123,7 @@ def _did_its_work(row: CallRow) -> bool:
 
 @cache
 def _reasons() -> dict[str, Reason | None]:
-    return {rule.id: rule.reason for rule in RULES}
+    return {rule.id: rule.reason for rule in answer_rules()}
 
 
 def _own_doing(context: TrajectoryContext, position: str, reason: Reason) -> bool:

@@ -9,9 +9,10 @@ from replay.diagnosis.error_answers import error_findings
 from replay.diagnosis.format_and_registry import format_finding, unknown_tool_finding
 from replay.diagnosis.phrasing import counted, listed, place, plain, quoted
 from replay.diagnosis.provenance import provenance_findings
+from replay.diagnosis.repairs import later_findings
 from replay.diagnosis.schema_violations import schema_findings
 from replay.diagnosis.trajectory_context import TrajectoryContext, explains
-from replay.diagnosis.trajectory_findings import later_findings, wrong_tools
+from replay.diagnosis.trajectory_findings import wrong_tools
 from replay.outcomes.input_schema import check_schema
 from replay.records import FAILURES, Outcome
 from replay.records.files import CallRow

@@ -6,6 +6,7 @@ import re
 import shlex
 from typing import Final, NamedTuple
 
+from replay.diagnosis.error_answers import absent_program, no_program
 from replay.diagnosis.phrasing import plain, quoted
 from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.records import Outcome, Reason
@@ -88,6 +89,11 @@ _MESSAGES_BY_RULE: Final[dict[str, _Message]] = {
         "{server} gave no answer in time: {short_reply}.",
         "Raise call_timeout of the server in the fleet file, if the tool takes so long.",
     ),
+    "answer.environment": _Message(
+        "server-fault",
+        "{server} lacks something where it runs, or that is full or broken: {reply}.",
+        "Mend it where the server runs.",
+    ),
     "harness.not-permitted": _Message("not-permitted", "The call was not permitted: {reply}."),
     "registry.interrupted": _Message("interrupted", "The user refused the call, or it was aborted before it was done."),
     "harness.interrupted": _Message("cancelled", "The call was cancelled: {reply}."),
@@ -98,6 +104,9 @@ _MESSAGES_BY_RULE: Final[dict[str, _Message]] = {
 def environment_finding(context: TrajectoryContext, position: str, reason: Reason) -> Finding:
     """Why a call is inconclusive."""
     row = context.rows[position]
+    program = absent_program(context, position) if reason is Reason.SERVER_FAULT else None
+    if program is not None:
+        return no_program(context, position, program)
     kind, sentence, suggestion = _message(context, position, reason)
     return context.finding(
         position,
@@ -155,14 +164,14 @@ def _of_gap(context: TrajectoryContext, gap: str) -> tuple[str, str | None]:
     if row is None:
         return "was not re-issued", f"Judge {gap} too: run classify without --only."
     server = row.server or ""
+    if context.calls[gap].local or row.rule == "registry.local-tool":
+        return f"{_GAPS[Reason.LOCAL_TOOL]},", None
     if row.reason is Reason.WITHHELD or "withheld" in row.findings:
         allow = f"Let {gap} be re-issued: --allow-effects {shlex.quote(plain(server))}."
         lacking = f"Run classify with a fleet file that has the server of {gap}."
         return "was not re-issued", allow if server in context.servers else lacking
     if row.outcome is not Outcome.INCONCLUSIVE or row.reason is None:
         return "did not happen again as recorded", f"Look at {gap} first; this call can only be judged after it."
-    if row.rule == "registry.local-tool":
-        return "is a call of the harness's own tool, which cannot be re-issued,", None
     suggestion = None if row.reason is Reason.STATE_GAP else _message(context, gap, row.reason).suggestion
     return _GAPS[row.reason], f"First {gap}: {suggestion}" if suggestion else f"Look at {gap} first."
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from rapidfuzz import fuzz
 
 from replay.dag.documents import join
-from replay.dag.drift import masked
-from replay.diagnosis.named_arguments import Argument, argument_by_name, argument_by_value
+from replay.diagnosis.named_arguments import Argument, argument_by_name, argument_by_value, arguments_of
 from replay.diagnosis.phrasing import place, plain, quoted
-from replay.diagnosis.trajectory_context import TrajectoryContext
-from replay.records import Call, Outcome, texts_of
+from replay.diagnosis.trajectory_context import KnownName, TrajectoryContext, last_segment
+from replay.records import Outcome
 from replay.records.finding import Finding
-from replay.safety.text import cut
 
 _THINGS: Final = (
     "sheet|worksheet|table|column|document|file|workbook|entity|user|page|database|collection|resource|key|branch|repository"
@@ -74,7 +72,7 @@ def error_findings(context: TrajectoryContext, position: str) -> Iterator[Findin
 
 def _not_found(context: TrajectoryContext, position: str) -> Finding:
     text = context.answer_text(position)
-    missing, named = _missing_in(text), argument_by_value(context.arguments(position), _without_addresses(text))
+    missing, named = _missing_in(text), argument_by_value(context.sent(position), _without_addresses(text))
     if missing is None and named is None:
         address = _ADDRESS.search(text)
         return _no_address(context, position, address[0]) if address else _generic(context, position, "not-found")
@@ -82,7 +80,7 @@ def _not_found(context: TrajectoryContext, position: str) -> Finding:
     holder = _holder(context, position, name) or named
     what = missing.what if missing else ""
     if names_program(context, position, name):
-        return _no_program(context, position, name)
+        return no_program(context, position, name)
     return context.finding(
         position,
         "missing-thing",
@@ -100,7 +98,7 @@ def _not_found(context: TrajectoryContext, position: str) -> Finding:
 def missing_name(context: TrajectoryContext, position: str) -> str | None:
     """What a failed look-up looked for."""
     text = context.answer_text(position)
-    missing, named = _missing_in(text), argument_by_value(context.arguments(position), _without_addresses(text))
+    missing, named = _missing_in(text), argument_by_value(context.sent(position), _without_addresses(text))
     if missing is not None:
         return missing.name
     return named.value if named is not None and isinstance(named.value, str) else None
@@ -131,13 +129,20 @@ def _without_addresses(text: str) -> str:
     return _ADDRESS.sub(" ", text.partition("Call log:")[0])
 
 
+def absent_program(context: TrajectoryContext, position: str) -> str | None:
+    """The program that a command starts and that its answer says is not there."""
+    missing = _missing_in(context.answer_text(position))
+    return missing.name if missing is not None and names_program(context, position, missing.name) else None
+
+
 def names_program(context: TrajectoryContext, position: str, name: str) -> bool:
     """Whether what is missing is the program that a command starts."""
     commands = (scalar.value.split() for scalar in context.scalars(position) if isinstance(scalar.value, str))
     return any(len(words) > 1 and words[0] == name for words in commands)
 
 
-def _no_program(context: TrajectoryContext, position: str, name: str) -> Finding:
+def no_program(context: TrajectoryContext, position: str, name: str) -> Finding:
+    """The finding of a command whose program is not there."""
     return context.finding(
         position,
         "missing-program",
@@ -149,10 +154,10 @@ def _no_program(context: TrajectoryContext, position: str, name: str) -> Finding
 
 def _holder(context: TrajectoryContext, position: str, name: str) -> Argument | None:
     """The argument that holds what is missing."""
-    return argument_by_value(context.arguments(position), name) or next(
+    return argument_by_value(context.sent(position), name) or next(
         (
             Argument(scalar.pointer, scalar.value)
-            for scalar in context.scalars(position)
+            for scalar in arguments_of(context.sent(position))
             if isinstance(scalar.value, str) and name in scalar.value
         ),
         None,
@@ -204,7 +209,7 @@ def _refused(context: TrajectoryContext, position: str) -> Finding:
 
 def _topic(context: TrajectoryContext, position: str, text: str, *, alone: bool) -> Argument | None:
     """The argument that an error speaks of: by its value, else by its name; else the only one, where one must be."""
-    text, arguments = _without_addresses(text), context.arguments(position)
+    text, arguments = _without_addresses(text), context.sent(position)
     named = argument_by_value(arguments, text) or argument_by_name(arguments, text)
     if named is None and alone and len(arguments) == 1:
         name, value = next(iter(arguments.items()))
@@ -291,68 +296,19 @@ def _sets(context: TrajectoryContext, position: str, name: str) -> bool:
     return bool(same_tool) and any(pattern.search(text) for text in code)
 
 
-_TOKEN: Final = re.compile(r"[^\s\"'`,;:(){}\[\]<>|]{3,160}")
 _NEAR: Final = 80.0
-_MAX_CHARACTERS: Final = 50_000
 
 
-class Known(NamedTuple):
-    """A name, and the call whose answer held it."""
-
-    call: str
-    value: str
-
-
-def nearest_known(context: TrajectoryContext, position: str, name: str) -> Known | None:
+def nearest_known(context: TrajectoryContext, position: str, name: str) -> KnownName | None:
     """The nearest name in the answers of earlier successful calls, where one is near enough."""
-    wanted = _last(name)
+    wanted = last_segment(name).lower()
     if len(wanted) < 4:
         return None
-    best, score = None, _NEAR
-    for call in context.earlier(position):
-        if call.answer is None or context.outcome(call.position) is not Outcome.SUCCESS:
-            continue
-        for token in dict.fromkeys(_TOKEN.findall("\n".join(texts_of(call.answer))[:_MAX_CHARACTERS])):
-            found = fuzz.ratio(_last(token).lower(), wanted.lower(), score_cutoff=score)
-            if found > score and token != name:
-                best, score = Known(call.position, token), found
+    best, score, step = None, _NEAR, context.step_of[position]
+    for known in context.names_in_answers:
+        if context.step_of[known.call] >= step:
+            break
+        ratio = fuzz.ratio(known.folded, wanted, score_cutoff=score)
+        if ratio > score and known.value != name:
+            best, score = known, ratio
     return best
-
-
-def _last(name: str) -> str:
-    """The last segment of a path."""
-    return name.rstrip("/.").rpartition("/")[2]
-
-
-_INPUT_ECHO: Final = re.compile(r"input_value=.*?, input_type=\w+")
-"""What pydantic shows of the arguments beside a validation error."""
-_QUOTED: Final = re.compile(r"\"([^\"\n]+)\"|'([^'\n]+)'|`([^`\n]+)`")
-_CUT: Final = re.compile(r"(?:\.\.\.|…)")
-_MIN_VALUE_LENGTH: Final = 3
-_MAX_LENGTH: Final = 4000
-
-
-def normalized_error(text: str, call: Call) -> str:
-    """The words of an error without what differs from call to call: the values of its arguments, numbers, times.
-
-    Names in quotes stay: `'title' is required` is another failure than `'id' is required`.
-    """
-    values = sorted(_strings(call.arguments or {}), key=len, reverse=True)
-    text = _QUOTED.sub(lambda quoted: " " if _echoes(quoted, values) else quoted[0], _INPUT_ECHO.sub(" ", text))
-    for value in values:
-        text = text.replace(value, " ")
-    text = re.sub(r"\d+", "#", masked(text))
-    return cut(" ".join(text.split()), _MAX_LENGTH)
-
-
-def _echoes(quoted: re.Match[str], values: Sequence[str]) -> bool:
-    """Whether a quotation is the value of an argument, or such a value cut off."""
-    pieces = [piece for piece in _CUT.split(next(filter(None, quoted.groups()))) if piece]
-    return any(all(piece in value for piece in pieces) for value in values)
-
-
-def _strings(value: object) -> list[str]:
-    if isinstance(value, str):
-        return [value] if len(value) >= _MIN_VALUE_LENGTH else []
-    members = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [text for member in members for text in _strings(member)]

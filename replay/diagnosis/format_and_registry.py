@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from replay.diagnosis.phrasing import listed, plain, quoted
+from replay.diagnosis.tools_meant import tools_meant
 from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.records import Call
 from replay.records.finding import Finding
@@ -57,12 +58,13 @@ def unknown_tool_finding(context: TrajectoryContext, position: str) -> Finding:
     row = context.rows[position]
     name = context.calls[position].name or ""
     kind = _KINDS.get(row.rule, "no-such-tool")
+    meant = tools_meant(context, position)
     return context.finding(
         position,
         kind,
         _sentence(context, position, kind, name),
-        _suggestion(context, position, row.nearest),
-        details={"name": name, "nearest": list(row.nearest)},
+        _suggestion(context, position, meant),
+        details={"name": name, "nearest": list(meant)},
     )
 
 

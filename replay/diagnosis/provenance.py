@@ -8,8 +8,8 @@ from typing import Final
 
 from replay.diagnosis.named_arguments import Argument
 from replay.diagnosis.phrasing import place, quoted
-from replay.diagnosis.trajectory_context import TrajectoryContext
-from replay.records import FAILURES, Outcome, canonical, texts_of
+from replay.diagnosis.trajectory_context import MAX_SEARCHED, TrajectoryContext
+from replay.records import FAILURES, Outcome, canonical
 from replay.records.finding import Finding
 
 _SURE_PLACEHOLDER: Final = re.compile(
@@ -30,7 +30,6 @@ _OPAQUE: Final = re.compile(r"[A-Za-z0-9_-]{8,64}")
 _DATED: Final = re.compile(r"(?:19|20)\d\d")
 _WORD: Final = re.compile(r"[a-z]{5,}|[A-Z][a-z]{3,}|[A-Z]{6,}")
 """Runs of letters that make a word, as in `sheet1_summary`."""
-_MAX_CHARACTERS: Final = 200_000
 _MIN_CHARACTERS: Final = 3
 
 
@@ -65,11 +64,11 @@ def known_before(context: TrajectoryContext, position: str, value: str) -> bool 
         return True
     unknown = not task.question or bool(task.images)
     for call in context.earlier(position):
-        text = _text_of(context, call.position)
+        text = context.searched_text(call.position)
         if wanted in text:
             return True
         unanswered = call.answer is None and call.position not in context.answers
-        unknown = unknown or unanswered or len(text) >= _MAX_CHARACTERS
+        unknown = unknown or unanswered or len(text) >= MAX_SEARCHED
     return None if unknown else False
 
 
@@ -148,13 +147,3 @@ def _is_opaque(value: str) -> bool:
     digits = sum(character.isdigit() for character in value)
     letters = sum(character.isalpha() for character in value)
     return digits >= 2 and letters >= 2 and not _WORD.search(value)
-
-
-def _text_of(context: TrajectoryContext, position: str) -> str:
-    """Arguments and answers of a call, in lower case."""
-    call = context.calls[position]
-    answers = [answer for answer in (call.answer, context.answers.get(position)) if answer is not None]
-    texts = [text for answer in answers for text in texts_of(answer)]
-    structured = [repr(answer.structured) for answer in answers if answer.kind == "result" and answer.structured]
-    values = [str(scalar.value) for scalar in context.scalars(position)]
-    return "\n".join([*texts, *structured, *values])[:_MAX_CHARACTERS].casefold()

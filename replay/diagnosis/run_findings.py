@@ -14,6 +14,7 @@ from replay.records import FAILURES, Outcome
 from replay.records.files import CallRow
 from replay.records.finding import CallRef, Finding
 from replay.runfile import Run
+from replay.runfile.trajectory_queries import Addresses
 
 _MAX_TOOLS: Final = 5
 _MAX_CALLS: Final = 50
@@ -59,14 +60,17 @@ class RunTally:
             run: whose calls were counted.
             reference: what they are scored against, where its own faults are to be found too.
         """
-        return (*self._found(), *(_reference_findings(reference, run) if reference is not None else ()))
+        return (
+            *self._found(Addresses.of(run)),
+            *(_reference_findings(reference, run) if reference is not None else ()),
+        )
 
-    def _found(self) -> Iterator[Finding]:
-        yield from self._worst_tools()
-        yield from self._worst_server()
+    def _found(self, addresses: Addresses) -> Iterator[Finding]:
+        yield from self._worst_tools(addresses)
+        yield from self._worst_server(addresses)
         for flag, tools in self._schemas.items():
             for tool, group in tools.items():
-                yield _schema_finding(tool, group, *_SCHEMA_FLAGS[flag])
+                yield _schema_finding(tool, group, addresses, *_SCHEMA_FLAGS[flag])
         for tool, group in self._flaky.items():
             yield Finding(
                 kind="flaky-tool",
@@ -80,17 +84,17 @@ class RunTally:
             if drift.moved >= _MIN_CALLS or drift.changed:
                 yield _drift_finding(server, drift)
 
-    def _worst_tools(self) -> Iterator[Finding]:
+    def _worst_tools(self, addresses: Addresses) -> Iterator[Finding]:
         failing = (tool for tool, of_tool in self._tools.items() if of_tool.failed >= _MIN_CALLS)
         for tool in sorted(failing, key=lambda tool: -self._tools[tool].failed)[:_MAX_TOOLS]:
-            yield self._tools[tool].finding("failing-tool", f"Tool {quoted(tool)}")
+            yield self._tools[tool].finding("failing-tool", f"Tool {quoted(tool)}", addresses)
 
-    def _worst_server(self) -> Iterator[Finding]:
+    def _worst_server(self, addresses: Addresses) -> Iterator[Finding]:
         """A name under which no tool was ever found is not a server that could fail."""
         servers = {name: of_server for name, of_server in self._servers.items() if of_server.is_known}
         worst = max(servers, key=lambda name: servers[name].failed, default=None)
         if worst is not None and servers[worst].failed >= _MIN_CALLS:
-            yield servers[worst].finding("failing-server", f"Server {quoted(worst)}")
+            yield servers[worst].finding("failing-server", f"Server {quoted(worst)}", addresses)
 
 
 class _Failures:
@@ -118,14 +122,14 @@ class _Failures:
         if len(self._first) <= _MAX_CALLS:
             self._first.append(_ref(call.row))
 
-    def finding(self, kind: str, subject: str) -> Finding:
+    def finding(self, kind: str, subject: str, addresses: Addresses) -> Finding:
         cause, count = self._causes.most_common(1)[0]
         example, says = self._examples[cause]
         return Finding(
             kind=kind,
             scope="run",
             sentence=f"{subject} failed in {self.failed} of {counted(self.calls, 'call')}; "
-            f"most often ({count}): {cause}, as in {example.trajectory}:{example.call}: {says}.",
+            f"most often ({count}): {cause}, as in {_address(example, addresses)}: {says}.",
             calls=tuple([example, *(ref for ref in self._first if ref != example)][:_MAX_CALLS]),
             details={"failed": self.failed, "calls": self.calls, "causes": dict(self._causes.most_common())},
         )
@@ -193,17 +197,21 @@ def _cause(call: Diagnosed) -> str:
     return next(primary, str(call.row.outcome))
 
 
+def _address(call: CallRef, addresses: Addresses) -> str:
+    return addresses.call(call.file, call.trajectory, call.call)
+
+
 def _words(call: Diagnosed) -> str:
     return call.findings[0].sentence if call.findings else call.row.message
 
 
-def _schema_finding(tool: str, group: _Group, words: str, kind: str) -> Finding:
+def _schema_finding(tool: str, group: _Group, addresses: Addresses, words: str, kind: str) -> Finding:
     """A tool whose schema says one thing and whose server does another."""
     return Finding(
         kind=kind,
         scope="run",
         sentence=f"Tool {quoted(tool)} {words} in {counted(group.count, 'call')}, "
-        f"as in {group.first[0].trajectory}:{group.first[0].call}: {group.says}.",
+        f"as in {_address(group.first[0], addresses)}: {group.says}.",
         suggestion="Schema and server should agree; one of the two is wrong.",
         calls=tuple(group.first),
         details={"calls": group.count},

@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 from replay.dag import Graph
 from replay.dag.candidate_values import candidate_values_of
 from replay.dag.history import ValueHistory
+from replay.dag.rebinding import with_rebound
+from replay.diagnosis.failure_words import drawn_values
 from replay.diagnosis.named_arguments import Argument, arguments_of
 from replay.outcomes.evidence import strip_wrappers
 from replay.outcomes.literals import parse_json
@@ -30,6 +32,24 @@ _READS: Final = re.compile(
 )
 _MAX_CHARACTERS: Final = 20_000
 """Characters of an answer that findings look at."""
+MAX_SEARCHED: Final = 200_000
+"""Characters of a call in which values are looked for."""
+_MAX_CHARACTERS_WITH_NAMES: Final = 50_000
+_TOKEN: Final = re.compile(r"[^\s\"'`,;:(){}\[\]<>|]{3,160}")
+
+
+class KnownName(NamedTuple):
+    """A name, and the call whose answer held it."""
+
+    call: str
+    value: str
+    folded: str
+    """Its last segment, in lower case."""
+
+
+def last_segment(name: str) -> str:
+    """The last segment of a path."""
+    return name.rstrip("/.").rpartition("/")[2]
 
 
 @dataclass(frozen=True)
@@ -145,8 +165,21 @@ class TrajectoryContext:
         return (call for call in self.calls.values() if self.step_of[call.position] < step)
 
     def arguments(self, position: str) -> dict[str, Any]:
-        """A call's arguments; empty where they could not be read."""
+        """A call's arguments as they were recorded; empty where they could not be read."""
         return self.calls[position].arguments or {}
+
+    def sent(self, position: str) -> dict[str, Any]:
+        """The arguments that the answer of `answer` speaks of: with rebound values where it is the replayed one."""
+        rebound = self.rows[position].rebound if position in self.rows else ()
+        if not rebound or self.answer(position) is not self.answers.get(position):
+            return self.arguments(position)
+        return with_rebound(self.arguments(position), rebound)
+
+    @cached_property
+    def drawn(self) -> frozenset[str]:
+        """The values that the servers draw anew each time."""
+        rebound = (value for row in self.rows.values() for value in row.rebound)
+        return drawn_values(self.trajectory, self.answers, rebound)
 
     def answer_text(self, position: str) -> str:
         """The text of the answer that the verdict rests on, without what only wraps it; empty without one."""
@@ -156,6 +189,32 @@ class TrajectoryContext:
         text = strip_wrappers("\n".join(texts_of(answer))[:_MAX_CHARACTERS])
         error = error_in_json(parse_json(text)) if text.startswith("{") else None
         return strip_wrappers(error.message) if error is not None and error.message else text
+
+    def searched_text(self, position: str) -> str:
+        """The arguments and answers of a call, in lower case."""
+        if position not in self._searched:
+            both = (self.calls[position].answer, self.answers.get(position))
+            texts = [str(scalar.value) for scalar in self.scalars(position)]
+            for answer in both:
+                if answer is not None:
+                    structured = [repr(answer.structured)] if answer.kind == "result" and answer.structured else []
+                    texts = [*texts, *texts_of(answer), *structured]
+            self._searched[position] = "\n".join(texts)[:MAX_SEARCHED].casefold()
+        return self._searched[position]
+
+    @cached_property
+    def _searched(self) -> dict[str, str]:
+        return {}
+
+    @cached_property
+    def names_in_answers(self) -> tuple[KnownName, ...]:
+        """What may be names in the answers of successful calls, each where it stood first."""
+        first: dict[str, str] = {}
+        for position, call in self.calls.items():
+            if call.answer is not None and self.outcome(position) is Outcome.SUCCESS:
+                for token in _TOKEN.findall("\n".join(texts_of(call.answer))[:_MAX_CHARACTERS_WITH_NAMES]):
+                    first.setdefault(token, position)
+        return tuple(KnownName(position, token, last_segment(token).lower()) for token, position in first.items())
 
     def scalars(self, position: str) -> list[Argument]:
         """The strings and numbers in a call's arguments, with their places."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
-from replay.errors import FormatError, NoTrajectoryError, UnknownFormatError
-from replay.formats.file_names import FileNames
+from replay.errors import FormatError, NoTrajectoryError, TooOldError, UnknownFormatError
+from replay.formats.file_names import NO_MODEL, FileNames, proposed_pattern
 from replay.formats.reader import Match, Reader
 from replay.formats.readers import READERS
 from replay.formats.results_file import (
@@ -17,9 +18,10 @@ from replay.formats.results_file import (
     UnopenedFile,
     look_through,
     looking_through,
+    read_up_to_break,
 )
 from replay.formats.signs_of_calls import signs_of_calls
-from replay.formats.sources import InputFile, inputs_of, names_beside, single_input
+from replay.formats.sources import InputFile, inputs_of, single_input
 
 __all__ = [
     "READERS",
@@ -60,13 +62,11 @@ def open_files(
 ) -> Iterator[ResultsFile]:
     """Open what several paths stand for: files, folders, glob patterns, archives, and `-` for stdin.
 
-    Without `names`, model and task are found from the file names together, where a pattern explains them all.
-
     Args:
         paths: as the user wrote them.
         names: how file names give model and task.
         on_error: called for each file that cannot be read; the others go on.
-        on_note: called with what was skipped, and with the pattern that was found.
+        on_note: called with what was skipped, and with a pattern that would tell models where none is known.
 
     Raises:
         FormatError: where there is no `on_error`.
@@ -80,6 +80,7 @@ def open_files(
         else:
             opened.note(source, file.summary)
             yield file
+    opened.finish()
 
 
 class FilesOpened:
@@ -87,17 +88,24 @@ class FilesOpened:
 
     Args:
         on_error: called for each file that cannot be read; the others go on. Without it that is raised.
-        on_note: called with what was skipped, and with the pattern of names that was found.
+        on_note: called with what was skipped, and with a pattern that would tell models where none is known.
     """
 
     def __init__(self, on_error: Callable[[FormatError], None] | None, on_note: Callable[[str], None]) -> None:
         self._on_error, self._on_note = on_error, on_note
-        self._told = False
+        self._without_model = self._too_old = 0
+        self._paths: list[str] = []
 
     def refuse(self, source: UnopenedFile, error: FormatError) -> None:
         """Take note of a file that cannot be read; one that nobody named need not be a results file."""
         error.named = source.file.named
-        if error.named or _may_have_calls(error, source.file):
+        if isinstance(error, TooOldError):
+            self._too_old += 1
+        elif error.named or _may_have_calls(error, source.file):
+            rest = read_up_to_break(source)
+            error.calls = rest.calls if rest is not None else None
+            with suppress(FormatError):  # its name is not read by --names
+                error.model = rest.model if rest is not None else source.names.model(source.file.path)
             _refuse(error, self._on_error)
         elif isinstance(error, NoTrajectoryError):
             self._on_note(f"{error}; skipped")
@@ -106,9 +114,21 @@ class FilesOpened:
 
     def note(self, source: UnopenedFile, file: FileSummary) -> None:
         """Take note of a file that was looked through."""
-        if source.names.was_found and not self._told and source.names.model(source.file.path) in file.models:
-            self._told = True
-            self._on_note(f"{source.names.explain()}; read otherwise with --names PATTERN")
+        if source.names.pattern is None:
+            self._paths.append(source.file.path)
+            self._without_model += NO_MODEL in file.models
+
+    def finish(self) -> None:
+        """Once all files were opened: say how many were too old, and what would tell the models that are not known."""
+        if self._too_old:
+            files = "1 file holds" if self._too_old == 1 else f"{self._too_old} files hold"
+            self._on_note(f"{files} nothing since then; not read")
+            self._too_old = 0
+        count, self._without_model = self._without_model, 0
+        proposed = proposed_pattern(self._paths) if count else None
+        if proposed is not None:
+            files = "1 file names" if count == 1 else f"{count} files name"
+            self._on_note(f"{files} no model; to take it from the names of the files: {proposed}")
 
 
 def files_of(
@@ -116,32 +136,18 @@ def files_of(
     names: FileNames | None = None,
     on_error: Callable[[FormatError], None] | None = None,
     on_note: Callable[[str], None] = lambda text: None,
+    since: str = "",
 ) -> Iterator[UnopenedFile]:
-    """The files that several paths stand for, as `open_files` opens them; how their names are read is told together.
+    """The files that several paths stand for, as `open_files` opens them.
 
     Raises:
         FormatError: there is nothing at a path, and no `on_error`.
     """
-    groups: dict[str, list[InputFile]] = {}
     for path in dict.fromkeys(map(str, paths)):
         try:
-            files = list(inputs_of(path, on_note))
+            yield from (UnopenedFile(file, names or FileNames(), since) for file in list(inputs_of(path, on_note)))
         except FormatError as error:
             _refuse(error, on_error)
-            continue
-        groups.setdefault("" if len(files) == 1 else path, []).extend(files)
-    given = names is not None and names.pattern is not None
-    for path, files in groups.items():
-        found = None if given else FileNames.found_in([file.path for file in files])
-        in_folder: dict[str, FileNames | None] = {}
-        if not given and not (
-            path and Path(path).exists()
-        ):  # named one by one, or by a pattern: its folder may hold more
-            folders = dict.fromkeys(str(Path(file.path).parent) for file in files)
-            in_folder = {folder: FileNames.found_in(names_beside(folder)) for folder in folders}
-        for file in files:
-            beside = in_folder.get(str(Path(file.path).parent))
-            yield UnopenedFile(file, beside or found or names or FileNames())
 
 
 def _may_have_calls(error: FormatError, file: InputFile) -> bool:

@@ -36,7 +36,7 @@ class AnthropicMessagesReader:
         """Content blocks of the API's own types."""
         first = opened(head.first)
         if _is_response(first):
-            return Match(0.95, '"type": "message" with content blocks')
+            return Match(0.95, '"type": "message" or "stop_reason" with content blocks')
         messages = _messages(first) or [record for record in head.records if isinstance(record, dict)]
         kinds = {str(block.get("type")) for message in messages for block in _blocks(message) if _is_message(message)}
         if kinds & (CALL_BLOCKS | RESULT_BLOCKS):
@@ -73,7 +73,8 @@ class AnthropicMessagesReader:
 def _is_response(value: Any) -> bool:
     if not isinstance(value, dict) or not isinstance(value.get("content"), list):
         return False
-    return value.get("type") == "message" or {"stop_reason", "usage"} <= value.keys()
+    typed = all(isinstance(block, dict) and "type" in block for block in value["content"])
+    return value.get("type") == "message" or ("stop_reason" in value and typed)
 
 
 def _is_message(value: Any) -> bool:
@@ -98,7 +99,7 @@ def _trajectory(body: JsonObject, messages: list[Any], identifier: str, place: s
         for block in _blocks(message):
             if block.get("type") != "text":
                 _read_block(block, log)
-            elif message.get("role") == "assistant":
+            elif message.get("role", "assistant") == "assistant":
                 log.say(text_of(block.get("text")))
             else:
                 log.prompts.append(text_of(block.get("text")))

@@ -15,16 +15,20 @@ from replay.records.base import slim
 @dataclass(slots=True)
 class _Entry:
     call: Call
+    answer: Answer | None = None
     changes: dict[str, Any] | None = None
+    """Further fields: most calls have none."""
 
-    def change(self, changes: dict[str, Any]) -> None:
-        """Add fields."""
-        self.changes = {**(self.changes or {}), **changes}
+    def change(self, answer: Answer | None = None, **changes: Any) -> None:
+        """Add an answer and other fields; what came last stands."""
+        self.answer = self.answer if answer is None else answer
+        if changes:
+            self.changes = {**(self.changes or {}), **changes}
 
     def finished(self, position: str) -> Call:
         """The call with its position, its answer and whatever else came later."""
-        call = self.call.model_copy(update={"position": position, **(self.changes or {})})
-        return slim(call)
+        answer = self.call.answer if self.answer is None else self.answer
+        return slim(self.call.model_copy(update={"position": position, "answer": answer, **(self.changes or {})}))
 
 
 @dataclass(slots=True)
@@ -90,7 +94,7 @@ class CallLog:
         if answer is not None:
             slim(answer)
         waiting = self._waiting[known]
-        waiting.pop(0).change(changes if answer is None else {"answer": answer, **changes})
+        waiting.pop(0).change(answer, **changes)
         if not waiting:
             del self._waiting[known]
         return True
@@ -107,7 +111,7 @@ class CallLog:
         """Add fields to the last call of an id that waits for its answer."""
         waiting = self._waiting.get(key)
         if waiting:
-            waiting[-1].change(changes)
+            waiting[-1].change(**changes)
 
     def calls(self) -> list[tuple[str, Call]]:
         """Each call so far with its position."""
@@ -116,6 +120,10 @@ class CallLog:
             for number, step in enumerate(self._steps, 1)
             for index, entry in enumerate(step.entries, 1)
         ]
+
+    def last_step(self) -> list[Call]:
+        """The calls that were issued last, together."""
+        return [entry.call for entry in self._steps[-1].entries] if self._steps else []
 
     def trajectory(
         self, document: Document, reader: str, place: str, identifier: str | None, **fields: Any
@@ -130,11 +138,13 @@ class CallLog:
             fields: further fields, which also go before what the log has.
         """
         model = self.model or document.model_name
+        question = "\n\n".join(filter(None, self.prompts)) or None
+        self.prompts = []
         return Trajectory(
             **{
                 "id": identifier or document.task_name,
                 "model": model,
-                "task": Task(question="\n\n".join(filter(None, self.prompts)) or None),
+                "task": Task(question=question),
                 "source": Source(file=document.path, format=reader, position=place),
                 "steps": self.steps(model),
                 "final_reply": self.final_reply,

@@ -21,7 +21,7 @@ from replay.formats.record_builders import (
     text_of,
     to_json,
 )
-from replay.records import Call, JsonObject, ParentCall, Trajectory
+from replay.records import Call, JsonObject, ParentCall, Trajectory, Usage
 
 LINE_TYPES = frozenset({
     "user", "assistant", "summary", "system", "file-history-snapshot", "progress", "queue-operation", "result",
@@ -80,7 +80,8 @@ class _Thread:
     parent_session: str | None = None
     log: CallLog = field(default_factory=CallLog)
     tokens: dict[str, tuple[int, int]] = field(default_factory=dict)
-    called: set[tuple[str | None, ...]] = field(default_factory=set)
+    called: set[int] = field(default_factory=set)
+    """Hashes of its calls as they were written: their text is not held twice."""
     parent_call: str | None = None
     """The id of the call that started it, where the lines say so."""
 
@@ -117,7 +118,7 @@ class _Thread:
 
     def _is_new(self, call: Call) -> bool:
         """Whether a call is not one that stood on an earlier line: iFlow writes a message again once it is whole."""
-        written = (call.id, call.name, to_json(call.arguments))
+        written = hash((call.id, call.name, to_json(call.arguments)))
         if call.id is None or written not in self.called:
             self.called.add(written)
             return True
@@ -130,6 +131,11 @@ class _Thread:
         if failed and _first_text(content).lstrip().startswith(INTERRUPTIONS):
             changes["interrupted"] = True
         self.log.answer(text_of(block.get("tool_use_id")), answer, **changes)
+
+    def usage(self) -> Usage | None:
+        """The tokens of all its messages, which are forgotten then, as are the calls that were written."""
+        counts, self.tokens, self.called = self.tokens, {}, set()
+        return summed_usage(counts.values())
 
     def _count_tokens(self, message: JsonObject) -> None:
         usage, identifier = message.get("usage"), message.get("id")
@@ -182,7 +188,7 @@ class _Threads:
                 ClaudeCodeReader.name,
                 thread.place,
                 None if identifier == "None" else identifier,
-                usage=summed_usage(thread.tokens.values()),
+                usage=thread.usage(),
                 parent=parents[identifier],
             )
 

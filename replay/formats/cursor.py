@@ -17,10 +17,12 @@ from replay.formats.record_builders import (
     build_call,
     error_answer,
     first_of,
+    iso_time,
     joined_text,
     json_text_call,
     objects,
     result_with_flag,
+    seconds_of,
     text_of,
     usage_of,
 )
@@ -41,7 +43,9 @@ class CursorReader:
         """Calls and thoughts as only Cursor prints them, or messages in its transcripts' shape."""
         if any(_is_call(record) or _is_thought(record) for record in head.records):
             return Match(0.97, 'lines of the type "tool_call" or "thinking"')
-        if head.records and all(map(_is_transcript_line, head.records)):
+        messages = [record for record in head.records if _is_transcript_line(record)]
+        others = [record for record in head.records if not _is_transcript_line(record)]
+        if messages and all(isinstance(record, dict) and "message" not in record for record in others):
             return Match(0.9, 'lines with "role" and "message"')
         return NO_MATCH
 
@@ -85,7 +89,9 @@ class _Session:
         self.place = place
         self.log = CallLog()
         self.usage: Usage | None = None
-        self._known: set[str] = set()
+        self._first: float | None = None
+        self._begun: dict[str, float | None] = {}
+        """Of each call: when it began, in seconds since 1970."""
 
     def read(self, line: JsonObject) -> None:
         """Take in one line."""
@@ -109,19 +115,27 @@ class _Session:
         if not partial:
             self.log.say(text)
         for block in objects(message.get("content")):
-            if block.get("type") == "tool_use":
+            if block.get("type") in ("tool_use", "tool_call"):
                 call = build_call(block.get("name"), block.get("input"), id=text_of(block.get("id")), local=True)
                 self.log.add(call, id(message))
 
     def _read_call(self, line: JsonObject) -> None:
         identifier, written = text_of(line.get("call_id")) or "", line["tool_call"]
+        moment = seconds_of(line.get("timestamp_ms"))
+        self._first = self._first or moment
+        self.log.started_at = self.log.started_at or iso_time(moment)
         name, body = next(((key, value) for key, value in written.items() if isinstance(value, dict)), ("", {}))
-        if identifier not in self._known:
-            self._known.add(identifier)
-            self.log.add(_call(name, body, identifier), text_of(line.get("model_call_id")), model=self.log.model)
+        if identifier not in self._begun:
+            started = moment - self._first if moment and self._first else None
+            call = _call(name, body, identifier).model_copy(update={"started": started})
+            self.log.add(call, text_of(line.get("model_call_id")), model=self.log.model)
+            self._begun[identifier] = moment
         if line.get("subtype") == "completed":
             result = as_object(body.get("result")) or {}
-            self.log.answer(identifier, _answer(result), interrupted=any(key in result for key in _REFUSED))
+            begun = self._begun[identifier]
+            seconds = moment - begun if moment and begun else None
+            interrupted = any(key in result for key in _REFUSED)
+            self.log.answer(identifier, _answer(result), interrupted=interrupted, seconds=seconds)
 
 
 def _call(name: str, body: JsonObject, identifier: str) -> Call:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -14,6 +15,7 @@ from replay.errors import FormatError, UnknownFormatError
 from replay.formats.file_names import FileNames
 from replay.formats.sources import InputFile
 from replay.json_values import TooDeepError, begun_json, first_json, json_value, with_whole_pairs
+from replay.safety.filesystem import open_regular
 
 CONTAINER_KEYS = ("data", "items", "results", "predictions")
 """Keys under which results files keep their list of records."""
@@ -24,8 +26,12 @@ RECORD_KEYS = ("format", "messages", "steps")
 HEAD_BYTES = 256 * 1024
 MAX_HEAD_RECORDS = 200
 MAX_BESIDE_BYTES = 64 * 1024 * 1024
-MAX_LINE_BYTES = 512 * 1024 * 1024
+MAX_LINE_BYTES = 256 * 1024 * 1024
+"""A longer line is not read; nor held."""
+MAX_VALUE_BYTES = 1024**3
+"""Of a file that is not JSON Lines: it is decoded in one piece."""
 MAX_NOTES = 20
+_PIECE_BYTES = 1024 * 1024
 TOO_DEEP = "values are nested too deeply to be read"
 
 _BOM = b"\xef\xbb\xbf"
@@ -146,16 +152,27 @@ class Document:
         self.path = file.path
         self.notes: list[str] = []
         """What was not read, and why, one sentence each, with the place."""
+        self.lost = 0
+        """Places where records could not be read, and may hold calls."""
         self.left: list[str] = []
         """Places of the records that the reader left for other readers."""
         self._file = file
         self._names = names
         self._only = only
 
-    @property
+    @cached_property
     def model_name(self) -> str:
         """The model that the file's name tells, for trajectories that name none."""
         return self._names.model(self.path)
+
+    @cached_property
+    def model_of_results(self) -> str:
+        """The same of a file of many tasks: such a file is called like its model."""
+        return self._names.model_of_results(self.path)
+
+    def model_beside(self, place: str) -> str:
+        """The one or the other for a record, by whether it is all of its file."""
+        return self.model_name if place == "$" else self.model_of_results
 
     @property
     def task_name(self) -> str:
@@ -173,11 +190,22 @@ class Document:
 
     def beside(self, *parents: str) -> Any:
         """The value of a JSON file of the same layout, by its path from this file; None where there is none."""
-        path = Path(self.path).parent.joinpath(*parents)
+        path = self._path_beside(parents)
+        opened = self._file.others.get(path, partial(open_regular, Path(path)))
         try:
-            return json_value(path.read_bytes()) if path.stat().st_size <= MAX_BESIDE_BYTES else None
-        except (OSError, ValueError):
+            with opened() as stream:
+                data = stream.read(MAX_BESIDE_BYTES + 1)
+            return json_value(data) if len(data) <= MAX_BESIDE_BYTES else None
+        except (OSError, ValueError, FormatError):
             return None
+
+    def is_beside(self, *parents: str) -> bool:
+        """Whether there is a file at this path from this file."""
+        path = self._path_beside(parents)
+        return path in self._file.others or Path(path).is_file()
+
+    def _path_beside(self, parents: tuple[str, ...]) -> str:
+        return os.path.normpath(Path(self.path).parent.joinpath(*parents))
 
     def note(self, text: str, place: str = "") -> None:
         """Say what was not read."""
@@ -185,6 +213,11 @@ class Document:
             self.notes.append(f"{self.path}: more of this kind is not listed")
         elif len(self.notes) < MAX_NOTES:
             self.notes.append(": ".join(part for part in (self.path, place, text) if part))
+
+    def lose(self, text: str, place: str) -> None:
+        """Say of records that they could not be read."""
+        self.lost += 1
+        self.note(text, place)
 
     def leave(self, element: Element) -> None:
         """Leave a record that is not of this format to other readers."""
@@ -203,10 +236,10 @@ class Document:
         if head is not None and head.whole is not None:
             return "array" if isinstance(head.whole[0], list) else "object"
         with self.open() as stream:
-            first = next((line for line in _lines_of(stream) if line.strip()), b"").lstrip()
+            first = next((line for line in _lines_of(stream) if not line.isspace()), b"").lstrip()
             if first[:1] == b"[":
                 return "array"
-            more = any(line.strip() for line in _lines_of(stream))
+            more = any(not line.isspace() for line in _lines_of(stream))
         return "lines" if more and _is_whole(first) else "object"
 
     def check_is_json(self) -> None:
@@ -249,11 +282,14 @@ class Document:
         broken: tuple[int, str] | None = None
         with self.open() as stream:
             for number, line in enumerate(_lines_of(stream), 1):
-                if not line.strip():
+                if line.isspace():
                     continue
                 if broken:
-                    self.note(f"broken JSON, this line was not read: {broken[1]}", f"line {broken[0]}")
+                    self.lose(f"broken JSON, this line was not read: {broken[1]}", f"line {broken[0]}")
                     broken = None
+                if len(line) > MAX_LINE_BYTES:
+                    self.note(f"a line of more than {MAX_LINE_BYTES // 1024**2} MB; not read", f"line {number}")
+                    continue
                 try:
                     value = json_value(line)
                 except ValueError as error:
@@ -270,6 +306,11 @@ class Document:
         whole = self._take_whole()
         if whole is None:
             with self.open() as stream:
+                if stream.seek(0, os.SEEK_END) > MAX_VALUE_BYTES:
+                    size = f"{MAX_VALUE_BYTES // 1024**2:,} MB"
+                    what = f"one JSON value of more than {size}; JSON Lines are read line by line"
+                    raise FormatError(self.path, what)
+                stream.seek(0)
                 data = stream.read().removeprefix(_BOM)
             try:
                 whole = (json_value(data),)
@@ -302,7 +343,7 @@ class Document:
             place = f"value {number + 1}: $" if number else "$"
             if text[position] not in "[{" and number:
                 found = repr(text[position : position + 20])
-                self.note(f"{found} and what follows is not JSON; not read", f"line {_line(text, position)}")
+                self.lose(f"{found} and what follows is not JSON; not read", f"line {_line(text, position)}")
                 return
             try:
                 value, end = first_json(text, position)
@@ -314,7 +355,7 @@ class Document:
                 if not records:
                     raise broken from None
                 yield from records
-                self.note(f"{broken.message}; from here on nothing was read", broken.place)
+                self.lose(f"{broken.message}; from here on nothing was read", broken.place)
                 return
             yield from _records_in(value, place, open_containers=open_containers)
             position, number = _skip(text, end), number + 1
@@ -354,12 +395,17 @@ def _records_before_break(text: str, start: int, place: str) -> Iterator[Element
 
 
 def _lines_of(stream: BinaryIO) -> Iterator[bytes]:
-    """The lines of a stream, ended by a line feed and nothing else: JSON strings may hold any other separator."""
-    first = stream.readline(MAX_LINE_BYTES)
-    if first:
-        yield first.removeprefix(_BOM)
-        while line := stream.readline(MAX_LINE_BYTES):
-            yield line
+    """The lines of a stream, ended by a line feed and nothing else: JSON strings may hold any other separator.
+
+    A line that is longer than is read comes as its beginning, which is one byte too long.
+    """
+    prefix = _BOM
+    while line := stream.readline(MAX_LINE_BYTES + 1):
+        yield line.removeprefix(prefix)
+        prefix = b""
+        piece = line if len(line) > MAX_LINE_BYTES else b"\n"
+        while piece and not piece.endswith(b"\n"):
+            piece = stream.readline(_PIECE_BYTES)
 
 
 def _is_whole(line: bytes) -> bool:

@@ -1,25 +1,46 @@
-"""Model and task from the names of files."""
+"""Model and task from the names of files.
+
+A file's name is read by itself, never among its siblings: a trajectory has the same id whether its file is named alone,
+with others, in a folder or in an archive. What the siblings show is only ever proposed, as a pattern for `--names`.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 
 from replay.errors import FormatError, UsageError
 
 FIELDS = ("model", "task", "run")
+NO_MODEL = "(model not recorded)"
+"""The model of what names none: neither its file's content nor its name does."""
 
 _FIELD = re.compile(r"\\{(\w+)\\}")
 _M3BENCH_SUFFIX = re.compile(r"_test_mcp(_[a-z]+)?$")
 _SUFFIXES = (".trajectory.json", ".jsonl", ".ndjson", ".json", ".eval")
-_RUN = re.compile(r"(?:run|trial|seed|rep|attempt|epoch|pass)[-_]?\d+|\d{1,3}", re.IGNORECASE)
-_MODEL_WORD = re.compile(
-    r"\b(?:gpt|claude|gemini|gemma|deepseek|qwen|qwq|llama|mi[sx]tral|grok|kimi|glm|phi|command|nova|minimax|sonnet"
-    r"|opus|haiku|o[1-9])(?=\b|[-_.\d])",
+_RUN_WORDS = "run|trial|seed|rep|attempt|epoch|pass"
+_RUN = re.compile(rf"(?:{_RUN_WORDS})[-_]?\d+|\d{{1,3}}", re.IGNORECASE)
+_NAMED_RUN = re.compile(rf"(?:{_RUN_WORDS})[-_]?\d+", re.IGNORECASE)
+_TASK = re.compile(r"(?:task|question|query|case|problem|sample|item|instance|scenario|q)[-_]?\d+", re.IGNORECASE)
+_GENERIC = re.compile(
+    r"(?:messages?|trajector(?:y|ies)|traj|results?|out(?:put)?s?|conversations?|sessions?|logs?|events|traces?"
+    r"|transcript|history|responses?)",
     re.IGNORECASE,
 )
+"""Names that every file of its kind has."""
+_ARCHIVE = re.compile(r"\.(?:zip|tar|tgz|gz)$", re.IGNORECASE)
+_MODEL_WORDS = (
+    "gpt|claude|gemini|gemma|deepseek|qwen|qwq|llama|mi[sx]tral|grok|kimi|glm|phi|command|nova|minimax|sonnet|opus|haiku"
+    "|o[1-9]"
+)
+_VARIANTS = "mini|nano|pro|flash|lite|turbo|large|medium|small|max|plus|chat|coder|codex|instruct|thinking|reasoner"
+_MODEL_WORD = re.compile(rf"\b(?:{_MODEL_WORDS})(?=\b|[-_.\d])", re.IGNORECASE)
 """Words that names of models have and names of tasks have not: they tell which of two parts is the model."""
+_MODEL_NAME = re.compile(rf"(?:{_MODEL_WORDS})(?:[-.]?v?\d[\w.]*|[-.](?:{_MODEL_WORDS}|{_VARIANTS}))+", re.IGNORECASE)
+"""A name that is a model's and nothing else: `gpt-5-mini`, `claude-opus-4.1`."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +48,11 @@ class FileNames:
     """How a file's name is read.
 
     Args:
-        pattern: such as `{model}_{task}.json` or `{model}/run-{run}/{task}.json`, or None: the id is the stem, and so
-            is the model, without the `_test_mcp_fuzzy` that M3-Bench appends. Further fields are labels of the task.
+        pattern: such as `{model}_{task}.json` or `{model}/run-{run}/{task}.json`; further fields are labels of the
+            task. With None the name is read by its own words, see `_read_stem`.
     """
 
     pattern: str | None = None
-    found: tuple[int, int, int] = field(default=(0, 0, 0), compare=False)
-    """Of a pattern that was found: models, tasks, files."""
 
     def __post_init__(self) -> None:
         if self.pattern is not None and not {"model", "task"} & set(self._fields()):
@@ -41,28 +60,19 @@ class FileNames:
                 f"--names {self.pattern!r}: expected {{model}} or {{task}} in it, e.g. '{{model}}_{{task}}.json'"
             )
 
-    @staticmethod
-    def found_in(paths: Sequence[str]) -> FileNames | None:
-        """The pattern that explains all names: every file has a model and a task, and both come again in others."""
-        return next(_candidates(paths), None)
-
-    @property
-    def was_found(self) -> bool:
-        """Whether the pattern was found, and not given."""
-        return any(self.found)
-
-    def explain(self) -> str:
-        """The pattern and what it finds, in one line."""
-        models, tasks, files = self.found
-        return f"{files} file names read as --names '{self.pattern}': {models} models, {tasks} tasks"
-
     def model(self, path: str) -> str:
-        """The model that a file's name tells."""
-        return self._read(path).get("model") or _M3BENCH_SUFFIX.sub("", _stem(path))
+        """The model that a file's name tells; `NO_MODEL` where it tells none."""
+        read = _read_stem(_stem(path))[0] if self.pattern is None else self._read(path).get("model")
+        return read or _read_folders(path)[0] or NO_MODEL
+
+    def model_of_results(self, path: str) -> str:
+        """The model of a file of many tasks, each with an id of its own: such a file is called like its model."""
+        model = self.model(path)
+        return _M3BENCH_SUFFIX.sub("", _stem(path)) if model == NO_MODEL else model
 
     def task(self, path: str) -> str:
         """The task that a file's name tells: the id of the one trajectory in it."""
-        return self._read(path).get("task") or _stem(path)
+        return self._read(path).get("task") or _read_folders(path)[1] or _read_stem(_stem(path))[1]
 
     def labels(self, path: str) -> dict[str, str]:
         """What the pattern's other fields, such as `{difficulty}`, tell of the task."""
@@ -87,7 +97,59 @@ class FileNames:
         return match.groupdict()
 
 
-def _candidates(paths: Sequence[str]) -> Iterator[FileNames]:
+@lru_cache(maxsize=1024)
+def _read_stem(stem: str) -> tuple[str | None, str]:
+    """Model and task as the words between the `_` of a name tell them, without a run at its end; the whole name is the
+    task where they do not.
+
+    `model-a_task000` ends in a task; in `gpt-5_trip-budget` one part has a model's word and the others have none.
+    """
+    if _M3BENCH_SUFFIX.search(stem):
+        return _M3BENCH_SUFFIX.sub("", stem), stem
+    separator = "__" if "__" in stem else "_"
+    parts = stem.split(separator)
+    if len(parts) > 2 and _NAMED_RUN.fullmatch(parts[-1]):
+        parts = parts[:-1]
+    if not all(parts) or len(parts) < 2:
+        return (stem if _MODEL_NAME.fullmatch(stem) else None), stem
+    looks = [number for number, part in enumerate(parts) if _MODEL_WORD.search(part)]
+    if looks and looks == list(range(looks[0], looks[-1] + 1)) and len(looks) < len(parts):
+        model = parts[looks[0] : looks[-1] + 1]
+        task = parts[: looks[0]] + parts[looks[-1] + 1 :]
+    elif not looks and _TASK.fullmatch(parts[-1]):
+        model, task = parts[:-1], parts[-1:]
+    else:
+        return None, stem
+    return separator.join(model), separator.join(task)
+
+
+def _read_folders(path: str) -> tuple[str | None, str | None]:
+    """Model and task as the folders tell them in which a file lies: `gpt-5/run-1/trip-budget/messages.json`.
+
+    Only a file whose own name says nothing is called like its folder; folders of runs are passed over.
+    """
+    if path == "-":
+        return None, None
+    *folders, _ = os.path.abspath(path).split("/")  # noqa: PTH100 - the path may go on in an archive
+    inside = [folder for folder in folders if folder and not _RUN.fullmatch(folder)]
+    task = inside.pop() if inside and _GENERIC.fullmatch(_stem(path)) and not _ARCHIVE.search(inside[-1]) else None
+    return (inside[-1] if inside and _MODEL_NAME.fullmatch(inside[-1]) else None), task
+
+
+def proposed_pattern(paths: Sequence[str]) -> str | None:
+    """What to say where the names of several files together tell more than each by itself, in one line."""
+    found = next(_candidates(paths), None)
+    if found is None or "{model}" not in found[0]:
+        return None
+    pattern, models, tasks = found
+    return f"--names '{pattern}' ({models} model{'s' * (models != 1)}, {tasks} task{'s' * (tasks != 1)})"
+
+
+_Found = tuple[str, int, int]
+"""A pattern, and how many models and tasks it finds."""
+
+
+def _candidates(paths: Sequence[str]) -> Iterator[_Found]:
     """Patterns that explain all names, the likeliest first."""
     rows = [(*path.removesuffix(".gz").split("/")[:-1], _stem(path)) for path in paths]
     suffixes = {_suffix(path) for path in paths}
@@ -126,7 +188,7 @@ def _literal_or_run(column: Sequence[str]) -> str | None:
     return None
 
 
-def _split_stem(parts: list[str | None], stems: Sequence[str], suffixes: set[str]) -> Iterator[FileNames]:
+def _split_stem(parts: list[str | None], stems: Sequence[str], suffixes: set[str]) -> Iterator[_Found]:
     """`{model}_{task}` or `{task}_{model}`, with a run at the end or without."""
     for separator in ("__", "_"):
         split = [stem.split(separator, 1) for stem in stems]
@@ -170,9 +232,8 @@ def _look_like_models(values: Sequence[str]) -> float:
     return sum(bool(_MODEL_WORD.search(value)) for value in set(values)) / len(set(values))
 
 
-def _found(parts: Sequence[str | None], suffixes: set[str], models: Sequence[str], tasks: Sequence[str]) -> FileNames:
-    pattern = "/".join(part or "" for part in parts) + next(iter(suffixes))
-    return FileNames(pattern, (len(set(models)), len(set(tasks)), len(models)))
+def _found(parts: Sequence[str | None], suffixes: set[str], models: Sequence[str], tasks: Sequence[str]) -> _Found:
+    return "/".join(part or "" for part in parts) + next(iter(suffixes)), len(set(models)), len(set(tasks))
 
 
 def _stem(path: str) -> str:

@@ -7,7 +7,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.document import Document, Head
-from replay.formats.genai import call_arguments, call_id, call_result, is_tool_span, tool_name, undecorated
+from replay.formats.genai import (
+    call_arguments,
+    call_id,
+    call_result,
+    is_tool_span,
+    output_tools,
+    tool_name,
+    undecorated,
+)
 from replay.formats.harness_tools import ADK
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
@@ -30,7 +38,7 @@ from replay.formats.record_builders import (
     written_call,
 )
 from replay.formats.spans import Span, attributes_of
-from replay.formats.trace_steps import Timed, calls_without_spans, recorded, steps_of
+from replay.formats.trace_steps import Timed, calls_without_spans, is_final_answer, recorded, steps_of
 from replay.records import Call, JsonObject, ReportedResult, Source, Step, Task, Tool, Trajectory
 
 _BEEAI_EVENT = re.compile(r"(?P<tool>tool\..+)\.(?P<event>start|success|error|retry|finish)")
@@ -100,7 +108,7 @@ def _trajectory(
         model=model or text_of((as_object(metadata.get("attributes")) or {}).get("model_name")) or document.model_name,
         task=Task(question=_as_text(trace.get("input")), type=text_of(trace.get("name"))),
         source=Source(file=document.path, format=LangfuseReader.name, position=place),
-        steps=number_calls(_steps(ordered, generations)),
+        steps=number_calls(list(_without_final_answer(_steps(ordered, generations), generations, trace.get("output")))),
         final_reply=_as_text(trace.get("output")),
         usage=summed_usage(map(_tokens, inner)),
         tools=_tools(generations),
@@ -156,6 +164,18 @@ def _steps(ordered: list[JsonObject], generations: list[JsonObject]) -> list[Ste
         if call.id in answers and call.id not in ran
     ]
     return steps_of([*replies, *calls, *refused])
+
+
+def _without_final_answer(steps: list[Step], generations: list[JsonObject], output: Any) -> Iterator[Step]:
+    """The steps without the call by which a model gave its final answer the shape that was asked for."""
+    for_output = {name for item in generations for name in output_tools(_span(item))}
+    reply = opened(_as_text(output))
+    for step in steps:
+        calls = [call for call in step.calls if call.name not in for_output and not is_final_answer(call, reply)]
+        if len(calls) == len(step.calls):
+            yield step
+        elif calls:
+            yield step.model_copy(update={"calls": tuple(calls)})
 
 
 def _is_tool(observation: JsonObject) -> bool:

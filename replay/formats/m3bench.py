@@ -55,7 +55,7 @@ class M3BenchReader:
         model = record.get("model")
         return Trajectory(
             id=_id(record, element, document),
-            model=model if isinstance(model, str) and model else document.model_name,
+            model=model if isinstance(model, str) and model else document.model_beside(element.place),
             task=_task(record),
             source=Source(file=document.path, format=self.name, position=element.place),
             steps=number_calls(_steps(record, document.path, element.place)),

@@ -63,7 +63,7 @@ class McpBenchReader:
                 document.leave(element)
             several = len({model for model, _, _ in found}) > 1
             for model, task, place in found:
-                model_name = text_of(task.get("model_name")) or model or document.model_name
+                model_name = text_of(task.get("model_name")) or model or document.model_of_results
                 task_id = identifier_of(task.get("task_id")) or place
                 identifier = f"{task_id}@{model_name}" if several else task_id
                 yield from _task_trajectories(task, identifier, model_name, place, document)

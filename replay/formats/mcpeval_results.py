@@ -43,7 +43,7 @@ class McpEvalReader:
             success = record.get("success")
             yield Trajectory(
                 id=identifier_of(record.get("task_id")) or element.place,
-                model=text_of(record.get("model")) or document.model_name,
+                model=text_of(record.get("model")) or document.model_of_results,
                 task=Task(question=_question(record)),
                 source=Source(file=document.path, format=self.name, position=element.place),
                 steps=number_calls(steps),

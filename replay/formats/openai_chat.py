@@ -21,6 +21,7 @@ from replay.formats.record_builders import (
     number_calls,
     objects,
     recorded_answer,
+    text_of,
     to_json,
     usage_in,
 )
@@ -76,10 +77,9 @@ class OpenAIChatReader:
     def _trajectory(self, record: JsonObject, identifier: str, place: str, document: Document) -> Trajectory:
         messages = record["messages"]
         steps, reply = conversation_steps(messages, document.path, place)
-        model = record.get("model")
         return Trajectory(
             id=identifier,
-            model=model if isinstance(model, str) and model else document.model_name,
+            model=text_of(record.get("model")) or text_of(record.get("model_name")) or document.model_beside(place),
             task=Task(
                 question=user_text(messages),
                 type=_string(record.get("type")),

@@ -1,4 +1,4 @@
-"""OpenHands: a trajectory's events as a list or a line each, and the `output.jsonl` of its benchmarks.
+"""OpenHands: a trajectory's events as a list, a line each or a file each, and the `output.jsonl` of its benchmarks.
 
 An event of before 1.0 is `{id, source, action | observation, args, cause, tool_call_metadata}`, one of 1.0 is
 `{kind: ActionEvent | ObservationEvent, tool_name, tool_call_id, tool_call}`.
@@ -7,6 +7,7 @@ An event of before 1.0 is `{id, source, action | observation, args, cause, tool_
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from replay.formats.call_log import CallLog
@@ -23,10 +24,12 @@ from replay.formats.record_builders import (
     objects,
     result_with_flag,
     seconds_between,
+    summed_usage,
     text_of,
+    tool_definitions,
     usage_in,
 )
-from replay.records import Answer, Call, JsonObject, ReportedResult, Trajectory, Usage
+from replay.records import Answer, Call, JsonObject, ReportedResult, Tool, Trajectory, Usage
 
 _NO_CALLS = frozenset(
     {"message", "system", "recall", "change_agent_state", "condensation", "condensation_request", "null"}
@@ -68,7 +71,29 @@ class OpenHandsReader:
             else:
                 document.leave(element)
         if first is not None:
-            yield bare.log.trajectory(document, self.name, first, None, usage=bare.usage)
+            folder = Path(document.path)
+            state = as_object(document.beside("base_state.json")) if folder.name == "events" else None
+            bare.log.model = bare.log.model or _model_of_state(state or {})
+            identifier = folder.parent.name if folder.name == "events" else None
+            yield bare.log.trajectory(
+                document,
+                self.name,
+                first,
+                identifier,
+                usage=bare.usage or _usage_of_state(state or {}),
+                tools=bare.tools,
+            )
+
+
+def _model_of_state(state: JsonObject) -> str | None:
+    """The model of a conversation whose events stand in files of their own."""
+    return text_of((as_object((as_object(state.get("agent")) or {}).get("llm")) or {}).get("model"))
+
+
+def _usage_of_state(state: JsonObject) -> Usage | None:
+    counts = as_object((as_object(state.get("stats")) or {}).get("usage_to_metrics")) or {}
+    used = [usage_in((as_object(each) or {}).get("accumulated_token_usage")) for each in counts.values()]
+    return summed_usage((usage.input_tokens, usage.output_tokens) for usage in used if usage)
 
 
 def _history(record: Any) -> list[JsonObject]:
@@ -83,8 +108,8 @@ def _is_event(value: Any) -> bool:
         return False
     if value.get("kind") in _KINDS:
         return bool({"tool_name", "tool_call_id"} & value.keys())
-    if value.get("kind") == "MessageEvent":
-        return isinstance(value.get("llm_message"), dict)
+    if str(value.get("kind")).endswith("Event"):
+        return {"id", "timestamp", "source"} <= value.keys() or isinstance(value.get("llm_message"), dict)
     told = isinstance(value.get("action"), str) or isinstance(value.get("observation"), str)
     return told and "source" in value and ("args" in value or "content" in value)
 
@@ -110,6 +135,7 @@ class _Events:
     def __init__(self) -> None:
         self.log = CallLog()
         self.usage: Usage | None = None
+        self.tools: tuple[Tool, ...] = ()
         self._calls: dict[Any, str] = {}
         """By the id of the event that made it: the id of the call."""
         self._last: str | None = None
@@ -119,7 +145,9 @@ class _Events:
         self.log.started_at = self.log.started_at or text_of(event.get("timestamp"))
         metrics = as_object(event.get("llm_metrics")) or {}
         self.usage = usage_in(metrics.get("accumulated_token_usage")) or self.usage
-        if event.get("kind") == "ActionEvent":
+        if event.get("kind") == "SystemPromptEvent":
+            self.tools = tool_definitions(event.get("tools"))
+        elif event.get("kind") == "ActionEvent":
             self._add(event, event.get("tool_call_id"), event.get("llm_response_id"), _written_call(event))
         elif event.get("kind") in _KINDS:
             self._answer(event, event.get("tool_call_id"), event.get("action_id"), _answer_of_kind(event))
@@ -200,5 +228,4 @@ def _answer_of_kind(event: JsonObject) -> Answer | None:
     if reason is not None:
         return error_answer(reason)
     observation = as_object(event.get("observation")) or {}
-    flag = observation.get("is_error")
-    return result_with_flag(first_of(observation, "content", "output"), flag if isinstance(flag, bool) else None)
+    return result_with_flag(first_of(observation, "content", "output"), observation.get("is_error"))

@@ -5,7 +5,10 @@ from __future__ import annotations
 from replay.errors import UnknownFormatError
 from replay.formats.anthropic_messages import AnthropicMessagesReader
 from replay.formats.atif import AtifReader
+from replay.formats.autogen import AutoGenReader
+from replay.formats.bfcl import BfclReader
 from replay.formats.claude_code import ClaudeCodeReader
+from replay.formats.cline import ClineReader
 from replay.formats.codex import CodexReader
 from replay.formats.copilot_cli import CopilotCliReader
 from replay.formats.cursor import CursorReader
@@ -13,6 +16,7 @@ from replay.formats.dagfile import DagFileReader
 from replay.formats.document import Head
 from replay.formats.gemini_cli import GeminiCliReader
 from replay.formats.google_adk import GoogleAdkReader
+from replay.formats.goose import GooseReader
 from replay.formats.inspect_log import InspectReader
 from replay.formats.langfuse import LangfuseReader
 from replay.formats.langsmith import LangSmithReader
@@ -25,7 +29,10 @@ from replay.formats.openai_responses import OpenAIResponsesReader
 from replay.formats.opencode import OpenCodeReader
 from replay.formats.openhands import OpenHandsReader
 from replay.formats.otel_genai import OtelReader
+from replay.formats.pi import PiReader
+from replay.formats.promptfoo import PromptfooReader
 from replay.formats.reader import NO_MATCH, READER_FAULTS, Match, Reader
+from replay.formats.smolagents import SmolagentsReader
 from replay.formats.swe_agent import SweAgentReader
 from replay.formats.tau_bench import TauBenchReader
 
@@ -52,6 +59,13 @@ READERS: tuple[Reader, ...] = (
     OpenHandsReader(),
     LangSmithReader(),
     CursorReader(),
+    ClineReader(),
+    PiReader(),
+    GooseReader(),
+    BfclReader(),
+    SmolagentsReader(),
+    AutoGenReader(),
+    PromptfooReader(),
 )
 
 DOUBT = 0.5
@@ -72,7 +86,7 @@ def surest_reader(head: Head) -> tuple[Reader, Match, str | None]:
         place = "" if len(head.elements) == 1 and head.data.lstrip()[:1] == b"{" else "$[0]"
         product = product_of(head)
         seems = f"this looks like {product}, which is not read" if product else "unknown shape"
-        raise UnknownFormatError(head.path, f"{seems}: {_describe(first)}. Looked for: {looked_for}", place, product)
+        raise UnknownFormatError(head.path, f"{seems}: {_describe(first)}", place, product, looked_for)
     (match, reader), *others = found
     doubt = None
     if others and others[0][0].certainty == match.certainty:

@@ -67,12 +67,12 @@ def json_text_call(name: Any, text: Any, **fields: Any) -> Call:
     return call.model_copy(update={"arguments": None, "unreadable": "arguments", "raw": text})
 
 
-def result_with_flag(content: Any, is_error: bool | None) -> Answer | None:
+def result_with_flag(content: Any, is_error: Any) -> Answer | None:
     """An answer of a format that has an error flag: text, content blocks or any other JSON, and the flag.
 
-    With None for the flag (the format has none, or left it out) it is what `recorded_answer` makes of it.
+    Where the flag is not one (the format has none, or left it out) it is what `recorded_answer` makes of it.
     """
-    if is_error is None:
+    if not isinstance(is_error, bool):
         return recorded_answer(content)
     if isinstance(content, list) and content and all(isinstance(block, dict) for block in content):
         return ToolResult(content=tuple(content), is_error=is_error)

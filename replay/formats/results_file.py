@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from replay.errors import FormatError, NoTrajectoryError
-from replay.formats.document import MAX_HEAD_RECORDS, TOO_DEEP, Document, Head
+from replay.errors import FormatError, NoTrajectoryError, TooOldError
+from replay.formats.document import MAX_HEAD_RECORDS, Document, Head
 from replay.formats.file_names import FileNames
 from replay.formats.reader import READER_FAULTS, Reader
 from replay.formats.readers import surest_reader
 from replay.formats.record_builders import within_limits
 from replay.formats.signs_of_calls import finding, signs_of_calls
 from replay.formats.sources import InputFile
+from replay.json_values import TOO_DEEP, begun_json, first_json
 from replay.records import Trajectory
+from replay.records.time_span import utc
 from replay.records.tool_name import with_calls, without_dispatcher
 
+MAX_BROKEN_BYTES = 64_000_000
+"""So much of a broken file is looked at, to tell what it may hold."""
 MAX_HELD = 8
 """Trajectories of a compressed file, whose size tells little, that are held from looking it through to reading it."""
 MAX_HELD_BYTES = 32_000_000
@@ -68,13 +75,17 @@ class _Slot:
     model: str
     calls: int
     unanswered: int
+    last: str | None
+    """When its last call began, in UTC; None where it has no times."""
 
 
 class UnopenedFile(NamedTuple):
-    """A file that may be a results file, and how its name is read."""
+    """A file that may be a results file, and how it is read."""
 
     file: InputFile
     names: FileNames
+    since: str = ""
+    """The time, as `utc` writes it, since which something must have happened in it; "" for any."""
 
 
 class FileSummary(NamedTuple):
@@ -89,6 +100,7 @@ class FileSummary(NamedTuple):
     warnings: tuple[str, ...]
     signs: tuple[str, ...]
     """As in `ResultsFile`."""
+    lost: int
 
     @property
     def calls(self) -> int:
@@ -115,6 +127,8 @@ class ResultsFile:
     """Doubts about the format, duplicates, and what was not read."""
     signs: tuple[str, ...]
     """Where no call was read: the names in it that speak of calls all the same."""
+    lost: int
+    """Places where records could not be read."""
     _slots: tuple[_Slot, ...]
     _parts: tuple[Part, ...]
     _kept: frozenset[int] | None
@@ -144,8 +158,8 @@ class ResultsFile:
     @property
     def summary(self) -> FileSummary:
         """What another process must be told of it."""
-        about = (self.path, self.model, self.format, self.ids, self.models, self.call_counts, self.warnings, self.signs)
-        return FileSummary(*about)
+        about = (self.path, self.model, self.format, self.ids, self.models, self.call_counts, self.warnings)
+        return FileSummary(*about, self.signs, self.lost)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -211,18 +225,20 @@ def _guarded(reader: Reader, document: Document) -> Iterator[Trajectory]:
         raise FormatError(document.path, f"cannot be read as {reader.title} ({what})") from error
 
 
-def look_through(file: InputFile, names: FileNames, room: Room | None = None) -> ResultsFile:
+def look_through(file: InputFile, names: FileNames, since: str = "", room: Room | None = None) -> ResultsFile:
     """Find out a file's format and which trajectories it holds.
 
     Args:
         file: to be read.
         names: how its name gives model and task.
-        room: for what is held, so that the file need not be read again; by default there is enough for one file.
+        since: as in `UnopenedFile`.
+        room: for what is held, so that the file need not be read again. Without it the file is read next: there is
+            enough for a usual file, and for one that is a single trajectory, whatever its size.
 
     Raises:
-        FormatError: no reader knows it, it is broken, or it holds no trajectory.
+        FormatError: no reader knows it, it is broken, it holds no trajectory, or nothing happened since.
     """
-    steps = looking_through(file, names, room)
+    steps = looking_through(file, names, since, room)
     while True:
         try:
             next(steps)
@@ -230,14 +246,17 @@ def look_through(file: InputFile, names: FileNames, room: Room | None = None) ->
             return cast("ResultsFile", end.value)
 
 
-def looking_through(file: InputFile, names: FileNames, room: Room | None = None) -> Generator[None, None, ResultsFile]:
+def looking_through(
+    file: InputFile, names: FileNames, since: str = "", room: Room | None = None
+) -> Generator[None, None, ResultsFile]:
     """The same in steps of one trajectory, for who has something else to do between them."""
-    room = room or Room()
-    size = file.size()
+    alone, room, size = room is None, room or Room(), file.size()
+    _check_age(file, since, file.modified())
     slots: list[_Slot] = []
     held: list[Trajectory] = []
     parts: list[Part] = []
     warnings: list[str] = []
+    lost = 0
     only: frozenset[str] | None = None
     while True:
         document = Document(file, names, only)
@@ -248,29 +267,27 @@ def looking_through(file: InputFile, names: FileNames, room: Room | None = None)
         warnings += filter(None, [doubt])
         for trajectory in _guarded(reader, document):
             slots.append(_slot(trajectory))
-            if size <= room.left and (file.is_plain or len(slots) <= MAX_HELD):
+            few = file.is_plain or len(slots) <= MAX_HELD
+            if (size <= room.left and few) or (alone and len(slots) == 1):
                 held.append(trajectory)
             else:
                 held.clear()
             yield
         parts.append(Part(reader, why, only))
         warnings += document.notes
+        lost += document.lost
         remaining = frozenset(document.left)
         if not remaining or remaining == only:
             break
         only = remaining
-    if not slots:
-        raise NoTrajectoryError(file.path, f"{parts[0].reader.title}, but it holds no trajectory")
+    _check_slots(slots, file, since, parts[0].reader.title)
     signs = () if any(slot.calls for slot in slots) else signs_of_calls(file)
     if signs:
         warnings.append(finding(file.path, parts[0].reader.title, signs))
     kept = _last_of_each_id(slots)
     standing = tuple(slot for number, slot in enumerate(slots) if kept is None or number in kept)
-    if len(held) == len(slots):
-        held = [trajectory for number, trajectory in enumerate(held) if kept is None or number in kept]
-        room.left -= size
-    else:
-        held = []
+    held = _standing(held, kept) if len(held) == len(slots) else []
+    room.left -= size if held else 0
     return ResultsFile(
         path=file.path,
         model=standing[0].model,
@@ -279,6 +296,7 @@ def looking_through(file: InputFile, names: FileNames, room: Room | None = None)
         calls=sum(slot.calls for slot in standing),
         warnings=(*dict.fromkeys(warnings), *_duplicates(file.path, slots)),
         signs=signs,
+        lost=lost,
         _slots=standing,
         _parts=tuple(parts),
         _kept=kept,
@@ -288,6 +306,40 @@ def looking_through(file: InputFile, names: FileNames, room: Room | None = None)
         _held=held,
         _room=room,
     )
+
+
+def _check_slots(slots: list[_Slot], file: InputFile, since: str, title: str) -> None:
+    """See that a file holds a trajectory, and one that is not too old.
+
+    Raises:
+        NoTrajectoryError: it does not.
+    """
+    if not slots:
+        raise NoTrajectoryError(file.path, f"{title}, but it holds no trajectory")
+    if all(slot.last is not None for slot in slots):
+        _check_age(file, since, max(slot.last or "" for slot in slots))
+
+
+def _standing(held: list[Trajectory], kept: frozenset[int] | None) -> list[Trajectory]:
+    """The trajectories of which no later one has the id."""
+    return [trajectory for number, trajectory in enumerate(held) if kept is None or number in kept]
+
+
+def read_up_to_break(source: UnopenedFile) -> FileSummary | None:
+    """What a broken file holds in front of the place where it breaks; None where nothing tells, or there is no call."""
+    try:
+        with source.file.open() as stream:
+            text = stream.read(MAX_BROKEN_BYTES).decode("utf-8-sig", "ignore").lstrip()
+        try:
+            first_json(text, 0)
+        except json.JSONDecodeError as error:
+            text = text[: error.pos]
+        whole = json.dumps(begun_json(text)).encode()
+        begun = replace(source.file, open=partial(BytesIO, whole), size=lambda: len(whole))
+        found = look_through(begun, source.names).summary
+    except (FormatError, ValueError, RecursionError):
+        return None
+    return found if found.calls else None
 
 
 def _last_of_each_id(slots: Sequence[_Slot]) -> frozenset[int] | None:
@@ -321,7 +373,13 @@ def _whole_head(document: Document) -> Head:
 
 def _slot(trajectory: Trajectory) -> _Slot:
     calls = list(trajectory.calls())
-    return _Slot(trajectory.id, trajectory.model, len(calls), sum(call.answer is None for call in calls))
+    last = utc(trajectory.started_at, max((call.started or 0 for call in calls), default=0))
+    return _Slot(trajectory.id, trajectory.model, len(calls), sum(call.answer is None for call in calls), last)
+
+
+def _check_age(file: InputFile, since: str, last: str | None) -> None:
+    if since and last is not None and last < since:
+        raise TooOldError(file.path, f"nothing happened in it since {since}")
 
 
 def _some(places: frozenset[str] | None) -> str:

@@ -20,7 +20,7 @@ _TYPED = re.compile(
 )
 _NO_CALLS = re.compile(
     r"\w*(?:tool|function|action)(?:s|s?_?(?:choice|config|definitions?|schemas?|tokens))|tools_\w+|parallel_tool_calls"
-    r"|\w*(?:transaction|interaction|reaction|fraction|extraction|redaction|hook|tokens|definition|calling_model)\w*",
+    r"|\w*too_?(?:long|large|low|loud)\w*|\w*(?:transaction|interaction|reaction|fraction|extraction|redaction|hook|tokens|definition|calling_model)\w*",
     re.IGNORECASE,
 )
 """Names of what is offered or set, not called, and words that only hold one of these."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import glob
 import gzip
 import io
+import itertools
 import os
+import re
 import select
 import stat
 import sys
@@ -13,12 +15,14 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import IO, BinaryIO
 
 from replay.errors import FormatError
+from replay.records.time_span import utc
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +39,20 @@ class InputFile:
     """Whether the user named it; one that was found in a folder or an archive need not be a results file."""
     members: tuple[str, ...] = ()
     """The names in it, where it is a zip that is one log."""
+    others: Mapping[str, Callable[[], BinaryIO]] = field(default_factory=dict)
+    """Of a member of an archive: the members by their paths, to find what stands beside it."""
 
     @property
     def is_plain(self) -> bool:
         """Whether the bytes stand on disk as they are read: their size tells what they hold."""
         return self.place is not None and not self.members
+
+    def modified(self) -> str | None:
+        """When it was last written, in UTC; None of a member of an archive, or a pipe."""
+        try:
+            return utc(Path(self.place).stat().st_mtime) if self.place is not None else None
+        except OSError:
+            return None
 
     @property
     def place(self) -> str | None:
@@ -89,8 +102,10 @@ def _refusal(name: str, error: OSError) -> FormatError:
     return FormatError(name, f"cannot be read: {error.strerror}")
 
 
-RESULT_SUFFIXES = (".json", ".jsonl", ".ndjson", ".eval", ".gz", ".tgz", ".zip", ".tar")
+RESULT_SUFFIXES = (".json", ".jsonl", ".ndjson", ".eval", ".traj", ".gz", ".tgz", ".zip", ".tar")
 """What is looked at in a folder or an archive; a file that is named is looked at whatever its name."""
+
+_ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".zip.gz")
 
 MAX_EXPANDED_BYTES = 4 * 1024**3
 """Of one compressed file, or one member of an archive, or what came through a pipe."""
@@ -103,6 +118,7 @@ PIPE_SECONDS = 10.0
 """How long a named pipe may say nothing; stdin has all the time it wants."""
 
 _CHUNK = 1024 * 1024
+_EVENT = re.compile(r"(.*/events)/(?:event-)?(\d+)(?:-[\w-]+)?\.json")
 
 
 def inputs_of(path: str | Path, note: Callable[[str], None] = lambda text: None) -> Iterator[InputFile]:
@@ -127,9 +143,9 @@ def inputs_of(path: str | Path, note: Callable[[str], None] = lambda text: None)
             yield from inputs_of(glob.escape(match) if glob.has_magic(match) else match, note)
         return
     if place.is_dir():
-        yield from _in_folder(place, note)
+        yield from _events_joined(_in_folder(place, note))
         return
-    yield from _opened(_regular_file(place), note)
+    yield from _events_joined(_opened(_regular_file(place), note))
 
 
 def single_input(path: str | Path) -> InputFile:
@@ -165,14 +181,34 @@ def _in_folder(folder: Path, note: Callable[[str], None]) -> Iterator[InputFile]
         raise FormatError(printable(folder), f"no file in it ends in {', '.join(RESULT_SUFFIXES)}")
 
 
-def names_beside(folder: str) -> list[str]:
-    """The paths of the results files in a folder: a name is read the same whichever of them are named."""
-    try:
-        with os.scandir(folder) as entries:
-            names = [entry.name for entry in entries if not entry.name.startswith(".") and entry.is_file()]
-    except OSError:
-        return []
-    return sorted(f"{folder}/{name}" for name in names if name.lower().endswith(RESULT_SUFFIXES))
+def _events_joined(files: Iterator[InputFile]) -> Iterator[InputFile]:
+    """The files; those of an agent that writes a file an event (OpenHands: `events/event-00001-ID.json`) are one."""
+    for folder, group in itertools.groupby(
+        files, lambda file: match[1] if (match := _EVENT.match(file.path)) else None
+    ):
+        if folder is None:
+            yield from group
+            continue
+        events = sorted(group, key=lambda file: int(_EVENT.match(file.path)[2]))  # type: ignore[index]
+        with events[0].open() as stream:
+            beginning = stream.read(1000)
+        if b'"source"' not in beginning or b'"timestamp"' not in beginning:
+            yield from events
+            continue
+        yield InputFile(folder, partial(_join, events), partial(_size_of, events), named=False)
+
+
+def _join(files: list[InputFile]) -> BinaryIO:
+    joined = tempfile.SpooledTemporaryFile(MEMORY_BYTES)  # noqa: SIM115 - returned
+    for file in files:
+        with file.open() as stream:
+            joined.write(stream.read() + b"\n")
+    joined.seek(0)
+    return joined  # type: ignore[return-value]  # as in `_expanded`
+
+
+def _size_of(files: list[InputFile]) -> int:
+    return sum(file.size() for file in files)
 
 
 def _regular_file(place: Path) -> InputFile:
@@ -329,10 +365,23 @@ def _part(kept: _Kept, start: int, size: int) -> Callable[[], BinaryIO]:
     return lambda: io.BufferedReader(_Window(kept, start, size))
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class _Archive:
+    """A zip as it was when its members were listed."""
+
+    file: InputFile
+
+
+@lru_cache(maxsize=8)
+def _opened_zip(archive: _Archive) -> zipfile.ZipFile:
+    """A zip whose list of members is read once, which takes long where there are many; the last few stay open."""
+    return zipfile.ZipFile(archive.file.place or archive.file.open())
+
+
 def _in_zip(file: InputFile, note: Callable[[str], None]) -> Iterator[InputFile]:
     """The members; a zip that is itself a log (Inspect's `.eval`) is one file."""
-    with file.open() as stream, zipfile.ZipFile(stream) as archive:
-        entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+    archive = _Archive(file)
+    entries = [entry for entry in _opened_zip(archive).infolist() if not entry.is_dir()]
     names = {entry.filename for entry in entries}
     if names & {"header.json", "_journal/start.json"}:
         yield InputFile(file.path, file.open, file.size, named=file.named, members=tuple(sorted(names)))
@@ -340,12 +389,12 @@ def _in_zip(file: InputFile, note: Callable[[str], None]) -> Iterator[InputFile]
 
     def reader(entry: zipfile.ZipInfo) -> Callable[[], BinaryIO]:
         def expand() -> BinaryIO:
-            with file.open() as stream, zipfile.ZipFile(stream) as archive:
-                try:
-                    with archive.open(entry) as member:
-                        return _expanded(member, f"{file.path}/{entry.filename}", entry.compress_size)
-                except (RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
-                    raise FormatError(f"{file.path}/{entry.filename}", f"cannot be opened: {error}") from None
+            name = f"{file.path}/{entry.filename}"
+            try:
+                with _opened_zip(archive).open(entry) as member:
+                    return _expanded(member, name, entry.compress_size)
+            except (OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
+                raise FormatError(name, f"cannot be opened: {error}") from None
 
         return expand
 
@@ -363,16 +412,23 @@ def _members(
         note(f"{file.path}: {_not_looked_at([name for name, _ in members if name not in known])}")
     if not wanted:
         raise FormatError(file.path, f"no file in it ends in {', '.join(RESULT_SUFFIXES)}")
+    others = {f"{file.path}/{printable(Path(name))}": read for name, read in wanted}
     for name, read in wanted:
-        shown = name.encode("utf-8", "backslashreplace").decode()
-        inner = InputFile(f"{file.path}/{shown}", read, file.size, named=False)
+        if name.lower().endswith(_ARCHIVES):
+            nested = f"{file.path}/{printable(Path(name))}"
+            yield InputFile(nested, partial(_refuse_nested, nested), file.size, named=False)
+            continue
+        inner = InputFile(f"{file.path}/{printable(Path(name))}", read, file.size, named=False, others=others)
         yield _gunzipped(inner) if name.lower().endswith(".gz") else inner
 
 
 def _is_result_name(name: str) -> bool:
     base = name.rsplit("/", 1)[-1]
-    nested = name.lower().endswith((".zip", ".tar", ".tgz", ".tar.gz"))
-    return not base.startswith(".") and "__MACOSX" not in name and name.lower().endswith(RESULT_SUFFIXES) and not nested
+    return not base.startswith(".") and "__MACOSX" not in name and name.lower().endswith(RESULT_SUFFIXES)
+
+
+def _refuse_nested(path: str) -> BinaryIO:
+    raise FormatError(path, "an archive inside an archive is not opened; unpack it")
 
 
 def _not_looked_at(others: list[str]) -> str:

@@ -88,7 +88,7 @@ def _trajectory(record: JsonObject, place: str, document: Document) -> Trajector
     identifier = str(record.get("task_id", place))
     return Trajectory(
         id=identifier if trial is None else f"{identifier}_trial_{trial}",
-        model=model if isinstance(model, str) and model else document.model_name,
+        model=model if isinstance(model, str) and model else document.model_of_results,
         task=Task(question=user_text(messages), id=None if trial is None else identifier, labels=labels_of(record)),
         source=Source(file=document.path, format=TauBenchReader.name, position=place),
         steps=number_calls(steps),
@@ -143,10 +143,8 @@ def _simulation(record: JsonObject, model: str | None, place: str, document: Doc
                 fields = {"id": text_of(written.get("id")), "started": started}
                 log.add(json_text_call(written.get("name"), written.get("arguments", MISSING), **fields), number)
         elif role == "tool" and message.get("requestor") != "user":
-            content, failed = message.get("content"), message.get("error")
-            answer = result_with_flag(
-                content if isinstance(content, str) else None, failed if isinstance(failed, bool) else None
-            )
+            content = message.get("content")
+            answer = result_with_flag(content if isinstance(content, str) else None, message.get("error"))
             log.answer(text_of(message.get("id")), answer)
         elif role == "user" and not log.prompts:
             log.prompts += [text] if text else []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from replay.formats.record_builders import answer_of, error_answer, identifier_of, opened, to_json, written_call
-from replay.records import Answer, Call, JsonObject, Step
+from replay.records import Answer, Call, JsonObject, Step, texts_of
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,13 @@ def _with_times(call: Call, event: Timed, origin: float | None) -> Call:
         return call
     seconds = None if event.end is None else max(0.0, event.end - event.start)
     return call.model_copy(update={"started": max(0.0, event.start - origin), "seconds": seconds})
+
+
+def is_final_answer(call: Call, reply: Any) -> bool:
+    """Whether a call is an agent's structured reply: nothing came back, and its arguments are what the agent said."""
+    said = [reply, *reply.values()] if isinstance(reply, dict) else [reply]
+    nothing = call.answer is None or set(texts_of(call.answer)) <= {"", "null", "None"}
+    return nothing and bool(call.arguments) and call.arguments in said
 
 
 def recorded(result: object, failure: str | None) -> Answer | None:

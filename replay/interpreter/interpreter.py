@@ -17,12 +17,14 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
+from replay.errors import FleetError
 from replay.interpreter.config.fleet import Fleet, VariableScope
 from replay.interpreter.config.specs import ServerSpec
 from replay.interpreter.confinement import caches_of, can_confine, first_path_below, first_path_outside
 from replay.interpreter.owned_directory import remove_abandoned
 from replay.interpreter.processes import ProcessGuard
 from replay.interpreter.session.handshake import ServerHistory
+from replay.interpreter.session.json_rpc import Timing
 from replay.interpreter.session.launch import Launch, launch_of
 from replay.interpreter.session.supervisor import OnEvent, Supervisor
 from replay.interpreter.tasks import all_at_once, task_group
@@ -136,6 +138,7 @@ class Interpreter:
             make_own = partial(self._own, trajectory=trajectory_id, task=task, workspace=workspace, tasks=tasks)
             sandbox = Sandbox(
                 trajectory_id,
+                task,
                 self.fleet,
                 workspace,
                 self._shared_place,
@@ -238,6 +241,7 @@ class Sandbox:
     def __init__(
         self,
         trajectory: str,
+        task: str,
         fleet: Fleet,
         workspace: Workspace,
         shared_workspace: Workspace | None,
@@ -246,7 +250,7 @@ class Sandbox:
         described: Mapping[str, Server],
         own: Callable[[str], Supervisor],
     ) -> None:
-        self.trajectory = trajectory
+        self.trajectory, self._task = trajectory, task
         self._fleet, self._workspace, self._shared_workspace = fleet, workspace, shared_workspace
         self._paths = PathMap(fleet.workspace.recorded_as, workspace.names)
         self._shared, self._described, self._make_own = shared, described, own
@@ -267,13 +271,14 @@ class Sandbox:
         if self._missing(server) is None and server not in self._shared:
             await self._supervisor(server).start()
 
-    async def call(self, server: str, tool: str, arguments: JsonObject) -> Answer:
+    async def call(self, server: str, tool: str, arguments: JsonObject, timing: Timing | None = None) -> Answer:
         """Call a tool. Whatever the server does is an answer; nothing is raised.
 
         Args:
             server: its name in the fleet.
             tool: its own name.
             arguments: with paths as they were recorded.
+            timing: takes down how long the server takes, without its start.
         """
         missing = self._missing(server)
         if missing is not None:
@@ -283,8 +288,8 @@ class Sandbox:
         else:
             supervisor, paths = self._supervisor(server), self._paths
         if paths is None:
-            return await supervisor.call(tool, arguments)
-        return paths.answer(await supervisor.call(tool, paths.arguments(arguments)))
+            return await supervisor.call(tool, arguments, timing)
+        return paths.answer(await supervisor.call(tool, paths.arguments(arguments), timing))
 
     def forbidden_path(self, server: str, arguments: JsonObject) -> str | None:
         """The path in a call's arguments for which it must not be sent to a sandboxed server; None where it may be.
@@ -303,7 +308,10 @@ class Sandbox:
         sent = paths.arguments(arguments) if paths is not None else arguments
         if can_confine():
             return first_path_below(sent, workspace.path, caches_of(spec.command, {**os.environ, **spec.env}))
-        allowed = self._fleet.resolve(server, VariableScope(workspace.path, self.trajectory)).writable
+        try:
+            allowed = self._fleet.resolve(server, VariableScope(workspace.path, self._task)).writable
+        except FleetError:  # it will not start, and says why
+            allowed = ()
         return first_path_outside(sent, workspace.path, (workspace.temporary, *allowed))
 
     def stderr_mark(self, server: str) -> int:

@@ -5,7 +5,6 @@ What was recorded under one directory is replayed under another: paths are rewri
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import stat
@@ -22,12 +21,14 @@ from replay.errors import FleetError
 from replay.interpreter.config.fleet import Fleet
 from replay.interpreter.owned_directory import make_owned_directory
 from replay.records import Answer, RpcError, ToolResult, TransportFault
+from replay.safety.filesystem import is_folder_name
 
 DEFAULT_PLACE: Final = "/workspace"
 _BEFORE: Final = r"(?:(?<![\w.~+%/\\-])|(?<=\\[nrt\"'])|(?<=://)|(?<=:\\/\\/))"
 """Where a path may begin: not inside another; but after a JSON escape or a URL's scheme it may."""
 _AFTER: Final = r"(?![\w~+%-])(?!\.\w)"
 """Where the directory's name ends: `/workspace` is no part of `/workspace2` or of `/workspace.bak`."""
+_MAX_TEMPLATE_BYTES: Final = 8 << 30
 _MAX_ESCAPES: Final = 64
 """Backslashes before the slashes of a path that stands in JSON in JSON."""
 
@@ -76,7 +77,7 @@ def _template_of(fleet: Fleet, task: str | None) -> tuple[Path | None, str | Non
     if "${task}" in template:
         if not task:
             return None, "the trajectory has no task id, so its workspace is empty"
-        if "/" in task or os.sep in task or task in {".", ".."} or "\0" in task:
+        if not is_folder_name(task):
             return None, "the task id is not a directory name, so the workspace is empty"
         template = template.replace("${task}", task)
     path = fleet.directory / Path(template).expanduser()
@@ -86,8 +87,21 @@ def _template_of(fleet: Fleet, task: str | None) -> tuple[Path | None, str | Non
 
 
 def _copy(fleet: Fleet, template: Path, target: Path) -> None:
+    left = _MAX_TEMPLATE_BYTES
+
+    def copy_file(source: str, copy: str) -> None:
+        nonlocal left
+        found = Path(source).stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise shutil.SpecialFileError(f"{source} is not a regular file")
+        left -= found.st_size
+        if left < 0:
+            why = f"holds more than {_MAX_TEMPLATE_BYTES >> 30} GB"
+            raise FleetError(str(fleet.path), f"{template} {why}", "workspace.template")
+        shutil.copy2(source, copy)
+
     try:
-        shutil.copytree(template, target, symlinks=True)
+        shutil.copytree(template, target, symlinks=True, copy_function=copy_file)
     except OSError as problem:
         why = problem.args[0][0][-1] if isinstance(problem, shutil.Error) else problem
         raise FleetError(str(fleet.path), f"{template} cannot be copied: {why}", "workspace.template") from None

@@ -17,6 +17,7 @@ from replay.records import JsonObject, Tool
 
 MAX_VALUES: Final = 200
 MAX_VALUE_LENGTH: Final = 2000
+MAX_NAMING_LENGTH: Final = 400
 MIN_WORD_LENGTH: Final = 3
 MAX_BOUNDED_LENGTH: Final = 7
 """A longer word of an argument counts also as a part of another word."""
@@ -98,6 +99,8 @@ class ArgumentIndex:
             folded = value.casefold()
             yield folded
             for word in _WORD_IN_VALUE.findall(folded)[:100]:
+                if len(value) > MAX_NAMING_LENGTH and word.isalpha():
+                    continue  # of a whole document any word may stand in any error
                 yield word
                 if "/" in word or "\\" in word:
                     yield re.split(r"[/\\]", word.rstrip("/\\"))[-1]
@@ -158,7 +161,7 @@ _PROSE_ARGUMENTS = frozenset(["prompt", "question", "thought", "messages"])
 _RECORD_NOUNS = _set_of("log logs transcript transcripts stdout stderr requests messages")
 _PROGRAM_ARGUMENTS = frozenset(["command", "cmd", "commands", "code", "script", "shell_command"])
 _SEARCH_VERBS = _set_of("""
-    search find grep ask chat summarize summarise answer explain translate generate think classify
+    search find grep ask chat summarize summarise answer explain translate generate think classify retrieve retriever
 """)
 _CHANGE_VERBS = _set_of("""
     delete remove update edit modify rename set unset close stop kill cancel drop unmerge merge
@@ -172,6 +175,9 @@ _READS_LAST = re.compile(
     r"(?:&&|;|[\"'])\s*(?:cat|head|tail|less|more|journalctl|type|Get-Content|bat|strings|xxd)\b[^|;&\n]*$"
 )
 """A command that goes somewhere, and then shows what is stored there."""
+_FILTERS_ERRORS = re.compile(
+    r"\|\s*(?:grep|egrep|rg|findstr|Select-String)\b[^|]{0,80}\b(?:error|fail|warn)", re.IGNORECASE
+)
 _SQL_STATEMENT = re.compile(
     r"(?:\s|--[^\n]*\n)*(?:select|insert|update|delete|create|drop|alter|with|explain|pragma|describe|merge|truncate)\b"
     r"[^\n]*(?:\n[^\n]*){0,20}?"
@@ -233,7 +239,12 @@ def answers_in_prose(arguments: ArgumentIndex) -> bool:
     if queries_a_database(arguments):
         return False
     named = _PROSE_VERBS & set(name_words(arguments.tool_name))
-    return bool(named) or not _PROSE_ARGUMENTS.isdisjoint(arguments.argument_names)
+    return bool(named) or is_told_to_write(arguments)
+
+
+def is_told_to_write(arguments: ArgumentIndex) -> bool:
+    """Whether the call hands a prompt or a question on to somebody who answers in words of their own."""
+    return not _PROSE_ARGUMENTS.isdisjoint(arguments.argument_names)
 
 
 def asks_about_errors(arguments: ArgumentIndex) -> bool:
@@ -244,6 +255,12 @@ def asks_about_errors(arguments: ArgumentIndex) -> bool:
     if _ABOUT_ERRORS.intersection(words):
         return True
     return any(len(value) < 60 and _ABOUT_ERRORS.intersection(name_words(value)) for value in arguments.texts)
+
+
+@_known
+def filters_errors(arguments: ArgumentIndex) -> bool:
+    """Whether a command shows the lines with errors of another's output."""
+    return any(map(_FILTERS_ERRORS.search, arguments.texts))
 
 
 @_known
@@ -293,13 +310,32 @@ def runs_commands(arguments: ArgumentIndex) -> bool:
     return named or any(name.casefold() in _PROGRAM_ARGUMENTS for name in arguments.argument_names)
 
 
+def last_commands(arguments: ArgumentIndex) -> list[str]:
+    """The commands whose exit code may be that of a script: its last one, and those that lead to it by `&&`."""
+    script = next((value for name, value in arguments.by_name.items() if name.casefold() in _PROGRAM_ARGUMENTS), "")
+    script = _REDIRECTION.sub(" ", _QUOTED.sub("''", script[-_MAX_PROGRAM:])).rstrip("; \n")
+    chain = re.split(r"[;\n]|(?<!&)&(?!&)", script)[-1].split("&&")
+    return [command.split("|")[-1].strip() for command in chain]
+
+
+def last_program(arguments: ArgumentIndex) -> str:
+    """The program of a script's last command."""
+    return (last_commands(arguments)[-1].split() or [""])[0]
+
+
 _WEB_CLIENT = re.compile(r"(?:^|[\s;&|(\"'`])(?:curl|wget|https?|xh|Invoke-(?:WebRequest|RestMethod))\s+\S", re.I)
 _MAX_PROGRAM = 20_000
+_QUOTED = re.compile(r"'[^']*+'|\"(?:[^\"\\]|\\.)*+\"", re.DOTALL)
+_REDIRECTION = re.compile(r"\d?>&\d|&>")
 _DONE = re.compile(
     r"[^.!?\n]{0,120}\b(?:has|have|was|were|is|are)(?: now)?(?: been)?(?: \w{1,20}ly)? "
     r"(?P<participles>\w{2,30}ed(?: and \w{2,30}ed)?)\b"
 )
-_DENIES = re.compile(r"\b(?:not|n't|never|no|cannot|fail\w*|error\w*|already|unexpectedly)\b", re.IGNORECASE)
+_DENIES = re.compile(
+    r"\b(?:nothing|none|not|n't|never|no|cannot|fail\w*|error\w*|already|unexpectedly)\b", re.IGNORECASE
+)
+_PARTICIPLE = re.compile(r"\b\w{3,20}(?:ed|en)\b")
+_MAX_OPENING = 120
 _ACTIONS = ("action", "operation", "command", "method", "op")
 _STEM = 4
 
@@ -315,6 +351,15 @@ def says_it_was_done(text: str, arguments: ArgumentIndex) -> bool:
     return any(
         len(verb) >= _STEM and participle.startswith(verb.rstrip("e")) for verb in verbs for participle in participles
     )
+
+
+def says_the_verb(text: str, arguments: ArgumentIndex) -> bool:
+    """Whether a text begins with what the tool's name does, as done: `Paragraph added to a.docx` to `add_paragraph`."""
+    first = text.lstrip()[:_MAX_OPENING]
+    if _DENIES.search(first):
+        return False
+    verbs = [word[:_STEM].rstrip("e") for word in name_words(arguments.tool_name) if len(word) >= MIN_WORD_LENGTH]
+    return any(word.casefold().startswith(verb) for word in _PARTICIPLE.findall(first) for verb in verbs)
 
 
 def is_own_value(body: Any, arguments: ArgumentIndex) -> bool:

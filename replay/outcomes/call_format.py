@@ -57,6 +57,8 @@ def judge_format(call: Call) -> Judgement | None:
         return _judge_raw(call.raw, "call")
     if call.unreadable == "name" or not call.name:
         return _judge_name(call)
+    if "<|" in call.name and (wrapped := _DELIMITER.search(call.name)):
+        return _judgement("format.delimiters", f"The tool's name holds {wrapped[0]}.")
     if call.unreadable == "arguments":
         return _judge_raw(call.raw, "arguments field") if call.raw is not None else _absent()
     free_text = call.local and call.raw is not None

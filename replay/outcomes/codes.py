@@ -1,13 +1,16 @@
-"""Codes that the world has agreed on, in place of phrases: what each says of a failed call, and so whose fault it is.
+"""What codes and phrases say of a failed call, and so whose fault it is: `codes.yaml` and `phrases.yaml`, read once.
 
-Each table names its source. A row is a cause and its codes; a cause is a key of `CAUSES`. Codes that are also plain
-words (`Forbidden`, `Timeout`) count only in a field of their own or in brackets, as their systems write them.
+Codes that are also plain words (`Forbidden`, `Timeout`) count only in a field of their own or in brackets, as their
+systems write them. All phrases are asked of a text in one go, in linear time.
 """
 
 from __future__ import annotations
 
 import errno
 import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, lru_cache
+from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
 CAUSES: Final[dict[str, str]] = {
@@ -28,224 +31,16 @@ CAUSES: Final[dict[str, str]] = {
 """A cause -> whose fault it is, and why."""
 
 
-class CodeTable(NamedTuple):
-    """The codes of one system."""
-
-    name: str
-    source: str
-    """Where the system says what they mean."""
-    rows: dict[str, str]
-    """A cause -> its codes, with spaces between them."""
-    plain: bool = False
-    """Whether the codes are words that a sentence may hold as well."""
-
-
-CODE_TABLES: Final[tuple[CodeTable, ...]] = (
-    CodeTable(
-        "errno",
-        "POSIX.1-2017, errno.h; Node.js documentation, Common system errors",
-        {
-            "missing": "ENOENT ESRCH ENODEV ENXIO",
-            "denied": "EACCES EPERM EROFS",
-            "exists": "EEXIST",
-            "invalid": "EISDIR ENOTDIR ENOTEMPTY ENAMETOOLONG EINVAL EDOM ERANGE E2BIG EFBIG ELOOP EXDEV EILSEQ",
-            "network": "ENOTFOUND EAI_AGAIN EAI_FAIL EAI_NONAME ECONNREFUSED ECONNRESET ECONNABORTED EHOSTUNREACH"
-            " ENETUNREACH ENETDOWN EHOSTDOWN EPIPE EPROTO EADDRNOTAVAIL ENOTCONN ESHUTDOWN",
-            "timeout": "ETIMEDOUT ESOCKETTIMEDOUT ETIME",
-            "environment": "ENOSPC ENOMEM EMFILE ENFILE EIO EBUSY EDQUOT ENOEXEC ETXTBSY ENOSYS EADDRINUSE",
-        },
-    ),
-    CodeTable(
-        "gRPC",
-        "grpc.io, Status codes and their use in gRPC",
-        {
-            "missing": "NOT_FOUND",
-            "invalid": "INVALID_ARGUMENT OUT_OF_RANGE FAILED_PRECONDITION",
-            "exists": "ALREADY_EXISTS",
-            "unauthorized": "PERMISSION_DENIED UNAUTHENTICATED",
-            "rate-limited": "RESOURCE_EXHAUSTED",
-            "timeout": "DEADLINE_EXCEEDED",
-            "outage": "UNAVAILABLE DATA_LOSS UNIMPLEMENTED",
-        },
-    ),
-    CodeTable(
-        "DNS",
-        "RFC 1035, RFC 2136; the resolvers c-ares and glibc",
-        {
-            "missing": "ENODATA ENONAME",
-            "network": "NXDOMAIN SERVFAIL ESERVFAIL EREFUSED EAI_NODATA ERR_NAME_NOT_RESOLVED",
-            "timeout": "ETIMEOUT",
-        },
-    ),
-    CodeTable(
-        "AWS",
-        "AWS API references, Common Errors",
-        {
-            "missing": "NoSuchKey NoSuchBucket NoSuchEntity NoSuchUpload ResourceNotFoundException NotFoundException"
-            " DBInstanceNotFound InvalidInstanceID.NotFound TableNotFoundException",
-            "unauthorized": "AccessDenied AccessDeniedException UnauthorizedOperation InvalidClientTokenId ExpiredToken"
-            " ExpiredTokenException UnrecognizedClientException SignatureDoesNotMatch InvalidAccessKeyId"
-            " MissingAuthenticationToken OptInRequired AuthFailure",
-            "rate-limited": "ThrottlingException RequestLimitExceeded ProvisionedThroughputExceededException"
-            " TooManyRequestsException LimitExceededException ServiceQuotaExceededException SlowDown",
-            "invalid": "ValidationException InvalidParameterValue InvalidParameterCombination InvalidParameterException"
-            " MalformedPolicyDocument InvalidBucketName MissingParameter InvalidInput InvalidRequestException",
-            "exists": "EntityAlreadyExists BucketAlreadyExists BucketAlreadyOwnedByYou ResourceInUseException"
-            " ResourceAlreadyExistsException ConflictException",
-            "outage": "InternalFailure ServiceUnavailableException InternalServerException InternalServiceError",
-        },
-    ),
-    CodeTable(
-        "Azure",
-        "Azure Resource Manager, Common deployment errors; Storage REST API error codes",
-        {
-            "missing": "ResourceNotFound ResourceGroupNotFound BlobNotFound ContainerNotFound SubscriptionNotFound"
-            " ParentResourceNotFound",
-            "unauthorized": "AuthorizationFailed AuthenticationFailed InvalidAuthenticationToken",
-            "rate-limited": "OperationNotAllowed.Quota QuotaExceeded SubscriptionRequestsThrottled",
-            "invalid": "InvalidTemplate InvalidRequestContent InvalidResourceReference InvalidApiVersionParameter"
-            " InvalidParameter",
-            "exists": "ResourceExists BlobAlreadyExists ContainerAlreadyExists StorageAccountAlreadyTaken",
-            "outage": "ServerBusy InternalServerError",
-        },
-    ),
-    CodeTable(
-        "Google",
-        "Google APIs, Standard error responses; Maps Platform status codes",
-        {
-            "missing": "ZERO_RESULTS notFound",
-            "unauthorized": "REQUEST_DENIED accessNotConfigured authError insufficientPermissions",
-            "rate-limited": "OVER_QUERY_LIMIT OVER_DAILY_LIMIT rateLimitExceeded userRateLimitExceeded quotaExceeded"
-            " dailyLimitExceeded",
-            "invalid": "INVALID_REQUEST badRequest invalidParameter",
-            "outage": "backendError UNKNOWN_ERROR",
-        },
-    ),
-    CodeTable(
-        "web APIs",
-        "Error code references of Slack, Notion, Stripe, OpenAI; RFC 6749 section 5.2",
-        {
-            "missing": "channel_not_found user_not_found object_not_found resource_missing model_not_found"
-            " message_not_found file_not_found",
-            "unauthorized": "invalid_auth not_authed token_revoked token_expired account_inactive missing_scope"
-            " invalid_api_key invalid_grant invalid_client invalid_token insufficient_scope restricted_resource"
-            " unauthorized_client access_denied",
-            "rate-limited": "ratelimited rate_limited rate_limit_exceeded insufficient_quota",
-            "invalid": "invalid_request_error parameter_missing parameter_invalid_empty context_length_exceeded"
-            " invalid_blocks no_text invalid_json invalid_request_url not_in_channel is_archived",
-            "exists": "name_taken already_in_channel already_reacted conflict_error",
-            "outage": "internal_server_error service_unavailable overloaded_error",
-        },
-    ),
-    CodeTable(
-        "databases",
-        "MySQL error reference; SQLite result codes; MongoDB error codes; Elasticsearch and Redis documentation",
-        {
-            "missing": "ER_NO_SUCH_TABLE ER_BAD_DB_ERROR NamespaceNotFound IndexNotFound index_not_found_exception",
-            "invalid": "ER_PARSE_ERROR ER_BAD_FIELD_ERROR SQLITE_CONSTRAINT SQLITE_MISMATCH SQLITE_READONLY BadValue"
-            " FailedToParse TypeMismatch parsing_exception x_content_parse_exception query_shard_exception WRONGTYPE",
-            "exists": "ER_DUP_ENTRY DuplicateKey NamespaceExists resource_already_exists_exception",
-            "unauthorized": "ER_ACCESS_DENIED_ERROR SQLITE_AUTH NOAUTH NOPERM security_exception",
-            "environment": "SQLITE_BUSY SQLITE_LOCKED SQLITE_CANTOPEN SQLITE_FULL SQLITE_CORRUPT SQLITE_IOERR",
-            "network": "HostUnreachable NetworkTimeout CR_CONNECTION_ERROR CLUSTERDOWN MASTERDOWN",
-            "outage": "ER_CON_COUNT_ERROR circuit_breaking_exception",
-        },
-    ),
-    CodeTable(
-        "Kubernetes",
-        "k8s.io/apimachinery, metav1.StatusReason",
-        {
-            "missing": "NotFound Gone Expired",
-            "exists": "AlreadyExists Conflict",
-            "invalid": "Invalid BadRequest MethodNotAllowed NotAcceptable RequestEntityTooLarge UnsupportedMediaType",
-            "unauthorized": "Forbidden Unauthorized",
-            "rate-limited": "TooManyRequests",
-            "timeout": "Timeout ServerTimeout",
-            "outage": "InternalError ServiceUnavailable StoreReadError",
-        },
-        plain=True,
-    ),
+_SQLSTATE: Final = re.compile(
+    r"\b(?:SQLSTATE|sqlstate|pgcode|SQL state)\W{1,4}([0-9A-Z]{5})\b|\b\d{4,6} \(([0-9A-Z]{5})\):"
 )
-
-HTTP: Final[dict[int, str]] = {
-    401: "unauthorized",
-    402: "rate-limited",
-    403: "unauthorized",
-    404: "missing",
-    407: "unauthorized",
-    408: "timeout",
-    410: "missing",
-    423: "environment",
-    429: "rate-limited",
-    451: "unauthorized",
-    504: "timeout",
-    511: "unauthorized",
-    522: "timeout",
-    524: "timeout",
-    529: "outage",
-}
-"""RFC 9110, section 15; 520 to 529 are Cloudflare's. Other 4xx are `invalid`, other 5xx `outage`."""
-
-JSON_RPC: Final[dict[int, str]] = {
-    -32000: "session-lost",
-    -32001: "timeout",
-    -32002: "missing",
-    -32042: "unauthorized",
-    -32601: "tool-unknown",
-    -32602: "invalid",
-    -32800: "cancelled",
-}
-"""JSON-RPC 2.0 section 5.1; MCP specification; LSP for -32800. -32603 and -32600 say nothing of whose fault it is."""
-
-SQLSTATE: Final[dict[str, str]] = {
-    "08": "network",
-    "0A": "invalid",
-    "21": "invalid",
-    "22": "invalid",
-    "23": "invalid",
-    "25": "invalid",
-    "26": "invalid",
-    "28": "unauthorized",
-    "34": "missing",
-    "3D": "missing",
-    "3F": "missing",
-    "40": "outage",
-    "42": "invalid",
-    "42501": "unauthorized",
-    "42P01": "missing",
-    "42S02": "missing",
-    "53": "environment",
-    "54": "invalid",
-    "55": "outage",
-    "57": "outage",
-    "57014": "timeout",
-    "58": "environment",
-    "F0": "environment",
-    "HY": "outage",
-    "XX": "outage",
-}
-"""ISO/IEC 9075 and PostgreSQL Appendix A: a class, or a whole code where it differs from its class."""
-
-SMTP: Final[dict[str, str]] = {
-    "4": "outage",
-    "5.1": "missing",
-    "5.2": "outage",
-    "5.3": "outage",
-    "5.4": "network",
-    "5.5": "invalid",
-    "5.6": "invalid",
-    "5.7": "unauthorized",
-}
-"""RFC 3463, enhanced status codes: class, or class and subject."""
-
-EXIT_CODES: Final[dict[int, str]] = {124: "timeout", 126: "environment", 127: "environment", 137: "environment"}
-"""POSIX Shell, 2.8.2; GNU timeout (124). 128+n is signal n: 137 is a kill, mostly for want of memory."""
-
-_SQLSTATE: Final = re.compile(r"\b(?:SQLSTATE|sqlstate|pgcode|SQL state)\W{1,4}([0-9A-Z]{5})\b")
-_ERRNO: Final = re.compile(r"\[Errno (-?\d{1,3})\]", re.IGNORECASE)
+_CURL: Final = re.compile(r"\bcurl:? \(?(\d{1,2})\)? ")
+_ERRNO: Final = re.compile(r"\[Errno (-?\d{1,3})\]|\(os error (\d{1,3})\)", re.IGNORECASE)
 _SMTP: Final = re.compile(r"(?<![\d.])[45]\d\d[ -]#?([45])\.(\d{1,3})\.\d{1,3}(?![\d.])")
-_TOKEN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.]{3,60}")
-_PLAIN_TOKEN: Final = re.compile(r"(?:\(|\breason\W{1,4}|\bcode\W{1,4}|^Error )([A-Z][A-Za-z]{3,24})(?:\):|[\"',)])")
+_TOKEN: Final = re.compile(r"ORA-\d{5}|[A-Za-z][A-Za-z0-9_.]{3,60}")
+_PLAIN_TOKEN: Final = re.compile(
+    r"(?:\(|\breason\W{1,4}|\bcode\W{1,4}|^Error )([A-Z][A-Za-z]{3,24})(?:\):|[\"',)]| desc\b)"
+)
 _STATUS: Final = re.compile(
     r"(?:\bHttpError|\breceived(?: an?)?|\bHTTP(?:/[\d.]+)?(?: (?:status|error|code|response|request)){0,3}"
     r"|\bstatus(?:[ _-]?code)?|\bstatusCode|\bcode|\berror|\breturned|\bresponse|\bfailed with)"
@@ -262,22 +57,52 @@ _RPC_CODE: Final = re.compile(
     r"\b(?:mcp|rpc|json-rpc) error:? (?:code )?\(?(-3[23]\d{3})\b|\bcode\W{1,4}(-32[0-9]{3})\b", re.IGNORECASE
 )
 _MAX_TEXT: Final = 4000
+_NUMBERED: Final = frozenset({"HTTP", "JSON-RPC and MCP", "SQLSTATE", "SMTP", "exit codes", "curl"})
+"""Tables of numbers, which count only where their systems write them."""
 
 
-def _bare_codes() -> dict[str, str]:
-    return {
-        code: cause
-        for table in CODE_TABLES
-        if not table.plain
-        for cause, codes in table.rows.items()
-        for code in codes.split()
-    }
+class CodeTable(NamedTuple):
+    """The codes of one system."""
+
+    system: str
+    source: str
+    """Where the system says what they mean."""
+    causes: Mapping[str, str]
+    """A cause -> its codes, with spaces between them."""
+    plain: bool = False
+    """Whether the codes are words that a sentence may hold as well."""
+
+    def by_code(self) -> dict[str, str]:
+        """A code -> its cause."""
+        return {code: cause for cause, codes in self.causes.items() for code in codes.split()}
 
 
-_CODES: Final = _bare_codes()
-_PLAIN: Final = {
-    code: cause for table in CODE_TABLES if table.plain for cause, codes in table.rows.items() for code in codes.split()
-}
+def read_yaml(name: str) -> Any:
+    """A table of this package."""
+    import yaml  # not at the top: it is loaded when an answer is first judged
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return yaml.load(files("replay.outcomes").joinpath(name).read_text("utf-8"), Loader=loader)  # noqa: S506
+
+
+@cache
+def code_tables() -> Mapping[str, CodeTable]:
+    """All tables, by system."""
+    return {row["system"]: CodeTable(**row) for row in read_yaml("codes.yaml")}
+
+
+@cache
+def _numbers(system: str) -> dict[str, str]:
+    return code_tables()[system].by_code()
+
+
+@cache
+def _words(*, plain: bool) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for table in code_tables().values():
+        if table.plain is plain and table.system not in _NUMBERED:
+            found |= table.by_code()
+    return found
 
 
 def http_status(text: str) -> int | None:
@@ -296,49 +121,150 @@ def cause_of_status(status: int | None) -> str | None:
     """What an HTTP status says."""
     if status is None or not 400 <= status < 600:
         return None
-    return HTTP.get(status, "invalid" if status < 500 else "outage")
+    return _numbers("HTTP").get(str(status), "invalid" if status < 500 else "outage")
+
+
+def cause_of_rpc(code: int | None) -> str | None:
+    """What a JSON-RPC error code says."""
+    return _numbers("JSON-RPC and MCP").get(str(code))
+
+
+def cause_of_exit(code: int, program: str = "") -> str | None:
+    """What an exit code says, where it says anything but that the program failed.
+
+    Args:
+        code: of the shell, which is that of the last program.
+        program: that was run last, where it is known.
+    """
+    return _numbers("exit codes").get(str(code)) or (_numbers("curl").get(str(code)) if program == "curl" else None)
 
 
 def causes_in(text: str) -> frozenset[str]:
     """What the codes in the text of an error say, HTTP and JSON-RPC aside."""
-    text = text[:_MAX_TEXT]
-    causes = {_CODES[token] for token in map(_trimmed, _TOKEN.findall(text)) if token in _CODES}
-    causes.update(_PLAIN[token] for token in _PLAIN_TOKEN.findall(text) if token in _PLAIN)
+    return frozenset(filter(None, _causes(text[:_MAX_TEXT])))
+
+
+def _causes(text: str) -> Iterator[str | None]:
+    words, plain = _words(plain=False), _words(plain=True)
+    yield from (words.get(token.rstrip(".")) for token in _TOKEN.findall(text))
+    yield from (plain.get(token) for token in _PLAIN_TOKEN.findall(text))
     state = _SQLSTATE.search(text)
     if state is not None:
-        causes.update(filter(None, [SQLSTATE.get(state[1]) or SQLSTATE.get(state[1][:2])]))
+        written, states = state[1] or state[2], _numbers("SQLSTATE")
+        yield states.get(written) or states.get(written[:2])
     number = _ERRNO.search(text)
-    if number is not None:  # Python writes the number; negative ones are the resolver's
-        name = errno.errorcode.get(int(number[1]), "EAI_FAIL" if number[1].startswith("-") else "")
-        causes.update(filter(None, [_CODES.get(name)]))
+    if number is not None:  # Python and Rust write the number; negative ones are the resolver's
+        written = number[1] or number[2]
+        yield words.get(errno.errorcode.get(int(written), "EAI_FAIL" if written.startswith("-") else ""))
+    transfer = _CURL.search(text)
+    if transfer is not None:
+        yield _numbers("curl").get(transfer[1])
     mail = _SMTP.search(text)
     if mail is not None:
-        causes.update(filter(None, [SMTP.get(f"{mail[1]}.{mail[2]}") or SMTP.get(mail[1])]))
-    return frozenset(causes)
-
-
-def cause_of_exit(code: int) -> str | None:
-    """What the exit code of a shell says, where it says anything but that the program failed."""
-    return EXIT_CODES.get(code)
+        classes = _numbers("SMTP")
+        yield classes.get(f"{mail[1]}.{mail[2]}") or classes.get(mail[1])
 
 
 def code_rows() -> list[tuple[str, str, str, str]]:
     """All tables as rows for the documentation: system, source, cause, codes."""
-    rows = [(table.name, table.source, cause, codes) for table in CODE_TABLES for cause, codes in table.rows.items()]
-    numbers: tuple[tuple[str, str, dict[Any, str]], ...] = (
-        ("HTTP", "RFC 9110, section 15", HTTP),
-        ("JSON-RPC and MCP", "JSON-RPC 2.0, section 5.1; MCP specification", JSON_RPC),
-        ("SQLSTATE", "ISO/IEC 9075; PostgreSQL, Appendix A", SQLSTATE),
-        ("SMTP", "RFC 3463", SMTP),
-        ("exit codes", "POSIX Shell, 2.8.2", EXIT_CODES),
+    return [
+        (table.system, table.source, cause, codes)
+        for table in code_tables().values()
+        for cause, codes in table.causes.items()
+    ]
+
+
+_FOREIGN: Final = re.compile(r"[^\x00-\x7f]+")
+"""Letters whose case the table does not fold: it has them in lower case."""
+_MAX_MEMORY: Final = 256 << 20
+_NOTHING: Final[frozenset[str]] = frozenset()
+FORMS: Final = frozenset(
+    """
+    opens opens-sdk opens-short opens-loose denies clause missing-clause done done-somewhere nothing too-large
+    """.split()  # noqa: SIM905 a list would take a line a word
+)
+"""What tells a report from content; all other meanings are causes, which are looked for in reports alone."""
+
+
+class Phrase(NamedTuple):
+    """One row of the table."""
+
+    means: str
+    pattern: str
+    sources: tuple[str, ...]
+    matches: str
+    """A text that holds it."""
+    not_in: str
+    """A text that is like it and does not."""
+
+
+class PhraseTable:
+    """Rows that are all looked for at once, in texts as bytes.
+
+    Args:
+        rows: of the table.
+
+    Raises:
+        PatternError: a pattern is not a regular expression, or cannot be matched in linear time.
+    """
+
+    def __init__(self, rows: Iterable[Phrase]) -> None:
+        self.rows = tuple(rows)
+        self._means = tuple(row.means for row in self.rows)
+        self._set = _compiled(tuple(row.pattern for row in self.rows))
+
+    def meanings(self, text: str) -> frozenset[str]:
+        """What the phrases in a text mean."""
+        if not text.isascii():
+            text = _FOREIGN.sub(lambda match: match[0].lower(), text)
+        matches = self._set.Match(text.encode("utf-8", "replace")) if text else None
+        return frozenset([self._means[index] for index in matches]) if matches else _NOTHING
+
+
+def _compiled(patterns: tuple[str, ...]) -> Any:
+    import re2  # not at the top: it is loaded when an answer is first judged
+
+    from replay.safety.linear_regex import PatternError
+
+    options = re2.Options()
+    options.case_sensitive = False
+    options.log_errors = False
+    options.encoding = re2.Options.Encoding.LATIN1  # bytes: all that is not ASCII stands in the table as it is written
+    options.max_mem = _MAX_MEMORY
+    compiled = re2.Set.SearchSet(options)
+    for pattern in patterns:
+        try:
+            compiled.Add(pattern.encode())
+        except re2.error:
+            raise PatternError(f"the phrase {pattern!r} cannot be matched in linear time") from None
+    compiled.Compile()
+    return compiled
+
+
+def read_phrases() -> tuple[Phrase, ...]:
+    """The rows of `phrases.yaml`."""
+    return tuple(
+        Phrase(row["means"], row["pattern"], tuple(row["sources"]), row["matches"], row["not"])
+        for row in read_yaml("phrases.yaml")
     )
-    for name, source, table in numbers:
-        by_cause: dict[str, list[str]] = {}
-        for code, cause in table.items():
-            by_cause.setdefault(cause, []).append(str(code))
-        rows += [(name, source, cause, " ".join(codes)) for cause, codes in by_cause.items()]
-    return rows
 
 
-def _trimmed(token: str) -> str:
-    return token.rstrip(".")
+@lru_cache(maxsize=1)
+def _tables() -> tuple[PhraseTable, PhraseTable]:
+    rows = read_phrases()
+    return (
+        PhraseTable(row for row in rows if row.means in FORMS),
+        PhraseTable(row for row in rows if row.means not in FORMS or row.means == "too-large"),
+    )
+
+
+@lru_cache(maxsize=512)
+def forms_in(text: str) -> frozenset[str]:
+    """Which forms of a report, or of good news, a text has; asked of nearly every answer."""
+    return _tables()[0].meanings(text)
+
+
+@lru_cache(maxsize=512)
+def causes_said(text: str) -> frozenset[str]:
+    """Which causes the words of a report name."""
+    return _tables()[1].meanings(text)

@@ -6,31 +6,36 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from replay.outcomes.call_facts import ArgumentIndex, name_words, queries_a_database, returns_content, runs_commands
-from replay.outcomes.codes import JSON_RPC, cause_of_exit, cause_of_status
+from replay.outcomes.call_facts import (
+    ArgumentIndex,
+    last_program,
+    name_words,
+    queries_a_database,
+    returns_content,
+    runs_commands,
+    says_the_verb,
+)
+from replay.outcomes.codes import cause_of_exit, cause_of_rpc, cause_of_status, causes_in, causes_said, forms_in
 from replay.outcomes.evidence import ParsedAnswer, decisive_part, strip_wrappers
-from replay.outcomes.phrases import causes_said, forms_in
-from replay.outcomes.residue import MESSAGE_FIELDS, without_empty_tail
-from replay.outcomes.sentences import no_such_thing, server_is_unknown
+from replay.outcomes.input_schema import is_valid
+from replay.outcomes.residue import MESSAGE_FIELDS
+from replay.outcomes.sentences import misses_program, no_such_thing, server_is_unknown
 
 Condition = Callable[[ParsedAnswer], bool]
 
 _MAX_TEXT = 2000
 _MAX_LINE_LENGTH = 300
-_MAX_HOST_LENGTH = 600
+_MAX_HOST_LENGTH, _MAX_OPENING = 600, 160
 """A host says in few words that it did not make the call."""
 
+_STACK = re.compile(r"Traceback \(most recent call last\)|\n\s{1,12}at [^\n]{1,200}:\d+:\d+\)?")
 _INTERNAL_ERROR = re.compile(r"\W*(?:an )?internal (?:rpc |json-rpc )?error(?: (?:has )?occurred)?\W*", re.IGNORECASE)
 _UNDEFINED = re.compile(r"\b(?:undefined|NaN)\b")
-_DENIED = re.compile(r"permission denied|access (?:is )?denied|operation not permitted", re.IGNORECASE)
-_MISSING_THING = re.compile(
-    r"\bno such (?:table|file|column|collection)|(?:do|does)(?: not|n't) exist\b|\bENOENT\b|404", re.IGNORECASE
+_DENIED = re.compile(r"permission denied(?! ?\([a-z])|access (?:is )?denied|operation not permitted", re.IGNORECASE)
+_PATH_DENIED = re.compile(
+    r"(?:permission|access) (?:is )?denied[^\n]{0,40}?['\"](?P<path>[^'\"\n]{1,300})['\"]", re.IGNORECASE
 )
-_STATEMENT = re.compile(
-    r"^\s*(?:select\b|insert into\b|update \w|delete from\b|create (?:or replace )?\w|alter \w|drop \w|with \w+ as\b"
-    r"|explain\b|refresh \w)",
-    re.IGNORECASE | re.MULTILINE,
-)
+_INSTALL = re.compile(r"\b(?:pip3?|npm|brew|apt(?:-get)?|cargo|gem|conda) install\b", re.IGNORECASE)
 _PROGRAM_ARGUMENTS = frozenset(
     """
     code script function expression js javascript python program snippet source_code pagefunction formula lambda
@@ -74,7 +79,6 @@ _FRAME_WORDS = frozenset(
     """.split()  # noqa: SIM905
 )
 """What a report of any failure may say without telling why."""
-_BLAME = frozenset({"invalid", "illegal", "malformed", "unsupported", "wrong", "mismatch"})
 _LIMIT = re.compile(r"\b(?:limit|maximum|minimum|max|min|at (?:least|most)|more than|less than|only|left|full)\b", re.I)
 _STEM = 5
 _MIN_PAYLOAD, _MIN_ASKED = 200, 4
@@ -84,16 +88,14 @@ _VALUE = re.compile(
     r"|[\w\"'()/ -]{1,60}: ?\S"
 )
 """A number, an entry of a list, a path or an address alone, or a value with its name before it."""
-_CHARGING = frozenset({"validation", "malformed", "policy", "exists", "query-name", "bad-address"})
-"""Causes that are the call's own, in words that nothing else uses."""
 
 
-def fault_is(kind: str) -> Condition:
-    """The transport failed in this way."""
-    return lambda parsed: parsed.fault is not None and parsed.fault.fault == kind
+def fault(*kinds: str) -> Condition:
+    """The transport failed in one of these ways."""
+    return lambda parsed: parsed.fault is not None and parsed.fault.fault in kinds
 
 
-def fault_status_is(*statuses: int) -> Condition:
+def fault_status(*statuses: int) -> Condition:
     """The transport gave one of these HTTP statuses instead of an answer."""
     begins = tuple(f"HTTP {status} " for status in statuses)
     return lambda parsed: parsed.fault is not None and f"{parsed.fault.message} ".startswith(begins)
@@ -119,8 +121,7 @@ def coded(*causes: str) -> Condition:
 def status_says(cause: str) -> Condition:
     """The HTTP status or the JSON-RPC code of the failure says the cause."""
     return lambda parsed: (
-        parsed.error is not None
-        and cause in (cause_of_status(parsed.error.status), JSON_RPC.get(parsed.error.code or 0))
+        parsed.error is not None and cause in (cause_of_status(parsed.error.status), cause_of_rpc(parsed.error.code))
     )
 
 
@@ -129,16 +130,12 @@ def host_says(cause: str) -> Condition:
 
     def match(parsed: ParsedAnswer) -> bool:
         error = parsed.error
-        if error is None or error.basis == "exit" or len(error.text) > _MAX_HOST_LENGTH:
+        if error is None or error.basis == "exit":
             return False
-        return cause in causes_said(parsed.arguments.without_values(error.text).strip())
+        text = parsed.arguments.without_values(error.text).strip()
+        return cause in causes_said(text if len(text) <= _MAX_HOST_LENGTH else text.split("\n", 1)[0][:_MAX_OPENING])
 
     return match
-
-
-def one_of(*conditions: Condition) -> Condition:
-    """One of the conditions holds."""
-    return lambda parsed: any(condition(parsed) for condition in conditions)
 
 
 def session_is_lost(parsed: ParsedAnswer) -> bool:
@@ -152,15 +149,28 @@ def session_is_lost(parsed: ParsedAnswer) -> bool:
         return False
     own = any("session" in name.casefold() for name in parsed.arguments.argument_names)
     about_sessions = "session" in name_words(parsed.arguments.tool_name)
-    return not own and not about_sessions and not parsed.said & _CHARGING
+    return not own and not about_sessions
 
 
 def cause_is_hidden(parsed: ParsedAnswer) -> bool:
     """A host or an SDK says that the call failed, and keeps the cause to itself."""
     error = parsed.error
-    if error is None or error.basis == "exit" or parsed.said & _CHARGING or parsed.coded:
+    if error is None or error.basis == "exit" or parsed.coded:
         return False
     return host_says("hidden")(parsed)
+
+
+def too_large_to_hand_out(parsed: ParsedAnswer) -> bool:
+    """The answer was held back for its length, and nothing tells how the call should have asked."""
+    return says("too-large", program=False)(parsed) and not asked_for_too_much(parsed)
+
+
+def asked_for_too_much(parsed: ParsedAnswer) -> bool:
+    """The tool hands out less than was asked for, and says how to ask; nothing is kept elsewhere."""
+    error = parsed.error
+    if error is None or not {"too-large", "ask-for-less"} <= parsed.said:
+        return False
+    return "saved " not in error.text[:_MAX_TEXT]
 
 
 def tool_is_unknown(parsed: ParsedAnswer) -> bool:
@@ -220,19 +230,42 @@ def schema_explains(parsed: ParsedAnswer) -> bool:
 def program_reports_missing(parsed: ParsedAnswer) -> bool:
     """A program's output says that what the arguments name is not there."""
     error = parsed.error
-    if error is None or error.basis != "exit" or "Traceback (most recent call last)" in error.text:
+    if error is None or error.basis != "exit" or _STACK.search(error.text):
         return False
-    if not parsed.said & {"not-found"} and "missing" not in parsed.coded:
+    lines = decisive_part(error).splitlines()
+    if len(lines) == 1 and no_such_thing(lines[0]):
+        return True
+    return any(_is_not_there(line, "\n".join(lines[at : at + 2]), parsed) for at, line in enumerate(lines))
+
+
+def _is_not_there(line: str, named_in: str, parsed: ParsedAnswer) -> bool:
+    said = causes_said(line)
+    missing = "not-found" in said or "missing" in causes_in(line)
+    return missing and "environment" not in said and parsed.arguments.value_named_in(named_in)
+
+
+def program_is_missing(parsed: ParsedAnswer) -> bool:
+    """The program that a command names, and no path to it, is not there where the command runs."""
+    error = parsed.error
+    return error is not None and not _STACK.search(error.text) and misses_program(error.text, parsed.arguments)
+
+
+def program_asks_to_install(parsed: ParsedAnswer) -> bool:
+    """A program ended with the advice to install what it lacks."""
+    error = parsed.error
+    if error is None or error.basis != "exit" or _STACK.search(error.text):
         return False
-    lines = [line for line in decisive_part(error).splitlines() if "command not found" not in line]
-    return any("not-found" in causes_said(line) and parsed.arguments.value_named_in(line) for line in lines)
+    return _INSTALL.search(decisive_part(error)) is not None
 
 
 def program_failed(parsed: ParsedAnswer) -> bool:
     """A program that the call ran ended with an error, and it was not the shell that could not run it."""
     if parsed.error is None or parsed.error.basis != "exit":
         return False
-    return parsed.program_exit is None or cause_of_exit(parsed.program_exit.code) is None
+    if parsed.coded & {"environment", "outage"}:
+        return False
+    program = parsed.program_exit
+    return program is None or cause_of_exit(program.code, last_program(parsed.arguments)) is None
 
 
 def error_is_only_a_value(parsed: ParsedAnswer) -> bool:
@@ -244,7 +277,25 @@ def thing_is_missing(parsed: ParsedAnswer) -> bool:
     """The report says that the thing asked for is not there."""
     if says("not-found", "missing", program=False)(parsed):
         return True
-    return parsed.error is not None and parsed.error.basis == "sentence" and no_such_thing(parsed.error.text)
+    error = parsed.error
+    if error is None or error.basis == "exit" or not no_such_thing(error.text):
+        return False
+    return error.basis == "sentence" or parsed.arguments.value_named_in(error.text[:_MAX_TEXT])
+
+
+def os_denies_own_path(parsed: ParsedAnswer) -> bool:
+    """The operating system denies access to a path that the call does not name: the server's own."""
+    error = parsed.error
+    if error is None:
+        return False
+    named = _PATH_DENIED.search(error.text[:_MAX_TEXT])
+    return named is not None and not any(_same_path(value, named["path"]) for value in parsed.arguments.texts)
+
+
+def _same_path(value: str, path: str) -> bool:
+    """Whether an argument names a path, or what stands last in it, or a folder above it."""
+    own, whole = (text.replace("\\\\", "/").replace("\\", "/").strip("/") for text in (value, path))
+    return bool(own) and (own in whole if "/" in own else own in (whole, whole.rpartition("/")[2]))
 
 
 def os_denies_named_path(parsed: ParsedAnswer) -> bool:
@@ -252,19 +303,21 @@ def os_denies_named_path(parsed: ParsedAnswer) -> bool:
     error = parsed.error
     if error is None:
         return False
-    if "hidden-or-missing" in parsed.said:
+    if "hidden-or-missing" in parsed.said or os_denies_own_path(parsed):
         return False
-    if "denied" in parsed.coded:
-        return True
-    text = error.text[:1000]
-    return _DENIED.search(text) is not None and parsed.arguments.value_named_in(text)
+    lines = decisive_part(error)[:1000].splitlines()
+    if error.basis == "exit":  # that a program says its own name names nothing
+        program = re.escape(last_program(parsed.arguments))
+        lines = [re.sub(rf"^\W{{0,8}}{program}\b", "", line) for line in lines]
+    denied = (line for line in lines if _DENIED.search(line) or "denied" in causes_in(line))
+    return any(map(parsed.arguments.value_named_in, denied))
 
 
 def unauthorized(parsed: ParsedAnswer) -> bool:
     """Credentials are missing or not enough."""
     if "unauthorized" in parsed.coded:
         return True
-    return says("unauthorized", program=False)(parsed) and "hidden-or-missing" not in parsed.said
+    return says("unauthorized")(parsed) and "hidden-or-missing" not in parsed.said
 
 
 def network_is_down(parsed: ParsedAnswer) -> bool:
@@ -286,11 +339,9 @@ def undefined_in_place(parsed: ParsedAnswer) -> bool:
     return missing and len(parsed.text) < _MAX_LINE_LENGTH and _UNDEFINED.search(parsed.text) is not None
 
 
-def value_is_malformed(parsed: ParsedAnswer) -> bool:
-    """A value cannot be parsed or computed, and the report does not say that it is missing."""
-    return (
-        says("malformed")(parsed) and parsed.error is not None and not _MISSING_THING.search(parsed.error.text[:1000])
-    )
+def exists_already(parsed: ParsedAnswer) -> bool:
+    """What the call would make is there already, and nothing is said to be missing."""
+    return "exists" in parsed.coded or (says("exists")(parsed) and "not-found" not in parsed.said)
 
 
 def query_names_nothing(parsed: ParsedAnswer) -> bool:
@@ -300,7 +351,7 @@ def query_names_nothing(parsed: ParsedAnswer) -> bool:
         error is not None
         and error.basis != "exit"
         and "query-name" in parsed.said
-        and (queries_a_database(parsed.arguments) or any(map(_STATEMENT.search, parsed.arguments.texts)))
+        and queries_a_database(parsed.arguments)
     )
 
 
@@ -372,10 +423,10 @@ def says_a_cause(parsed: ParsedAnswer) -> bool:
         return False
     if error.basis == "exit":
         return True
-    text = without_empty_tail(strip_wrappers(error.text[:_MAX_TEXT]))
+    text = strip_wrappers(error.text[:_MAX_TEXT])
     words = {word.casefold() for word in _WORD.findall(_without_the_tool(text, parsed.arguments))}
     names = {name.casefold() for name in parsed.arguments.argument_names}
-    if words & (names | _BLAME) - _FRAME_WORDS or parsed.arguments.arguments_named_in(text):
+    if words & names - _FRAME_WORDS or parsed.arguments.arguments_named_in(text):
         return True
     stems = {word[:_STEM] for word in name_words(parsed.arguments.tool_name)}
     of_its_own = {word for word in words - _FRAME_WORDS if word[:_STEM] not in stems and len(word) > 1}
@@ -387,6 +438,31 @@ def _without_the_tool(text: str, arguments: ArgumentIndex) -> str:
     for name in (arguments.written_name, arguments.tool_name):
         text = text.replace(name, " ") if len(name) > 1 else text
     return arguments.without_values(text, 1)
+
+
+def is_an_error(parsed: ParsedAnswer) -> bool:
+    """The answer reports an error, whatever it is."""
+    return parsed.error is not None
+
+
+def is_of_a_program(parsed: ParsedAnswer) -> bool:
+    """A program that the call ran has ended, and says so."""
+    return parsed.program_exit is not None
+
+
+def brings_nothing(parsed: ParsedAnswer) -> bool:
+    """The answer is empty, or says that there is nothing."""
+    return parsed.is_empty
+
+
+def keeps_output_schema(parsed: ParsedAnswer) -> bool:
+    """The answer is valid against the tool's outputSchema, and that asks for more than a text."""
+    schema = parsed.tool.output_schema if parsed.tool is not None else None
+    data = parsed.structured if parsed.structured is not None else parsed.body
+    if not isinstance(schema, dict) or not isinstance(data, dict) or not schema.get("required"):
+        return False
+    texts = isinstance(data, dict) and len(data) == 1 and all(isinstance(part, str) for part in data.values())
+    return not texts and is_valid(schema, data)
 
 
 def brings_data(parsed: ParsedAnswer) -> bool:
@@ -415,7 +491,8 @@ def holds_what_was_asked(parsed: ParsedAnswer) -> bool:
 def says_it_went_well(parsed: ParsedAnswer) -> bool:
     """The answer's first sentence says that something was done."""
     said = forms_in(parsed.text[:_MAX_LINE_LENGTH].strip())
-    return "done" in said or (len(parsed.text) <= _MAX_LINE_LENGTH and "done-somewhere" in said)
+    short = len(parsed.text) <= _MAX_LINE_LENGTH
+    return "done" in said or (short and ("done-somewhere" in said or says_the_verb(parsed.text, parsed.arguments)))
 
 
 def brings_text(parsed: ParsedAnswer) -> bool:

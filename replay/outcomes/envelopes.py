@@ -309,7 +309,7 @@ _ERROR_WORD = (
 _RESULT_WORD = r"(?:results?|outputs?|responses?|observations?|returned|结果|結果)"
 _FENCE = re.compile(r"\s*```[ \t]*\w{0,20}[ \t]*\r?\n(?=\s*[{\[\"])")
 _FENCE_END = re.compile(r"\r?\n[ \t]*```\s*\Z")
-_TAG = re.compile(r"\s*<(?P<name>[A-Za-z][\w.:-]{0,60})>\s*")
+_TAG = re.compile(r"\s*<(?P<name>[A-Za-z][\w.:-]{0,60})(?: [\w-]{1,30}=\"[^\"\n]{0,200}\"){0,8}>\s*")
 _TRAILING_TAG = re.compile(
     r"\n[ \t]*<(?P<name>(?:[A-Za-z]+[_-])?(?:environment|reminder|context)(?:[_-][A-Za-z]+)?)>\n"
 )

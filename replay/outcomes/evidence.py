@@ -14,20 +14,34 @@ from typing import Any, NamedTuple
 
 from replay.outcomes.call_facts import (
     ArgumentIndex,
+    holds_word,
     is_own_value,
+    last_commands,
+    last_program,
     queries_a_database,
     returns_content,
     runs_commands,
+    searches,
 )
-from replay.outcomes.codes import JSON_RPC, cause_of_exit, cause_of_status, causes_in, http_status, rpc_code
+from replay.outcomes.codes import (
+    cause_of_exit,
+    cause_of_rpc,
+    cause_of_status,
+    causes_in,
+    causes_said,
+    forms_in,
+    http_status,
+    rpc_code,
+)
 from replay.outcomes.envelopes import OpenedAnswer, as_it_came, open_answer
 from replay.outcomes.literals import parse_json
-from replay.outcomes.phrases import causes_said, forms_in
 from replay.outcomes.residue import (
     JsonReading,
     error_in_tail,
     found_nothing,
     is_empty,
+    is_nothing,
+    json_at_end,
     only_words,
     read_json,
 )
@@ -59,7 +73,8 @@ from replay.records.tool_name import read_name
 
 MAX_HEAD, MAX_TAIL = 24_000, 4_000
 _MAX_BATCH = 8_000_000
-_BATCH_OF_FAILURES = re.compile(r'\s*(?:\{\s*"\w{1,30}"\s*:\s*)?\[\s*\{[^{}\[\]]{0,300}"(?:error|errors|message)"\s*:')
+_BATCH = re.compile(r'\s*(?:\{\s*"\w{1,30}"\s*:\s*)?\[\s*\{')
+_FAILED_ITEM = re.compile(r'"errors?"\s*:\s*["\[{]')
 _WRAPPER = re.compile(
     r"^(?:#{1,4} (?:result|error)\s*\n+|error (?:executing|running|calling|invoking"
     r"|in)(?: mcp)?(?: tool)? ['\"]?[\w./:-]{1,100}['\"]?:\s*"
@@ -72,13 +87,14 @@ _WRAPPER = re.compile(
 """What only wraps a report: the frame of an SDK or of a harness."""
 
 _EXIT_CODE = re.compile(
-    r"(?:\b(?:return|exit)[ _]?(?:code|status)|\bexited with(?: an?)?(?: (?:code|status))?|\breturncode|\bstatus code)"
-    r"\W{0,4}(-?\d{1,10})\b",
-    re.IGNORECASE,
+    r"^[^\d\t\n]{0,80}?(?:\b(?:return|exit)[ _]?(?:code|status)|\bexited with(?: an?)?(?: (?:code|status))?"
+    r"|\breturncode|\bstatus code|^\W?rc)\W{0,4}?(-?(?:\d{1,2}|1\d\d|2[0-5]\d|9009|\d{8,10}))\b",
+    re.IGNORECASE | re.MULTILINE,
 )
-_EXIT_WORDS = ("code", "status", "ed w")
+"""On a line of its own, or after nothing but words: a log's line begins with its time."""
+_EXIT_WORDS = ("code", "status", "ed w", "rc=")
 """One of them is in every match of it, once case is folded."""
-_EXIT_KEYS = ("exit_code", "exitcode", "returncode", "return_code", "exitstatus", "exit_status")
+_EXIT_KEYS = ("exit_code", "exitcode", "returncode", "return_code", "exitstatus", "exit_status", "rc")
 _STOPPED = re.compile(
     r"\b(?:command|process|program|script|execution|tool|job)\b[^\n]{0,60}\b(?:timed out|(?:terminated|killed|aborted"
     r"|stopped|cancell?ed|interrupted)\b[^\n]{0,40}\b(?:time-?out|time limit|\d+ ?(?:ms|milliseconds|s|sec|seconds"
@@ -86,13 +102,35 @@ _STOPPED = re.compile(
     re.IGNORECASE,
 )
 _STATUS_IS_THE_ANSWER = re.compile(
-    r"(?:^|[|;&(\n]\s*)(?:grep|egrep|fgrep|rg|diff|cmp|test|\[|pgrep|which|type|pytest|git diff|git grep|expr)\b"
+    r"\(?(?:\w+=\S+ |sudo |uv run |npx |python3? -m )*"
+    r"(?:grep|egrep|fgrep|rg|diff|cmp|test|\[|pgrep|which|type|pytest|git diff|git grep|expr)(?!\S)"
 )
+_SAID_BY = re.compile(r"^([a-z][\w.-]{1,20}): ", re.MULTILINE)
 _PROGRAM_ERROR = re.compile(
-    r"traceback|no such file|usage:|\berror:|command not found|not recognized|permission denied|invalid option",
+    r"traceback|no such file|usage:|\berror:|\b(?:Import|ModuleNotFound|Syntax)Error\b|no module named"
+    r"|command not found|not recognized|permission denied|invalid option",
     re.IGNORECASE,
 )
-_TERMINAL_ESCAPE = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
+_REPORT_OF_CHECKS = re.compile(
+    r"\b\d+ (?:failed|passed|failing|passing)\b|\bTest (?:Files|Suites)\b|\berror TS\d{4}|\b\d+ problems? \(\d+ error"
+    r"|^(?:FAIL(?:ED)?|PASS)[ :]|\bTest suite failed to run",
+    re.MULTILINE,
+)
+"""What tests, linters and type checks print: what failed in it is the code that they looked at."""
+_COMPLAINT = re.compile(
+    r"[^\w\n]{0,8}(?:[\w.@/\\-]{1,80} ?: |(?:npm |git |pip )?(?:errors?|fatal|err!|failed|failure|denied|cannot"
+    r"|could not|caused by)\b|[^\n]{0,400}\btimed out\b)",
+    re.IGNORECASE,
+)
+"""How a line begins in which a program says what it could not do."""
+_TERMINAL_ESCAPE = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\[(?:\d{1,2};){0,3}\d{1,2}m(?=\S|\s|$)")
+
+
+_MAX_NOTHING = 300
+"""Characters in which an answer says that there is nothing."""
+_OF_THE_HOST = frozenset(
+    "not-permitted cancelled hidden session-lost tool-unknown input-not-json too-large".split()  # noqa: SIM905
+)
 
 
 class ErrorReport(NamedTuple):
@@ -166,7 +204,9 @@ class ParsedAnswer:
         if self.body is not None:
             return is_empty(self.body)
         content = returns_content(self.arguments, self.tool)
-        return len(stripped) < 300 and not content and "nothing" in forms_in(stripped)
+        if len(stripped) >= _MAX_NOTHING or content or "nothing" not in forms_in(stripped):
+            return False
+        return searches(self.arguments) or not self.arguments.value_quoted_in(stripped)
 
     @cached_property
     def said(self) -> frozenset[str]:
@@ -180,9 +220,9 @@ class ParsedAnswer:
         error = self.error
         if error is None:
             return frozenset()
-        causes = {cause_of_status(error.status), JSON_RPC.get(error.code or 0)}
+        causes = {cause_of_status(error.status), cause_of_rpc(error.code)}
         if error.basis == "exit" and self.program_exit is not None:
-            causes.add(cause_of_exit(self.program_exit.code))
+            causes.add(cause_of_exit(self.program_exit.code, last_program(self.arguments)))
         return frozenset(filter(None, causes)) | causes_in(decisive_part(error))
 
     @cached_property
@@ -202,7 +242,7 @@ class ParsedAnswer:
         self.layers = opened.layers
         pieces = list(opened.pieces)
         self.text, self.tail = _ends([opened.only_label] if opened.only_label else pieces)
-        if "\x1b" in self.text:
+        if "\x1b" in self.text or "[0m" in self.text:  # some recordings lose the escape and keep the rest of it
             self.text, self.tail = _TERMINAL_ESCAPE.sub("", self.text), _TERMINAL_ESCAPE.sub("", self.tail)
         self.has_media = opened.has_media
         self.body = parse_json(self.text) if len(self.text) <= MAX_HEAD else _long_batch(pieces)
@@ -231,18 +271,20 @@ class ParsedAnswer:
 
     def _find_error(self, marked: bool) -> ErrorReport | None:
         program = self.program_exit
-        if program is not None:
-            if program.code == 0 and not self.flagged:
-                return None
-            if program.code != 0:
-                return None if self._status_is_the_answer(program) else ErrorReport(program.output, "exit")
-        if self.has_media and not marked:
+        if program is not None and program.code != 0:
+            return None if self._status_is_the_answer(program) else ErrorReport(program.output, "exit")
+        if (program is not None and not self.flagged) or (self.has_media and not marked):
             return None
-        if program is None:
-            crashed = _traceback_in(self.tail, self.arguments, self.tool) or _stopped_in(self.tail, self.arguments)
-            if crashed is not None:
-                return crashed
+        if program is None and (ended := self._bad_end(marked)) is not None:
+            return ended
         return self._error_in_body(marked) if self.body is not None else self._error_in_text(self.text, marked)
+
+    def _bad_end(self, marked: bool) -> ErrorReport | None:
+        """The failure of a command without an exit code: by its last lines, or as its output is marked as one."""
+        shown = runs_commands(self.arguments) and "\n" in self.text.strip() and self.body is None
+        if marked and shown and _OF_THE_HOST.isdisjoint(causes_said(self.text[:300])):
+            return ErrorReport(self.text, "exit")
+        return _traceback_in(self.tail, self.arguments, self.tool) or _stopped_in(self.tail, self.arguments)
 
     def _error_in_body(self, marked: bool) -> ErrorReport | None:
         """The failure that a JSON body is, once all that says nothing is taken out."""
@@ -259,8 +301,10 @@ class ParsedAnswer:
             return _report(self.text, "flag")
         if own or reading.affirmed or found_nothing(self.body):
             return None
-        if reading.words is not None:
-            return self._error_in_text(reading.words, marked=False, message=reading.message)
+        complaint = _only_complaint(self.body)
+        said = reading.words if complaint is None else complaint
+        if said is not None:
+            return self._error_in_text(said, marked=False, message=reading.message or complaint is not None)
         few = isinstance(self.body, dict) and len(self.text) <= MAX_LOOK and not returns_content(arguments, tool)
         words = only_words(self.body) if few else None
         return _report(words, "body") if words and "opens" in forms_in(words[:MAX_LOOK]) else None
@@ -269,24 +313,36 @@ class ParsedAnswer:
         if marked:
             return _report(text, "flag")
         basis = basis_of_text(text, self.arguments, self.tool, message=message)
-        return _report(text, basis) if basis else None
+        if basis is not None:
+            return _report(text, basis)
+        shown = returns_content(self.arguments, self.tool) or runs_commands(self.arguments)
+        if shown or "done" in forms_in(text[:MAX_SENTENCE_LENGTH]):
+            return None
+        tail = error_in_tail(text)
+        return _report(tail.message, "body", status=tail.status) if tail is not None else None
 
     def _status_is_the_answer(self, program: ProgramExit) -> bool:
         """Whether exit status 1 is the program's way to say no: `grep` without a match, `diff` with a difference."""
-        commands = " ".join(self.arguments.texts)
+        answering = [command for command in last_commands(self.arguments) if _STATUS_IS_THE_ANSWER.match(command)]
+        said_by_others = (name for name in _SAID_BY.findall(program.output) if not answering[0].startswith(name))
         return (
             program.code == 1
-            and bool(_STATUS_IS_THE_ANSWER.search(commands[:4000]))
+            and bool(answering)
             and not _PROGRAM_ERROR.search(program.output)
+            and not any(holds_word(text, name) for name in said_by_others for text in self.arguments.texts)
         )
 
 
 def decisive_part(error: ErrorReport) -> str:
     """The part of a failure's text that names its cause: the beginning, and the end of a program's output."""
     text = error.text
-    if len(text) <= MAX_LOOK or error.basis != "exit":
+    if error.basis != "exit":
         return text[:MAX_LOOK]
-    return f"{text[:500]}\n{text[-1500:]}"
+    if _REPORT_OF_CHECKS.search(text[:500]) or _REPORT_OF_CHECKS.search(text[-4000:]):
+        return ""
+    text = text if len(text) <= MAX_LOOK else f"{text[:500]}\n{text[-1500:]}"
+    lines = text.strip().split("\n")
+    return "\n".join([line for line in lines[:-3] if _COMPLAINT.match(line)] + lines[-3:])
 
 
 def strip_wrappers(text: str) -> str:
@@ -313,9 +369,16 @@ def _report(text: str, basis: Basis, status: int | None = None, code: int | None
     return ErrorReport(text.strip(), basis, http, number)
 
 
+def _only_complaint(body: Any) -> str | None:
+    """What a program wrote to stderr that wrote nothing to stdout; None where it did not."""
+    if not isinstance(body, dict) or not isinstance(body.get("stderr"), str) or "stdout" not in body:
+        return None
+    return body["stderr"] if body["stderr"].strip() and is_nothing(body["stdout"]) else None
+
+
 def _long_batch(pieces: list[str]) -> Any:
-    """The JSON value of a long answer whose first item tells of a failure; of others the beginning says enough."""
-    if len(pieces) != 1 or _BATCH_OF_FAILURES.match(pieces[0]) is None:
+    """The JSON value of a long list of records of which one holds an error; of other answers the ends say enough."""
+    if len(pieces) != 1 or _BATCH.match(pieces[0]) is None or _FAILED_ITEM.search(pieces[0], 0, _MAX_BATCH) is None:
         return None
     return parse_json(pieces[0], _MAX_BATCH)
 
@@ -361,12 +424,20 @@ def _program_exit(text: str, tail: str, body: object, arguments: ArgumentIndex) 
     """How the program ended, where the tool runs programs and says so."""
     if not runs_commands(arguments):
         return None
+    body = json_at_end(text) if body is None else body
     if isinstance(body, dict):
-        codes = [part for key, part in body.items() if str(key).casefold().replace("-", "_") in _EXIT_KEYS]
+        inner = body.get("metadata")
+        fields = {**inner, **body} if isinstance(inner, dict) else body
+        codes = [part for key, part in fields.items() if str(key).casefold().replace("-", "_") in _EXIT_KEYS]
         if codes and isinstance(codes[0], int):
             parts = (body[key] for key in ("stdout", "stderr", "output", "error") if body.get(key))
             return ProgramExit(codes[0], "\n".join(map(str, parts)))
+        if "stdout" in body:
+            return None
+    opening = _exit_codes(text[:300].split("\n", 1)[0])
     matches = _exit_codes(tail[-400:])
+    if opening and not (matches and matches[-1][0].rstrip("-0123456789") == opening[0][0].rstrip("-0123456789")):
+        return ProgramExit(int(opening[0][1]), without_line(text, 0))  # a runner's own line; what follows is printed
     if matches:
         start = max(0, len(tail) - 400) + matches[-1].start()
         return ProgramExit(int(matches[-1][1]), without_line(tail, start))

@@ -119,6 +119,14 @@ def check_schema(tool: Tool, arguments: JsonObject) -> SchemaCheck:
     return _check(text, arguments) if text is not None else SchemaCheck()
 
 
+def is_valid(schema: JsonObject, value: Any) -> bool:
+    """Whether a value keeps to a schema; False also where the schema asks for unbounded work."""
+    try:
+        return _accepts(json.dumps(schema, sort_keys=True), value)
+    except (TypeError, ValueError, RecursionError):
+        return False
+
+
 def _check(text: str, arguments: JsonObject) -> SchemaCheck:
     beyond = _beyond_limits(text)
     if beyond is not None:
@@ -145,7 +153,7 @@ def _beyond_limits(text: str) -> str | None:
     return None
 
 
-def _accepts(schema_text: str, arguments: JsonObject) -> bool:
+def _accepts(schema_text: str, arguments: Any) -> bool:
     """Whether the arguments are found good at once; where they are not, nothing is said yet."""
     validator = _quick_validator(schema_text)
     try:

@@ -165,7 +165,7 @@ def judge_registry(call: Call, registry: Registry, recorded: Judgement | None = 
     if call.name is None:
         return None
     if call.interrupted or call.local or registry.is_local(call.name):
-        return _judge_by_harness(call, call.name)
+        return _judge_by_harness(call, call.name, put_aside=registry.is_local(call.name))
     server_name, tool = registry.read(call)
     if server_name is not None and server_name in registry.unavailable:
         message = f"Server {server_name} did not start: {registry.unavailable[server_name]}"
@@ -183,11 +183,16 @@ def judge_registry(call: Call, registry: Registry, recorded: Judgement | None = 
     return _judge_missing(call, call.name, registry, ran=ran)
 
 
-def _judge_by_harness(call: Call, name: str) -> Judgement:
-    """Judge a call that the harness ran itself, or did not let run to its end."""
+def _judge_by_harness(call: Call, name: str, *, put_aside: bool) -> Judgement | None:
+    """Judge a call that the harness ran itself, or did not let run to its end.
+
+    One of an agent's own tools is on no list: None, since its recorded answer tells, also that there is no such tool.
+    """
     if call.interrupted:
         message = f"{name} was refused by the user, or aborted before it was done."
         return _inconclusive("registry.interrupted", message, Reason.INTERRUPTED)
+    if not put_aside:
+        return None
     message = f"{name} is a tool of the harness; no MCP server has it."
     return _inconclusive("registry.local-tool", message, Reason.LOCAL_TOOL)
 

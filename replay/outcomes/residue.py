@@ -53,8 +53,14 @@ _BOOKKEEPING = frozenset((*_ERROR_KEYS, *_MESSAGE_KEYS, *_STATUS_KEYS, *_SUCCESS
     parameters annotations call_id model
     """
 )
-_BOOKKEEPING_STARTS = ("available", "valid_", "supported", "error", "suggest", "allowed", "duration", "elapsed")
-_BOOKKEEPING_ENDS = ("url", "uri", "timestamp", "_at", "_id", "hint", "help", "version", "_ms", "_seconds", "_time")
+_BOOKKEEPING_STARTS = (
+    "available", "valid_", "invalid_", "supported", "expected", "required", "accepted", "error", "suggest", "allowed",
+    "duration", "elapsed",
+)  # fmt: skip
+_BOOKKEEPING_ENDS = (
+    "_status", "url", "uri", "timestamp", "_at", "_id", "hint", "help", "version", "_ms", "_seconds", "_time",
+    "_params", "_parameters", "_options", "_choices",
+)  # fmt: skip
 WRAPPING = _words_in(
     """
     jsonrpc id meta _meta type role name tool tool_name toolname server server_name servername call_id tool_call_id
@@ -75,6 +81,7 @@ CARRIERS = _words_in(
 )
 """Fields that carry an answer, whatever it is."""
 
+_CHECKING_VERBS = _words_in("validate check verify test lint assert")
 _EMPTY_WORDS = _words_in("none null nil no false ok 0 n/a - undefined") | {"", "no error", "no errors"}
 _FAILED_STATE_ENDS = ("_not_found", "_error", "_failed", "_denied", "_invalid", "-not-found", "-error", "-failed")
 _FAILED_STATES = _words_in("error failed failure fail exception invalid not_found denied rejected err")
@@ -172,7 +179,7 @@ def _read_object(value: JsonObject, arguments: ArgumentIndex, depth: int) -> Jso
     error = _error_in(body, arguments)
     affirmed = _affirms(body)
     if error is not None:
-        return _of_failed_items(body, arguments) or JsonReading(error)
+        return JsonReading(error)
     left = _left(body, arguments)
     if len(left) == 1 and _may_wrap(body, left[0], arguments):
         inner = read_json(body[left[0]], arguments, depth + 1)
@@ -216,16 +223,6 @@ def _left(body: JsonObject, arguments: ArgumentIndex) -> list[str]:
     return [key for key in counted if key not in WRAPPING or (key == "status" and isinstance(body[key], dict))] or [
         key for key in ("message", "text", "input", "name", "error") if len(body) == 1 and key in body
     ]
-
-
-def _of_failed_items(body: JsonObject, arguments: ArgumentIndex) -> JsonReading | None:
-    """A batch that calls itself a failure though some of its items went well."""
-    for key in ("results", "items", "responses", "outcomes"):
-        items = body.get(key)
-        if isinstance(items, list) and len(items) > 1:
-            reading = _read_list(items, arguments, 0)
-            return reading if reading.partial else None
-    return None
 
 
 def _read_batch(body: JsonObject, arguments: ArgumentIndex) -> JsonReading | None:
@@ -354,16 +351,15 @@ def is_nothing(part: Any, depth: int = 0) -> bool:
     return not part
 
 
-def without_empty_tail(text: str) -> str:
-    """The text without a JSON body at its end whose fields hold nothing but zeros and empty values."""
-    start, body = _tail(text)
-    return text[:start] if body is not None and is_nothing(body) else text
-
-
 def error_in_tail(text: str) -> JsonError | None:
     """The error that the JSON body at the end of a text is: `Request failed: {"status": 503, ...}`."""
     body = _tail(text)[1]
     return error_in_json(body) if isinstance(body, dict) else None
+
+
+def json_at_end(text: str) -> Any:
+    """The JSON object at the end of a text; None where there is none."""
+    return _tail(text)[1]
 
 
 def _tail(text: str) -> tuple[int, Any]:
@@ -402,7 +398,7 @@ def _affirms(body: JsonObject) -> bool:
 
 def _says_failed(body: JsonObject) -> bool:
     explained = any(not is_nothing(body.get(key)) for key in (*_ERROR_KEYS, *_MESSAGE_KEYS))
-    states = (str(body.get(key, "")).casefold() for key in _STATE_KEYS)
+    states = (str(part).casefold() for key, part in body.items() if key in _STATE_KEYS or key.endswith("_status"))
     return explained and any(state in _FAILED_STATES or state.endswith(_FAILED_STATE_ENDS) for state in states)
 
 
@@ -429,9 +425,10 @@ def _has_payload(body: JsonObject, arguments: ArgumentIndex) -> bool:
     """Whether a body holds data beside what belongs to an error; scalars after a leading error belong to it."""
     if not body:
         return False
-    if any(isinstance(body.get(key), bool) for key in ("valid", "is_valid", "passed")):
-        return True
     leads = next(iter(body)) in _ERROR_KEYS
+    checks = not _CHECKING_VERBS.isdisjoint(name_words(arguments.tool_name)) or not leads
+    if checks and any(isinstance(body.get(key), bool) for key in ("valid", "is_valid", "passed")):
+        return True
     own_state = next(iter(body)) == "status" and body["status"] == "error"
     for key, part in body.items():
         if is_nothing(part) or key in _BOOKKEEPING or arguments.repeats_argument(key, part):

@@ -5,8 +5,9 @@ one trajectory's calls and judgements, made when all of its calls are judged.
 
 - A profile holds the shapes of a tool's other answers, as templates: words, with numbers, ids and names masked out. An
   answer whose template is that of failures is one; so is a bare sentence of a tool whose every success is data.
-- The testimony is the model's next words, where they follow this call alone: they say that it failed, or that it went
-  well; and the next call, where it is the same with other arguments.
+- The testimony is the model's next words, where they follow this call alone and it is not made again with other
+  arguments: they may say that it went well. Where they say that it failed they are right too seldom to decide: models
+  call many things a failure; a survey shows them.
 """
 
 from __future__ import annotations
@@ -16,14 +17,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
-from replay.outcomes.phrases import causes_said
 from replay.records import Call, Judgement, Outcome, Reason, Step, Trajectory, texts_of
 
 SECOND_LOOK_RULES: Final[dict[str, tuple[str, str]]] = {
     "profile.failure": ("The answer reads like those with which the tool failed elsewhere.", "The blue one"),
     "profile.success": ("The answer reads like those with which the tool went well elsewhere.", "The blue one"),
     "profile.unlike": ("The tool answers with data when all is well; this is a bare sentence.", "The blue one"),
-    "testimony.failure": ("The model's next words say that the call failed.", "That did not work."),
     "testimony.success": ("The model's next words say that the call went well.", "Good, that worked."),
 }
 """Rule id -> what it says, and an example."""
@@ -49,17 +48,6 @@ _WENT_WELL: Final = re.compile(
     r"|now (?:i|we|let)|i (?:have|found|see|can see)|completed)\b",
     re.IGNORECASE,
 )
-_CAUSES: Final[tuple[tuple[Outcome, Reason | None, frozenset[str]], ...]] = (
-    (Outcome.INCONCLUSIVE, Reason.RATE_LIMITED, frozenset({"rate-limited"})),
-    (Outcome.INCONCLUSIVE, Reason.UNAUTHORIZED, frozenset({"unauthorized", "not-permitted"})),
-    (Outcome.INCONCLUSIVE, Reason.NETWORK, frozenset({"network", "session-lost"})),
-    (Outcome.INCONCLUSIVE, Reason.TIMEOUT, frozenset({"timeout"})),
-    (Outcome.INCONCLUSIVE, Reason.SERVER_FAULT, frozenset({"outage", "environment"})),
-    (Outcome.NOT_FOUND, None, frozenset({"not-found"})),
-    (Outcome.INVALID_ARGUMENTS, None, frozenset({"validation", "malformed", "policy", "exists", "query-name"})),
-)
-
-
 _Judged = TypeVar("_Judged", bound=Judgement)
 
 
@@ -76,8 +64,6 @@ class Testimony(NamedTuple):
     failed: bool
     words: str
     """Those of its words that say so."""
-    repeated: bool = False
-    """Whether it made the same call with other arguments next."""
 
 
 class ToolProfile:
@@ -131,7 +117,7 @@ def testimony_of(trajectory: Trajectory, step: Step, following: Step | None) -> 
     repeated = following is not None and _repeats(step.calls[0], following.calls)
     failed, well = _FAILED.search(first), _WENT_WELL.search(first)
     if failed is not None and (well is None or failed.start() < well.start()):
-        return Testimony(True, first, repeated)
+        return Testimony(True, first)
     return Testimony(False, first) if well is not None and not repeated and failed is None else None
 
 
@@ -155,7 +141,7 @@ def second_look(trajectory: Trajectory, judgements: Mapping[str, _Judged]) -> di
         for call in step.calls:
             if call.position in opened:
                 judgement = judgements[call.position]
-                by_words = _by_testimony(judgement, testimony_of(trajectory, step, following), _text(call))
+                by_words = _by_testimony(judgement, testimony_of(trajectory, step, following))
                 found = by_words or _by_profile(judgement, profiles.get(_tool(call)), _text(call))
                 if found is not None:
                     amended[call.position] = found
@@ -175,21 +161,11 @@ def _all_judged(trajectory: Trajectory, judgements: Mapping[str, Judgement]) -> 
     return [JudgedCall(call, judgements[call.position]) for call in trajectory.calls() if call.position in judgements]
 
 
-def _by_testimony(judgement: _Judged, testimony: Testimony | None, text: str) -> _Judged | None:
-    if testimony is None:
+def _by_testimony(judgement: _Judged, testimony: Testimony | None) -> _Judged | None:
+    if testimony is None or testimony.failed:
         return None
-    if not testimony.failed:
-        return _amended(
-            judgement, "testimony.success", Outcome.SUCCESS, None, f'the model went on: "{testimony.words}"'
-        )
-    if shape_of(text) != "sentence":  # of a longer text the model may say anything
-        return None
-    said = causes_said(testimony.words)
-    matching = ((outcome, reason) for outcome, reason, causes in _CAUSES if said & causes)
-    default = (Outcome.INVALID_ARGUMENTS, None) if testimony.repeated else (Outcome.INCONCLUSIVE, Reason.UNEXPLAINED)
-    outcome, reason = next(matching, default)
-    repeated = ", and made the call again with other arguments" if testimony.repeated else ""
-    return _amended(judgement, "testimony.failure", outcome, reason, f'the model said "{testimony.words}"{repeated}')
+    said = f'the model went on: "{testimony.words}"'
+    return _amended(judgement, "testimony.success", Outcome.SUCCESS, None, said)
 
 
 def _by_profile(judgement: _Judged, profile: ToolProfile | None, text: str) -> _Judged | None:

@@ -15,6 +15,8 @@ from replay.outcomes.call_facts import (
     asks_about_errors,
     asks_yes_or_no,
     changes_something,
+    filters_errors,
+    is_told_to_write,
     looks_up,
     names_a_web_address,
     queries_a_database,
@@ -23,8 +25,8 @@ from replay.outcomes.call_facts import (
     says_it_was_done,
     searches,
 )
-from replay.outcomes.phrases import causes_said, forms_in
-from replay.outcomes.residue import error_in_tail
+from replay.outcomes.codes import causes_said, forms_in, http_status
+from replay.outcomes.residue import error_in_tail, is_nothing
 from replay.records import Tool
 
 MAX_REPORT_LENGTH = 20_000
@@ -87,7 +89,8 @@ _DATA_START = re.compile(
 )
 _SHELL_ERROR = re.compile(
     r"(?:[\w./()-]{1,60}: ?){1,3}(?:line \d+: )?[^\n]{0,300}(?:No such file or directory|Permission denied"
-    r"|command not found|not found|Connection (?:refused|timed out)|Is a directory|Not a directory|invalid option)"
+    r"|command not found|not found|Connection (?:refused|timed out)|Is a directory|Not a directory|invalid option"
+    r"|File exists)"
     r"|'[^'\n]{1,100}' is not recognized as",
     re.IGNORECASE,
 )
@@ -99,8 +102,22 @@ _READ_FAILED = re.compile(
 )
 """How a tool that reads something says that it could not."""
 _NO_SUCH_THING = re.compile(
-    r"\W*no (?:[\w'\"-]{1,40} ){1,3}(?:in|for|on|with|at|named|found|exists?|match\w{0,3})\b", re.IGNORECASE
+    r"\W*(?:error: |[\w.]{1,60}(?:Error|Exception): )?"
+    r"no (?!active |current )(?:[\w'\"-]{1,40} ){1,8}?(?:in|for|on|of|with|at|under|named|found|exists?"
+    r"|match\w{0,3})\b",
+    re.IGNORECASE,
 )
+_NO_PROGRAM = re.compile(
+    r"No such file or directory: ['\"]?(?P<first>[\w.+-]+)['\"]?\W*$"
+    r"|command not found: (?P<zsh>[\w.+-]+)"
+    r"|(?:^|: )(?P<shell>[\w.+-]+): (?:command )?not found\b|\bterm '(?P<term>[\w.+-]+)' is not recognized"
+    r"|^'(?P<cmd>[\w.+-]+)' is not recognized"
+    r"|python[\d.]*(?:\.exe)?: No module named (?P<module>[\w.]+)"
+    r"|failed to spawn:? [`'\"](?P<spawn>[\w.+-]+)[`'\"]|\bspawn (?P<node>[\w.+-]+) ENOENT"
+    r"|exec(?:utable)?:? \"?(?P<go>[\w.+-]+)\"?: executable file not found",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""How shells and programs that start others say that there is no such program."""
 _SERVER_UNKNOWN = re.compile(
     r"\b(?:unknown|no such|invalid|unrecogni[sz]ed|undefined|unavailable) (?:mcp )?server"
     r":? ['\"`]?(?P<first>[\w./:-]{1,100})"
@@ -122,11 +139,6 @@ _PATH = re.compile(r"(?:[A-Za-z]:\\|/)[\w.\-/\\ ]*[\w\-]")
 _DATA_FILE = re.compile(r"\.(?:jsonl?|ndjson|json5|geojson|ipynb)\b", re.IGNORECASE)
 _FIRST_SENTENCE = re.compile(r"\n|[.!?](?:\s|$)|。")
 _FIRST_WORD = re.compile(r"\W*(\w+)")
-_WHOLE_ERROR = re.compile(
-    r"\W*(?:[a-z]{1,20} ){0,2}(?:domain|range|parse|syntax|value|type|overflow) error\W*"
-    r"|\W*(?:[\w'\"-]{1,40} ){1,4}(?:is|are) not (?:yet |currently )?(?:connected|responding|reachable|ready)\W*",
-    re.IGNORECASE,
-)
 _SHORT_REFUSAL = re.compile(
     r"\W{0,4}(?:search |input |the )?(?:[\w'\"-]{1,30} ){1,4}(?:cannot be (?:empty|blank|null|negative)"
     r"|must (?:be|have|not be|contain)|is required|are required|(?:is|are) (?:invalid|missing))\b",
@@ -142,7 +154,10 @@ _DONE = re.compile(
 )
 """A first sentence that says what was done; a denial in it makes it no such."""
 _FIRST_PERSON = re.compile(r"\W*(?:i|we)\b", re.IGNORECASE)
-_FIELDS = re.compile(r"(?:\s*[-\w .*]{1,40}: ?[^\n]*(?:\n|$)){2,}")
+_CELLS = re.compile(r"\A[^\n]*(?:\||[^\n]\t)")
+"""The first line of a table."""
+_FIELD = re.compile(r"[-\w .*]{1,40}:")
+_FIELDS = re.compile(r"\s*+[-\w .*]{1,40}:[^\n]*+\n\s*+[-\w .*]{1,40}:")
 _NOT_DONE = re.compile(r"\b(?:not|n't|no|never|cannot|can't|fail\w*|error\w*|must|only|unable)\b", re.IGNORECASE)
 _REQUEST = re.compile(r"\b(?:please|first|before|must|needs?|provide|specify|required?|instead|try)\b", re.IGNORECASE)
 
@@ -168,8 +183,19 @@ def server_is_unknown(text: str, arguments: ArgumentIndex, server: str = "") -> 
     name = next(filter(None, match.groups()), "").rstrip(".:'\"`") if match else ""
     if not name:
         return False
-    asked = (server, *arguments.by_name.values())
+    names_a_tool = any("tool" in key.casefold() for key in arguments.argument_names)
+    asked = (server, *(arguments.by_name.values() if names_a_tool else ()))
     return arguments.written_name.startswith(name) or name.casefold() in map(str.casefold, asked)
+
+
+def misses_program(text: str, arguments: ArgumentIndex) -> bool:
+    """Whether the output of a command says that a program which the command names, by no path, is not installed."""
+    match = _NO_PROGRAM.search(text[-MAX_LOOK:]) if runs_commands(arguments) else None
+    if match is None:
+        return False
+    name = re.escape(next(filter(None, match.groups())))
+    starts = r"(?:^|[|;&(`\n]\s*|\b(?:sudo|xargs|env|time|exec) )" if match["first"] else r"(?<![\w./\\-])"
+    return any(re.search(rf"{starts}{name}(?![\w./\\-])", command[:MAX_LOOK]) for command in arguments.texts)
 
 
 def no_such_thing(text: str) -> bool:
@@ -191,14 +217,21 @@ def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, mes
     said = forms_in(stripped if len(stripped) <= MAX_SENTENCE_LENGTH else stripped[:_MAX_OPENING])
     beginning = text[:300]
     unknown = arguments.tool_named_in(beginning) and "tool-unknown" in causes_said(beginning.strip())
-    if (unknown or server_is_unknown(beginning, arguments)) and len(stripped) <= MAX_SENTENCE_LENGTH:
+    unknown = unknown or server_is_unknown(beginning, arguments)
+    if (unknown and len(stripped) <= MAX_SENTENCE_LENGTH) or _opens_with_status(stripped):
         return "prefix"
+    if misses_program("\n".join(stripped.rsplit("\n", 3)[-3:]), arguments) or _all_fields_deny(text):
+        return "sentence"
     if not stripped or len(stripped) > MAX_REPORT_LENGTH or _is_content(stripped, text, said, arguments, tool):
         return None
     line = _STATUS_OR_ERROR_LINE.match(stripped)
     stores = not message and returns_content(arguments, tool) and not (line and names_a_web_address(arguments))
     asked = asks_about_errors(arguments)
-    if (asked and searches(arguments)) or (stores and _is_stored_text(text, said, arguments)):
+    if (
+        (asked and searches(arguments))
+        or filters_errors(arguments)
+        or (stores and _is_stored_text(text, said, arguments))
+    ):
         return None
     if said & {"opens", "opens-sdk", "too-large"} or (not stores and _ends_badly(stripped, line, arguments)):
         return "prefix"
@@ -209,6 +242,22 @@ def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, mes
     )
 
 
+def _opens_with_status(text: str) -> bool:
+    """Whether a text of any length begins as a report of an HTTP error."""
+    first = text.split("\n", 1)[0][:MAX_SENTENCE_LENGTH]
+    return "opens" in forms_in(first) and http_status(first) is not None
+
+
+def _all_fields_deny(text: str) -> bool:
+    """Whether a text is a record of which nothing is left but what denies: its other fields are empty."""
+    lines = text.strip().splitlines()
+    if len(text) > MAX_SENTENCE_LENGTH or not all(map(_FIELD.match, lines)):
+        return False
+    values = [value for value in (line.partition(":")[2].strip() for line in lines) if value]
+    said = [forms_in(value) for value in values if not is_nothing(value) and value not in ("{}", "[]")]
+    return 0 < len(said) < len(values) and all("clause" in forms for forms in said)
+
+
 def _ends_badly(stripped: str, line: re.Match[str] | None, arguments: ArgumentIndex) -> bool:
     """Whether an answer is an error's status alone, and no column of that name, or a program's bad end."""
     return (line is not None and not queries_a_database(arguments)) or _EXITED.search(stripped[:300]) is not None
@@ -216,7 +265,7 @@ def _ends_badly(stripped: str, line: re.Match[str] | None, arguments: ArgumentIn
 
 def _is_content(stripped: str, text: str, said: frozenset[str], arguments: ArgumentIndex, tool: Tool | None) -> bool:
     """Whether a text is data, good news, or what the call itself brought or asked for."""
-    if said.isdisjoint(_OPENINGS) and ("done" in said or _FIELDS.match(stripped) or "|" in stripped.split("\n", 1)[0]):
+    if said.isdisjoint(_OPENINGS) and ("done" in said or _FIELDS.match(stripped) or _CELLS.search(stripped)):
         return True
     if text.lstrip().startswith("```diff") or "\u2705" in text or "\u2713" in text or "\u2714" in text:
         return True
@@ -254,11 +303,12 @@ def _is_report(
     clauses = forms_in(first) if len(first) <= _MAX_CLAUSE_LENGTH else frozenset()
     if runs_commands(arguments):
         named = lines == 1 and "clause" in clauses and arguments.value_named_in(text)
-        return named or (not stores and _program_complains(stripped))
+        return named or (not stores and _program_complains(stripped, arguments))
     if _refuses_shortly(stripped, stores=stores) or (no_such_thing(stripped) and changes_something(arguments)):
         return True
     if "nothing" in said and not _REQUEST.search(stripped) and causes_said(stripped).isdisjoint(_CAUSES):
-        return no_such_thing(stripped) and not answers_in_prose(arguments) and _names_one(text, arguments)
+        silent = answers_in_prose(arguments) or searches(arguments)
+        return no_such_thing(stripped) and not silent and _names_one(text, arguments)
     prose = stores or (not message and answers_in_prose(arguments))
     return _denies(stripped, text, said, clauses, arguments, stores=stores, prose=prose)
 
@@ -280,7 +330,7 @@ def _denies(
         return by_cause or "opens-loose" in said
     quoted = arguments.value_quoted_in(text[:_MAX_CLAUSE_LENGTH])
     named = quoted if searches(arguments) else not prose or arguments.value_named_in(text)
-    if named and ("missing-clause" if stores else "clause") in clauses:
+    if named and not is_told_to_write(arguments) and ("missing-clause" if stores else "clause") in clauses:
         return True
     if prose or "denies" not in clauses or not _is_sentence(stripped) or _was_done(stripped, clauses):
         return False
@@ -303,9 +353,12 @@ def _refuses_shortly(stripped: str, *, stores: bool) -> bool:
     return short and not stores and _SHORT_REFUSAL.match(stripped) is not None
 
 
-def _program_complains(stripped: str) -> bool:
+def _program_complains(stripped: str, arguments: ArgumentIndex) -> bool:
     """Whether the output of a program of which no exit code is known is nothing but its complaint."""
-    if _SHELL_ERROR.match(stripped) or _WHOLE_ERROR.fullmatch(stripped):
+    shell = _SHELL_ERROR.match(stripped)
+    if shell is not None and "not-found" in causes_said(shell[0]) and "\n" not in stripped:
+        return arguments.value_named_in(stripped) or not _PATH.search(stripped)
+    if shell is not None:
         return True
     last = stripped.rsplit("\n", 1)[-1]
     if ":" in last and TRACEBACK_LAST_LINE.match(last):

@@ -144,8 +144,8 @@ class Classifier:
 
     def target(self, call: Call) -> CallTarget:
         """Read a call's name, and hold its arguments against the tool's schema."""
-        if call.name is None:
-            return CallTarget(None, "")
+        if call.name is None or call.local:
+            return CallTarget(None, call.name or "")
         server, tool = self._registry.read(call)
         if self._registry.server_names and server not in self._registry.server_names:
             return CallTarget(None, call.name)

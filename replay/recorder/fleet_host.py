@@ -19,7 +19,7 @@ from replay.interpreter.config.fleet import Fleet
 from replay.interpreter.interpreter import Interpreter
 from replay.interpreter.session.supervisor import ServerEvent
 from replay.recorder.fleet_server import FleetServer
-from replay.recorder.http_server import HttpSessionResolver, listen, serve
+from replay.recorder.http_server import Access, HttpSessionResolver, listen, serve
 from replay.recorder.recording import RecordingInfo, print_notice
 from replay.recorder.recording_session import SessionManager
 from replay.recorder.recording_store import RecordingStore
@@ -27,9 +27,22 @@ from replay.safety.redaction import Redactor
 
 
 def record_fleet(
-    fleet: Fleet, path: Path, info: RecordingInfo, patterns: Sequence[str] = (), port: int | None = None
+    fleet: Fleet,
+    path: Path,
+    info: RecordingInfo,
+    patterns: Sequence[str] = (),
+    port: int | None = None,
+    access: Access | None = None,
 ) -> int:
     """Serve a fleet, and record each session: everything that `replay record -o FILE --servers FLEET` does.
+
+    Args:
+        fleet: the servers.
+        path: of the trajectory file.
+        info: id, model and task.
+        patterns: what is taken out of the recording, beside the fleet's secrets.
+        port: on loopback, to serve there; stdio where None.
+        access: who may use the port; by default those to whom the user gives the token that is printed.
 
     Returns:
         The exit code.
@@ -43,7 +56,7 @@ def record_fleet(
         if port is None:
             return anyio.run(FleetHost(fleet, store).serve_stdio)
         with listen(port) as listener:
-            return anyio.run(FleetHost(fleet, store).serve_http, listener)
+            return anyio.run(FleetHost(fleet, store).serve_http, listener, access or Access())
     finally:
         store.close()
 
@@ -73,7 +86,7 @@ class FleetHost:
             tasks.cancel_scope.cancel()
         return 0
 
-    async def serve_http(self, listener: socket.socket) -> int:
+    async def serve_http(self, listener: socket.socket, access: Access) -> int:
         """Serve any number of clients on a listening socket."""
         async with AsyncExitStack() as stack:
             interpreter, tasks = await self._enter(stack)
@@ -81,7 +94,11 @@ class FleetHost:
             fleet_server = FleetServer(interpreter, resolver.session_of)
             await self._start(interpreter, fleet_server)
             print_notice(f"serving on http://127.0.0.1:{listener.getsockname()[1]}/mcp")
-            await serve(fleet_server.server, resolver, listener)
+            if access.token is None:
+                print_notice("without authentication: every program on this machine may call the tools of the fleet")
+            else:
+                print_notice(f"to those who send the header Authorization: Bearer {access.token}")
+            await serve(fleet_server.server, resolver, listener, access)
             resolver.close()
             tasks.cancel_scope.cancel()
         return 0

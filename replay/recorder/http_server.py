@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
 import signal
 import socket
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from http import HTTPStatus
 from typing import Any, Final
 
 import anyio
@@ -17,6 +21,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from starlette.applications import Starlette
 from starlette.requests import Request
+from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -26,7 +31,16 @@ from replay.recorder.recording_session import RecordingSession, SessionManager
 LOOPBACK: Final = "127.0.0.1"
 _SESSION_HEADER: Final = "mcp-session-id"
 _MAX_BODY_BYTES: Final = 256 << 20
-_ALLOWED_HOSTS: Final = [f"{name}:*" for name in (LOOPBACK, "localhost")]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Who may use the fleet: every program and every page of a browser on this machine can reach its port."""
+
+    token: str | None = field(default_factory=partial(secrets.token_urlsafe, 32))
+    """What a client must send in its header `Authorization: Bearer TOKEN`; None where it need not."""
+    origins: tuple[str, ...] = ()
+    """Of the web pages that may; programs other than browsers name no origin."""
 
 
 class HttpSessionResolver:
@@ -101,17 +115,20 @@ def listen(port: int) -> Iterator[socket.socket]:
         yield listener
 
 
-async def serve(server: McpServer[Any], resolver: HttpSessionResolver, listener: socket.socket) -> None:
+async def serve(server: McpServer[Any], resolver: HttpSessionResolver, listener: socket.socket, access: Access) -> None:
     """Serve until a signal to stop arrives."""
+    port = listener.getsockname()[1]
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
-        allowed_hosts=_ALLOWED_HOSTS,
-        allowed_origins=[f"http://{name}" for name in _ALLOWED_HOSTS],
+        allowed_hosts=[f"{LOOPBACK}:{port}", f"localhost:{port}"],
+        allowed_origins=list(access.origins),
     )
     manager = StreamableHTTPSessionManager(
         server, security_settings=security, max_request_body_size=_MAX_BODY_BYTES, session_idle_timeout=None
     )
-    endpoint = SessionEndMiddleware(StreamableHTTPASGIApp(manager), resolver)
+    endpoint: ASGIApp = SessionEndMiddleware(StreamableHTTPASGIApp(manager), resolver)
+    if access.token is not None:
+        endpoint = TokenMiddleware(endpoint, access.token)
     routes = [Route("/mcp", endpoint=endpoint), Route("/mcp/{label}", endpoint=endpoint)]
     app = Starlette(routes=routes, lifespan=lambda app: manager.run())
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2, access_log=False)
@@ -120,6 +137,24 @@ async def serve(server: McpServer[Any], resolver: HttpSessionResolver, listener:
         tasks.start_soon(_stop_on_signal, uvicorn_server)
         await uvicorn_server.serve(sockets=[listener])
         tasks.cancel_scope.cancel()
+
+
+class TokenMiddleware:
+    """Passes on the requests that bear the token, and refuses the others."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app, self._expected = app, f"bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one ASGI request."""
+        scheme, _, token = Request(scope).headers.get("authorization", "").partition(" ")
+        given = f"{scheme.lower()} {token.strip()}".encode()
+        if secrets.compare_digest(given, self._expected):
+            await self._app(scope, receive, send)
+        else:
+            why = "This recorder wants the header that it printed: Authorization: Bearer TOKEN\n"
+            refusal = PlainTextResponse(why, HTTPStatus.UNAUTHORIZED, {"www-authenticate": "Bearer"})
+            await refusal(scope, receive, send)
 
 
 class SessionEndMiddleware:

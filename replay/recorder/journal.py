@@ -11,10 +11,12 @@ from typing import Any, Final
 
 from replay.errors import InputError, UsageError
 from replay.json_values import bounded, parse_json
-from replay.safety.filesystem import lock_file
+from replay.safety.filesystem import lock_file, open_regular
 
 JOURNAL_FORMAT: Final = "replay.recording"
 JOURNAL_VERSION: Final = 1
+MAX_LINE: Final = 512 << 20
+"""Bytes of an entry that is read back; a message may have half of it."""
 _LOCK_TIMEOUT: Final = 1.5
 """Seconds to wait for another recorder's lock: a client that restarts its server meets the old one finishing."""
 
@@ -85,14 +87,15 @@ def read_journal(path: Path) -> Iterator[dict[str, Any]]:
         InputError: it cannot be read, or is not a recording.
     """
     try:
-        with path.open("rb") as file:
-            header = _entry(file.readline())
+        with open_regular(path) as file:
+            lines = iter(lambda: file.readline(MAX_LINE), b"")
+            header = _entry(next(lines, b""))
             if header is None or header.get("format") != JOURNAL_FORMAT:
                 raise InputError(str(path), f'expected a recording ({{"format": "{JOURNAL_FORMAT}", ...}})', "line 1")
             if header.get("version") != JOURNAL_VERSION:
                 raise InputError(str(path), f"recording version {header.get('version')} is not known", "line 1")
             yield header
-            yield from (entry for entry in map(_entry, file) if entry is not None)
+            yield from (entry for entry in map(_entry, lines) if entry is not None)
     except OSError as error:
         raise InputError(str(path), f"cannot be read: {error.strerror}") from error
 

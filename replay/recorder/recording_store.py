@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from replay.errors import InputError, ReplayError, UsageError
-from replay.recorder.journal import JOURNAL_FORMAT, JOURNAL_VERSION, Journal, entry_of
+from replay.recorder.journal import JOURNAL_FORMAT, JOURNAL_VERSION, MAX_LINE, Journal, entry_of
 from replay.recorder.recording import Recording, RecordingInfo
+from replay.safety.filesystem import atomic_writer, open_regular
 from replay.safety.redaction import Redactor
 
 PARTIAL_SUFFIX: Final = ".partial"
@@ -166,7 +167,8 @@ def write_recovered(partial: Path, target: Path) -> str:
     if not entries.lost:
         return written
     kept = partial.with_name(f"{partial.name}.damaged")
-    shutil.copyfile(partial, kept)
+    with open_regular(partial) as source, atomic_writer(kept, private=True) as copy:
+        shutil.copyfileobj(source, copy.buffer)
     lines = "1 line" if entries.lost == 1 else f"{entries.lost} lines"
     return f"{written} ({lines} could not be read; {kept} has what was there)"
 
@@ -199,8 +201,8 @@ class _ReadableEntries:
 
     def _lines(self) -> Iterator[dict[str, Any]]:
         try:
-            with self._partial.open("rb") as file:
-                for line in file:
+            with open_regular(self._partial) as file:
+                for line in iter(lambda: file.readline(MAX_LINE), b""):
                     entry = entry_of(line)
                     if entry is not None and line.endswith(b"\n"):
                         yield entry

@@ -21,6 +21,7 @@ from replay.records.trajectory import (
 from replay.records.verdict import (
     ENVIRONMENT_REASONS,
     FAILURES,
+    UNFOUNDED,
     Certainty,
     Divergence,
     Drift,
@@ -39,6 +40,7 @@ from replay.records.verdict import (
 __all__ = [
     "ENVIRONMENT_REASONS",
     "FAILURES",
+    "UNFOUNDED",
     "Answer",
     "Call",
     "CallResult",

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Annotated, Final, Literal, NamedTuple, TypeAlias
 
 from replay.records.base import Record
+from replay.records.unread import Unread
 from replay.records.verdict import Outcome, SchemaViolation
 
 Definitions: TypeAlias = Literal["published", "equations"]
@@ -276,3 +277,5 @@ class AlignmentDocument(Record):
     version: Literal[1] = 1
     models: tuple[AlignedFile, ...]
     reference_faults: tuple[ReferenceFault, ...] = ()
+    unread: Unread | None = None
+    """Files that stand in no number; None where all were read."""

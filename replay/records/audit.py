@@ -6,6 +6,7 @@ from typing import Final, Literal, TypeAlias
 
 from replay.records.base import Record
 from replay.records.finding import CallRef
+from replay.records.unread import Unread
 from replay.records.verdict import Reason
 
 AUDIT_FORMAT: Final = "replay.audit"
@@ -143,3 +144,5 @@ class Audit(Record):
     mends: tuple[Mend, ...]
     trials: tuple[RepeatedTrials, ...]
     notes: tuple[str, ...]
+    unread: Unread | None = None
+    """Files that stand in no number; None where all were read."""

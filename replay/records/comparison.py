@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 from pydantic import Field
 
 from replay.records.base import Record
+from replay.records.unread import Unread
 from replay.records.verdict import FAILURES, Outcome
 
 
@@ -245,5 +246,7 @@ class ModelComparison(Record):
     recoveries: tuple[Recovery, ...] = ()
     failed_in_tasks: tuple[FailedInTasks, ...] = ()
     findings: tuple[FindingOfModel, ...] = ()
+    unread: Unread | None = None
+    """Files that stand in no number; None where all were read."""
     notes: tuple[str, ...] = ()
     """What cannot be shown, and why."""

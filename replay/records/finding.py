@@ -23,11 +23,6 @@ class CallRef(Record):
     call: str
 
     @property
-    def short(self) -> str:
-        """`TRAJECTORY:s2c1`: enough where one file has the trajectory."""
-        return f"{self.trajectory}:{self.call}"
-
-    @property
     def full(self) -> str:
         """`MODEL:TRAJECTORY:s2c1`."""
         return f"{self.model}:{self.trajectory}:{self.call}"

@@ -8,6 +8,7 @@ from typing import Final
 from pydantic import Field
 
 from replay.records.base import Record
+from replay.records.unread import Unread
 from replay.records.verdict import Certainty, Outcome, Reason
 
 WELL_FORMED: Final = (Outcome.SUCCESS, Outcome.NOT_FOUND)
@@ -51,6 +52,8 @@ class FailureGroup(Record):
     reason: Reason | None = None
     rule: str
     calls: int
+    example: str
+    """The address of the first of them, as a command takes it."""
     example_file: str
     example_trajectory: str
     example_call: str
@@ -60,6 +63,8 @@ class FailureGroup(Record):
 class RootCause(Record):
     """A failure that made others fail."""
 
+    address: str
+    """As a command takes it."""
     file: str
     trajectory: str
     call: str
@@ -104,5 +109,7 @@ class RunSummary(Record):
     """None where no call was re-issued that has a recorded answer."""
     trials: int = 1
     """How often each call was re-issued."""
+    unread: Unread | None = None
+    """Files that stand in no number; None where all were read."""
     flaky: tuple[FailureGroup, ...] = ()
     """Calls whose outcome changed from trial to trial; none where there was one trial."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
+from pydantic import Field
+
 from replay.records.base import Record
 from replay.records.finding import CallRef
-from replay.records.verdict import Outcome
+from replay.records.verdict import Certainty, Outcome
 
 FieldFault: TypeAlias = Literal["missing", "misnamed", "unexpected"]
 SchemaFault: TypeAlias = Literal["too-lax", "too-strict"]
@@ -177,3 +179,5 @@ class ToolReport(Record):
     models: tuple[str, ...]
     """Those whose calls were looked at."""
     calls: int
+    certainties: dict[Certainty, int] = Field(default_factory=dict)
+    """How many of the verdicts are how certain."""

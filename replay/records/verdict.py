@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from replay.records.base import Record
 
@@ -85,6 +85,8 @@ ENVIRONMENT_REASONS = (
 
 Evidence: TypeAlias = Literal["format", "registry", "schema", "replay", "stored", "recorded"]
 Certainty: TypeAlias = Literal["certain", "likely", "fallback"]
+UNFOUNDED: Final[Certainty] = "fallback"
+"""Of a verdict that rests on nothing but the absence of an error, or of an error's cause."""
 Drift: TypeAlias = Literal["same", "volatile", "different"]
 Divergence: TypeAlias = Literal["state-gap", "environment", "volatile", "server-version"]
 

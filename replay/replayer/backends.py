@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol, Self
 
-from replay.interpreter import Interpreter, Sandbox
+from replay.interpreter import Interpreter, Sandbox, Timing
 from replay.records import (
     Answer,
     Evidence,
@@ -52,8 +52,8 @@ class BackendSession(Protocol):
     def has_effects(self, server: str, tool: str) -> bool:
         """Whether calling the tool may change something outside the trajectory's sandbox."""
 
-    async def send(self, request: ToolRequest) -> Answer | None:
-        """The answer; None where none can be had (`--offline` and not stored)."""
+    async def send(self, request: ToolRequest, timing: Timing) -> Answer | None:
+        """The answer; None where none can be had (`--offline` and not stored). Of a live one the time is taken."""
 
     def stderr_mark(self, server: str) -> int:
         """Where the log of the server's stderr ends now."""
@@ -182,8 +182,8 @@ class _LiveSession:
             return False
         return not (self.stateful(server) and self._backend.is_sandboxed(server))
 
-    async def send(self, request: ToolRequest) -> Answer | None:
-        return await self._sandbox.call(request.server, request.tool, request.arguments)
+    async def send(self, request: ToolRequest, timing: Timing) -> Answer | None:
+        return await self._sandbox.call(request.server, request.tool, request.arguments, timing)
 
     def stderr_mark(self, server: str) -> int:
         return self._sandbox.stderr_mark(server)
@@ -228,7 +228,7 @@ class _StoredSession:
     def has_effects(self, server: str, tool: str) -> bool:
         return False
 
-    async def send(self, request: ToolRequest) -> Answer | None:
+    async def send(self, request: ToolRequest, timing: Timing) -> Answer | None:
         return self._lookup(request.key)
 
     def stderr_mark(self, server: str) -> int:

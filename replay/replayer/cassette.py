@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pydantic import ValidationError
 
@@ -24,8 +24,10 @@ from replay.records.files import (
 )
 from replay.records.trajectory import is_stderr_key
 from replay.runfile import Run
-from replay.safety.filesystem import atomic_writer
+from replay.safety.filesystem import atomic_writer, read_small_file
 from replay.safety.redaction import Redactor
+
+_MAX_BYTES: Final = 512_000_000
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ def read_cassette(path: Path) -> Cassette:
         FormatError: it cannot be read, is not a cassette, or a line other than the last is broken.
     """
     try:
-        lines = path.read_text("utf-8").splitlines()
+        lines = read_small_file(path, _MAX_BYTES).decode().splitlines()
     except OSError as error:
         raise FormatError(str(path), f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:

@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from replay.replayer.pool import Pool
 
 
+_UNPLACED: Final = (
+    "{} calls with effects are like those that an earlier run sent for {} not there any more ({}); they may be the "
+    "same, renamed and edited, and are not sent (another run file, or --fresh, sends them)"
+)
 _NOT_REPEATED: Final = (
     "{} calls with effects were sent by an earlier run and are not sent again; they "
     "count with the answers of then (another run file, or --fresh, sends them)"
@@ -97,6 +101,10 @@ async def classify_live(  # noqa: PLR0913
         )
         rules = rules_of(fleet, options)
         inputs = InputCalls({absolute_path(file.path): file for file in files}, registry)
+        gone = inputs.find_unplaced(run.journal().entries())
+        if gone:
+            of = "a trajectory that is" if len(gone) == 1 else f"{len(gone)} trajectories that are"
+            progress.warn(_UNPLACED.format(len(inputs.unplaced), of, f"{gone[0].path}: {gone[0].trajectory}"))
         context = ReplayContext(executor.backend, registry, rules, facts.dispatchers, policy, inputs)
         judging = Judging(run, context, options, progress)
         await executor.replay(judging, unfinished(run, files, policy, options, progress))

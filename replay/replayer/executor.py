@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
 import sqlite3
+import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Protocol
 
 import anyio
@@ -85,7 +90,7 @@ class Here:
 
     async def judge(self, judging: Judging, sources: Iterable[Source]) -> None:
         """Read one file after the other, and judge each trajectory of it; a file is read once."""
-        with modules_not_collected(), redacting(judging.run.redactor):
+        with interruptible_at_once(), modules_not_collected(), redacting(judging.run.redactor):
             for source in sources:
                 try:
                     file = await _opened(source)
@@ -95,7 +100,30 @@ class Here:
                 judging.file_opened(source, file.summary)
                 for trajectory in readable(file, judging.options, judging.progress):
                     await replay_here(judging, Piece(file.path, file.format, trajectory), 0)
-                    await checkpoint()  # a run of recorded answers waits for nothing, and must hear of ^C
+                    await checkpoint()  # a run of recorded answers waits for nothing, and its progress is to be shown
+
+
+@contextmanager
+def interruptible_at_once() -> Iterator[None]:
+    """Let ^C end the current task wherever it is: a long trajectory is judged for minutes without a pause.
+
+    The handler of `asyncio.run` cancels the main task, which is heard of when the current one waits, and not before.
+    """
+    cancel_main, task = signal.getsignal(signal.SIGINT), asyncio.current_task()
+    if not isinstance(cancel_main, partial) or threading.current_thread() is not threading.main_thread():
+        yield  # somebody else takes the signals
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        cancel_main(number, frame)
+        if asyncio.current_task() is task:
+            raise asyncio.CancelledError
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, cancel_main)
 
 
 async def _opened(source: Source) -> ResultsFile:
@@ -133,7 +161,7 @@ async def replay_here(judging: Judging, piece: Piece, earlier: int) -> None:
             piece.state,
             trajectory,
             origin=Origin.of(piece.file, trajectory),
-            still_holds=context.input_calls.still_holds,
+            inputs=context.input_calls,
             earlier=earlier,
         )
         both = (checkpoint, TrialCheckpoint(checkpoint))

@@ -11,8 +11,8 @@ from replay.outcomes import Registry
 from replay.records import Answer, Call, CallResult, Trajectory
 from replay.records.digests import EffectKey, effect_keys
 from replay.replayer.recorded_servers import with_fleet_names
-from replay.runfile.effects_journal import Origin, SentCall, StillHolds
-from replay.runfile.run import Run
+from replay.runfile.effects_journal import Origin, SentCall
+from replay.runfile.run import Run, is_there
 from replay.runfile.trajectory_state import TrajectoryState
 
 
@@ -26,6 +26,10 @@ class SentBefore(Protocol):
     @property
     def stderr(self) -> str:
         """What its server wrote to stderr meanwhile; "" where nothing is known."""
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether it is known to be this call, or only one like it of a trajectory that nobody knows again."""
 
 
 class Checkpoint(Protocol):
@@ -65,6 +69,36 @@ class InputCalls:
     def __init__(self, files: Mapping[str, ResultsFile], registry: Registry) -> None:
         self._files, self._registry = files, registry
         self._known: dict[str, frozenset[int]] = {}
+        self.unplaced: frozenset[EffectKey] = frozenset()
+        """Calls of these files that may have been sent: see `find_unplaced`."""
+
+    def find_unplaced(self, entries: Iterable[tuple[Origin, EffectKey]]) -> list[Origin]:
+        """Find what was sent for trajectories that are gone, and that nothing here is known to be.
+
+        They may have been renamed and edited, so that neither their ids nor their questions are what they were. Calls
+        like theirs are not sent.
+
+        Returns:
+            Where those stood.
+        """
+        lost = [
+            (origin, key)
+            for origin, key in entries
+            if not self.still_holds(*origin[:2], key) and (origin.path in self._files or not is_there(origin.path))
+        ]
+        holders: dict[EffectKey, set[tuple[str, str]]] = {}
+        for path, file in self._files.items() if lost else ():
+            for trajectory in file.trajectories():
+                here = Origin.of(path, trajectory)
+                for key in keys_of(self._named(trajectory), self._registry).values():
+                    holders.setdefault(key, set()).update((("id", here.trajectory), ("question", here.question)))
+        found = [
+            (origin, key)
+            for origin, key in lost
+            if key in holders and holders[key].isdisjoint((("id", origin.trajectory), ("question", origin.question)))
+        ]
+        self.unplaced = frozenset(key for _, key in found)
+        return list(dict.fromkeys(origin for origin, _ in found))
 
     def still_holds(self, path: str, trajectory: str, key: EffectKey) -> bool:
         """Whether a file still has a trajectory of that id with that call.
@@ -79,9 +113,11 @@ class InputCalls:
 
     def _read(self, trajectories: Callable[[], Iterable[Trajectory]]) -> Iterable[int]:
         for trajectory in trajectories():
-            named = with_fleet_names(trajectory, self._registry.servers)
-            for key in keys_of(named.calls(), self._registry).values():
+            for key in keys_of(self._named(trajectory), self._registry).values():
                 yield hash((trajectory.id, key))
+
+    def _named(self, trajectory: Trajectory) -> Iterable[Call]:
+        return with_fleet_names(trajectory, self._registry.servers).calls()
 
 
 class RunCheckpoint:
@@ -92,7 +128,7 @@ class RunCheckpoint:
         state: how far an earlier process came.
         trajectory: whose calls they are.
         origin: where the calls stand.
-        still_holds: whether another place still has a call that was sent.
+        inputs: the files that are judged now.
         earlier: the journal's last entry when these files began to be judged.
     """
 
@@ -103,12 +139,12 @@ class RunCheckpoint:
         trajectory: Trajectory,
         *,
         origin: Origin,
-        still_holds: StillHolds,
+        inputs: InputCalls,
         earlier: int | None = None,
     ) -> None:
         self._run, self._row, self.results = run, state.row, state.results
         self._ordinals = {call.position: ordinal for ordinal, call in enumerate(trajectory.calls())}
-        self._origin, self._still_holds, self._earlier = origin, still_holds, earlier
+        self._origin, self._inputs, self._earlier = origin, inputs, earlier
         self.saved: dict[str, CallResult] = {}
         self._sent: dict[EffectKey, SentCall] = {}
         self.not_repeated: set[EffectKey] = set()
@@ -117,9 +153,9 @@ class RunCheckpoint:
     def sent_before(self, key: EffectKey) -> SentCall | None:
         """What is known of a call with effects that was sent; None where it was not."""
         if key not in self._sent:
-            found = self._run.journal().find(self._origin, key, self._still_holds, self._earlier)
+            found = self._run.journal().find(self._origin, key, self._inputs.still_holds, self._earlier)
             if found is None:
-                return None
+                return SentCall(0, None, is_placed=False) if key in self._inputs.unplaced else None
             self._sent[key] = found
             self.not_repeated.add(key)
         return self._sent[key]

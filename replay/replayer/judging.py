@@ -86,7 +86,7 @@ class Judging:
         results: Iterable[CallResult],
         saved: Mapping[str, CallResult] | None = None,
     ) -> None:
-        """Write the verdicts of a trajectory, and what its findings are, all or none.
+        """Write the verdicts of a trajectory, all or none; then its findings, which can be made later too.
 
         Args:
             piece: the trajectory, as it was read.
@@ -99,12 +99,13 @@ class Judging:
                 piece.trajectory, file=piece.file, format=piece.format, policy=self.context.policy
             )
             self.run.finish(state.row, replayed, results, saved)
-            if self.options.on_done is not None:
-                try:
+        if self.options.on_done is not None:
+            try:
+                with self.run.transaction():
                     self.options.on_done(state.row)
-                except _NOTHING_FOUND as problem:  # what fails there takes no verdict back
-                    note = f"{replayed.id}: its findings could not be kept: {fault_in_words(problem)}"
-                    self.progress.notes.append(note)
+            except _NOTHING_FOUND as problem:  # what fails there takes no verdict back
+                note = f"{replayed.id}: its findings could not be kept: {fault_in_words(problem)}"
+                self.progress.notes.append(note)
 
     def give_up(self, piece: Piece, problem: Exception) -> None:
         """Note what went wrong with a trajectory, and make each of its calls inconclusive."""

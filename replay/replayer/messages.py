@@ -56,6 +56,7 @@ class Sent(NamedTuple):
     answer: Answer | None = None
     """None where it is not known what came of it."""
     stderr: str = ""
+    is_placed: bool = True
 
 
 @dataclass(frozen=True)

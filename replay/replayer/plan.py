@@ -17,6 +17,7 @@ from replay.records import FleetFacts, RuleSpec, Server, ServerFacts, Trajectory
 from replay.records.tool_name import with_calls, without_dispatcher
 from replay.replayer.backends import AnswerBackend
 from replay.replayer.journal import InputCalls
+from replay.replayer.recorded_paths import AbsentPaths
 from replay.replayer.recorded_servers import servers_named, with_fleet_dispatchers, with_fleet_names
 from replay.replayer.verdict import fault_in_words
 from replay.runfile import Run, TrajectoryState
@@ -73,6 +74,8 @@ class Progress:
     """Trajectories that were given to another worker, since theirs was lost."""
     notes: list[str] = field(default_factory=list)
     """What a person should know when it is done."""
+    warn: Callable[[str], None] = lambda text: None
+    """Is told what a person should know before it begins."""
     _files_opened: int = 0
     _calls_found: int = 0
 
@@ -174,12 +177,16 @@ def servers_to_start(
     for file in files:
         progress.notes += run.follow(file.path, file.model, file.ids)
     names: set[str] = set()
+    absent = AbsentPaths(fleet)
     for file in files:
         progress.total += count_calls(file, options)
         for trajectory in readable(file, options, progress):
             if not run.is_done(trajectory, file=file.path, policy=policy, retry=not options.keep_inconclusive):
                 carried = with_calls(trajectory, partial(without_dispatcher, named=fleet.dispatchers))
                 names |= servers_named(carried, fleet.servers)
+                absent.add(carried)
+    if (warning := absent.note(fleet.path.name)) is not None:
+        progress.warn(warning)
     return [name for name in fleet.servers if name in names]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -14,6 +13,7 @@ import anyio
 from replay.dag import Graph, infer_edges, rebind
 from replay.dag.drift import compare, volatile_pointers
 from replay.errors import ReplayError
+from replay.interpreter import Timing
 from replay.outcomes import CallTarget, Classifier, Registry
 from replay.outcomes.second_look import second_look
 from replay.records import (
@@ -155,6 +155,8 @@ class TrajectoryReplayer:
         request = self._request(call, target, arguments)
         key = self._effect_key(call) if self._session.has_effects(request.server, request.tool) else None
         before = self._checkpoint.sent_before(key) if key is not None else None
+        if before is not None and not before.is_placed:
+            return self._unsent(call, target, self._classifier.recorded(call, target), "withheld")
         if before is not None:
             return self._not_sent_again(call, target, request, before, rebound)
         if not self._session.stateful(request.server) and not self._wanted(qualified_name(*request[:2])):
@@ -164,9 +166,8 @@ class TrajectoryReplayer:
         if key is not None:
             await self._checkpoint.before_send(key)
         mark = self._session.stderr_mark(request.server)
-        started = time.monotonic()
-        answer = await self._session.send(request)
-        seconds = round(time.monotonic() - started, 6)
+        timing = Timing()
+        answer = await self._session.send(request, timing)
         recorded = self._classifier.recorded(call, target)
         if answer is None:
             return self._unsent(call, target, recorded)
@@ -177,7 +178,7 @@ class TrajectoryReplayer:
         stderr = await self._session.stderr_since(request, mark) if failed else ""
         if key is not None and stderr:
             self._checkpoint.after_send(key, answer, stderr)
-        inputs = VerdictInputs(recorded, replayed, rebound=rebound, seconds=seconds)
+        inputs = VerdictInputs(recorded, replayed, rebound=rebound, seconds=timing.seconds)
         return self._judged(call, request, answer, _with_stderr(inputs, stderr))
 
     def _not_sent_again(
@@ -263,7 +264,9 @@ class TrajectoryReplayer:
         if result.call.position in self._not_repeated and self._session.stateful(result.server or ""):
             return True
         if self._classifier.is_read_only(result.server, result.tool):
-            return False
+            # a tool that only reads may still load what later calls are about
+            by_recording = verdict.outcome is Outcome.SUCCESS and verdict.replayed in FAILURES
+            return by_recording and verdict.divergence == "environment"
         if result.answer is not None and not isinstance(result.answer, TransportFault):
             return verdict.divergence not in (None, "state-gap") or verdict.replayed is Outcome.INCONCLUSIVE
         return not (verdict.recorded in FAILURES or verdict.outcome in FAILURES)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from replay.errors import FormatError, ReplayError
-from replay.formats import open_file
+from replay.formats import look_through
 from replay.formats.results_file import FileSummary, ResultsFile, UnopenedFile
 from replay.interpreter import Fleet
 from replay.records import Answer, FleetFacts, Server, Trajectory
@@ -257,13 +257,15 @@ class Shared:
         """The calls with effects of a trajectory that were sent before."""
         if not (again or self.journal_asked):
             return {}
+        unplaced = self.judging.context.input_calls.unplaced
         context, journal = self.judging.context, self.judging.run.journal()
         named, origin = context.as_named_here(piece.trajectory), Origin.of(piece.file, piece.trajectory)
         found = {
             key: journal.find(origin, key, context.input_calls.still_holds)
             for key in keys_of(named.calls(), context.registry).values()
         }
-        return {key: Sent(sent.answer, sent.stderr) for key, sent in found.items() if sent is not None}
+        sent_before = {key: Sent(sent.answer, sent.stderr) for key, sent in found.items() if sent is not None}
+        return {key: Sent(is_placed=False) for key in found if key in unplaced} | sent_before
 
 
 class ReplayJob:
@@ -406,7 +408,7 @@ class FileOnWorkers:
             return
         missing = [number for number in range(part.part, self.count, part.parts) if number not in self.done]
         if missing:
-            trajectory = next(islice(open_file(*self.source).trajectories(), missing[0], None))
+            trajectory = next(islice(look_through(*self.source).trajectories(), missing[0], None))
             piece = Piece(self.summary.path, self.summary.format, trajectory)
             self.judging.give_up(piece, problem)
             self.done.add(missing[0])

@@ -9,6 +9,7 @@ from typing import Final
 from replay.diagnosis.phrasing import counted, listed
 from replay.records.audit import Audit, AuditedFault, AuditedModel, UndecidedTask
 from replay.records.files import dump
+from replay.reports.basis import unread_lines
 from replay.reports.markdown_syntax import prose
 from replay.reports.tables import Column, Table
 from replay.safety.redaction import Redactor
@@ -69,7 +70,7 @@ def _text(audit: Audit, width: int) -> str:
 
 
 def _headline(audit: Audit) -> Iterator[str]:
-    """What a reader takes away, one sentence."""
+    """What a reader takes away: one sentence, and what was not read."""
     whole = audit.benchmark
     lost = whole.runs - whole.passed
     if not whole.runs:
@@ -81,6 +82,7 @@ def _headline(audit: Audit) -> Iterator[str]:
             f"show, and {whole.undecided_lost} are undecided; of {whole.passed} passed, {whole.undecided_passed} rest "
             "on nothing that is shown."
         )
+    yield from unread_lines(audit.unread)
 
 
 def _bearings(model: AuditedModel) -> str:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 from typing import Final
 
+from replay.analysis.measures import UNFOUNDED_MEASURE
 from replay.charts.counts import outcomes_of, trajectory_finding_of
 from replay.charts.metrics import leaderboard_of
 from replay.charts.style import value_text
+from replay.records import UNFOUNDED
 from replay.records.chart import Chart
 from replay.records.comparison import Association, Figure, Measure, ModelComparison, ModelDifference
 from replay.records.files import dump
+from replay.reports.basis import certainty_line, unread_calls, unread_label, unread_lines
 from replay.reports.markdown_syntax import prose
 from replay.reports.tables import Column, Table
 from replay.safety.redaction import Redactor
@@ -19,6 +24,8 @@ from replay.safety.text import csv_line, one_line
 
 CSV_COLUMNS: Final = ("model", "by", "stratum", "tasks", "measure", "value", "n", "low", "high", "runs", "deviation")
 """In this order; new ones are only ever added at the end."""
+MODELS: Final = "Models"
+"""The title of the first table."""
 _MAX_NAME: Final = 40
 _MAX_LISTED: Final = 12
 _MAX_KINDS: Final = 25
@@ -110,6 +117,10 @@ def _model_table(comparison: ModelComparison, *, with_runs: bool = True) -> Tabl
         + [shown(measure, model.figures.get(measure.id)) for measure in comparison.measures]
         for model in comparison.models
     ]
+    if comparison.unread is not None:
+        calls = unread_calls(comparison.unread.files)
+        cells = [*(["-"] if with_runs else []), calls, *["-"] * len(comparison.measures)]
+        rows.append([unread_label(comparison.unread.files), "?", *cells])
     return _table(["model", *head], rows)
 
 
@@ -135,7 +146,17 @@ def _models_text(comparison: ModelComparison, width: int) -> list[str]:
     labels = {measure.id: measure.label for measure in comparison.measures}
     label = labels.get(comparison.sorted_by, comparison.sorted_by)
     says = f"sorted by {label}; outcomes are shares of judged calls; --json has every figure with its 95 % interval"
-    return [*table.text(width, _MAX_NAME), says]
+    basis = (part for line in basis_lines(comparison) for part in wrap(line, width, subsequent_indent="      "))
+    return [*table.text(width, _MAX_NAME), says, *basis]
+
+
+def basis_lines(comparison: ModelComparison) -> Iterator[str]:
+    """What was not read, with what that could change, and how many verdicts rest on nothing."""
+    yield from unread_lines(comparison.unread)
+    figures = [model.figures[UNFOUNDED_MEASURE] for model in comparison.models if UNFOUNDED_MEASURE in model.figures]
+    nothing = sum(round(figure.value * figure.n) for figure in figures)
+    if line := certainty_line({UNFOUNDED: nothing, "certain": sum(figure.n for figure in figures) - nothing}):
+        yield line
 
 
 def _spread_text(comparison: ModelComparison, metric: Measure | None) -> list[str]:
@@ -224,6 +245,8 @@ def _csv(comparison: ModelComparison) -> str:
         for name, figure in row.figures.items():
             by = comparison.strata.by if comparison.strata else ""
             lines.append(csv_line([row.model, by, row.stratum, row.tasks, name, *_cells(figure), "", ""]))
+    unread = Counter(file.model or "" for file in comparison.unread.files) if comparison.unread else {}
+    lines += [csv_line([model, "", "", "", "unread_files", count, *[""] * 5]) for model, count in unread.items()]
     return "".join(lines)
 
 
@@ -233,7 +256,7 @@ def _cells(figure: Figure) -> list[float | None]:
 
 def _tables(comparison: ModelComparison) -> Iterator[tuple[str, Table]]:
     """Every table of the documents, with its title."""
-    yield "Models", _model_table(comparison)
+    yield MODELS, _model_table(comparison)
     metric = _metric(comparison)
     if metric is not None:
         rows = [[model.model, interval_text(metric, model.figures.get(metric.id))] for model in comparison.models]
@@ -283,6 +306,7 @@ def _markdown(comparison: ModelComparison) -> str:
     parts = ["# Models compared"]
     for title, table in _tables(comparison):
         parts += [f"## {prose(title)}", table.markdown() if table.rows else "None."]
+        parts += map(prose, basis_lines(comparison)) if title == MODELS else ()
     parts += [prose(f"Note: {note}") for note in comparison.notes]
     return "\n\n".join(parts) + "\n"
 
@@ -308,5 +332,6 @@ def _html(comparison: ModelComparison) -> str:
             if chart is not None
         ],
         tables=[(title, table.html()) for title, table in _tables(comparison)],
+        basis=(MODELS, list(basis_lines(comparison))),
         notes=comparison.notes,
     )

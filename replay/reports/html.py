@@ -15,7 +15,9 @@ from replay.charts.options import ChartOptions
 from replay.diagnosis import RunTally
 from replay.records import Outcome
 from replay.records.chart import Chart
+from replay.records.unread import Unread
 from replay.reports import Selection
+from replay.reports.basis import unread_calls, unread_label
 from replay.reports.html_data import (
     alignment_data,
     call_data,
@@ -25,7 +27,7 @@ from replay.reports.html_data import (
     what_went_wrong,
 )
 from replay.reports.page import page, part
-from replay.reports.scope import MAX_MODELS, ReportScope, scope_of, shown_share
+from replay.reports.scope import MAX_MODELS, ReportScope, basis_lines, scope_of, shown_share
 from replay.runfile import Run
 from replay.runfile.filters import Vocabulary
 from replay.runfile.task_runs import finding_counts
@@ -39,7 +41,7 @@ MAX_DRAWN: Final = 50
 _MAX_DRAWN_KINDS: Final = 12
 """Columns of the heat map."""
 
-_CHOICE_KEYS: Final = ("outcome", "reason", "evidence", "certainty", "drift", "caused", "passed")
+_CHOICE_KEYS: Final = ("outcome", "reason", "recorded", "evidence", "certainty", "drift", "caused", "passed")
 """Keys of the filter of which the values are known whatever the run holds."""
 
 
@@ -59,6 +61,8 @@ def render(run: Run, selection: Selection) -> str:
         outcomes=(svg.drawn(outcomes), svg.drawn(outcomes, narrow=True)),
         charts=[(chart.title, svg.drawn(chart), svg.drawn(chart, narrow=True)) for chart in _charts_of_models(whole)],
         models=_cleaned(models[:MAX_MODELS]),
+        unread=_cleaned(_unread(whole.unread)),
+        basis=_cleaned(basis_lines(whole)),
         findings=data["findings"],
         failures=data["failures"],
         causes=data["causes"],
@@ -156,6 +160,11 @@ def _model(model: Any) -> dict[str, Any]:
         "well_formed": share(model.well_formed),
         "reasons": [f"{count} {reason}" for reason, count in model.reasons.items()],
     }
+
+
+def _unread(unread: Unread | None) -> list[str]:
+    """Head and calls of the row that stands for what was not read."""
+    return [unread_label(unread.files), unread_calls(unread.files)] if unread is not None else []
 
 
 def _servers(scope: ReportScope) -> Iterator[dict[str, Any]]:

@@ -11,6 +11,7 @@ from replay.records import Call, Outcome, ParentCall, Trajectory, qualified_name
 from replay.records.alignment import COLUMNS, AlignedCall, AlignedModel, AlignedTask
 from replay.records.files import CallRow
 from replay.records.finding import Finding, KnownFailure
+from replay.records.time_span import utc
 from replay.reports.call_text import EVIDENCE, answer_text, call_text
 from replay.reports.scope import ReportScope
 from replay.runfile.alignment_queries import (
@@ -103,6 +104,7 @@ def trajectory_data(diagnosis: Diagnosis) -> dict[str, Any]:
         "edges": [[producer, consumer, words] for (producer, consumer), words in list(pairs.items())[:_MAX_EDGES]],
         "f": [finding_data(finding) for finding in diagnosis.together],
         "passed": _passed(context.trajectory),
+        "started": utc(context.trajectory.started_at),
         "parent": _parent(context.trajectory.parent),
     }
 
@@ -148,7 +150,7 @@ def what_went_wrong(scope: ReportScope, calls: list[Any], trajectories: list[Any
                 "count": group.calls,
                 "o": group.outcome,
                 "tool": qualified_name(group.server, group.tool) or "(no name)",
-                "id": f"{group.example_trajectory}:{group.example_call}",
+                "id": group.example,
                 "call": example(group.example_file, group.example_trajectory, group.example_call),
                 "says": cut(group.example_message, 240),
             }
@@ -156,7 +158,7 @@ def what_went_wrong(scope: ReportScope, calls: list[Any], trajectories: list[Any
         ],
         "causes": [
             {
-                "id": f"{cause.trajectory}:{cause.call}",
+                "id": cause.address,
                 "call": example(cause.file, cause.trajectory, cause.call),
                 "tool": cause.tool,
                 "o": cause.outcome,

@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, Literal, TextIO
 
+from pydantic import RootModel
+
 from replay.diagnosis import Diagnosis, RunTally
 from replay.records import Outcome, Record
 from replay.records.base import JsonObject
@@ -22,6 +24,7 @@ from replay.records.files import (
 from replay.records.finding import HISTORY_FORMAT, HISTORY_VERSION, Finding, History, KnownFailure, RecurringFailure
 from replay.records.server import Server
 from replay.records.tool_usage import ToolReport
+from replay.records.unread import UnreadFile
 from replay.reports import Selection
 from replay.reports.scope import ReportScope, scope_of
 from replay.reports.spool import Spool
@@ -31,6 +34,10 @@ from replay.safety.text import printable_json
 
 DIFF_FORMAT: Final = "replay.diff"
 DIFF_VERSION: Final = 1
+SERVERS_FORMAT: Final = "replay.servers"
+SERVERS_VERSION: Final = 1
+SURVEY_FORMAT: Final = "replay.survey"
+SURVEY_VERSION: Final = 1
 SHOW_FORMAT: Final = "replay.show"
 SHOW_VERSION: Final = 1
 TOOLS_FORMAT: Final = "replay.tools"
@@ -90,6 +97,59 @@ class ToolsDocument(ToolReport):
     version: Literal[1] = TOOLS_VERSION
 
 
+class FailureList(RootModel[tuple[RecurringFailure, ...]]):
+    """What `replay known list --json` prints."""
+
+
+class CheckedServer(Server):
+    """A server with the names of its tools alone."""
+
+    tools: tuple[str, ...]  # type: ignore[assignment]
+
+
+class CheckedServers(Record):
+    """What `replay servers check --json` prints."""
+
+    format: Literal["replay.servers"] = SERVERS_FORMAT
+    version: Literal[1] = SERVERS_VERSION
+    servers: tuple[CheckedServer, ...]
+
+
+class ListedServers(Record):
+    """What `replay servers tools --json` prints."""
+
+    format: Literal["replay.servers"] = SERVERS_FORMAT
+    version: Literal[1] = SERVERS_VERSION
+    servers: tuple[Server, ...]
+
+
+class LabelledTemplate(Record):
+    """Answers of one tool that read alike."""
+
+    id: str
+    """By which it is labelled."""
+    kind: str
+    """`rests-on-nothing`, or what speaks against its verdict."""
+    tool: str
+    answers: int
+    rule: str
+    template: str
+    example: str
+
+
+class SurveyDocument(Record):
+    """What `replay label --json` prints."""
+
+    format: Literal["replay.survey"] = SURVEY_FORMAT
+    version: Literal[1] = SURVEY_VERSION
+    files: int
+    unreadable: int
+    answers: int
+    counts: dict[str, int]
+    certainty: dict[str, int]
+    templates: tuple[LabelledTemplate, ...]
+
+
 class Shape(Record):
     """A trajectory's graph in numbers."""
 
@@ -135,6 +195,14 @@ class JudgedTrajectory(Record):
     id: str
     model: str
     outcomes: dict[Outcome, int]
+    started_at: str | None = None
+    """In UTC; this and what follows are null where the recording does not say."""
+    seconds: float | None = None
+    """Up to the end of its last call."""
+    tokens: int | None = None
+    """Read and written."""
+    recovered: int = 0
+    """Failed calls in spite of which the task went on."""
 
 
 class ShownRun(Record):
@@ -150,6 +218,7 @@ def write_run_json(
     out: TextIO,
     files: Sequence[int] | None = None,
     failures: Sequence[RecurringFailure] | None = None,
+    unread: Sequence[UnreadFile] | None = None,
 ) -> None:
     """Write a whole run, or what it holds of some files, as one JSON document, a call a line.
 
@@ -158,6 +227,7 @@ def write_run_json(
         out: where to.
         files: only of these, by the run's numbers; by default of all.
         failures: by their fingerprints, with what is known of them; left out where nothing is known of any.
+        unread: files that could not be read; by default all that the run knows of.
     """
     out.write(f'{{"format": "{RUN_FORMAT}", "version": {RUN_VERSION}')
     out.writelines(_list("servers", map(_as_text, run.servers().values())))
@@ -165,7 +235,7 @@ def write_run_json(
     out.writelines(_list("calls", map(_as_text, call_rows(run, files=files))))
     if failures is not None:
         out.writelines(_list("failures", map(_as_text, failures)))
-    out.write(f',\n"summary": {_as_text(summarize(run, most=1000, files=files))}}}\n')
+    out.write(f',\n"summary": {_as_text(summarize(run, most=1000, files=files, unread=unread))}}}\n')
 
 
 def render(run: Run, selection: Selection) -> Iterator[str]:

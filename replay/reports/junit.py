@@ -13,7 +13,7 @@ from replay.records.files import CallRow
 from replay.records.finding import KnownFailure
 from replay.reports import Selection
 from replay.reports.call_text import answer_text, call_text, outcome_label
-from replay.reports.scope import ReportScope, scope_of
+from replay.reports.scope import ReportScope, basis_lines, scope_of
 from replay.reports.spool import Spool
 from replay.runfile import Run
 from replay.safety.redaction import Redactor
@@ -38,6 +38,10 @@ def render(run: Run, selection: Selection) -> Iterator[str]:
             suites.add(f"  {tostring(suite, encoding='unicode')}\n")
             totals = {key: totals[key] + counts[key] for key in totals}
         root = Element("testsuites", {"name": "replay"} | {key: str(value) for key, value in totals.items()})
+        if basis := basis_lines(scope):
+            properties = SubElement(root, "properties")
+            for line in basis:
+                SubElement(properties, "property", name="replay.basis", value=_text(line))
         opened = tostring(root, encoding="unicode", short_empty_elements=False).removesuffix("</testsuites>")
         yield f'<?xml version="1.0" encoding="utf-8"?>\n{opened}\n'
         yield from suites

@@ -12,10 +12,11 @@ from replay.records import FAILURES, Outcome, qualified_name
 from replay.records.files import CallRow
 from replay.records.finding import KnownFailure
 from replay.reports import Selection
+from replay.reports.basis import unread_calls, unread_label
 from replay.reports.call_text import call_text, outcome_label
 from replay.reports.markdown_call import call_report, finding_lines, versions
 from replay.reports.markdown_syntax import block, code, details, prose
-from replay.reports.scope import ReportScope, scope_of
+from replay.reports.scope import ReportScope, basis_lines, scope_of
 from replay.reports.tables import Column, Table
 from replay.runfile import Run
 from replay.runfile.run_command import load_command
@@ -50,6 +51,7 @@ def _run(scope: ReportScope) -> Iterator[str]:
     whose = counted(scope.model_count, "model")
     yield f"{counted(calls, 'call')} of {whose}: **{failed} failed**, {unjudged} inconclusive."
     yield _models(scope)
+    yield from map(prose, basis_lines(scope))
     names = ", ".join(f"{outcome.label} is *{outcome.paper_name}*" for outcome in Outcome if outcome.paper_name)
     yield f"In the terms of the M3-Bench paper: {names}. Well formed counts the last two."
     findings, known, matching = _from_calls(scope)
@@ -77,9 +79,13 @@ def _models(scope: ReportScope) -> str:
         ]
         for model in scope.models
     ]
+    if scope.unread is not None:
+        files = scope.unread.files
+        rows.append([unread_label(files), "-", unread_calls(files), *["-"] * (len(judged) + 2)])
     numbers = ["trajectories", "calls", *(outcome.label for outcome in judged), "well formed", "inconclusive"]
     columns = [Column("model", "name", 60), *(Column(head, "number") for head in numbers)]
-    more = f"\n\n*And {scope.model_count - len(rows)} more models.*" if scope.model_count > len(rows) else ""
+    hidden = scope.model_count - len(scope.models)
+    more = f"\n\n*And {hidden} more models.*" if hidden > 0 else ""
     return Table(columns, rows).markdown() + more
 
 
@@ -90,7 +96,7 @@ def _share(count: int, of: int) -> str:
 def _from_calls(scope: ReportScope) -> tuple[str, list[str], list[str]]:
     """What is said of the calls one by one: the findings, the known failures, and the calls that a filter matches."""
     tally = RunTally()
-    known: dict[str, tuple[KnownFailure, CallRow]] = {}
+    known: dict[str, tuple[KnownFailure, CallRow, str]] = {}
     counts: Counter[str] = Counter()
     found = 0
     listed: list[list[str]] = []
@@ -100,7 +106,7 @@ def _from_calls(scope: ReportScope) -> tuple[str, list[str], list[str]]:
         for row in rows if scope.known else ():
             mark, noted = scope.mark(diagnosis, row)
             if mark is not None and noted is not None:
-                known.setdefault(mark, (noted, row))
+                known.setdefault(mark, (noted, row, scope.call_id(diagnosis.context, row.call)))
                 counts[mark] += 1
         if scope.filter is not None:
             found += len(rows)
@@ -117,11 +123,11 @@ def _from_calls(scope: ReportScope) -> tuple[str, list[str], list[str]]:
     )
 
 
-def _known(known: dict[str, tuple[KnownFailure, CallRow]], counts: Counter[str]) -> Iterator[str]:
+def _known(known: dict[str, tuple[KnownFailure, CallRow, str]], counts: Counter[str]) -> Iterator[str]:
     """The failures that somebody noted, with how many calls have each."""
     rows = [
-        [counts[mark], mark, first.tool or "?", first.outcome.label, f"{first.trajectory}:{first.call}", noted.words]
-        for mark, (noted, first) in known.items()
+        [counts[mark], mark, first.tool or "?", first.outcome.label, address, noted.words]
+        for mark, (noted, first, address) in known.items()
     ]
     columns = [_CALLS, Column("fingerprint", "name"), _TOOL, _OUTCOME, _EXAMPLE, Column("what is known", limit=400)]
     yield from _section("Known failures", columns, rows)
@@ -133,7 +139,7 @@ def _failures(scope: ReportScope) -> Iterator[str]:
             group.calls,
             group.outcome.label,
             qualified_name(group.server, group.tool) or "?",
-            f"{group.example_trajectory}:{group.example_call}",
+            group.example,
             group.example_message,
         ]
         for group in scope.summary.failures
@@ -144,7 +150,7 @@ def _failures(scope: ReportScope) -> Iterator[str]:
 def _causes(scope: ReportScope) -> Iterator[str]:
     rows = [
         [
-            f"{cause.trajectory}:{cause.call}",
+            cause.address,
             cause.tool,
             cause.outcome.label,
             ", ".join(f"{count} {outcome.label}" for outcome, count in cause.followed.items()),

@@ -10,7 +10,7 @@ from replay import __version__
 from replay.analysis.fingerprint import fingerprint
 from replay.diagnosis import TrajectoryContext, explains, findings_of_call
 from replay.diagnosis.phrasing import listed, unique
-from replay.outcomes import RULES
+from replay.outcomes import answer_rules
 from replay.records import EnvelopeKind, EnvelopeLayer, Outcome
 from replay.records.files import CallRow
 from replay.records.finding import Finding
@@ -161,7 +161,7 @@ def _outcome(outcome: Outcome | None) -> str:
 
 
 def _rule(context: TrajectoryContext, row: CallRow) -> str:
-    sentences = {rule.id: rule.sentence for rule in RULES}
+    sentences = {rule.id: rule.sentence for rule in answer_rules()}
     known = sentences.get(row.rule)
     meaning = f": {prose(known)}" if known else ""
     lines = [

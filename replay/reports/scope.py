@@ -14,17 +14,19 @@ from replay.analysis.fingerprint import fingerprint
 from replay.diagnosis import Diagnosis, RunTally, TrajectoryContext, diagnoses
 from replay.errors import UsageError
 from replay.formats import open_file
-from replay.records import Outcome
+from replay.records import Certainty, Outcome
 from replay.records.alignment import AlignedModel
 from replay.records.files import CallRow
 from replay.records.finding import Finding, KnownFailure
 from replay.records.summary import ModelSummary, RunSummary
+from replay.records.unread import Unread
 from replay.reports import Selection
+from replay.reports.basis import certainty_line, unread_lines
 from replay.runfile import Run, call_rows, summarize
 from replay.runfile.alignment_queries import aligned_models
 from replay.runfile.call_queries import calls_of_trajectories, matching_positions
 from replay.runfile.filters import parse, read_vocabulary
-from replay.runfile.trajectory_queries import TrajectoryPlace, find_call, find_trajectory, qualified, trajectory_places
+from replay.runfile.trajectory_queries import Addresses, TrajectoryPlace, find_call, find_trajectory, trajectory_places
 from replay.safety.text import one_line
 from replay.suggestions import nearest_names
 
@@ -89,16 +91,12 @@ class ReportScope:
 
     def call_id(self, context: TrajectoryContext, position: str) -> str:
         """The shortest id that finds a call again."""
-        same = self._places_by_name[context.trajectory.id]
-        place = next(place for place in same if place.file == context.file)
-        return f"{qualified(place, same)}:{position}"
+        return self.addresses.call(context.file, context.trajectory.id, position)
 
     @cached_property
-    def _places_by_name(self) -> Mapping[str, list[TrajectoryPlace]]:
-        named: dict[str, list[TrajectoryPlace]] = {}
-        for place in trajectory_places(self.run):
-            named.setdefault(place.trajectory, []).append(place)
-        return named
+    def addresses(self) -> Addresses:
+        """Of the whole run."""
+        return Addresses.of(self.run)
 
     @cached_property
     def read_reference(self) -> Reference | None:
@@ -143,6 +141,23 @@ class ReportScope:
             return self.summary.outcomes
         return {outcome: sum(model.outcomes[outcome] for model in self.models) for outcome in Outcome}
 
+    @property
+    def unread(self) -> Unread | None:
+        """What could not be read; told of a whole run alone."""
+        return self.summary.unread if self.whole else None
+
+    @cached_property
+    def certainties(self) -> Mapping[Certainty, int]:
+        """How many of the verdicts that the report is about are how certain."""
+        if self.whole:
+            return self.summary.certainties
+        rows = (row for place in self.places for row in call_rows(self.run, trajectory=place.row))
+        return Counter(
+            row.certainty
+            for row in rows
+            if self.matching is None or row.call in self.matching[self._row_of[row.file, row.trajectory]]
+        )
+
     def _counted(
         self, model: str, places: Sequence[TrajectoryPlace], matching: Mapping[int, frozenset[str]]
     ) -> ModelSummary:
@@ -164,6 +179,11 @@ class ReportScope:
         )
 
 
+def basis_lines(scope: ReportScope) -> list[str]:
+    """What stands beside the table of outcomes: what was not read, and how many verdicts rest on nothing."""
+    return [*unread_lines(scope.unread), *filter(None, [certainty_line(scope.certainties)])]
+
+
 def scope_of(run: Run, selection: Selection) -> ReportScope:
     """What a selection stands for.
 
@@ -171,8 +191,7 @@ def scope_of(run: Run, selection: Selection) -> ReportScope:
         UsageError: an id that is not there, a filter that matches nothing, or a run without verdicts.
     """
     places, known = trajectory_places(run), selection.known
-    if not run.has_verdicts():
-        raise UsageError(f"{run.path}: this run has no verdicts yet; make some with: replay classify results/*.json")
+    run.check_has_verdicts()
     if selection.call is not None:
         place = find_call(run, selection.call)
         return ReportScope(run, [TrajectoryPlace(*place[:4])], place.call, whole=False, known=known)

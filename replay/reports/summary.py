@@ -10,6 +10,8 @@ from rich.cells import cell_len
 
 from replay.records import Outcome, Reason, qualified_name
 from replay.records.summary import Disagreements, FailureGroup, RootCause, RunSummary, well_formed
+from replay.records.unread import Unread
+from replay.reports.basis import certainty_line, unread_calls, unread_label, unread_lines
 from replay.reports.tables import column_widths, laid_out
 from replay.safety.text import one_line
 
@@ -22,6 +24,7 @@ _JUDGED: Final = tuple(outcome for outcome in Outcome if outcome is not Outcome.
 _SHORT: Final = {Outcome.INVALID_ARGUMENTS: ("invalid", "args")}
 _MIN_NAME, _MAX_NAME = 8, 40
 _MESSAGE_WIDTH: Final = 88
+_MAX_TOOL, _MAX_ADDRESS = 32, 60
 _MIN_MESSAGE: Final = 44
 """Columns under which a message stands on a line of its own."""
 
@@ -37,7 +40,7 @@ def summary_text(summary: RunSummary, width: int = 160, dim: Callable[[str], str
     parts = ["\n".join(_model_lines(summary, width, dim))]
     if summary.disagreements is not None and summary.disagreements.calls:
         parts.append("\n".join(_wrapped(_disagreement_lines(summary.disagreements), width)))
-    if uncertain := certainty_line(summary):
+    if uncertain := certainty_line(summary.certainties):
         parts.append("\n".join(_wrapped([uncertain], width)))
     if summary.failures:
         parts.append(_listed("What went wrong most", summary.failures, width))
@@ -79,8 +82,9 @@ def _model_lines(summary: RunSummary, width: int, dim: Callable[[str], str]) -> 
     rows = [_Row(one_line(model.model), model.calls, model.outcomes, model.reasons) for model in listed]
     if len(rows) > 1:
         rows.append(_Row("all", sum(summary.outcomes.values()), summary.outcomes, summary.reasons))
-    for number, line in enumerate(_fitting(rows, width)):
-        yield dim(line) if number >= 2 and rows[number - 2].few else line
+    for number, line in enumerate(_fitting(rows, summary.unread, width)):
+        yield dim(line) if 2 <= number < len(rows) + 2 and rows[number - 2].few else line
+    yield from _wrapped(unread_lines(summary.unread), width)
     if summary.model_count > len(listed):
         yield f"(the first {len(listed)} of {summary.model_count:,} models; replay compare has all)"
     few = [row for row in rows if row.few and (row.name != "all" or len(rows) == 1)]
@@ -93,13 +97,16 @@ def _model_lines(summary: RunSummary, width: int, dim: Callable[[str], str]) -> 
         yield f"few calls were judged of {len(few) - _MAX_EXPLAINED} more models as well"
 
 
-def _fitting(rows: Sequence[_Row], width: int) -> list[str]:
+def _fitting(rows: Sequence[_Row], unread: Unread | None, width: int) -> list[str]:
     """The richest layout that fits; of the poorest, the name is cut."""
     layouts: tuple[tuple[Callable[[int, int], str], bool], ...] = ((_tenths, True), (_whole, False), (_count, False))
     for cell, inconclusive in layouts:
         table = _model_cells(rows, cell, inconclusive=inconclusive)
+        if unread is not None:
+            judged = f"0 of {unread_calls(unread.files)}"
+            table.append([unread_label(unread.files), judged, *["-"] * (len(table[0]) - 2)])
         rest = sum(column + 2 for column in column_widths(table)[1:])
-        longest = min(max(cell_len(row.name) for row in rows), _MAX_NAME)
+        longest = min(max(cell_len(line[0]) for line in table), _MAX_NAME)
         if longest + rest <= width or cell is _count:
             name = min(longest, max(_MIN_NAME, width - rest)) if cell is _count else longest
             return laid_out([[_cut(line[0], max(name, 5)), *line[1:]] for line in table])
@@ -152,30 +159,11 @@ def _cut(text: str, width: int) -> str:
     return f"{text}…"
 
 
-def certainty_line(summary: RunSummary) -> str:
-    """How many verdicts are not certain, and how many rest on nothing; "" where all are certain."""
-    levels = {level: count for level, count in summary.certainties.items() if level != "certain" and count}
-    if not levels:
-        return ""
-    total, nothing = sum(summary.certainties.values()), levels.get("fallback", 0)
-    likely = levels.get("likely", 0)
-    also = f"; {likely:,} {'is' if likely == 1 else 'are'} likely, not certain" if likely else ""
-    rest = "rests" if nothing == 1 else "rest"
-    return f"Of {total:,} verdicts {nothing:,} {rest} on nothing but the absence of an error or of its cause{also}"
-
-
 def _listed(title: str, groups: Sequence[FailureGroup], width: int) -> str:
     """A line a group; its message stands beside it, or below it where there is little room."""
-    rows = [
-        [
-            str(group.calls),
-            str(group.reason or group.outcome.label),
-            one_line(qualified_name(group.server, group.tool) or "(no name)", 32),
-            f"{one_line(group.example_trajectory, 30)}:{group.example_call}",
-        ]
-        for group in groups
-    ]
-    lines = [f"  {line}" for line in laid_out(rows, left=(1, 2, 3))]
+    lines = _group_lines(groups, _MAX_TOOL)
+    if (excess := max(map(cell_len, lines)) - width) > 0:
+        lines = _group_lines(groups, max(_MAX_TOOL - excess, _MIN_NAME))
     longest = max(map(cell_len, lines))
     room = width - longest - 2
     below = room < _MIN_MESSAGE
@@ -186,6 +174,20 @@ def _listed(title: str, groups: Sequence[FailureGroup], width: int) -> str:
         beside = f"{line}{' ' * (longest - cell_len(line))}  {message}".rstrip()
         shown.append(f"{line}\n      {message}" if below else beside)
     return "\n".join(shown)
+
+
+def _group_lines(groups: Sequence[FailureGroup], tool: int) -> list[str]:
+    """Count, outcome, tool of so many characters, and example of each group: an address is pasted, so it is not cut."""
+    rows = [
+        [
+            str(group.calls),
+            str(group.reason or group.outcome.label),
+            one_line(qualified_name(group.server, group.tool) or "(no name)", tool),
+            one_line(group.example, _MAX_ADDRESS),
+        ]
+        for group in groups
+    ]
+    return [f"  {line}" for line in laid_out(rows, left=(1, 2, 3))]
 
 
 def _wrapped(lines: Iterable[str], width: int) -> Iterator[str]:
@@ -206,9 +208,9 @@ def _disagreement_lines(found: Disagreements) -> Iterator[str]:
 
 
 def _root_cause_line(cause: RootCause) -> str:
-    """Such as `9 not_found, 1 root cause: s1c2 excel/create_workbook`."""
+    """Such as `9 not_found, 1 root cause: trip:s1c2 excel/create_workbook`."""
     followed = ", ".join(f"{count} {outcome}" for outcome, count in cause.followed.items())
     return one_line(
-        f"{followed}, 1 root cause: {cause.call} {cause.tool} ({cause.outcome}) in {cause.trajectory}",
+        f"{followed}, 1 root cause: {cause.address} {cause.tool} ({cause.outcome})",
         2 * _MESSAGE_WIDTH,
     )

@@ -12,6 +12,7 @@ from replay.diagnosis.phrasing import counted, listed, place, plain, quoted
 from replay.records import Outcome
 from replay.records.finding import CallRef
 from replay.records.tool_usage import FieldProblem, Sighting, ToolReport, ToolUsage
+from replay.reports.basis import certainty_line
 from replay.reports.markdown_syntax import prose
 from replay.reports.tables import Column, Table, laid_out
 from replay.safety.text import one_line, printable
@@ -181,7 +182,8 @@ def tools_text(report: ToolReport, width: int = 160) -> str:
         return NO_CALLS
     parts = [headline(report)]
     if report.tools:
-        parts.append("\n".join(_table_text(report, width)))
+        basis = certainty_line(report.certainties)
+        parts.append("\n".join([*_table_text(report, width), *(_indented(basis, width, 0) if basis else ())]))
     parts += ["\n".join(_tool_text(tool, width)) for tool in report.tools if has_trouble(tool)]
     for title, lines in closing_lists(report):
         parts.append("\n".join([title, *(row for line in lines for row in _indented(line, width, 2))]))
@@ -236,6 +238,7 @@ def tools_markdown(report: ToolReport) -> str:
     columns = [Column("tool", "name", 100), *(Column(heading, "number") for heading in HEADINGS)]
     table = Table(columns, [[tool.name, *numbers(tool)] for tool in report.tools])
     parts.append(table.markdown() if report.tools else NO_CALLS)
+    parts += filter(None, [prose(certainty_line(report.certainties))])
     for tool in filter(has_trouble, report.tools):
         parts.append(f"## {prose(tool_title(tool))}")
         parts += [f"### {title}\n\n{_markdown_list(lines)}" for title, lines in sections(tool)]
@@ -257,6 +260,7 @@ def tools_html(report: ToolReport) -> str:
         "tools.html",
         style=part("page.css", "tools.css"),
         headline=headline(report),
+        basis=certainty_line(report.certainties),
         headings=HEADINGS,
         tools=[
             {

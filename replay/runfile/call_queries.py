@@ -99,7 +99,7 @@ class CallLine:
 
 def failing_groups(connection: sqlite3.Connection) -> frozenset[int]:
     """The groups of calls that are failures."""
-    rows = connection.execute(f"SELECT id FROM call_groups WHERE {is_failure('outcome')}")  # noqa: S608
+    rows = connection.execute(f"SELECT id FROM call_groups WHERE n > 0 AND {is_failure('outcome')}")  # noqa: S608
     return frozenset(group for (group,) in rows)
 
 

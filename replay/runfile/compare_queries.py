@@ -70,6 +70,8 @@ class CallOutcome(NamedTuple):
     """`server/tool` where both are known, else the name as written."""
     outcome: Outcome
     message: str
+    arguments: str
+    """The beginning of them, as JSON."""
 
 
 def model_names(run: Run) -> list[str]:
@@ -85,13 +87,13 @@ def file_paths(connection: sqlite3.Connection) -> dict[int, str]:
 def call_outcomes(run: Run) -> Iterator[CallOutcome]:
     """The calls of a run, trajectory by trajectory, in the order of the steps."""
     rows = run.connection.execute(
-        "SELECT f.model, t.name, c.position, c.server, c.tool, c.outcome, c.message FROM calls c "
-        "JOIN trajectories t ON t.id = c.trajectory JOIN files f ON f.id = c.file "
+        "SELECT f.model, t.name, c.position, c.server, c.tool, c.outcome, c.message, ifnull(c.arguments, '') "
+        "FROM calls c JOIN trajectories t ON t.id = c.trajectory JOIN files f ON f.id = c.file "
         "ORDER BY c.file, c.trajectory, c.ordinal"
     )
-    for model, trajectory, position, server, tool, outcome, message in rows:
+    for model, trajectory, position, server, tool, outcome, message, arguments in rows:
         name = qualified_name(server, tool) or None
-        yield CallOutcome(model, trajectory, position, name, Outcome(outcome), message)
+        yield CallOutcome(model, trajectory, position, name, Outcome(outcome), message, arguments)
 
 
 def attach(connection: sqlite3.Connection, path: Path) -> None:

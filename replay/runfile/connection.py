@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import sqlite3
 from contextlib import closing, suppress
 from functools import cache
@@ -13,17 +14,21 @@ from typing import Any, Final
 
 from replay.errors import RunFileError
 from replay.runfile.schema import APPLICATION_ID, FORMAT, STEPS, TABLES, VERSION, WORDS, migrate
-from replay.safety.filesystem import lock_file, private_opener
+from replay.safety.filesystem import check_is_ours, lock_file, private_opener
 
 _MAGIC: Final = b"SQLite format 3\0"
 _HEADER_SIZE: Final = 100
+_STEPS_A_TURN: Final = 1_000_000
+_MAX_TURNS: Final = 2_000
+"""So many millions of steps of SQLite's machine are a minute or two; the longest statement of a report takes two and a
+half for a hundred thousand calls."""
 _APPLICATION_ID_AT: Final = 68
 SAVE: Final = "save what can be saved with: replay recover"
 RECOVER: Final = f"if it is a damaged one, {SAVE}"
 """What to do about a file that cannot be read."""
 
 
-def check_is_ours(path: Path) -> None:
+def check_is_run(path: Path) -> None:
     """See that a file is a run file, or empty, or not there. It is read, and never changed.
 
     Raises:
@@ -59,7 +64,8 @@ def _has_our_tables(path: Path) -> bool:
     empty = False
     for reading in readings:
         try:
-            with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{reading}", uri=True)) as connection:
+            uri = f"{path.absolute().as_uri()}?{reading}"
+            with closing(sqlite3.connect(uri, uri=True, factory=LimitedConnection)) as connection:
                 empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
                 if not empty:
                     found = connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
@@ -82,7 +88,88 @@ def take_lock(path: Path) -> int:
             str(path), "another replay is writing this run; wait for it, or name another with --run"
         ) from None
     except OSError as error:
-        raise RunFileError(str(path), f"cannot be written: {error.strerror}; name another with --run") from None
+        raise _not_written(path, error) from None
+
+
+def _not_written(path: Path, error: OSError) -> RunFileError:
+    return RunFileError(str(path), f"cannot be written: {error.strerror}; name another with --run")
+
+
+def check_is_private(path: Path) -> None:
+    """See that nobody else laid or can change a run file that is going to be written, or what SQLite keeps beside it.
+
+    Raises:
+        RunFileError: somebody did, or can.
+    """
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        try:
+            check_is_ours(Path(f"{path}{suffix}").lstat())
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise _not_written(Path(f"{path}{suffix}"), error) from None
+
+
+class LimitedConnection(sqlite3.Connection):
+    """A connection whose statements end: a stranger's file may be made so that one would go on for ever."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._turns = 0
+        self.set_progress_handler(self._is_too_long, _STEPS_A_TURN)
+
+    def execute(self, *args: Any) -> sqlite3.Cursor:
+        """As ever."""
+        self._turns = 0
+        return super().execute(*args)
+
+    def _is_too_long(self) -> bool:
+        self._turns += 1
+        return self._turns > _MAX_TURNS
+
+
+def check_schema(path: Path, connection: sqlite3.Connection) -> None:
+    """See that reading and writing our tables does no more than that: no view, trigger or computed column of others.
+
+    The triggers of an older version are looked at when it has been brought up to date.
+
+    Raises:
+        RunFileError: there is one.
+        sqlite3.Error: the tables cannot be read.
+    """
+    objects = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
+    suspects = {
+        name: kind for kind, name, text in objects if kind == "view" or _words_of(text).startswith("CREATE VIRTUAL")
+    }
+    for kind, name, _ in objects:
+        if kind == "table" and name not in suspects:
+            columns = connection.execute("SELECT hidden FROM pragma_table_xinfo(?)", (name,))
+            if any(hidden > 1 for (hidden,) in columns):
+                suspects[name] = kind
+    if "meta" in {name for _, name, _ in objects} and "meta" not in suspects:
+        version = connection.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
+        if version == (str(VERSION),):
+            suspects |= {name: kind for kind, name, _ in objects if kind == "trigger"}
+    own = _own_schema()
+    for _, name, text in objects:
+        if name in suspects and _words_of(text) != own.get(name):
+            why = f"the {suspects[name]} {name!r} in it is not ours: it computes something when it is read or written"
+            raise RunFileError(str(path), f"not read: {why}")
+
+
+@cache
+def _own_schema() -> dict[str, str]:
+    """The words of each statement that makes a table, an index or a trigger, by name."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(TABLES)
+        with suppress(sqlite3.OperationalError):
+            connection.executescript(WORDS)
+        return {name: _words_of(text) for name, text in connection.execute("SELECT name, sql FROM sqlite_master")}
+
+
+def _words_of(statement: str | None) -> str:
+    """A statement without what SQLite's ALTER TABLE changes in it: quotation marks and white space."""
+    return re.sub(r'["\s]+', " ", f" {statement} ").strip()
 
 
 def open_connection(path: Path, *, readonly: bool) -> sqlite3.Connection:
@@ -91,13 +178,16 @@ def open_connection(path: Path, *, readonly: bool) -> sqlite3.Connection:
     Raises:
         RunFileError: it is not a run file, or cannot be opened.
     """
-    check_is_ours(path)
+    check_is_run(path)
+    if not readonly:
+        check_is_private(path)
     try:
         mode = "rw" if readonly else "rwc"  # the last to close removes -wal and -shm, which a "ro" would leave there
         uri = f"{path.absolute().as_uri()}?mode={mode}"
         if not readonly and not path.exists():
-            os.close(private_opener(str(path), os.O_RDWR | os.O_CREAT))  # SQLite gives its other files the same mode
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=10)
+            # SQLite gives its other files the same mode
+            os.close(private_opener(str(path), os.O_RDWR | os.O_CREAT | os.O_EXCL))
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=10, factory=LimitedConnection)
         if readonly:
             connection.execute("PRAGMA query_only = 1")
         else:
@@ -105,13 +195,16 @@ def open_connection(path: Path, *, readonly: bool) -> sqlite3.Connection:
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
+            check_is_private(path)
         try:
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         except sqlite3.OperationalError:
             if not readonly:
                 raise
-            connection = sqlite3.connect(f"{uri}&immutable=1", uri=True, isolation_level=None)
+            uri = f"{uri}&immutable=1"
+            connection = sqlite3.connect(uri, uri=True, isolation_level=None, factory=LimitedConnection)
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        check_schema(path, connection)
     except (sqlite3.Error, OSError) as error:
         raise RunFileError(
             str(path), f"cannot be opened as a run file: {error}; name another ({RECOVER} {path})"
@@ -153,6 +246,7 @@ def prepare_tables(path: Path, connection: sqlite3.Connection) -> None:
     version = version_of(path, connection)
     try:
         migrate(connection, version)
+        check_schema(path, connection)
     except sqlite3.Error as error:
         raise RunFileError(str(path), f"version {version} cannot be brought up to date: {error}") from None
 
@@ -180,7 +274,10 @@ def _migrated_copy(path: Path, stamps: tuple[object, ...]) -> Path:
     atexit.register(directory.cleanup)
     target = Path(directory.name) / path.name
     try:
-        with closing(open_connection(path, readonly=True)) as old, closing(sqlite3.connect(target)) as copy:
+        with (
+            closing(open_connection(path, readonly=True)) as old,
+            closing(sqlite3.connect(target, factory=LimitedConnection)) as copy,
+        ):
             old.backup(copy)
             migrate(copy, version_of(path, copy))
     except (sqlite3.Error, OSError) as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple, Self
 
@@ -52,6 +52,8 @@ class SentCall(NamedTuple):
     """None where it is not known what came of it."""
     stderr: str = ""
     """What its server wrote to stderr meanwhile."""
+    is_placed: bool = True
+    """Whether it is known to be this call. Else one like it was sent for a trajectory that nobody knows again."""
 
 
 class EffectsJournal:
@@ -105,6 +107,12 @@ class EffectsJournal:
                 )
                 return _sent(row, blob)
         return None
+
+    def entries(self) -> Iterator[tuple[Origin, EffectKey]]:
+        """What was sent, and where it stood."""
+        query = "SELECT path, trajectory, question, server, tool, arguments, occurrence FROM journal"
+        for *origin, server, tool, arguments, occurrence in self._db.execute(query):
+            yield Origin(*origin), EffectKey(server, tool, arguments, occurrence)
 
     def has_entries(self) -> bool:
         """Whether any call with effects was sent."""

@@ -15,6 +15,7 @@ from typing import Final, TypeAlias, get_args
 
 from replay.errors import UsageError
 from replay.records import FAILURES, Certainty, Drift, Evidence, Outcome, Reason, qualified_name
+from replay.records.time_span import Span
 from replay.runfile.conditions import placeholders
 from replay.runfile.task_runs import kinds_found
 from replay.suggestions import nearest_names
@@ -36,22 +37,26 @@ KEYS: Final[Mapping[str, str]] = {
     "evidence": "what the rule went by",
     "certainty": "how sure it is",
     "drift": "replayed answer against recorded answer",
+    "recorded": "outcome of the recorded answer; `failed` for the four that are failures",
     "caused": "yes: failed because an earlier call did",
     "finding": "kind of finding about the call, or about its trajectory as a whole",
     "passed": "yes or no: what the recording says of the task",
+    "when": "when its trajectory began: 7d (the last seven days), 2026-11, 2026-11-20..2026-11-22",
 }
 """Each key, and what it is about."""
 
 _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "outcome": (*map(str, Outcome), "failed"),
     "reason": (*map(str, Reason), NONE),
+    "recorded": (*map(str, Outcome), "failed", NONE),
+    "when": ("1d", "7d", "30d", NONE),
     "evidence": get_args(Evidence),
     "certainty": get_args(Certainty),
     "drift": (*get_args(Drift), NONE),
     "caused": ("yes", "no"),
     "passed": ("yes", "no", NONE),
 }
-CALL_KEYS: Final = frozenset({"", "task", "trajectory", "finding", "passed"})
+CALL_KEYS: Final = frozenset({"", "task", "trajectory", "finding", "passed", "recorded", "when"})
 """Keys that tell apart calls of one group; no key is for words."""
 _TOKEN: Final = re.compile(r'(?P<not>-)?(?:(?P<key>[a-zA-Z_]+):)?(?P<value>(?:"[^"]*"?|[^\s"])*)')
 WORD: Final = re.compile(r"(?:[^\W_]|[\u0300-\u036f])+")
@@ -187,6 +192,11 @@ def _term(part: re.Match[str], vocabulary: Vocabulary) -> Term | None:
 
 def _resolve(key: str, value: str, vocabulary: Vocabulary) -> list[object]:
     """The stored values that a written one stands for."""
+    if key == "when" and value.lower() != NONE:
+        try:
+            return [Span.read(value)]
+        except ValueError as error:
+            raise UsageError(f"when: {error}") from None
     if key in _CHOICES:
         return _resolve_choice(key, value)
     wanted = value.lower()
@@ -214,8 +224,9 @@ def _matching(wanted: str, spelled: list[tuple[object, tuple[str, ...]]]) -> lis
 
 
 def _resolve_choice(key: str, value: str) -> list[object]:
-    wanted = value.lower().replace("-", "_") if key == "outcome" else value.lower()
-    if key == "outcome" and wanted == "failed":
+    of_outcomes = key in ("outcome", "recorded")
+    wanted = value.lower().replace("-", "_") if of_outcomes else value.lower()
+    if of_outcomes and wanted == "failed":
         return [str(outcome) for outcome in FAILURES]
     if wanted == NONE and NONE in _CHOICES[key]:
         return [""]
@@ -258,6 +269,7 @@ _BEGINS_A_WORD: Final = (
 _SUBQUERIES: Final = {
     "finding": "EXISTS (SELECT 1 FROM findings n WHERE n.kind IN ({}) AND n.trajectory = m.trajectory "
     "AND n.ordinal IN (m.ordinal, -1))",
+    "recorded": "ifnull((SELECT recorded FROM calls c WHERE c.id = m.call), '') IN ({})",
     "passed": "ifnull((SELECT CASE passed WHEN 1 THEN 'yes' WHEN 0 THEN 'no' END FROM task_runs k "
     "WHERE k.trajectory = m.trajectory), '') IN ({})",
 }
@@ -312,6 +324,12 @@ def _of_call(term: Term, *, full_text: bool) -> Condition:
         inner = " UNION ".join([_TRAJECTORIES] * len(term.values))
         values = tuple(part for value in term.values for part in (_glob(value), value, _glob(value)))
         return f"m.trajectory {negation}IN ({inner})", values
+    if term.key == "when":
+        began = [
+            span.condition("started_at") if isinstance(span, Span) else "started_at IS NULL" for span in term.values
+        ]
+        inner = f"SELECT trajectory FROM task_runs WHERE {' OR '.join(began)}"  # noqa: S608
+        return f"m.trajectory {negation}IN ({inner})", ()
     if term.key in _SUBQUERIES:
         return f"{negation}{_SUBQUERIES[term.key].format(placeholders(term.values))}", term.values
     if full_text:

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from replay.errors import RunFileError
+from replay.errors import RunFileError, UsageError
 from replay.json_values import encode
 from replay.records import (
     Answer,
@@ -22,7 +22,14 @@ from replay.records import (
     canonical,
     digest,
 )
-from replay.runfile.connection import check_is_ours, open_connection, prepare_tables, readable_path, take_lock
+from replay.runfile.connection import (
+    check_is_private,
+    check_is_run,
+    open_connection,
+    prepare_tables,
+    readable_path,
+    take_lock,
+)
 from replay.runfile.effects_journal import EffectsJournal, absolute_path
 from replay.runfile.rows import call_columns, insertion_of_call, keep_answer, load_answer, load_answers, pack_text
 from replay.runfile.salvage import damage_behind
@@ -50,6 +57,7 @@ class Run:
         self._saved_servers: dict[str, Server] = {}
         self._read_servers: dict[str, Server] = {}
         """By their records: a list of a hundred thousand tools is read once."""
+        self._left_behind: dict[str, list[tuple[int, str]]] | None = None
         self._file_and_type: dict[int, tuple[int, str | None]] = {}
 
     @classmethod
@@ -64,7 +72,8 @@ class Run:
         Raises:
             RunFileError: it cannot be written, is not a run file, is newer than we are, or another process writes it.
         """
-        check_is_ours(path)
+        check_is_run(path)
+        check_is_private(path)
         lock = take_lock(path)
         try:
             if fresh:
@@ -192,7 +201,7 @@ class Run:
         got stays in the journal, so that they are never sent twice. With `retry`, a done trajectory goes on from the
         first call that the environment kept from its verdict.
         """
-        new_digest = digest(trajectory.model_dump(mode="json"))
+        new_digest = _digest_of(trajectory)
         with self.transaction() as db:
             file_id = self.file_row(file, trajectory.model, format)
             found = db.execute(
@@ -203,7 +212,7 @@ class Run:
                 row = self._insert_trajectory(db, file_id, trajectory, new_digest, policy)
                 return TrajectoryState(row, False, {})
             row, old_digest, old_policy, done = found
-            if old_digest != new_digest:
+            if not _is_digest_of(old_digest, trajectory, new_digest):
                 forget_verdicts_of(db, row)
                 db.execute("DELETE FROM trajectories WHERE id = ?", (row,))
                 row = self._insert_trajectory(db, file_id, trajectory, new_digest, policy)
@@ -235,7 +244,7 @@ class Run:
             f"WHERE f.absolute_path = ? AND t.name = ? AND t.policy = ? AND t.done AND NOT {undecided if retry else 0}",
             (absolute_path(file), self._name(trajectory), policy),
         ).fetchone()
-        return found is not None and found[0] == digest(trajectory.model_dump(mode="json"))
+        return found is not None and _is_digest_of(found[0], trajectory, _digest_of(trajectory))
 
     def forget_verdicts(self, files: Iterable[str]) -> None:
         """Make every call of these files be judged anew; stored answers and the journal of effects stay."""
@@ -261,10 +270,15 @@ class Run:
             A sentence where something was taken out.
         """
         with self.transaction() as db:
-            found = db.execute("SELECT id FROM files WHERE absolute_path = ?", (absolute_path(path),)).fetchone()
-            if found is None:
-                return []
             names = {self.name_of(identifier) for identifier in ids}
+            absolute = absolute_path(path)
+            found = db.execute("SELECT id FROM files WHERE absolute_path = ?", (absolute,)).fetchone()
+            if found is None:
+                row = self._moved_to(absolute, names)
+                if row is None:
+                    return []
+                db.execute("UPDATE files SET path = ?, absolute_path = ? WHERE id = ?", (path, absolute, row))
+                found = (row,)
             db.execute("UPDATE files SET model = ? WHERE id = ?", (self.redactor.text(model), found[0]))
             held = db.execute("SELECT id, name FROM trajectories WHERE file = ?", found).fetchall()
             gone = [row for row, name in held if name not in names]
@@ -275,6 +289,23 @@ class Run:
             return []
         what = "1 trajectory that is" if len(gone) == 1 else f"{len(gone)} trajectories that are"
         return [f"{path}: {what} not in it any more, or named otherwise now, left the run"]
+
+    def _moved_to(self, absolute: str, names: set[str]) -> int | None:
+        """The row of a file that was moved here: it has this name and one of these trajectories, and is gone from where
+        it was; of several the one whose path ends most like this one.
+        """
+        if self._left_behind is None:
+            self._left_behind = {}
+            for row, old in self.connection.execute("SELECT id, absolute_path FROM files WHERE absolute_path NOTNULL"):
+                if not is_there(old):
+                    self._left_behind.setdefault(os.path.basename(old), []).append((row, old))  # noqa: PTH119
+        candidates = self._left_behind.get(os.path.basename(absolute), [])  # noqa: PTH119
+        for row, old in sorted(candidates, key=lambda candidate: -_common_end(candidate[1], absolute)):
+            held = self.connection.execute("SELECT name FROM trajectories WHERE file = ?", (row,))
+            if any(name in names for (name,) in held):
+                candidates.remove((row, old))
+                return row
+        return None
 
     def journal(self) -> EffectsJournal:
         """The journal of calls with effects, in no transaction: what it is told is committed at once, and alone."""
@@ -359,9 +390,15 @@ class Run:
         """How many results files the run holds."""
         return int(self.connection.execute("SELECT count(*) FROM files").fetchone()[0])
 
-    def has_verdicts(self) -> bool:
-        """Whether any call has its verdict."""
-        return self.connection.execute("SELECT 1 FROM calls LIMIT 1").fetchone() is not None
+    def check_has_verdicts(self) -> None:
+        """See that there is something to report.
+
+        Raises:
+            UsageError: no call has its verdict.
+        """
+        if self.connection.execute("SELECT 1 FROM calls LIMIT 1").fetchone() is None:
+            made = "make some with: replay classify results/*.json"
+            raise UsageError(f"{self.path}: this run has no verdicts yet; {made}")
 
     # --- answers
 
@@ -430,3 +467,28 @@ class Run:
             "file": file,
             "task_type": task_type,
         }
+
+
+def _digest_of(trajectory: Trajectory) -> str:
+    """What tells whether a trajectory changed; where its file lies does not count."""
+    return digest(trajectory.model_dump(mode="json", exclude={"source": {"file"}}))
+
+
+def _is_digest_of(kept: str, trajectory: Trajectory, current: str) -> bool:
+    """Whether what the run keeps is this trajectory; in older run files the path of its file counted."""
+    return kept == current or kept == digest(trajectory.model_dump(mode="json"))
+
+
+def is_there(path: str) -> bool:
+    """Whether a file is where it was, be it a member of an archive."""
+    while not os.path.lexists(path):
+        path = os.path.dirname(path)  # noqa: PTH120
+        if os.path.isdir(path):  # noqa: PTH112
+            return False
+    return True
+
+
+def _common_end(first: str, second: str) -> int:
+    """How many of their last names two paths share."""
+    pairs = zip(reversed(first.split("/")), reversed(second.split("/")), strict=False)
+    return next((number for number, (left, right) in enumerate(pairs) if left != right), first.count("/"))

@@ -18,7 +18,15 @@ from pydantic import TypeAdapter
 from replay.errors import RunFileError
 from replay.records import Answer, FleetFacts, Server, Trajectory
 from replay.records.alignment import AlignedModel, AlignedTask
-from replay.runfile.connection import SAVE, check_is_ours, open_connection, prepare_tables, version_of
+from replay.runfile.connection import (
+    SAVE,
+    LimitedConnection,
+    check_is_run,
+    check_schema,
+    open_connection,
+    prepare_tables,
+    version_of,
+)
 from replay.runfile.effects_journal import journalled
 from replay.runfile.rows import unpack, verdict_of_row
 from replay.runfile.schema import APPLICATION_ID, FORMAT, TABLES, VERSION, migrate
@@ -152,6 +160,8 @@ def damage_behind(error: BaseException, path: Path) -> RunFileError | None:
         return next((found for inner in error.exceptions if (found := damage_behind(inner, path))), None)
     if not isinstance(error, UNREADABLE):
         return None
+    if str(error) == "interrupted":
+        return RunFileError(str(path), "reading it takes too long: it is damaged, or made to be so")
     damage = damage_of(path)
     return None if damage is None else RunFileError(str(path), f"damaged ({damage}); {SAVE} {path}")
 
@@ -200,22 +210,23 @@ def _remove(path: Path) -> None:
 
 def _readable(path: Path, copy: Path) -> sqlite3.Connection:
     """Open a private copy; where its beginning is lost, under the first page of a new run file."""
-    connection = _opened(copy)
+    connection = _opened(path, copy)
     if connection is None:
         with copy.open("rb") as file:
             if _is_foreign(file.read(100)):
-                check_is_ours(path)
+                check_is_run(path)
         _graft_first_page(copy)
-        connection = _opened(copy)
+        connection = _opened(path, copy)
     if connection is None:
         raise RunFileError(str(path), "nothing of it can be saved: it is not a run file, or its tables are lost")
     connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
     return connection
 
 
-def _opened(copy: Path) -> sqlite3.Connection | None:
-    connection = sqlite3.connect(copy, isolation_level=None)
+def _opened(path: Path, copy: Path) -> sqlite3.Connection | None:
+    connection = sqlite3.connect(copy, isolation_level=None, factory=LimitedConnection)
     try:
+        check_schema(path, connection)
         for table in _KEEPS:
             connection.execute(f"SELECT 1 FROM sqlite_master WHERE name = '{table}'").fetchone()  # noqa: S608
         meta = dict(connection.execute("SELECT key, value FROM meta"))

@@ -11,10 +11,10 @@ from replay.records import Call, Trajectory, digest
 from replay.records.digests import effect_keys
 from replay.records.tool_name import read_name
 from replay.runfile.rows import unpack
-from replay.runfile.task_runs import rebuild_task_runs, rebuild_task_scores
+from replay.runfile.task_runs import rebuild_task_runs, rebuild_task_scores, times_of
 
 FORMAT = "replay.run-file"
-VERSION = 4
+VERSION = 5
 APPLICATION_ID = 0x52504C59
 """In the header of our files ("RPLY"): what tells them from the SQLite files of other programs."""
 
@@ -128,7 +128,9 @@ CREATE TABLE task_runs (
   score REAL,                        -- reward or score, as the source gives it
   input_tokens INTEGER,
   output_tokens INTEGER,
-  diagnosed INTEGER NOT NULL DEFAULT 0  -- 1 when its findings are in the table findings
+  diagnosed INTEGER NOT NULL DEFAULT 0,  -- 1 when its findings are in the table findings
+  started_at TEXT,                   -- UTC, 2026-11-20T13:00:00; NULL where the recording does not say
+  seconds REAL                       -- from there to its last call's end, as far as the recording has times
 );
 CREATE TRIGGER trajectories_deleted AFTER DELETE ON trajectories BEGIN
   DELETE FROM task_runs WHERE trajectory = OLD.id;
@@ -261,7 +263,9 @@ CREATE TABLE task_runs (
   score REAL,
   input_tokens INTEGER,
   output_tokens INTEGER,
-  diagnosed INTEGER NOT NULL DEFAULT 0
+  diagnosed INTEGER NOT NULL DEFAULT 0,
+  started_at TEXT,
+  seconds REAL
 )
 """,
     """
@@ -364,10 +368,21 @@ def _from_3_to_4(db: sqlite3.Connection) -> None:
     rebuild_task_scores(db)
 
 
+def _from_4_to_5(db: sqlite3.Connection) -> None:
+    """When a trajectory began, and how long it took, stood in the records alone."""
+    if "started_at" not in {name for _, name, *_ in db.execute("PRAGMA table_info(task_runs)")}:
+        db.execute("ALTER TABLE task_runs ADD COLUMN started_at TEXT")
+        db.execute("ALTER TABLE task_runs ADD COLUMN seconds REAL")
+    for row, record in db.execute("SELECT id, record FROM trajectories").fetchall():
+        times = times_of(Trajectory.model_validate(unpack(record)))
+        db.execute("UPDATE task_runs SET started_at = ?, seconds = ? WHERE trajectory = ?", (*times, row))
+
+
 STEPS: Final[Mapping[int, Callable[[sqlite3.Connection], None]]] = {
     1: _from_1_to_2,
     2: _from_2_to_3,
     3: _from_3_to_4,
+    4: _from_4_to_5,
 }
 """Version n to n + 1: what does it, in a transaction."""
 

@@ -11,13 +11,21 @@ from typing import Literal, TypeAlias, get_args
 
 from replay.records import FAILURES, Certainty, Outcome, Reason, qualified_name
 from replay.records.summary import Disagreements, FailureGroup, ModelSummary, RootCause, RunSummary
+from replay.records.unread import Unread, UnreadEffect, UnreadFile
 from replay.runfile.compare_queries import file_paths
 from replay.runfile.conditions import in_files, is_failure, placeholders
 from replay.runfile.run import Run
+from replay.runfile.trajectory_queries import Addresses
+from replay.runfile.unread_files import unread_files
 
 
 def summarize(
-    run: Run, *, most: int = 10, files: Sequence[int] | None = None, most_models: int | None = None
+    run: Run,
+    *,
+    most: int = 10,
+    files: Sequence[int] | None = None,
+    most_models: int | None = None,
+    unread: Sequence[UnreadFile] | None = None,
 ) -> RunSummary:
     """Counts by model, what went wrong most, and the root causes.
 
@@ -26,8 +34,11 @@ def summarize(
         most: how many groups of failures and root causes at the most.
         files: the run's numbers of the files to count; by default all.
         most_models: how many models are listed, the first ones; by default all. The other counts are of all models.
+        unread: files that could not be read; by default all that the run knows of.
     """
     where = in_files("f.id", files)
+    addresses = Addresses.of(run)
+    trials = run.trials()
     models = model_counts(run.connection, files)
     paths = file_paths(run.connection)
     outcomes: Counter[Outcome] = Counter()
@@ -41,13 +52,24 @@ def summarize(
         outcomes={outcome: outcomes[outcome] for outcome in Outcome},
         reasons=_most_first(reasons),
         certainties=_certainties(run, where),
-        failures=tuple(_groups(run, f"{is_failure('c.outcome')} AND {where}", most)),
-        inconclusive=tuple(_groups(run, f"c.outcome = 'inconclusive' AND {where}", most)),
-        root_causes=tuple(_root_causes(run, most, where)),
+        failures=tuple(_groups(run, addresses, f"{is_failure('c.outcome')} AND {where}", most)),
+        inconclusive=tuple(_groups(run, addresses, f"c.outcome = 'inconclusive' AND {where}", most)),
+        root_causes=tuple(_root_causes(run, addresses, most, where)),
         disagreements=_disagreements(run, where),
-        trials=run.trials(),
-        flaky=tuple(_groups(run, f"c.details LIKE '%\"flaky\"%' AND {where}", most)) if run.trials() > 1 else (),
+        trials=trials,
+        unread=_unread(unread_files(run.connection) if unread is None else unread, outcomes, models),
+        flaky=tuple(_groups(run, addresses, f"c.details LIKE '%\"flaky\"%' AND {where}", most)) if trials > 1 else (),
     )
+
+
+def _unread(
+    files: Sequence[UnreadFile], outcomes: Mapping[Outcome, int], models: Sequence[ModelCount]
+) -> Unread | None:
+    """What was not read, and what it could change in the share of calls that succeeded."""
+    if not files:
+        return None
+    effect = UnreadEffect.on_calls(files, outcomes, sum(len(counted.files) for counted in models))
+    return Unread(files=tuple(files), effects=(effect,) if effect else ())
 
 
 def _certainties(run: Run, where: str) -> dict[Certainty, int]:
@@ -104,7 +126,7 @@ def _most_first(reasons: Mapping[Reason, int]) -> dict[Reason, int]:
     return dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _groups(run: Run, where: str, most: int) -> Iterator[FailureGroup]:
+def _groups(run: Run, addresses: Addresses, where: str, most: int) -> Iterator[FailureGroup]:
     rows = run.connection.execute(
         f"""
         SELECT c.server, c.tool, c.outcome, c.reason, c.rule, count(*) AS n,
@@ -127,6 +149,7 @@ def _groups(run: Run, where: str, most: int) -> Iterator[FailureGroup]:
             reason=reason if outcome == Outcome.INCONCLUSIVE else None,
             rule=rule,
             calls=count,
+            example=addresses.call(path, name, position),
             example_file=path,
             example_trajectory=name,
             example_call=position,
@@ -134,7 +157,7 @@ def _groups(run: Run, where: str, most: int) -> Iterator[FailureGroup]:
         )
 
 
-def _root_causes(run: Run, most: int, where: str) -> Iterator[RootCause]:
+def _root_causes(run: Run, addresses: Addresses, most: int, where: str) -> Iterator[RootCause]:
     causes = f"""
         SELECT trajectory, caused_by FROM calls c JOIN files f ON f.id = c.file
         WHERE caused_by IS NOT NULL AND {where} GROUP BY 1, 2 ORDER BY count(*) DESC, 1, 2 LIMIT ?
@@ -156,6 +179,7 @@ def _root_causes(run: Run, most: int, where: str) -> Iterator[RootCause]:
         if found is not None:
             path, name, server, tool, outcome = found
             yield RootCause(
+                address=addresses.call(path, name, cause),
                 file=path,
                 trajectory=name,
                 call=cause,
@@ -206,7 +230,7 @@ def data_version(connection: sqlite3.Connection) -> int:
 
 
 def model_counts(connection: sqlite3.Connection, files: Sequence[int] | None = None) -> list[ModelCount]:
-    """The models in the order of their files, with how many calls of each outcome.
+    """The models that made calls, in the order of their files, with how many calls of each outcome.
 
     Args:
         connection: to the run file.
@@ -237,6 +261,7 @@ def model_counts(connection: sqlite3.Connection, files: Sequence[int] | None = N
             dict(reasons[model]),
         )
         for model, own in of_model.items()
+        if outcomes[model]
     ]
 
 

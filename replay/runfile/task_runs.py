@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from sys import intern
 from typing import Any, Final, NamedTuple
 
-from replay.records import Certainty, Outcome, Trajectory
+from replay.records import UNFOUNDED, Certainty, Outcome, Trajectory
 from replay.records.alignment import METRICS, AlignedModel, AlignedTask
 from replay.records.comparison import FindingOfModel
+from replay.records.time_span import utc
 from replay.runfile.conditions import in_files, is_failure, placeholders
 from replay.runfile.effects_journal import absolute_path
 from replay.runfile.rows import unpack
@@ -31,7 +32,7 @@ def save_task_run(db: sqlite3.Connection, row: int, name: str, trajectory: Traje
     passed = None if reported is None or reported.passed is None else int(reported.passed)
     db.execute(
         "INSERT OR REPLACE INTO task_runs (trajectory, model, task, labels, parent, passed, score, input_tokens, "
-        "output_tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "output_tokens, started_at, seconds) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             row,
             redactor.text(trajectory.model),
@@ -42,8 +43,15 @@ def save_task_run(db: sqlite3.Connection, row: int, name: str, trajectory: Traje
             reported.score if reported else None,
             usage.input_tokens if usage else None,
             usage.output_tokens if usage else None,
+            *times_of(trajectory),
         ),
     )
+
+
+def times_of(trajectory: Trajectory) -> tuple[str | None, float | None]:
+    """When a trajectory began, in UTC, and the seconds up to the end of its last call; None where it has no times."""
+    ends = [call.started + (call.seconds or 0) for call in trajectory.calls() if call.started is not None]
+    return utc(trajectory.started_at), max(ends, default=None)
 
 
 def rebuild_task_runs(db: sqlite3.Connection) -> None:
@@ -145,6 +153,8 @@ class CallGroup(NamedTuple):
     server: str
     tool: str
     outcome: Outcome
+    unfounded: bool
+    """Their verdicts rest on nothing but the absence of an error, or of an error's cause."""
 
 
 class TaskScores(NamedTuple):
@@ -185,6 +195,26 @@ def trajectory_facts(connection: sqlite3.Connection, files: Sequence[int] | None
         )
 
 
+class SessionFacts(NamedTuple):
+    """What a trajectory took, as far as its recording says."""
+
+    started_at: str | None
+    seconds: float | None
+    tokens: int | None
+    """Read and written."""
+    recovered: int
+    """Failed calls in spite of which the task went on, as findings tell."""
+
+
+def session_facts(connection: sqlite3.Connection) -> dict[int, SessionFacts]:
+    """What each trajectory took, by its row."""
+    rows = connection.execute(
+        "SELECT trajectory, started_at, seconds, input_tokens + ifnull(output_tokens, 0), "  # noqa: S608
+        f"(SELECT count(*) FROM ({_RECOVERED_CALLS}) r WHERE r.trajectory = k.trajectory) FROM task_runs k"
+    )
+    return {row: SessionFacts(*facts) for row, *facts in rows}
+
+
 def label_names(connection: sqlite3.Connection) -> list[str]:
     """The names of the tasks' labels, such as `difficulty`, in the order of the alphabet."""
     rows = connection.execute("SELECT DISTINCT labels FROM task_runs")
@@ -194,14 +224,18 @@ def label_names(connection: sqlite3.Connection) -> list[str]:
 def call_groups(connection: sqlite3.Connection, files: Sequence[int] | None = None) -> dict[int, CallGroup]:
     """The groups of calls, by the number under which `grouped_calls` has them."""
     rows = connection.execute(
-        f"SELECT id, server, tool, outcome FROM call_groups WHERE n > 0 AND {in_files('file', files)}"  # noqa: S608
+        "SELECT id, server, tool, outcome, certainty = ? FROM call_groups "  # noqa: S608
+        f"WHERE n > 0 AND {in_files('file', files)}",
+        (UNFOUNDED,),
     )
-    same: dict[tuple[str, str, str], CallGroup] = {}  # of every file there is one, and few are different
+    same: dict[tuple[str, str, str, int], CallGroup] = {}  # of every file there is one, and few are different
     found = {}
-    for number, server, tool, outcome in rows:
-        found[number] = same.get((server, tool, outcome)) or same.setdefault(
-            (server, tool, outcome), CallGroup(server, tool, Outcome(outcome))
-        )
+    for number, server, tool, outcome, unfounded in rows:
+        group = same.get((server, tool, outcome, unfounded))
+        if group is None:
+            group = CallGroup(server, tool, Outcome(outcome), bool(unfounded))
+            same[server, tool, outcome, unfounded] = group
+        found[number] = group
     return found
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 from replay.errors import UsageError
 from replay.records import Trajectory, Verdict
@@ -20,6 +21,13 @@ from replay.suggestions import nearest_name, nearest_names
 
 _POSITION: Final = re.compile(r"s\d+c\d+")
 _MAX_NAMED: Final = 3
+_DRAWN: Final = re.compile(
+    r"(?<![0-9a-zA-Z])(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-|(?=[0-9a-zA-Z]*\d[a-zA-Z]+\d)[0-9a-zA-Z]{16,}(?![0-9a-zA-Z]))"
+)
+"""The beginning of what is drawn at random, in an id that nobody reads to its end."""
+_DRAWN_CHARACTERS: Final = 8
+_FEWEST_CHARACTERS: Final = 4
+"""Of an id that is not written to its end."""
 
 
 class TrajectoryPlace(NamedTuple):
@@ -44,17 +52,17 @@ class CallPlace(NamedTuple):
 
 
 def find_trajectory(run: Run, ref: str) -> TrajectoryPlace:
-    """The trajectory that an id names: its own id, or `MODEL:ID` or `FILE:ID` where several files have it.
+    """The trajectory that an id names, whole or by its first characters; `MODEL:ID` or `FILE:ID` where several have it.
 
     Raises:
         UsageError: there is none (names the nearest), or there are several.
     """
     places = trajectory_places(run)
-    found = [place for place in places if ref in _spellings(place)]
+    found = _named(ref, places)
     if len(found) == 1:
         return found[0]
     if found:
-        raise _ambiguous("trajectory", ref, [qualified(place, places) for place in found])
+        raise _ambiguous("trajectory", ref, [address(place, places) for place in found])
     raise _missing("trajectory", ref, [place.trajectory for place in places])
 
 
@@ -65,12 +73,11 @@ def find_call(run: Run, ref: str) -> CallPlace:
         UsageError: there is none (names the nearest), or there are several.
     """
     name, _, position = ref.rpartition(":")
+    run.check_has_verdicts()
     places = trajectory_places(run)
-    if not places:
-        raise UsageError("this run has no verdicts yet; make some with: replay classify results/*.json")
     if not _POSITION.fullmatch(position):
         raise _missing("call", ref, _examples(run, ref, places), "; a call's id looks like TRAJECTORY:s2c1")
-    found = [place for place in places if name in _spellings(place)] if name else list(places)
+    found = _named(name, places) if name else list(places)
     if not found:
         raise _missing(
             "call", ref, [f"{place.trajectory}:{position}" for place in places if _has(run, place, position)]
@@ -79,16 +86,9 @@ def find_call(run: Run, ref: str) -> CallPlace:
     if len(holding) == 1:
         return CallPlace(*holding[0], position)
     if holding:
-        raise _ambiguous("call", ref, [f"{qualified(place, places)}:{position}" for place in holding])
+        raise _ambiguous("call", ref, [f"{address(place, places)}:{position}" for place in holding])
     near = [f"{found[0].trajectory}:{other}" for other in _positions(run, found[0])]
     raise _missing("call", ref, near)
-
-
-def call_id(run: Run, file: str, trajectory: str, position: str) -> str:
-    """The shortest id that finds a call again."""
-    places = trajectory_places(run)
-    place = next(place for place in places if (place.file, place.trajectory) == (file, trajectory))
-    return f"{qualified(place, places)}:{position}"
 
 
 def trajectory_places(run: Run) -> list[TrajectoryPlace]:
@@ -120,22 +120,76 @@ def _places(run: Run, where: str) -> list[TrajectoryPlace]:
     return [TrajectoryPlace(*row) for row in rows]
 
 
-def _spellings(place: TrajectoryPlace) -> tuple[str, ...]:
-    path = PurePath(place.file)
-    owners = ("", f"{place.model}:", f"{place.file}:", f"{path.name}:", f"{path.stem}:")
-    return tuple(f"{owner}{place.trajectory}" for owner in owners)
+class Addresses:
+    """The ids under which trajectories are printed: as short as finds them again among all of the run."""
+
+    def __init__(self, places: Iterable[TrajectoryPlace]) -> None:
+        self._by_name: dict[str, list[TrajectoryPlace]] = {}
+        for place in places:
+            self._by_name.setdefault(place.trajectory, []).append(place)
+        self._sorted = sorted(self._by_name)
+
+    @classmethod
+    def of(cls, run: Run) -> Self:
+        """Of all trajectories of a run."""
+        return cls(trajectory_places(run))
+
+    def trajectory(self, file: str, trajectory: str) -> str:
+        """The address of a trajectory: its id, or the first characters of one drawn at random; where others have the
+        same id, with its model or the end of its file's path before it.
+        """
+        same = self._by_name[trajectory]
+        name = self._shortened(trajectory)
+        if len(same) == 1:
+            return name
+        place = next(place for place in same if place.file == file)
+        others = {owner for other in same if other is not place for owner in _owners(other)}
+        owner = next((owner for owner in _owners(place) if owner and owner not in others), f"{file}:")
+        return f"{owner}{name}"
+
+    def call(self, file: str, trajectory: str, position: str) -> str:
+        """The address of a call."""
+        return f"{self.trajectory(file, trajectory)}:{position}"
+
+    def _shortened(self, name: str) -> str:
+        drawn = _DRAWN.search(name)
+        if drawn is None:
+            return name
+        index = bisect_left(self._sorted, name)
+        beside = self._sorted[max(0, index - 1) : index] + self._sorted[index + 1 : index + 2]
+        shared = max((_common_beginning(name, other) for other in beside), default=0)
+        return name[: max(shared + 1, drawn.start() + _DRAWN_CHARACTERS)]
 
 
-def qualified(place: TrajectoryPlace, places: list[TrajectoryPlace]) -> str:
-    """The shortest spelling that no other trajectory shares."""
-    spellings = _spellings(place)
-    others = {
-        spelling
-        for other in places
-        if other.row != place.row and any(spelling.endswith(other.trajectory) for spelling in spellings)
-        for spelling in _spellings(other)
-    }
-    return next((spelling for spelling in spellings if spelling not in others), spellings[2])
+def _common_beginning(first: str, second: str) -> int:
+    return next((at for at, (left, right) in enumerate(zip(first, second, strict=False)) if left != right), len(first))
+
+
+def address(place: TrajectoryPlace, places: Iterable[TrajectoryPlace]) -> str:
+    """The address of one trajectory among these."""
+    return Addresses(places).trajectory(place.file, place.trajectory)
+
+
+def _named(ref: str, places: Iterable[TrajectoryPlace]) -> list[TrajectoryPlace]:
+    """The trajectories of an id; where none has it, those whose ids begin so."""
+    named = [(place, [f"{owner}{place.trajectory}" for owner in _owners(place)]) for place in places]
+    exact = [place for place, spellings in named if ref in spellings]
+    if exact or len(ref) < _FEWEST_CHARACTERS:
+        return exact
+    return [
+        place
+        for place, _ in named
+        if any(
+            ref.startswith(owner) and place.trajectory.startswith(ref[len(owner) :] or ":") for owner in _owners(place)
+        )
+    ]
+
+
+def _owners(place: TrajectoryPlace) -> Iterator[str]:
+    """What may stand before a trajectory's id: nothing, its model, its file's name, and ever more of the path."""
+    parts = place.file.split("/")
+    tails = ("/".join(parts[start:]) for start in range(len(parts) - 1, -1, -1))
+    yield from ("", f"{place.model}:", f"{PurePath(place.file).stem}:", *(f"{tail}:" for tail in tails))
 
 
 def _positions(run: Run, place: TrajectoryPlace) -> list[str]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin
-from urllib.parse import quote, quote_plus
 
 from replay.errors import UsageError
-from replay.json_values import encode
+from replay.json_values import encode, without_lone_surrogates
+from replay.safety.spellings import pattern_of
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -24,11 +24,16 @@ if TYPE_CHECKING:
 
 __all__ = ["SENSITIVE_NAMES", "may_hold_secret"]
 
-SENSITIVE_NAMES: Final = (
-    r"pass(?:word|wd|phrase|code)|pwd|(?:client|app|shared|webhook|totp)?[_-]?secret(?:[_-]?key)?"
-    r"|(?:api|access|private|account|signing|encryption)[_-]?key|apikey|credential"
+_WHATEVER_STANDS_THERE: Final = (
+    r"pass(?:word|wd|phrase|code)s?|pwd|(?:client|app|shared|webhook|totp)?[_-]?secrets?(?:[_-]?key)?|credentials?"
+    r"|(?:set[_-]?)?cookies?|(?:proxy[_-]?)?authorization"
+)
+"""Names under which anything is a secret, also a number, a list or a single letter."""
+_KEYS_AND_TOKENS: Final = (
+    r"(?:api|access|private|account|signing|encryption)[_-]?key|apikey"
     r"|(?:access|refresh|auth|id|session|bearer|bot|api|user|personal[_-]?access|security)?[_-]?token"
 )
+SENSITIVE_NAMES: Final = f"{_WHATEVER_STANDS_THERE}|{_KEYS_AND_TOKENS}"
 """A pattern of names under which a secret stands."""
 
 _ESCAPED: Final = r"\\[bfnrt]|\\u00[0-9a-fA-F]{2}"
@@ -49,7 +54,11 @@ _PROBES: Final = (
     rf"AIza{_WORD}{{35}}",
     r"hf_[A-Za-z0-9]{30}",
     r"npm_[A-Za-z0-9]{36}",
-    rf"""["'](?i:(?:[a-z0-9]+[_-])*(?:{SENSITIVE_NAMES}))\\*["']{_GAP}:{_GAP}["']""",
+    rf"""["'](?i:(?:[a-z0-9]+[_-])*(?:{SENSITIVE_NAMES}))\\*["']{_GAP}:{_GAP}["'\[0-9-]""",
+    rf"(?i:{SENSITIVE_NAMES}){_GAP}=",
+    rf"--(?i:(?:[a-z0-9]+-)*(?:{SENSITIVE_NAMES}))",
+    rf"(?i:{_WHATEVER_STANDS_THERE}){_GAP}:",
+    rf"(?i:{_WHATEVER_STANDS_THERE}){_GAP}(?i:is)",
     r"""://[^\s/:@"']*:[^\s/@"']+@""",
 )
 
@@ -83,10 +92,8 @@ MIN_SECRET_LENGTH: Final = 6
 PLAIN_VALUE: Final = re.compile(r"(?i)\d+|true|false|yes|no|on|off|none|null|localhost|/.*|\w+://[^@?]*")
 """What a variable of any name may hold and is no secret."""
 MIN_NAMED_LENGTH: Final = 3
-"""Of a value that stands under the name of a secret."""
+"""Of a value that stands under the name of a key or token."""
 _MAX_KEY_LENGTH: Final = 60
-
-_HEX_PAIR: Final = re.compile(r"%[0-9A-F]{2}")
 
 _OWN_FIELDS: Final = frozenset(
     {
@@ -104,8 +111,7 @@ _OWN_FIELDS: Final = frozenset(
     }
 )
 """Fields of our records that hold words of ours: a secret that happens to be such a word is not one there."""
-_HEADER_KEYS: Final = frozenset({"authorization", "proxy-authorization", "x-api-key"})
-
+_CERTAIN_KEY: Final = re.compile(rf"(?i)(?:[a-z0-9]+[_-])*?(?:{_WHATEVER_STANDS_THERE})|x-api-key")
 _SECRET_KEY: Final = re.compile(rf"(?i)(?:[a-z0-9]+[_-])*?(?:{SENSITIVE_NAMES})")
 _SECRET_NAME: Final = re.compile(rf"(?i){SENSITIVE_NAMES}|passw|(?:^|[_-])(?:auth|key|pat|pwd)$")
 """Of a variable or a header: as a member's key anywhere in the name, or one of the endings that say it there alone."""
@@ -119,22 +125,39 @@ class _TokenPattern:
 
     triggers: tuple[str, ...]
     pattern: re.Pattern[str]
-    replacement: str = REDACTED
+    replacement: str | Callable[[re.Match[str]], str] = REDACTED
 
 
 def _token_pattern(triggers: str, pattern: str, replacement: str = REDACTED) -> _TokenPattern:
     return _TokenPattern(tuple(triggers.split("|")), re.compile(pattern), replacement)
 
 
+_PREFIX: Final = r"(?:[a-z0-9]+[_-]){0,4}?(?<!page[_-])(?<!next[_-])(?<!max[_-])"
+_NOT_ONE: Final = (
+    r"(?![$<{%=>]|\[REDACTED\]|(?:none|null|nil|undefined|true|false)\b"
+    rf"|(?:{SENSITIVE_NAMES}|await|new|self|this)\b(?!-)|[a-z_][\w.]*(?:\([^\s)]*\)|\s*\?)|[a-z_]\w*\.[a-z_]\w*[.(\[])"
+)
+"""What may stand after the name of a secret instead of it: a variable, a placeholder, code that gets it."""
+_VALUE: Final = r"""[^\s"'\\&;,)\]}>]+"""
+_QUOTED: Final = r"""(?P<quote>\\*["'])(?!\$\{|\[REDACTED\])(?=\S)(?:(?!(?P=quote))(?:\\.|[^\\\n]))+(?=(?P=quote))"""
+_PLAIN: Final = r"(?:string|str|text|required|optional|incorrect|invalid|wrong|missing|empty|ok|yes|no|\*+)\b"
+"""What a line says of a password that is none."""
+_TRIGGERS: Final = "ass|ASS|wd|WD|ecret|ECRET|ey|EY|redential|REDENTIAL|oken|OKEN|ookie|OOKIE|uthoriz|UTHORIZ"
+
+
+def _named(pattern: str) -> _TokenPattern:
+    """What stands under the name of a secret, which is the first group of the pattern."""
+
+    def taken_out(match: re.Match[str]) -> str:
+        return f"{match[1]}{match.groupdict().get('quote') or ''}{REDACTED}"
+
+    return _TokenPattern(tuple(_TRIGGERS.split("|")), re.compile(pattern, re.IGNORECASE | re.MULTILINE), taken_out)
+
+
 _TOKEN_PATTERNS: Final = (
     _token_pattern(
         "PRIVATE KEY-----",
         r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\Z)",
-    ),
-    _token_pattern(
-        "uthorization|UTHORIZATION",
-        r"""(?i)(authorization\\*["']?\s*[:=]\s*\\*["']?)(?:digest\s[^\r\n]+|[^\s"'\\][^\r\n"'\\]*)""",
-        rf"\g<1>{REDACTED}",
     ),
     _token_pattern(
         "earer|EARER",
@@ -152,11 +175,31 @@ _TOKEN_PATTERNS: Final = (
     _token_pattern("AIza", r"AIza[\w-]{35}"),
     _token_pattern("hf_", r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{30,}"),
     _token_pattern("npm_", r"(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36}"),
+    _named(rf"""(\\*["']{_PREFIX}(?:{_WHATEVER_STANDS_THERE})\\*["']\s*:\s*)(?:{_QUOTED}|-?\d[\d.]*)"""),
+    _named(rf"""(\\*["']{_PREFIX}(?:{_KEYS_AND_TOKENS})\\*["']\s*:\s*)(?=\\*["'][^"'\\\n]{{3}}){_QUOTED}"""),
     _token_pattern(
-        "ass|ASS|wd|WD|ecret|ECRET|ey|EY|redential|oken|OKEN",
-        rf"""(?i)(\\*["'](?:[a-z0-9]+[_-]){{0,4}}?(?<!page[_-])(?<!next[_-])(?:{SENSITIVE_NAMES})\\*["']\s*:\s*\\*["'])"""
-        r"""(?!\$\{|\[REDACTED\])[^\s"'\\][^"'\\\n]{2,}(?=\\*["'])""",
+        "uthorization|UTHORIZATION",
+        r"""(?i)(authorization\\*["']?\s*[:=]\s*\\*["']?)(?!\[REDACTED\])(?:digest\s[^\r\n]+|[^\s"'\\][^\r\n"'\\]*)""",
         rf"\g<1>{REDACTED}",
+    ),
+    _token_pattern(
+        "ookie|OOKIE",
+        r"""(?i)(cookie\\*["']?\s*[:=]\s*\\*["']?)(?=[^\s"'\\=;]+=)(?!\[REDACTED\])[^\r\n"'\\]+""",
+        rf"\g<1>{REDACTED}",
+    ),
+    _named(rf"""((?:{_WHATEVER_STANDS_THERE})\\*["']?\s*=\s*)(?:{_QUOTED}|{_NOT_ONE}{_VALUE})"""),
+    _named(
+        rf"""((?<![\w-])(?=[\w-]{{0,60}}(?:key|token)[ \t]*=){_PREFIX}(?:{_KEYS_AND_TOKENS})[ \t]*=[ \t]*)"""
+        rf"""(?:{_QUOTED}|{_NOT_ONE}{_VALUE})"""
+    ),
+    _named(rf"(--(?:[a-z0-9]+-){{0,4}}?(?:{SENSITIVE_NAMES})[ \t]+)(?:{_QUOTED}|{_NOT_ONE}(?!-){_VALUE})"),
+    _named(
+        rf"""((?:{_WHATEVER_STANDS_THERE})(?:\s*:|\s+is\b)\s*)(?=\\*["']?[^\s"'\\]*\d)(?=\\*["']?[^\s"'\\]*[a-z])"""
+        rf"""(?:{_QUOTED}|{_NOT_ONE}{_VALUE})"""
+    ),
+    _named(
+        r"(^[ \t>*-]{0,40}(?:\w{1,30}[ \t])?(?:\w{1,30}[_-])?(?:pass(?:word|wd|phrase|code)|pwd)\s*:[ \t]*)"
+        rf"{_NOT_ONE}(?!{_PLAIN}){_VALUE}[ \t]*$"
     ),
     _token_pattern("://", r"""(://[^\s/:@"'\\]*:)[^\s/@"'\\]+(?=@)""", rf"\g<1>{REDACTED}"),
 )
@@ -171,8 +214,8 @@ class Redactor:
     """Replaces secrets by `[REDACTED]`.
 
     Args:
-        secrets: values to take out wherever they stand, also JSON-escaped or URL-encoded. Those shorter than
-            `MIN_SECRET_LENGTH` characters are left alone.
+        secrets: values to take out wherever they stand, however they are spelled there (`replay.safety.spellings`).
+            Those shorter than `MIN_SECRET_LENGTH` characters are left alone.
         patterns: regular expressions; whatever one matches is taken out.
 
     Raises:
@@ -180,12 +223,10 @@ class Redactor:
     """
 
     def __init__(self, secrets: Iterable[str] = (), patterns: Iterable[str] = ()) -> None:
-        spellings = {spelling for secret in secrets for spelling in _spellings(secret)}
-        self._literals = tuple(sorted(spellings, key=len, reverse=True))
+        stripped = (secret.strip() for secret in secrets)
+        self._secrets = frozenset(secret for secret in stripped if len(secret) >= MIN_SECRET_LENGTH)
         self._patterns = tuple(map(_compiled, patterns))
         self._clean_names: set[str] = set()
-        self._encoded = tuple(literal.encode("utf-8", "replace") for literal in self._literals)
-        self._searchable = not self._patterns and all(map(_is_unescaped_in_json, self._literals))
 
     def text(self, text: str) -> str:
         """The text without its secrets; the very same object where it holds none."""
@@ -199,8 +240,7 @@ class Redactor:
         return cleaned
 
     def _text(self, text: str) -> str:
-        for literal in self._literals:
-            text = text.replace(literal, REDACTED)
+        text = self._without_known(text)
         if may_hold_secret(text):
             for token in _TOKEN_PATTERNS:
                 if any(trigger in text for trigger in token.triggers):
@@ -208,6 +248,16 @@ class Redactor:
         for pattern in self._patterns:
             text = pattern.sub(_unless_empty, text)
         return text
+
+    def _without_known(self, text: str) -> str:
+        known = pattern_of(self._secrets)
+        if known is None:
+            return text
+        try:
+            return str(known.sub(REDACTED, text)) if known.search(text) else text
+        except UnicodeError:  # halves of surrogate pairs
+            whole = without_lone_surrogates(text)
+            return str(known.sub(REDACTED, whole)) if known.search(whole) else text
 
     def json(self, value: Any) -> Any:
         """The value without its secrets, keys included; the very same object where it holds none."""
@@ -257,12 +307,11 @@ class Redactor:
 
     def _is_clean(self, value: Any) -> bool:
         """Whether nothing in the value can be a secret, told from its JSON text at one go; False where in doubt."""
-        return self._searchable and self._is_clean_text(encode(value))
+        return not self._patterns and self._is_clean_text(encode(value))
 
     def _is_clean_text(self, text: bytes) -> bool:
-        if not self._searchable or any(literal in text for literal in self._encoded):
-            return False
-        return not may_hold_secret(text)
+        known = pattern_of(self._secrets)
+        return not self._patterns and (known is None or known.search(text) is None) and not may_hold_secret(text)
 
     def _cleaned(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -289,14 +338,16 @@ class Redactor:
         return self.text(key) if isinstance(key, str) else key
 
     def _member(self, key: Any, item: Any) -> Any:
-        if isinstance(item, str) and item and isinstance(key, str) and key.lower() in _HEADER_KEYS:
-            return item if item == REDACTED else REDACTED
-        if isinstance(item, str) and isinstance(key, str) and _is_secret_member(key, item):
-            return REDACTED
+        if not isinstance(key, str) or len(key) > _MAX_KEY_LENGTH or _PUBLIC_KEY.match(key):
+            return self._cleaned(item)
+        if _CERTAIN_KEY.fullmatch(key) is not None:
+            return self._cleaned(_without_values(item))
+        if isinstance(item, str) and _SECRET_KEY.fullmatch(key) is not None and len(item.strip()) >= MIN_NAMED_LENGTH:
+            return _without_values(item)
         return self._cleaned(item)
 
     def _number(self, value: float) -> Any:
-        if not self._literals and not self._patterns:
+        if not self._secrets and not self._patterns:
             return value
         written = json.dumps(value)
         return value if self.text(written) == written else REDACTED
@@ -340,15 +391,17 @@ def _unused(key: Any, taken: dict[Any, Any]) -> Any:
     return new
 
 
-def _is_secret_member(key: str, value: str) -> bool:
-    """Whether the key says that its value is a secret; a variable, a blank and what was taken out are none."""
-    if len(key) > _MAX_KEY_LENGTH or _SECRET_KEY.fullmatch(key) is None or _PUBLIC_KEY.match(key):
-        return False
-    return len(value.strip()) >= MIN_NAMED_LENGTH and value != REDACTED and not value.startswith("${")
-
-
-def _is_unescaped_in_json(literal: str) -> bool:
-    return json.dumps(literal, ensure_ascii=False)[1:-1] == literal
+def _without_values(item: Any) -> Any:
+    """What stands under the name of a secret, taken out; a variable, a blank and a schema are none."""
+    if isinstance(item, str):
+        return item if not item.strip() or item == REDACTED or item.startswith("${") else REDACTED
+    if isinstance(item, int | float) and not isinstance(item, bool):
+        return REDACTED
+    if isinstance(item, list | tuple):
+        return type(item)(map(_without_values, item))
+    if isinstance(item, dict) and isinstance(item.get("value"), str):  # a browser's list of cookies
+        return {**item, "value": _without_values(item["value"])}
+    return item
 
 
 def _is_same_object(left: object, right: object) -> bool:
@@ -364,24 +417,6 @@ def _compiled(pattern: str) -> re.Pattern[str]:
         return re.compile(pattern)
     except re.error as error:
         raise UsageError(f"{pattern!r} is not a regular expression: {error}") from error
-
-
-def _spellings(secret: str) -> set[str]:
-    """The ways in which a secret may stand in a text; JSON may be escaped twice, as text inside a text."""
-    stripped = secret.strip()
-    if len(stripped) < MIN_SECRET_LENGTH:
-        return set()
-    encoded = {quote(stripped, safe="", errors="replace"), quote(stripped, errors="replace")}
-    encoded.add(quote_plus(stripped, errors="replace"))
-    spellings = {stripped, *encoded, *(_HEX_PAIR.sub(_lower, each) for each in encoded)}
-    for ascii_only in (True, False):
-        once = json.dumps(stripped, ensure_ascii=ascii_only)[1:-1]
-        spellings |= {once, json.dumps(once, ensure_ascii=ascii_only)[1:-1], once.replace("/", "\\/")}
-    return spellings
-
-
-def _lower(match: re.Match[str]) -> str:
-    return match.group().lower()
 
 
 _current: ContextVar[Redactor] = ContextVar("redactor", default=Redactor())  # noqa: B039

@@ -16,13 +16,13 @@ import yaml
 from replay.diagnosis import TrajectoryContext
 from replay.errors import ReplayError, UsageError
 from replay.interpreter import Fleet
-from replay.records import CallResult
 from replay.records.files import TrajectoryFile
 from replay.runfile import Run
 from replay.runfile.trajectory_queries import trajectory_places
 from replay.safety.filesystem import write_atomically, write_json
 from replay.safety.redaction import REDACTED, Redactor
 from replay.safety.text import one_line
+from replay.shrinking.portable import Scripts, portable_command
 from replay.shrinking.shrink import Shrunk
 from replay.shrinking.trial import Failure
 
@@ -43,6 +43,10 @@ class Repro(NamedTuple):
     """The command."""
     variables: dict[str, str]
     """Environment variables that stand where the fleet file had a secret, with that secret."""
+    needs: tuple[str, ...] = ()
+    """What must be installed where the command is to run."""
+    scripts: tuple[Path, ...] = ()
+    """Copies of the servers' own scripts."""
     made: bool = False
     """The directory was not there before."""
 
@@ -61,19 +65,32 @@ def write_repro(shrunk: Shrunk, fleet: Fleet, directory: Path) -> Repro:
     """Write the reproduction into a directory, which is made where there is none."""
     made = not directory.exists()
     directory.mkdir(parents=True, exist_ok=True)
+    if directory.is_absolute() and directory.is_relative_to(Path.cwd()):
+        directory = directory.relative_to(Path.cwd())
     trajectory, servers = files_in(directory)
     fields = {name: getattr(shrunk.trajectory, name) for name in type(shrunk.trajectory).model_fields}
+    source = shrunk.trajectory.source
+    fields["source"] = source.model_copy(update={"file": Path(source.file).name})
     write_json(TrajectoryFile(**fields), trajectory)
     variables: dict[str, str] = {}
-    write_atomically(servers, _fleet_text(shrunk, fleet, directory, variables))
+    scripts, needs = Scripts(directory.absolute(), fleet.secrets()), dict[str, None]()
+    write_atomically(servers, _fleet_text(shrunk, fleet, directory, variables, scripts, needs))
     run = directory / RUN
     words = ["replay", "classify", str(trajectory), "--servers", str(servers), "--run", str(run), "--fresh"]
     for name in sorted(shrunk.allowed):
         words += ["--allow-effects", name]
-    return Repro(trajectory, servers, run, tuple(words), variables, made)
+    copies = tuple(scripts.copied.values())
+    return Repro(trajectory, servers, run, tuple(words), variables, tuple(needs), copies, made)
 
 
-def _fleet_text(shrunk: Shrunk, fleet: Fleet, directory: Path, variables: dict[str, str]) -> str:
+def _fleet_text(
+    shrunk: Shrunk,
+    fleet: Fleet,
+    directory: Path,
+    variables: dict[str, str],
+    scripts: Scripts,
+    needs: dict[str, None],
+) -> str:
     """The fleet file: what each server said of itself stands as a comment, what was a secret as a variable."""
     redactor = Redactor(fleet.secrets())
     document: dict[str, Any] = {"version": 1}
@@ -82,17 +99,25 @@ def _fleet_text(shrunk: Shrunk, fleet: Fleet, directory: Path, variables: dict[s
     workspace = _workspace(fleet, directory)
     if workspace:
         document["workspace"] = workspace
-    document["servers"] = {name: _spec(fleet, name, directory, redactor, variables) for name in sorted(shrunk.servers)}
+    specs = {name: _spec(fleet, name, directory, redactor, variables, scripts) for name in sorted(shrunk.servers)}
+    document["servers"] = specs
+    for spec in specs.values():
+        needs.update(
+            dict.fromkeys(scripts.needs(spec["command"]) if "command" in spec else [f"access to {spec.get('url')}"])
+        )
     comments = [
         f"# {name}: {one_line(server.title or '?', 80)} {one_line(server.version or '?', 40)}, "
         f"protocol {server.protocol or '?'}"
         for name, server in sorted(shrunk.servers.items())
     ]
     text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=110)
-    return "\n".join(["# The servers that the reproduction was made with.", *comments, text])
+    wanted = f"# To run it, this is needed: {', '.join(['replay', *needs])}."
+    return "\n".join(["# The servers that the reproduction was made with.", *comments, wanted, text])
 
 
-def _spec(fleet: Fleet, name: str, directory: Path, redactor: Redactor, variables: dict[str, str]) -> dict[str, Any]:
+def _spec(
+    fleet: Fleet, name: str, directory: Path, redactor: Redactor, variables: dict[str, str], scripts: Scripts
+) -> dict[str, Any]:
     spec = fleet.servers[name].model_dump(mode="json", exclude_defaults=True)
     spec["state"] = "trajectory" if fleet.servers[name].command is not None else fleet.servers[name].state
     spec = {key: value for key, value in spec.items() if value not in ({}, [], None)}
@@ -103,9 +128,13 @@ def _spec(fleet: Fleet, name: str, directory: Path, redactor: Redactor, variable
     if "client_secret" in spec.get("auth", {}):
         secret = spec["auth"]["client_secret"]
         spec["auth"]["client_secret"] = _secret(f"{name}_client_secret", secret, redactor, variables)
-    spec["args"] = [_moved(redactor.text(argument), fleet, directory) for argument in spec.get("args", [])]
-    if os.sep in (spec.get("command") or ""):
-        spec["command"] = _moved(spec["command"], fleet, directory)
+    spec["args"] = [
+        scripts.copy(fleet.directory / argument) or _moved(redactor.text(argument), fleet, directory)
+        for argument in spec.get("args", [])
+    ]
+    if "command" in spec:
+        script = scripts.copy(fleet.directory / spec["command"]) if os.sep in spec["command"] else None
+        spec["command"] = script or portable_command(spec["command"], fleet.directory, directory.absolute())
     if "cwd" in spec:
         spec["cwd"] = _relative(fleet.directory / spec["cwd"], directory)
     if not spec["args"]:
@@ -134,10 +163,10 @@ def _workspace(fleet: Fleet, directory: Path) -> dict[str, Any]:
 
 
 def _moved(text: str, fleet: Fleet, directory: Path) -> str:
-    """A path relative to the fleet file, as it is seen from the new one."""
+    """A path, as it is seen from the new fleet file."""
     path = fleet.directory / text
-    is_relative_file = text and not text.startswith(("-", "$")) and not Path(text).is_absolute() and path.exists()
-    return _relative(path, directory) if is_relative_file else text
+    is_file = text and not text.startswith(("-", "$")) and text != os.sep and path.exists()
+    return _relative(path, directory) if is_file else text
 
 
 def _relative(path: Path, directory: Path) -> str:
@@ -160,8 +189,11 @@ def confirm(repro: Repro, shrunk: Shrunk, redactor: Redactor) -> None:
     finally:
         _delete_run(repro.run)
     if problem is not None:
-        for path in (repro.trajectory, repro.fleet):
+        for path in (repro.trajectory, repro.fleet, *repro.scripts):
             path.unlink(missing_ok=True)
+            if path in repro.scripts:
+                with suppress(OSError):
+                    path.parent.rmdir()
         if repro.made:
             with suppress(OSError):
                 repro.fleet.parent.rmdir()
@@ -183,28 +215,23 @@ def _problem(repro: Repro, shrunk: Shrunk, redactor: Redactor) -> str | None:
     if done.returncode != 0:
         return one_line(done.stderr.strip().rpartition("\n")[2], _MAX_LENGTH)
     try:
-        result = _result(repro.run, shrunk.position)
+        with Run.read(repro.run) as run:
+            context = TrajectoryContext.load(run, trajectory_places(run)[0])
     except ReplayError as error:
         return str(error)
-    failure = Failure.of(result.verdict, result.call, result.answer)
-    if failure == _without_secrets(shrunk.result, redactor):
+    position, row = shrunk.position, context.rows[shrunk.position]
+    failure = Failure.of(row, context.calls[position], context.answers.get(position), context.drawn)
+    if failure == _without_secrets(shrunk, redactor):
         return None
-    return f"{shrunk.position} is {failure.outcome} ({failure.rule}): {one_line(result.verdict.message, _MAX_LENGTH)}"
+    return f"{position} is {failure.outcome} ({failure.rule}): {one_line(row.message, _MAX_LENGTH)}"
 
 
-def _without_secrets(result: CallResult, redactor: Redactor) -> Failure:
+def _without_secrets(shrunk: Shrunk, redactor: Redactor) -> Failure:
+    result, answer = shrunk.result, shrunk.result.answer
     verdict = type(result.verdict).model_validate(redactor.json(result.verdict.model_dump(mode="json")))
-    if result.answer is None:
-        return Failure.of(verdict, result.call, None)
-    answer = type(result.answer).model_validate(redactor.json(result.answer.model_dump(mode="json")))
-    return Failure.of(verdict, result.call, answer)
-
-
-def _result(path: Path, position: str) -> CallResult:
-    with Run.read(path) as run:
-        context = TrajectoryContext.load(run, trajectory_places(run)[0])
-    row = context.rows[position]
-    return CallResult(context.calls[position], row, row.server, row.tool, None, context.answers.get(position))
+    if answer is not None:
+        answer = type(answer).model_validate(redactor.json(answer.model_dump(mode="json")))
+    return Failure.of(verdict, result.call, answer, shrunk.drawn)
 
 
 def _delete_run(path: Path) -> None:

@@ -10,7 +10,7 @@ from replay.dag import Graph
 from replay.diagnosis.phrasing import counted
 from replay.errors import NoServerReachedError, UsageError
 from replay.interpreter import Fleet, Interpreter
-from replay.records import FAILURES, CallResult, Outcome, Server, Trajectory
+from replay.records import FAILURES, CallResult, Outcome, RuleSpec, Server, Trajectory
 from replay.replayer import servers_named, with_fleet_names
 from replay.replayer.plan import facts_of
 from replay.safety.redaction import Redactor
@@ -31,6 +31,8 @@ class Shrunk:
     position: str
     result: CallResult
     """The call's result when this very trajectory was replayed for the last time."""
+    drawn: frozenset[str]
+    """The values that the servers drew anew in that replay."""
     replays: int
     calls_before: int
     servers: dict[str, Server]
@@ -47,6 +49,7 @@ async def shrink(
     *,
     logs: Path,
     allowed: frozenset[str] = frozenset(),
+    labels: tuple[RuleSpec, ...] = (),
     max_replays: int = MAX_REPLAYS,
     tell: Callable[[str], None] = lambda text: None,
 ) -> Shrunk:
@@ -58,6 +61,7 @@ async def shrink(
         fleet: the servers.
         logs: directory for the servers' stderr.
         allowed: servers whose effects the user allowed.
+        labels: what a person said that answers mean.
         max_replays: after which the smallest so far stands.
         tell: takes a line about each replay.
 
@@ -71,8 +75,8 @@ async def shrink(
     async with Interpreter(fleet, names=names, logs=logs) as interpreter:
         await interpreter.start()
         whole = with_fleet_names(whole, interpreter.servers)
-        trials = Trials(interpreter, facts_of(fleet), allowed)
-        first, result = await trials.failure(whole, position)
+        trials = Trials(interpreter, facts_of(fleet), allowed, labels)
+        first, result, _ = await trials.replay(whole, position)
         _check(first, result, position)
         tell(f"{position} fails: {result.verdict.message}")
         search = _Search(trials, whole, position, first, max_replays - _RESERVED, tell)
@@ -140,8 +144,8 @@ class _Search:
         return list(shorter(call, known.tool(name) if known else None, bound_pointers(trajectory, position)))
 
     async def _fails(self, trajectory: Trajectory) -> bool:
-        failure, _ = await self._trials.failure(trajectory, self._position)
-        return failure == self._failure
+        trial = await self._trials.replay(trajectory, self._position)
+        return trial.failure == self._failure
 
 
 async def _finish(
@@ -156,7 +160,7 @@ async def _finish(
     """Take the secrets out, and replay once more what will be written."""
     redactor = Redactor(fleet.secrets())
     cleaned = Trajectory.model_validate(redactor.json(small.model_dump(mode="json")))
-    again, result = await trials.failure(cleaned, position)
+    again, result, drawn = await trials.replay(cleaned, position)
     changed = cleaned != small
     if again != failure and not changed:
         raise UsageError(f"{position} does not fail the same way each time: it is flaky, and nothing was written")
@@ -165,6 +169,7 @@ async def _finish(
         trajectory=cleaned,
         position=position,
         result=result,
+        drawn=drawn,
         replays=trials.count,
         calls_before=sum(1 for _ in whole.calls()),
         servers={name: server for name, server in servers.items() if name in needed},

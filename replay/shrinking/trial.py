@@ -6,18 +6,18 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from replay.diagnosis.error_answers import normalized_error
+from replay.diagnosis.failure_words import drawn_values, failure_words
 from replay.interpreter import Fleet, Interpreter
 from replay.outcomes import Registry
 from replay.records import Answer, Call, CallResult, FleetFacts, Outcome, RuleSpec, Step, Trajectory, Verdict, texts_of
 from replay.replayer import LiveBackend, TrajectoryReplayer, servers_named
 from replay.replayer.journal import NothingKept
-from replay.replayer.plan import registry_of
+from replay.replayer.plan import Options, registry_of, rules_of
 
 
 class Failure(NamedTuple):
-    """What must stay the same: outcome, rule, what is wrong with the arguments, and the words of the error without the
-    values of the arguments, numbers and times.
+    """What must stay the same: outcome, rule, what is wrong with the arguments, and the words of the error without what
+    differs from run to run.
     """
 
     outcome: Outcome
@@ -27,20 +27,30 @@ class Failure(NamedTuple):
     words: str
 
     @classmethod
-    def of(cls, verdict: Verdict, call: Call, answer: Answer | None) -> Failure:
+    def of(cls, verdict: Verdict, call: Call, answer: Answer | None, drawn: frozenset[str]) -> Failure:
         """The failure of a call.
 
         Args:
             verdict: of the call.
             call: with the arguments that the answer may echo.
             answer: the one that the verdict rests on; None where the call was not sent.
+            drawn: values of the trajectory that its servers draw anew each time.
         """
         words = "\n".join(texts_of(answer)) if answer is not None else verdict.message
         violations = frozenset(
             (re.sub(r"/\d+(?=/|$)", "/#", found.pointer), found.keyword, found.message * (found.keyword == "required"))
             for found in verdict.violations
         )
-        return cls(verdict.outcome, verdict.rule, violations, normalized_error(words, call))
+        return cls(verdict.outcome, verdict.rule, violations, failure_words(words, call, drawn))
+
+
+class Trial(NamedTuple):
+    """What one replay showed of a call."""
+
+    failure: Failure
+    result: CallResult
+    drawn: frozenset[str]
+    """The values that the servers drew anew."""
 
 
 class Trials:
@@ -50,27 +60,37 @@ class Trials:
         interpreter: started.
         facts: of its fleet.
         allowed: servers whose effects the user allowed.
+        labels: what a person said that answers mean.
     """
 
-    def __init__(self, interpreter: Interpreter, facts: FleetFacts, allowed: frozenset[str]) -> None:
+    def __init__(
+        self,
+        interpreter: Interpreter,
+        facts: FleetFacts,
+        allowed: frozenset[str],
+        labels: tuple[RuleSpec, ...] = (),
+    ) -> None:
         fleet: Fleet = interpreter.fleet
         self._backend = LiveBackend(interpreter, facts, allowed)
         self.registry: Registry = registry_of(
             interpreter.servers, fleet.local_tools, tuple(fleet.servers), complete=True
         )
-        self._rules: Mapping[str, Sequence[RuleSpec]] = {name: spec.rules for name, spec in fleet.servers.items()}
+        self._rules: Mapping[str, Sequence[RuleSpec]] = rules_of(fleet, Options(labels=labels))
         self.count = 0
 
-    async def failure(self, trajectory: Trajectory, position: str) -> tuple[Failure, CallResult]:
-        """Replay a trajectory; gives the failure and the result of one of its calls."""
+    async def replay(self, trajectory: Trajectory, position: str) -> Trial:
+        """Replay a trajectory, and look at one of its calls."""
         self.count += 1
         async with self._backend.session(trajectory, self.servers(trajectory)) as session:
             replayer = TrajectoryReplayer(
                 trajectory, session, registry=self.registry, rules=self._rules, checkpoint=NothingKept()
             )
             results = {result.call.position: result for result in await replayer.run()}
-        found = results[position]
-        return Failure.of(found.verdict, found.call, found.answer), found
+        answers = {position: result.answer for position, result in results.items() if result.answer is not None}
+        rebound = (value for result in results.values() for value in result.verdict.rebound)
+        drawn = drawn_values(trajectory, answers, rebound)
+        result = results[position]
+        return Trial(Failure.of(result.verdict, result.call, result.answer, drawn), result, drawn)
 
     def servers(self, trajectory: Trajectory) -> frozenset[str]:
         """The servers of the fleet that a trajectory names."""

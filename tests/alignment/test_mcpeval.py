@@ -118,6 +118,13 @@ def test_mcpbench_rates() -> None:
     assert (found.calls, found.inconclusive) == (10, 2)
 
 
+def test_mcpbench_has_no_rate_where_nothing_was_answered() -> None:
+    found = mcpbench([Outcome.UNKNOWN_TOOL, Outcome.INCONCLUSIVE])
+    assert (found.valid_tool_names, found.schema_compliance, found.execution_success) == (None, None, None)
+    assert (found.calls, found.inconclusive) == (2, 1)
+    assert mcpbench([Outcome.UNKNOWN_TOOL]).execution_success == 0.0, "here all calls are judged"
+
+
 def test_mcpbench_rates_without_calls() -> None:
     found = mcpbench([Outcome.INCONCLUSIVE])
     assert found.valid_tool_names is None

@@ -218,8 +218,25 @@ def test_a_broken_file_does_not_stop_the_others(align: Align, broken: str) -> No
     assert finished.returncode == 2
     told = finished.stderr.splitlines()
     assert [sum(name in line for line in told) for name in ("bad.json", "nowhere.json")] == [1, 1]
-    assert len(told) == 2
+    assert told[2:] == ["replay: 2 files could not be read, or not as a whole; see above"]
     assert [model["model"] for model in json.loads(finished.stdout)["models"]] == ["m"]
+
+
+def test_what_could_not_be_read_stands_below_the_leaderboard_with_the_recall_that_it_could_make(align: Align) -> None:
+    reference = align.write("ref.json", REFERENCE, {**REFERENCE, "id": "t2"})
+    runs = align.place / "runs"
+    runs.mkdir()
+    align.write("runs/m_t1.json", REFERENCE)
+    (runs / "m_t2.json").write_text('[{"id": "t2", "steps": ')
+    finished = align("runs", "--reference", reference, "--names", "{model}_{task}.json")
+    assert finished.returncode == 3, finished.stderr
+    assert "Not in the table: 1 file could not be read: runs/m_t2.json" in finished.stdout
+    assert "m: recall would lie between 50.0 % and 100.0 % if what was not read (taken as 3 reference calls)" in (
+        finished.stdout
+    )
+    assert align("runs", "--reference", reference, "--names", "{model}_{task}.json", "--strict").returncode == 2
+    document = json.loads(align("runs", "--reference", reference, "--names", "{model}_{task}.json", "--json").stdout)
+    assert [file["path"] for file in document["unread"]["files"]] == ["runs/m_t2.json"]
 
 
 def test_nan_and_a_megabyte_in_the_arguments(align: Align) -> None:

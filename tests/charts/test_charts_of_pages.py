@@ -57,10 +57,11 @@ def test_the_page_of_a_run_has_them_where_there_are_several_models(run_path: Pat
 def test_what_is_not_known_is_said_and_a_scale_reaches_the_greatest_end() -> None:
     drawing = str(svg.ranked_bars(chart("leaderboard", ("tokens",), ((1500.0,), (None,)), ((1000.0,), (None,)))))
     assert "not known" in drawing
+    assert re.findall(r'text-anchor="end">(\d+\. )?', drawing) == ["1. ", ""], "what is not known has no rank"
     assert "1,500 [1,000, 3,000]" in drawing
     reach = re.search(r"H([\d.]+)", drawing)
     assert reach is not None
-    assert float(reach[1]) == 830.0, "the end of the scale"
+    assert float(reach[1]) == 834.0, "the end of the scale"
 
 
 def test_a_cell_is_the_darker_the_greater_its_share() -> None:

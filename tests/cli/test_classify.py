@@ -92,7 +92,7 @@ def test_fail_on_gives_exit_code_1(replay: Replay, one: Path) -> None:
     [
         (None, ["no such file"]),
         ('[{"id": 1,}]', ["line 1, column 1", "broken JSON"]),
-        ('{"a": 1}', ["unknown shape", "Looked for"]),
+        ('{"a": 1}', ["unknown shape", "--verbose lists the shapes"]),
         ("[]", ["an empty list"]),
     ],
 )
@@ -120,7 +120,7 @@ def test_files_of_a_folder_that_could_not_be_read_stand_beside_the_table_and_hav
     (folder / "package.json").write_text('{"name": "x", "version": "1"}')
     assert replay("classify", folder, "--offline").returncode == 0
     (folder / "broken.json").write_text('[{"id": 1,}]')
-    (folder / "other.json").write_text('{"agent_states": {}, "type": "TeamState"}')
+    (folder / "other.json").write_text('{"task_name": "t", "task": "x", "agent": "a", "status": "done"}')
     (folder / "signs.json").write_text('[{"role": "assistant", "content": "x", "toolName": "search"}]')
     done = replay("classify", folder, "--offline")
     assert done.returncode == 3, done.stderr
@@ -128,7 +128,7 @@ def test_files_of_a_folder_that_could_not_be_read_stand_beside_the_table_and_hav
     assert [line.partition(": ")[2].partition(": ")[0] for line in beside] == [
         "2 files could not be read", "1 file gave no call, but may have some",
     ]  # fmt: skip
-    assert "this looks like an AutoGen state, which is not read" in done.stderr
+    assert "this looks like a CrewAI log, which is not read" in done.stderr
     assert replay("classify", folder, "--offline", "--strict").returncode == 2
 
 

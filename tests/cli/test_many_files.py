@@ -13,8 +13,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from replay.cli import align as align_verb
+from replay.cli.input_files import InputFiles
 from replay.cli.show import show
-from replay.errors import UsageError
+from replay.errors import InputError, UsageError
 from replay.formats import open_files
 from replay.formats.file_names import FileNames
 
@@ -83,9 +84,9 @@ def test_align_reads_a_folder_and_says_what_is_wrong_in_it(folder: Path, capsys:
 
     (reference_file,) = open_files([folder / "a_test_mcp.json"], FileNames())
     reference = read_reference(reference_file, {})
-    results, broken = align_verb._results([folder], None, reference, None)
+    results, strangers = align_verb._results(InputFiles((folder,), None), reference, None)
     assert [one.model for one in results] == ["a"]
-    assert broken
+    assert strangers
     assert "b_test_mcp.json" in capsys.readouterr().err
 
 
@@ -96,8 +97,8 @@ def test_align_refuses_a_folder_without_results(tmp_path: Path, folder: Path) ->
     reference = read_reference(reference_file, {})
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "package.json").write_text(json.dumps({"name": "x", "version": "1"}), "utf-8")
-    with pytest.raises(UsageError, match="no results file"):
-        align_verb._results([tmp_path / "empty"], None, reference, None)
+    with pytest.raises(InputError, match="no file could be read"):
+        align_verb._results(InputFiles((tmp_path / "empty",), None), reference, None)
 
 
 def test_show_reads_what_comes_through_a_pipe(folder: Path) -> None:

@@ -47,6 +47,11 @@ def test_what_fail_on_does_not_understand_is_told(text: str) -> None:
         fail_conditions(text)
 
 
+def test_fail_on_names_the_values_that_it_takes() -> None:
+    with pytest.raises(UsageError, match="it takes failed, new, illegal_format"):
+        fail_conditions("bogus")
+
+
 def test_fail_on_failed_ends_with_one(tmp_path: Path, replay: Replay) -> None:
     write_trajectory(tmp_path / "t.trajectory.json", [failed("a/b", {"path": "x"}, "ENOENT: no such file 'x'")])
     done = replay("classify", "t.trajectory.json", "--offline", "--fail-on", "failed")

@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import pytest
 
-from replay.cli.watch import _Judge, follow, snapshot
+from replay.cli.watch import _Judge, follow, snapshot, watch
 from replay.runfile import Run, summarize
 
 LIMIT = 60
@@ -25,6 +25,10 @@ def session(calls: int) -> str:
         lines.append({"role": "assistant", "content": None, "tool_calls": [call]})
         lines.append({"role": "tool", "tool_call_id": f"c{number}", "content": "ok"})
     return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def test_watch_takes_offline_since_it_starts_no_server() -> None:
+    assert "--offline" in {name for option in watch.params for name in option.opts}
 
 
 def judged_calls(run: Path) -> int:

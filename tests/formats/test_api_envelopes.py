@@ -125,6 +125,13 @@ def test_a_single_answer_of_an_api_is_a_trajectory_with_its_own_id_and_model(nam
     assert [call.name for call in trajectory.calls()] == ["read"]
 
 
+def test_an_answer_of_which_only_its_content_and_why_it_stopped_was_kept_is_read(tmp_path: Path) -> None:
+    file = opened(tmp_path, {"content": MESSAGE["content"], "stop_reason": "tool_use"})
+    (trajectory,) = file.trajectories()
+    assert file.format == "anthropic-messages"
+    assert [call.name for call in trajectory.calls()] == ["read"]
+
+
 def test_what_a_program_printed_beside_an_empty_list_of_files_is_its_answer(tmp_path: Path) -> None:
     ran = {"type": "bash_code_execution_result", "stdout": "3 files", "stderr": "", "return_code": 0, "content": []}
     failed = {"type": "text_editor_code_execution_tool_result_error", "error_code": "file_not_found"}

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from replay.errors import FormatError
-from replay.formats import open_file, open_files
+from replay.formats import document, open_file, open_files
 from replay.formats.readers import READERS
 from replay.formats.results_file import ResultsFile
 from tests.conftest import SHARED
@@ -73,6 +73,25 @@ def test_what_was_not_read_is_said_and_the_rest_is_read(
     file = read(tmp_path, text)
     assert file.ids == ids
     assert any(warning in one for one in file.warnings), file.warnings
+
+
+@pytest.mark.parametrize("position", [1, 2])
+def test_a_line_that_is_too_long_is_told_and_not_held(
+    position: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(document, "MAX_LINE_BYTES", 2000)
+    monkeypatch.setattr(document, "_PIECE_BYTES", 100)
+    lines = [A, B]
+    lines.insert(position, json.dumps({"id": "c", "question": "x" * 5000}))
+    file = read(tmp_path, "\n".join(lines))
+    assert file.ids == ("a", "b")
+    assert any(f"line {position + 1}: a line of more than 0 MB; not read" in one for one in file.warnings)
+
+
+def test_one_value_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document, "MAX_VALUE_BYTES", 300_000)
+    with pytest.raises(FormatError, match="one JSON value of more than 0 MB"):
+        read(tmp_path, f"[{A}, {json.dumps('x' * 300_000)}]")
 
 
 def test_two_formats_in_one_file_of_lines_are_both_read(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from replay.errors import FormatError
+from replay.errors import FormatError, UnknownFormatError
 from replay.formats import open_file
 from replay.formats.readers import READERS
 
@@ -61,17 +61,17 @@ def _generated(number: int) -> str:
     return " ".join(draw.choices(WORDS, k=80)) + "\n"
 
 
-def _refusal(path: Path, text: str) -> str:
+def _refusal(path: Path, text: str) -> FormatError:
     path.write_text(text)
     with pytest.raises(FormatError) as error:
         open_file(path)
-    return str(error.value)
+    return error.value
 
 
 @pytest.mark.parametrize("text", [_generated(number) for number in range(164)])
 def test_a_generated_file_of_no_format_is_refused(tmp_path: Path, text: str) -> None:
-    message = _refusal(tmp_path / "file.json", text)
-    assert "Looked for: " in message or "expected JSON" in message
+    error = _refusal(tmp_path / "file.json", text)
+    assert getattr(error, "looked_for", "") or "expected JSON" in str(error)
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -81,10 +81,9 @@ def test_a_json_file_of_another_kind_is_refused_with_what_was_looked_for(
 ) -> None:
     document = DOCUMENTS[name]
     records = document if isinstance(document, list) else [document]
-    message = _refusal(
-        tmp_path / "file.json", "\n".join(map(json.dumps, records * 3)) if lines else json.dumps(document)
-    )
-    assert all(reader.expected_shape in message for reader in READERS), message
+    error = _refusal(tmp_path / "file.json", "\n".join(map(json.dumps, records * 3)) if lines else json.dumps(document))
+    assert isinstance(error, UnknownFormatError)
+    assert all(reader.expected_shape in error.looked_for for reader in READERS)
 
 
 def test_readers_have_names_titles_and_shapes_of_their_own() -> None:

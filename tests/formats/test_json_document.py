@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from replay.errors import FormatError
+from replay.errors import FormatError, UnknownFormatError
 from replay.formats import open_file, open_files
 from replay.formats.document import HEAD_BYTES
 from replay.records import TextAnswer
@@ -52,10 +52,13 @@ def test_an_empty_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_unknown_shape_tells_what_was_found_and_what_was_looked_for(tmp_path: Path) -> None:
-    message = message_of(tmp_path / "a.json", '[{"prompt": "x", "output": "y"}]')
-    assert "$[0]: unknown shape: an object with the keys 'prompt', 'output'" in message
-    assert "M3-Bench" in message
-    assert "chat messages" in message
+    path = tmp_path / "a.json"
+    path.write_text('[{"prompt": "x", "output": "y"}]')
+    with pytest.raises(UnknownFormatError) as caught:
+        open_file(path)
+    assert "$[0]: unknown shape: an object with the keys 'prompt', 'output'" in str(caught.value)
+    assert "M3-Bench" in caught.value.looked_for
+    assert "chat messages" in caught.value.looked_for
 
 
 def test_what_is_not_json_at_all_is_shown(tmp_path: Path) -> None:

@@ -85,3 +85,22 @@ def test_the_observations_that_beeai_writes_of_one_call_are_one_call(tmp_path: P
     assert (call.name, call.arguments) == ("wiki", {"q": "a"})
     assert call.answer is not None
     assert texts_of(call.answer) == ("found",)
+
+
+def test_a_structured_reply_of_an_agent_is_no_call(tmp_path: Path) -> None:
+    ran = observation("TOOL", 1, "search", input='{"q": "a"}', output="found")
+    final = observation("TOOL", 2, "final_result", input='{"input": {"comment": "It is a."}}', output="null")
+    content = export(ran, final)
+    content["trace"]["output"] = json.dumps(json.dumps({"response": {"comment": "It is a."}}))
+    (trajectory,) = read(tmp_path, content)
+    assert [call.name for call in trajectory.calls()] == ["search"]
+
+
+def test_output_tools_of_pydantic_ai_are_no_calls(tmp_path: Path) -> None:
+    parameters = {"output_tools": [{"name": "give_city", "parameters_json_schema": {}}]}
+    metadata = {"attributes": {"model_request_parameters": json.dumps(parameters)}}
+    asked = observation("GENERATION", 1, "chat", metadata=metadata)
+    given = observation("TOOL", 2, "give_city", input='{"city": "Rome"}', output="Final result processed.")
+    other = observation("TOOL", 3, "search", input='{"q": "a"}', output="null")
+    (trajectory,) = read(tmp_path, export(asked, given, other))
+    assert [call.name for call in trajectory.calls()] == ["search"]

@@ -90,6 +90,27 @@ def test_compressed_files_and_archives_are_read_and_nothing_is_written_by_name(t
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_a_folder_that_loops_is_read_once(tmp_path: Path) -> None:
+    (tmp_path / "one.json").write_text(chat())
+    (tmp_path / "again").symlink_to(tmp_path, target_is_directory=True)
+    (tmp_path / "self.json").symlink_to("self.json")
+    files, errors, _ = opened(tmp_path)
+    assert [file.path for file in files] == [str(tmp_path / "one.json")]
+    assert errors == []
+
+
+def test_an_archive_inside_an_archive_is_told_as_not_read(tmp_path: Path) -> None:
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as archive:
+        archive.writestr("two.json", chat())
+    with zipfile.ZipFile(tmp_path / "outer.zip", "w") as archive:
+        archive.writestr("one.json", chat())
+        archive.writestr("inner.zip", inner.getvalue())
+    files, [error], _ = opened(tmp_path / "outer.zip")
+    assert [file.path for file in files] == [f"{tmp_path}/outer.zip/one.json"]
+    assert "inner.zip: an archive inside an archive is not opened; unpack it" in error
+
+
 def test_a_zip_bomb_is_refused_and_the_other_files_go_on(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as packed:
         with packed.open("zeros.json", "w") as member:

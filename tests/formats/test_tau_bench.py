@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,13 @@ def test_simulations_in_a_folder_have_the_model_of_the_run_beside_it(run: Path) 
     assert [call.name for each in trajectories for call in each.calls() if call.answer] == ["find_order"] * 2
     [note] = notes
     assert note.endswith("its simulations stand in the folder simulations/ beside it; skipped")
+
+
+@pytest.mark.parametrize("kind", ["zip", "gztar"])
+def test_simulations_in_an_archive_have_the_model_of_the_run_too(kind: str, run: Path, tmp_path: Path) -> None:
+    archive = shutil.make_archive(str(tmp_path.parent / f"{tmp_path.name}-run"), kind, run.parent, run.name)
+    trajectories = [each for file in open_files([archive], on_error=print) for each in file.trajectories()]
+    assert [(each.id, each.model) for each in trajectories] == [("t0", "m"), ("t1", "m")]
 
 
 def test_the_file_that_says_what_was_run_says_where_the_simulations_are(run: Path) -> None:

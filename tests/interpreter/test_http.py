@@ -144,6 +144,7 @@ async def test_http_statuses_streams_and_redirects_become_answers_or_faults(host
             assert "to http://elsewhere.example/mcp" in (await call("elsewhere")).message
             error = await call("error")
             assert (error.code, error.message) == (-32602, "bad")
+            assert "is not sent again" in (await call("moved")).message
             assert answer_text(await call("moved")) == "moved"
 
 

@@ -9,6 +9,7 @@ import anyio
 import pytest
 
 from replay.errors import FleetError
+from replay.interpreter import Timing
 from tests.interpreter.conftest import answer_text, fleet_of, parsed, server
 
 pytestmark = pytest.mark.anyio
@@ -174,6 +175,19 @@ async def test_servers_that_are_named_start_side_by_side(host, events):
                 for name in "abc":
                     await sandbox.call(name, "echo", {"text": "up"})
     assert [event.kind for event in events[:3]] == ["starting"] * 3
+
+
+async def test_the_time_of_a_call_is_without_the_start_of_its_server(host):
+    async with host({"a": server("slow_start", env={"START_SECONDS": "2"}, state="trajectory")}) as interpreter:
+        await interpreter.start()
+        async with interpreter.sandbox("t", None, []) as sandbox:
+            timing = Timing()
+            await sandbox.call("a", "echo", {"text": "up"}, timing)
+            assert timing.seconds is not None
+            assert 0 < timing.seconds < 2
+            absent = Timing()
+            await sandbox.call("nowhere", "echo", {}, absent)
+            assert absent.seconds is None
 
 
 async def test_a_workspace_goes_even_if_a_server_made_it_read_only(host):

@@ -85,3 +85,18 @@ def test_a_number_in_an_answer_is_no_error_by_itself(tool, arguments, text):
 
 def test_a_page_that_is_nothing_but_a_status_was_not_fetched():
     assert _judge(_result("HTTP 404"), "fetch", url="https://a.example/x").outcome == "not_found"
+
+
+@pytest.mark.parametrize(
+    ("tool", "text", "rule"),
+    [
+        ("add_paragraph", "Paragraph added to a.docx", "success.says-so"),
+        ("write_data", "Data written to Sheet1", "success.says-so"),
+        ("kubectl_scale", "Scaled deployment web to 0 replicas", "success.says-so"),
+        ("pick_colour", "The blue one", "success.answered"),
+        ("add_paragraph", "Nothing was ever added to a.docx", "success.answered"),
+    ],
+)
+def test_an_answer_that_says_the_tools_own_verb_as_done_says_how_it_went(tool, text, rule):
+    call = Call(position="s1c1", name=tool, tool=tool, arguments={"n": 3})
+    assert judge_answer(call, TextAnswer(text=text), evidence="recorded").rule == rule

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from replay.outcomes.phrases import PhraseTable, causes_said, forms_in, read_phrases
+from replay.outcomes.codes import PhraseTable, causes_said, forms_in, read_phrases
 from replay.safety.linear_regex import PatternError
 
 ROWS = read_phrases()

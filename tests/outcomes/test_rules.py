@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from replay.outcomes import RULES, judge_answer
-from replay.records import Call, Outcome, SchemaViolation, ToolResult, TransportFault
+from replay.outcomes import answer_rules, judge_answer
+from replay.records import Call, Outcome, SchemaViolation, Tool, ToolResult, TransportFault
+
+RULES = answer_rules()
 
 VIOLATIONS = {
     "answer.explained-by-schema": SchemaViolation(
@@ -23,7 +25,9 @@ def test_the_example_of_a_rule_is_decided_by_that_rule(rule):
         answer = ToolResult(content=({"type": "text", "text": answer},), is_error=example.flagged)
     violations = (VIOLATIONS[rule.id],) if rule.id in VIOLATIONS else ()
 
-    judged = judge_answer(call, answer, evidence="replay", violations=violations)
+    tool = Tool(name=example.tool, output_schema=example.output_schema) if example.output_schema else None
+
+    judged = judge_answer(call, answer, evidence="replay", tool=tool, violations=violations)
 
     assert judged.rule == rule.id
     assert judged.outcome is rule.outcome

@@ -38,25 +38,22 @@ def _looked(trajectory):
     return judgements, second_look(trajectory, judgements)
 
 
-def test_the_models_next_words_say_that_an_answer_was_a_failure():
+def test_the_models_next_words_of_failure_decide_nothing():
     judgements, looked = _looked(
         _trajectory(("choose", {"q": "x"}, SILENT, None), ("get_item", {"id": 1}, "[]", "That failed: rate limit."))
     )
     assert judgements["s1c1"].rule == OPEN_RULE
-    judged = looked["s1c1"]
-    assert (judged.outcome, judged.reason, judged.rule) == ("inconclusive", "rate-limited", "testimony.failure")
-    assert judged.certainty == "likely"
-    assert "rate limit" in judged.message
+    assert looked == {}
 
 
-def test_a_call_that_is_made_again_with_other_arguments_after_words_of_failure_was_refused():
+def test_a_call_that_is_made_again_with_other_arguments_did_not_go_well_for_certain():
     _, looked = _looked(
         _trajectory(
             ("choose", {"q": "x", "n": 1}, SILENT, None),
-            ("choose", {"q": "x", "n": 2}, SILENT, "That did not work. Let me use 2."),
+            ("choose", {"q": "x", "n": 2}, SILENT, "Good. Let me use 2."),
         )
     )
-    assert looked["s1c1"].outcome == "invalid_arguments"
+    assert looked == {}
 
 
 def test_the_final_reply_is_testimony_of_the_last_call():

@@ -7,17 +7,19 @@ import re
 import string
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import anyio
+import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 from replay.recorder.fleet_server import MAX_NAME_LENGTH, exposed_names
@@ -66,12 +68,15 @@ def over_stdio(fleet: Path, output: Path, *more: str) -> Any:
 
 
 @contextmanager
-def over_http(fleet: Path, output: Path) -> Iterator[str]:
-    process = subprocess.Popen(recording(fleet, output, "--http", "0"), stderr=subprocess.PIPE, text=True)
+def over_http(fleet: Path, output: Path, *options: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """The address of a recorder, and the header that it printed."""
+    process = subprocess.Popen(recording(fleet, output, "--http", "0", *options), stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     try:
         lines = iter(process.stderr.readline, "")
-        yield next(found[0] for line in lines if (found := re.search(r"http://\S+", line)))
+        url = next(found[0] for line in lines if (found := re.search(r"http://\S+", line)))
+        header = re.search(r"Authorization: (.+)", next(lines))
+        yield url, {"Authorization": header[1]} if header else {}
         children = descendants(process)  # type: ignore[arg-type]
         process.terminate()
         assert process.wait(20) == 0
@@ -160,17 +165,94 @@ def test_the_fleets_secrets_are_not_written(fleet: Path, output: Path) -> None:
 @pytest.mark.anyio
 @pytest.mark.parametrize("mode", MODES)
 async def test_each_http_session_is_a_trajectory_of_its_own(fleet: Path, output: Path, mode: Any) -> None:
-    with over_http(fleet, output) as url:
-        async with Client(url, mode=mode) as one, Client(url, mode=mode) as two:
+    with over_http(fleet, output) as (url, headers):
+
+        @asynccontextmanager
+        async def client_of(address: str) -> AsyncIterator[Client]:
+            async with (
+                httpx2.AsyncClient(headers=headers) as http,
+                Client(streamable_http_client(address, http_client=http), mode=mode) as client,
+            ):
+                yield client
+
+        async with client_of(url) as one, client_of(url) as two:
             for client, key in ((one, "alpha"), (two, "beta"), (one, "gamma")):
                 await client.call_tool("books__lookup", {"key": key})
-        async with Client(f"{url}/task-7", mode=mode) as third:
+        async with client_of(f"{url}/task-7") as third:
             await third.call_tool("books__echo", {})
 
     files = [recorded(path) for path in sorted(output.parent.glob("*.trajectory.json"))]
     keys = sorted([(call.arguments or {}).get("key", "") for call in file.calls()] for file in files)
     assert keys == [[""], ["alpha", "gamma"], ["beta"]]
     assert "task-7" in {file.id for file in files}
+
+
+INITIALIZE = {
+    "jsonrpc": "2.0", "id": 1, "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}},
+}  # fmt: skip
+
+
+def status_of(url: str, headers: dict[str, str], method: str = "POST") -> int:
+    accepted = {"accept": "application/json, text/event-stream", **headers}
+    return httpx2.request(method, url, headers=accepted, json=INITIALIZE if method == "POST" else None).status_code
+
+
+def test_only_who_bears_the_token_and_comes_from_a_named_origin_is_served(fleet: Path, output: Path) -> None:
+    with over_http(fleet, output, "--origin", "https://inspector.example") as (url, headers):
+        token = headers["Authorization"].removeprefix("Bearer ")
+        port = url.split(":")[2].partition("/")[0]
+        assert len(token) >= 40
+        for refused in (
+            {}, {"Authorization": ""}, {"Authorization": token}, {"Authorization": "Bearer"},
+            {"Authorization": f"Basic {token}"}, {"Authorization": f"Bearer {token[:-1]}"}, {"X-Token": token},
+            {"Authorization": f"Bearer {token}x"}, {"Authorization": f"Bearer {token.swapcase()}"},
+            {"Cookie": f"token={token}"},
+        ):  # fmt: skip
+            for address in (url, f"{url}/task", f"{url}?token={token}"):
+                assert status_of(address, refused) == 401, refused
+            for method in ("GET", "DELETE", "OPTIONS", "PUT"):
+                assert status_of(url, refused, method) in {401, 405}, (method, refused)
+        for origin in (
+            "http://127.0.0.1:1", f"http://127.0.0.1:{port}", "http://localhost:6274", "null", "https://evil.example",
+            "https://inspector.example.evil", "http://inspector.example", "https://inspector.example:444", "file://",
+        ):  # fmt: skip
+            assert status_of(url, {**headers, "Origin": origin}) == 403, origin
+        for host in (
+            "evil.example",
+            f"evil.example:{port}",
+            "127.0.0.1",
+            "127.0.0.1:1",
+            f"127.0.0.1.evil.example:{port}",
+        ):
+            assert status_of(url, {**headers, "Host": host}) in {400, 403, 421}, host
+        assert status_of(url, headers) == 200
+        assert status_of(url, {**headers, "Origin": "https://inspector.example"}) == 200
+        assert status_of(url, {"authorization": f"bearer {token}"}) == 200
+    assert token not in "".join(path.read_text() for path in output.parent.iterdir() if path.is_file())
+
+
+def test_without_authentication_is_said_and_web_pages_stay_out(fleet: Path, output: Path) -> None:
+    with over_http(fleet, output, "--no-auth") as (url, headers):
+        assert headers == {}
+        assert status_of(url, {}) == 200
+        assert status_of(url, {"Origin": "http://localhost:6274"}) == 403
+
+
+def test_each_recorder_has_a_token_of_its_own(fleet: Path, output: Path) -> None:
+    tokens = set()
+    for _ in range(3):
+        with over_http(fleet, output) as (url, headers):
+            assert status_of(url, headers) == 200
+            tokens.add(headers["Authorization"])
+    assert len(tokens) == 3
+
+
+@pytest.mark.parametrize("options", [("--no-auth",), ("--origin", "http://x")])
+def test_options_of_http_go_with_http(fleet: Path, output: Path, options: tuple[str, ...]) -> None:
+    done = subprocess.run(recording(fleet, output, *options), capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "go with --http" in done.stderr
 
 
 @pytest.mark.anyio

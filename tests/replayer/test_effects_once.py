@@ -280,3 +280,89 @@ def test_the_journal_of_an_older_run_file_counts(book: Book) -> None:
     assert {key[1] for key, outcome in book.verdicts().items() if outcome == "inconclusive"} == {"s2c1"}
     with Run.read(path) as run:
         assert run.connection.execute("SELECT value FROM meta WHERE key = 'version'").fetchone() == (str(VERSION),)
+
+
+RENAMED = {
+    "another name": lambda file: "claude.json",
+    "another folder": lambda file: "moved/claude.json",
+    "another suffix": lambda file: "claude.jsonl",
+    "an unlike name": lambda file: "Ünlike näme (2).json",
+}
+EDITED: dict[str, dict[str, Any]] = {
+    "the question": {"question": "Another?"},
+    "question and reply": {"question": "Another?", "reply": "Done."},
+    "question and more calls": {"question": "Another?", "calls": CALLS + 2},
+    "question and fewer calls": {"question": "Another?", "first": 2},
+    "no question": {"question": " "},
+}
+
+
+def named_task(path: Path, **changes: Any) -> dict[str, Any]:
+    """A task whose id is the file's name."""
+    return {**task(0, **changes), "id": path.stem}
+
+
+@pytest.mark.parametrize("edit", EDITED)
+@pytest.mark.parametrize("rename", RENAMED)
+def test_a_file_that_was_renamed_and_edited_sends_no_call_again_and_says_so_first(
+    book: Book, rename: str, edit: str
+) -> None:
+    book.results.write_text(json.dumps([named_task(book.results)]))
+    book.classify()
+    renamed = book.directory / RENAMED[rename](book.results)
+    renamed.parent.mkdir(exist_ok=True)
+    book.results.unlink()
+    renamed.write_text(json.dumps([named_task(renamed, **EDITED[edit])]))
+    for _ in range(2):
+        said = book.classify(renamed)
+        assert set(book.sent().values()) == {1}
+        assert "are not sent (another run file, or --fresh, sends them)" in said
+        assert said.index("are not sent (another") < said.index("Next:") if "Next:" in said else True
+    new = {f"put 0.{call}" for call in range(CALLS, EDITED[edit].get("calls", CALLS))}
+    assert set(book.sent()) == {*once(count=1), *new}
+    fresh = book.classify(renamed, options=("--run", "other.db"))
+    assert "are not sent" not in fresh
+    assert max(book.sent().values()) == 2
+
+
+@pytest.mark.parametrize("workers", [(), ("--workers", "2")], ids=["here", "workers"])
+def test_an_id_and_a_question_that_are_edited_in_place_send_no_call_again(book: Book, workers: tuple[str, ...]) -> None:
+    book.write()
+    book.classify(options=workers)
+    tasks = [{**task(number, question=f"New {number}."), "id": f"new{number}"} for number in range(2)]
+    book.results.write_text(json.dumps(tasks))
+    said = book.classify(options=workers)
+    assert book.sent() == once()
+    assert "8 calls with effects are like those that an earlier run sent for 2 trajectories" in said
+
+
+def test_tasks_that_trade_ids_and_get_other_questions_send_no_call_again(book: Book) -> None:
+    book.write()
+    book.classify()
+    tasks = [{**task(number, question=f"New {number}."), "id": f"t{1 - number}"} for number in range(2)]
+    book.results.write_text(json.dumps(tasks))
+    book.classify()
+    assert book.sent() == once()
+
+
+def test_equal_calls_of_other_tasks_are_sent_while_the_first_file_is_there(book: Book) -> None:
+    book.write()
+    book.classify()
+    other = book.directory / "claude.json"
+    other.write_text(
+        json.dumps([{**task(number, question=f"New {number}."), "id": f"new{number}"} for number in range(2)])
+    )
+    said = book.classify(other)
+    assert set(book.sent().values()) == {2}
+    assert "are not sent" not in said
+
+
+def test_what_cannot_be_placed_withholds_no_other_call(book: Book) -> None:
+    book.write(count=1)
+    book.classify()
+    book.results.unlink()
+    other = book.directory / "claude.json"
+    other.write_text(json.dumps([{**task(1), "id": "other"}]))
+    said = book.classify(other)
+    assert "are not sent" not in said
+    assert book.sent() == {**once(count=1), **{f"put 1.{call}": 1 for call in range(CALLS)}}

@@ -36,3 +36,27 @@ def test_an_offline_run_ends_at_the_next_trajectory_and_keeps_what_was_judged(
         judged = run.connection.execute("SELECT count(*) FROM trajectories WHERE done").fetchone()[0]
         calls = run.connection.execute("SELECT count(*) FROM calls").fetchone()[0]
         assert judged == calls == len(done)
+
+
+def test_a_long_trajectory_is_left_where_it_is_and_those_before_it_are_kept(
+    results_file: Callable[..., Path], tmp_path: Path
+) -> None:
+    small = results_file(
+        "a_test_mcp_fuzzy.json", **{f"t{number}": [[("files/read", {}, "text")]] for number in range(9)}
+    )
+    steps = [[("files/read", {"path": f"{number}"}, "text")] for number in range(200)]
+
+    class Interrupting(Progress):
+        def count(self) -> None:
+            super().count()
+            if self.done == 30:  # the long one is being judged
+                os.kill(os.getpid(), signal.SIGINT)
+
+    progress = Interrupting()
+    with Run.open(tmp_path / "run.db") as run:
+        files = files_of([small, results_file("b_test_mcp_fuzzy.json", long=steps)])
+        with pytest.raises(KeyboardInterrupt):
+            anyio.run(partial(classify_stored, run, files, Options(offline=True), progress=progress))
+        assert progress.done == 30
+        done = run.connection.execute("SELECT count(*) FROM trajectories WHERE done").fetchone()[0]
+        assert done == 9

@@ -74,7 +74,10 @@ def test_the_markdown_of_a_run_has_a_row_a_model(run: Run) -> None:
 
 def test_junit_has_a_case_a_call_grouped_by_trajectory(run: Run) -> None:
     root = ET.fromstring(render(run, "junit"))
-    assert [(suite.get("name"), suite.get("tests")) for suite in root] == [("gpt: task-1", "5"), ("other: task-2", "2")]
+    assert [(suite.get("name"), suite.get("tests")) for suite in root.iter("testsuite")] == [
+        ("gpt: task-1", "5"),
+        ("other: task-2", "2"),
+    ]
     cases = root[0].findall("testcase")
     assert [next((child.tag for child in case), "passed") for case in cases] == [
         "passed",

@@ -32,6 +32,7 @@ GROUP = FailureGroup(
     outcome=Outcome.NOT_FOUND,
     rule="answer.missing",
     calls=310,
+    example="00060000:s7c1",
     example_file="a.json",
     example_trajectory="00060000",
     example_call="s7c1",
@@ -41,6 +42,7 @@ GROUP = FailureGroup(
 
 def summary(*models: ModelSummary) -> RunSummary:
     cause = RootCause(
+        address="sales-report:s1c1",
         file="a.json",
         trajectory="sales-report",
         call="s1c1",

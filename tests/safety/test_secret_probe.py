@@ -34,11 +34,19 @@ _TOKENS = [
     '{"API-KEY": "hunter22"}',
     "{\"pa\u017f\u017fword\": 'hunter22'}",
     '{"x-api-key": "k"}',
+    "password=hunter2",
+    "--secret\u2003hunter2",
+    "\nPassWord\t: hunter",
+    "cookie: a=b",
+    '{"passwd": 4711}',
+    "the password is h2",
+    "access_token = abc",
     "postgres://user:pa\x01ss@host/db",
     "redis://:päss@host",
 ]
 _PIECES = ["a", "é", " ", "\n", "\t", '"', "'", "\\", ":", "=", "/", "@", "-", "_", ".", "8", "\u2028", "\x00", "://"]
 _PIECES += ["bearer", "token", "sk-", "pass", "key", "api", "secret", "credential", "authorization", "eyJ", "next_"]
+_PIECES += ["--", " is ", "cookie", "pwd", "a1"]
 
 
 def _written(text: str) -> list[object]:
@@ -68,7 +76,7 @@ def test_whatever_is_taken_out_of_a_text_was_seen_before(monkeypatch: pytest.Mon
             if Redactor().json(document) != document:
                 taken += 1
                 assert may_hold_secret(encode(document)), document
-                assert may_hold_secret(text), text
+                assert Redactor().text(text) == text or may_hold_secret(text), text
     assert taken > 200
 
 

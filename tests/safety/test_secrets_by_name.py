@@ -48,6 +48,98 @@ def test_what_only_sounds_like_a_secret_stays(document: dict[str, object]) -> No
     assert Redactor().text(json.dumps(document)) == json.dumps(document)
 
 
+@pytest.mark.parametrize(
+    ("value", "left"),
+    [
+        ("hunter2", REDACTED),
+        ("x", REDACTED),
+        ("two words", REDACTED),
+        ('with "quotes" and \\ in it', REDACTED),
+        (4711, REDACTED),
+        (["one", 2], [REDACTED, REDACTED]),
+        ([{"name": "sid", "value": "v7"}], [{"name": "sid", "value": REDACTED}]),
+    ],
+)
+@pytest.mark.parametrize(
+    "key", ["cookie", "Set-Cookie", "cookies", "passwd", "pwd", "secret", "credential", "credentials", "authorization"]
+)
+def test_whatever_stands_under_the_name_of_a_secret_is_taken_out(key: str, value: object, left: object) -> None:
+    assert Redactor().json({"login": {key: value, "user": "ada"}}) == {"login": {key: left, "user": "ada"}}
+    if not isinstance(value, list):
+        quoted = json.dumps({key: value, "n": 1}).replace(json.dumps(value), f'"{REDACTED}"')
+        assert Redactor().text(json.dumps({key: value, "n": 1})) in (quoted, quoted.replace(f'"{REDACTED}"', REDACTED))
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("password=hunter2", "password="),
+        ("PGPASSWORD=hunter2 psql -h db", "PGPASSWORD= psql -h db"),
+        ("db_password='hunter2 x' next", "db_password='' next"),
+        ("mysql --password hunter2 shop", "mysql --password  shop"),
+        ("mysql --password=hunter2 shop", "mysql --password= shop"),
+        ("https://h/p?password=hunter2&x=1", "https://h/p?password=&x=1"),
+        ("login(user='ada', password='hunter2')", "login(user='ada', password='')"),
+        ("Password: hunter2", "Password: "),
+        ("User: ada\n  Admin password: hunter\n", "User: ada\n  Admin password: \n"),
+        ("the secret is s3cr3t", "the secret is "),
+        ("export API_KEY=abcd1234", "export API_KEY="),
+        ("curl -H 'Cookie: session=abc; theme=dark' https://h", "curl -H 'Cookie: ' https://h"),
+        ("Set-Cookie: sid=31d4d96e; Path=/\nVary: *", "Set-Cookie: \nVary: *"),
+    ],
+)
+def test_a_secret_in_plain_words_is_taken_out(text: str, left: str) -> None:
+    assert Redactor().text(text) == Redactor().json({"a": [text]})["a"][0]
+    assert Redactor().text(text).replace(REDACTED, "") == left
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password must be at least 8 characters",
+        "Invalid password: too short",
+        "password: string",
+        "next_page_token=CAoQAA",
+        "max_token=100",
+        "client = connect(token=token, password=password)",
+        "api_key = os.environ['KEY']",
+        "secret = secrets.token_hex(8)",
+        "password=$PASSWORD",
+        "password == other",
+        "API_KEY=\nEOF",
+        "The secret: never give up",
+        "Accept all cookies: we use them",
+    ],
+)
+def test_words_about_secrets_and_code_that_gets_them_stay(text: str) -> None:
+    assert Redactor().text(text) == text
+
+
+def test_secrets_in_plain_words_leave_neither_the_run_nor_the_page_nor_the_report_of_a_call(
+    tmp_path: Path, replay: Replay
+) -> None:
+    calls = [
+        call("db/login", {"command": "psql password=hunter2a", "headers": {"Cookie": "session=hunter2b"}}),
+        call("db/open", {"cookie": "hunter2c", "passwd": "hunter2d", "pwd": "hunter2e", "credential": "hunter2f"}),
+        call("db/read", {"secret": 72727272}, "Set-Cookie: sid=hunter2g; Path=/\npassword: hunter2h"),
+    ]
+    write_trajectory(tmp_path / "t.trajectory.json", calls, question="Log in with password=hunter2i")
+    assert replay("classify", "t.trajectory.json", "--offline").returncode == 0
+    for form in ("markdown", "html", "json", "csv", "junit"):
+        said = replay("report", "--format", form).stdout
+        assert "hunter2" not in said
+        assert "72727272" not in said
+    for position in ("s1c1", "s2c1", "s3c1"):
+        assert "hunter2" not in replay("report", "--call", f"t:{position}").stdout
+    from replay.runfile import Run
+    from replay.runfile.trajectory_queries import trajectory_record
+
+    with Run.read(tmp_path / "replay-run.db") as run:
+        assert "hunter2" not in trajectory_record(run.connection, 1).model_dump_json()
+        for table in ("trajectories", "calls", "task_runs"):
+            assert "hunter2" not in repr(run.connection.execute(f"SELECT * FROM {table}").fetchall())
+
+
 def test_a_password_in_arguments_stands_in_no_report_and_not_in_the_run(tmp_path: Path, replay: Replay) -> None:
     write_trajectory(tmp_path / "t.trajectory.json", [call("db/login", {"user": "ada", "password": "hunter2hunter2"})])
     assert replay("classify", "t.trajectory.json", "--offline").returncode == 0

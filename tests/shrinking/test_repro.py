@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from replay.diagnosis.error_answers import normalized_error
+from replay.diagnosis.failure_words import failure_words
 from replay.errors import UsageError
 from replay.formats import open_file
 from replay.interpreter import Fleet
@@ -70,6 +70,24 @@ def test_a_recording_with_bare_tool_names_gives_a_reproduction_that_fails_alike(
     assert "not found" in message
 
 
+def test_the_files_stand_alone_on_another_machine(
+    tmp_path: Path, replay: Replay, shrunk: Callable[..., str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    command = shrunk(("add", {"title": "milk", "due": "now"}), ("done", {"id": "77"}))
+    assert str(tmp_path) not in command
+    files = [path for path in (tmp_path / "repro").rglob("*") if path.is_file()]
+    assert {path.name for path in files} == {"repro.trajectory.json", "repro.servers.yaml", "todo.py", "raw.py"}
+    for path in (tmp_path / "repro").glob("repro.*"):
+        for place in (tmp_path, SERVERS, Path(sys.prefix), Path.home()):
+            assert str(place) not in path.read_text()
+    assert "# To run it, this is needed: replay, Python." in (tmp_path / "repro" / "repro.servers.yaml").read_text()
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "repro"
+    (tmp_path / "repro").rename(elsewhere)
+    done = replay(*shlex.split(command)[1:], cwd=elsewhere.parent)
+    assert done.returncode == 0, done.stderr
+    assert [outcome for outcome, _ in outcomes(elsewhere / "repro.db")] == ["not_found"]
+
+
 def test_an_argument_whose_absence_is_another_failure_stays(tmp_path: Path, shrunk: Callable[..., str]) -> None:
     shrunk(("add", {"title": "milk", "colour": "white"}))
     document = json.loads((tmp_path / "repro" / "repro.trajectory.json").read_text())
@@ -94,7 +112,7 @@ def test_an_argument_whose_absence_is_another_failure_stays(tmp_path: Path, shru
 def test_two_messages_are_the_same_where_only_values_differ(first: str, second: str, same: bool) -> None:
     long = Call(position="s1c1", name="t", arguments={"item": "aaaa bbbb cccc"})
     short = Call(position="s1c1", name="t", arguments={"item": "aaaa bbbb"})
-    assert (normalized_error(first, long) == normalized_error(second, short)) is same
+    assert (failure_words(first, long) == failure_words(second, short)) is same
 
 
 def test_a_reproduction_that_does_not_fail_again_is_not_left_behind(

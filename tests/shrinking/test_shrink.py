@@ -13,10 +13,12 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from replay.analysis.answer_labels import AnswerLabel, rules_of_labels
 from replay.cli.shrink import shrink as shrink_verb
 from replay.errors import UsageError
 from replay.formats import open_file
 from replay.interpreter import Fleet
+from replay.records import Outcome
 from replay.replayer.classifier import classify_live
 from replay.replayer.plan import Options, Progress
 from replay.runfile import Run, call_rows
@@ -113,6 +115,14 @@ def test_arguments_that_do_not_matter_are_dropped_or_shortened(shrunk_from: Call
 def test_a_call_that_succeeds_on_replay_cannot_be_shrunk(shrunk_from: Callable[..., Shrunk]) -> None:
     with pytest.raises(UsageError, match="replayed, it is judged success"):
         shrunk_from([("bank/open", {"account": "A"})])
+
+
+def test_a_failure_that_only_a_label_tells_is_shrunk_too(shrunk_from: Callable[..., Shrunk]) -> None:
+    said = AnswerLabel(tool="bank/remark", template="*", outcome=Outcome.NOT_FOUND)
+    calls: Calls = [("bank/open", {"account": "A"}), ("bank/remark", {"n": "1"})]
+    shrunk = shrunk_from(calls, labels=rules_of_labels([said]))
+    assert [call.name for call in shrunk.trajectory.calls()] == ["bank/remark"]
+    assert shrunk.result.verdict.rule.startswith("label.")
 
 
 def test_what_is_written_shows_the_failure_with_the_command_that_is_printed(

@@ -22,7 +22,7 @@ from tests.tui.test_snapshots import SIZES, walk
 
 SCREENS = {
     "overview": (),
-    "trajectory": ("2", "n", "enter"),
+    "trajectory": ("2", "enter"),
     "pairs": ("4",),
     "metrics": ("4", "i"),
 }
@@ -65,7 +65,7 @@ async def test_the_task_comes_along_from_a_trajectory_to_its_alignment_and_back(
 @pytest.mark.anyio
 async def test_the_reference_stands_beside_the_graph_and_in_the_call(browse: Browsing, aligned: Path) -> None:
     async with browse(aligned) as pilot:
-        await press(pilot, "2", "n", "enter")
+        await press(pilot, "2", "enter")
         beside = pilot.app.screen.query_one("#reference", TextPage).text
         assert "R3 s4c1 excel/save_sheet" in beside
         assert "missing" in beside

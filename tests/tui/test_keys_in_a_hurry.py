@@ -59,8 +59,8 @@ async def test_escape_leaves_the_filter_as_it_was(browse: Browsing, sample: Path
         screen = cast("CallsScreen", pilot.app.screen)
         hurry(pilot, "/", *"server:excel", "escape")
         await settle(pilot)
-        assert screen.query_one(FilterLine).field.value == ""
-        await wait_until(pilot, lambda: screen.table.row_count() == 10)
+        assert screen.query_one(FilterLine).field.value == "outcome:failed"
+        await wait_until(pilot, lambda: screen.table.row_count() == 4)
 
 
 async def test_the_likeliest_completion_stands_in_the_line_and_the_right_arrow_takes_it(

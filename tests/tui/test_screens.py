@@ -100,13 +100,48 @@ async def test_a_mistake_in_the_filter_is_told_with_the_nearest_name(browse: Bro
         await press(pilot, "enter")
         assert "nearest: excel" in screen_text(pilot)
         await press(pilot, "escape")
-        assert pilot.app.screen.query_one(FilterLine).field.value == ""
+        assert pilot.app.screen.query_one(FilterLine).field.value == "outcome:failed"
         assert "nearest" not in screen_text(pilot)
+
+
+async def test_the_list_opens_on_the_failures_and_a_filter_that_is_typed_takes_their_place(
+    browse: Browsing, sample: Path
+) -> None:
+    async with browse(sample) as pilot:
+        await press(pilot, "2")
+        screen = cast("CallsScreen", pilot.app.screen)
+        assert (screen.filter.text, screen.table.row_count()) == ("outcome:failed", 4)
+        await press(pilot, "slash")
+        await write(pilot, "server:excel ")
+        await press(pilot, "enter")
+        assert screen.filter.text == "server:excel"
+        await press(pilot, "escape")
+        assert (screen.filter.text, screen.table.row_count()) == ("", 10)
+
+
+async def test_enter_takes_the_completion_that_is_shown(browse: Browsing, sample: Path) -> None:
+    async with browse(sample) as pilot:
+        await press(pilot, "2", "slash")
+        await write(pilot, "outc")
+        await press(pilot, "enter")
+        screen = cast("CallsScreen", pilot.app.screen)
+        assert screen.query_one(FilterLine).field.value == "outcome:"
+        await write(pilot, "not")
+        await press(pilot, "enter")
+        assert screen.filter.text == "outcome:not_found"
+        assert screen.table.has_focus
+
+
+async def test_what_the_answer_says_stands_before_what_its_rule_says(browse: Browsing, sample: Path) -> None:
+    async with browse(sample, size=(80, 24)) as pilot:
+        await press(pilot, "2")
+        assert "404 not found" in screen_text(pilot)
+        assert "The backend answered" not in screen_text(pilot)
 
 
 async def test_sorting_by_key_and_by_title(browse: Browsing, sample: Path) -> None:
     async with browse(sample) as pilot:
-        await press(pilot, "2", "s")
+        await press(pilot, "2", "f", "s")
         table = cast("CallsScreen", pilot.app.screen).table
         assert table.order == "outcome"
         assert table.selected is not None
@@ -121,7 +156,7 @@ async def test_sorting_by_key_and_by_title(browse: Browsing, sample: Path) -> No
 
 async def test_from_failure_to_failure_in_the_list_and_across_trajectories(browse: Browsing, sample: Path) -> None:
     async with browse(sample) as pilot:
-        await press(pilot, "2", "n")
+        await press(pilot, "2")
         table = cast("CallsScreen", pilot.app.screen).table
         assert table.selected is not None
         assert (table.selected.task, table.selected.position) == ("sales", "s2c1")
@@ -139,7 +174,7 @@ async def test_from_failure_to_failure_in_the_list_and_across_trajectories(brows
 
 async def test_a_trajectory_shows_its_graph_and_the_call(browse: Browsing, sample: Path) -> None:
     async with browse(sample) as pilot:
-        await press(pilot, "2", "n", "enter")
+        await press(pilot, "2", "enter")
         shown = screen_text(pilot)
         assert "step 1" in shown
         assert "A read_sheet" in shown
@@ -227,7 +262,7 @@ async def test_exporting_a_report(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     async with browse(sample) as pilot:
-        await press(pilot, "2", "n", "e")
+        await press(pilot, "2", "f", "n", "e")
         assert isinstance(pilot.app.screen, ExportScreen)
         await press(pilot, "enter", "enter")
         assert "read_sheet" in (tmp_path / "replay-call.md").read_text()

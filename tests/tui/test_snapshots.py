@@ -19,7 +19,7 @@ SCREENS = {
     "overview": ("down", "up"),
     "calls": ("2", "n"),
     "filter": ("2", "slash", "o"),
-    "trajectory": ("2", "n", "enter"),
+    "trajectory": ("2", "enter"),
     "alignment": ("4",),
     "compare": ("5",),
     "help": ("3", "question_mark"),
@@ -55,6 +55,6 @@ def test_light(sample: Path, snap_compare: Callable[..., bool]) -> None:
     open_run = OpenRun(sample)
     try:
         app = BrowseApp(open_run, theme="replay-light")
-        assert snap_compare(app, terminal_size=(120, 40), run_before=partial(walk, ("2", "n", "enter")))
+        assert snap_compare(app, terminal_size=(120, 40), run_before=partial(walk, ("2", "enter")))
     finally:
         open_run.close()

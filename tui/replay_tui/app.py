@@ -234,13 +234,13 @@ class BrowseApp(Browser):
     async def show_calls(self, message: ShowCalls) -> None:
         """Go to the list of calls, filtered."""
         await self.action_go("calls")
-        cast("CallsScreen", self.screen).show(message.filter)
+        cast("CallsScreen", self.screen_stack[0]).show(message.filter)  # help may be open above it by now
 
     @on(ShowTrajectory)
     async def show_trajectory(self, message: ShowTrajectory) -> None:
         """Go to a trajectory."""
         await self.action_go("trajectory")
-        cast("TrajectoryScreen", self.screen).show(message.row, message.position, message.ordinal)
+        cast("TrajectoryScreen", self.screen_stack[0]).show(message.row, message.position, message.ordinal)
 
     def action_theme(self) -> None:
         """Light or dark."""

@@ -106,6 +106,14 @@ def bar(
     return (*segments, Segment(" " * max(0, width - sum(sizes))))
 
 
+def news_first(message: str, rule: str) -> str:
+    """A verdict's sentence, what the answer says before what its rule says of it: a narrow column shows the news."""
+    if rule.partition(".")[0] in ("format", "registry", "arguments", "replay"):
+        return message
+    sentence, colon, words = message.partition(": ")
+    return f"{words} · {sentence}" if colon else message
+
+
 def strip_of(segments: Iterable[Segment], width: int, base: Style, over: Style | None = None) -> Strip:
     """Segments as a line of that width, on a background; `over` colours what has no colour of its own."""
     strip = Strip(list(segments)).adjust_cell_length(width)

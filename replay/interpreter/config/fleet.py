@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -22,7 +22,9 @@ from replay.errors import FleetError
 from replay.interpreter.config.fleet_file import read_fleet_file
 from replay.interpreter.config.specs import AuthSpec, Defaults, ServerSpec, TransportType, WorkspaceSpec
 from replay.records import JsonObject, Record
+from replay.safety.filesystem import is_folder_name
 from replay.safety.redaction import PLAIN_VALUE, is_secret_name
+from replay.safety.text import one_line
 
 _NOT_IN_FILES: Final = frozenset({"inputs", "path"})
 
@@ -259,11 +261,20 @@ class _Substitution:
         if name == "workspace":
             return str(self.scope.workspace) if self.scope.workspace else self._missing(where, "there is no workspace")
         if name == "task":
-            return self.scope.task or self._missing(where, "${task} needs state: trajectory")
+            return self._task(where)
         if name == "workspaceFolder":
             directory = self.fleet.directory
             return str(directory.parent if directory.name == ".vscode" else directory)
         return str(Path.home()) if name == "userHome" else None
+
+    def _task(self, where: str) -> str:
+        """A results file gives the task's id: it is a name in a path that the fleet file writes, and nothing else."""
+        task = self.scope.task
+        if task is None:
+            return self._missing(where, "${task} needs state: trajectory")
+        if not is_folder_name(task):
+            return self._missing(where, f"the task id {one_line(task, 60)!r} is not the name of a folder")
+        return quote(task, safe="") if where == "url" else task
 
     def _input(self, where: str, name: str) -> str:
         """VS Code would ask its user; here the environment or the input's default answers."""

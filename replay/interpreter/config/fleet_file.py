@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from replay.errors import FleetError
 from replay.interpreter.config.specs import AuthSpec, Defaults, ServerSpec, WorkspaceSpec
 from replay.records import JsonObject, RuleSpec
+from replay.safety.filesystem import read_small_file
 from replay.suggestions import nearest_name
 
 _JSONC_NOISE: Final = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
@@ -22,6 +23,7 @@ _BLANKED: Final = re.compile(r"[^\n]")
 _SERVER_HINTS: Final = frozenset({"command", "url", "serverUrl", "httpUrl"})
 _EXPECTED: Final = 'expected "servers" (replay, VS Code, M3-Bench) or "mcpServers" (Claude Desktop)'
 _MAX_VALUES: Final = 200_000
+_MAX_BYTES: Final = 8_000_000
 """Values of a YAML file, those that an alias repeats counted again."""
 _TYPED_FIELDS: Final = frozenset(
     {"version", "call_timeout", "startup_timeout", "max_restarts", "disabled", "redirect_port"}
@@ -60,7 +62,7 @@ def read_fleet_file(path: Path, fields: Sequence[str]) -> FleetDocument:
         FleetError: the file is missing or broken, or has a field that does not exist.
     """
     try:
-        text = path.read_text("utf-8-sig")
+        text = read_small_file(path, _MAX_BYTES).decode("utf-8-sig")
     except FileNotFoundError:
         raise FleetError(str(path), "no such file; name the fleet file with --servers FILE") from None
     except (OSError, UnicodeDecodeError) as problem:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
@@ -95,10 +96,25 @@ class Returned:
 RpcReply = Returned | Failed | Unreadable | Closed
 
 
+@dataclass
+class Timing:
+    """When a request went out, and when its answer was read or given up."""
+
+    sent: float | None = None
+    ended: float | None = None
+
+    @property
+    def seconds(self) -> float | None:
+        """What the server took; None where it was not asked."""
+        return None if self.sent is None or self.ended is None else round(self.ended - self.sent, 6)
+
+
 class _Waiter:
     """A request whose answer has not come yet."""
 
-    def __init__(self) -> None:
+    def __init__(self, timing: Timing) -> None:
+        self._timing = timing
+        self._timing.sent = time.monotonic()
         self._arrived = anyio.Event()
         self._reply: RpcReply | None = None
 
@@ -107,6 +123,7 @@ class _Waiter:
         if self._reply is not None:
             return False
         self._reply = reply
+        self._timing.ended = time.monotonic()
         self._arrived.set()
         return True
 
@@ -184,6 +201,7 @@ class JsonRpcClient:
         method: str,
         params: JsonObject | None = None,
         headers: Mapping[str, str] | None = None,
+        timing: Timing | None = None,
     ) -> RpcReply:
         """Send a request and wait for what comes of it. When cancelled, tells the server so.
 
@@ -191,14 +209,16 @@ class JsonRpcClient:
             method: of the protocol.
             params: None for none.
             headers: for HTTP.
+            timing: takes down how long the server takes.
         """
         if self._closed is not None:
             return self._closed
+        timing = timing or Timing()
         request_id = self._next_id()
         message: JsonObject = {"jsonrpc": "2.0", "id": request_id, "method": method}
         if params is not None:
             message["params"] = params
-        waiter = self._waiting[request_id] = _Waiter()
+        waiter = self._waiting[request_id] = _Waiter(timing)
         try:
             await self._channel.send(message, headers or {})
             return await waiter.result()
@@ -209,6 +229,7 @@ class JsonRpcClient:
                 await self._say_cancelled(request_id, headers or {})
             raise
         finally:
+            timing.ended = timing.ended or time.monotonic()
             self._waiting.pop(request_id, None)
 
     async def notify(

@@ -12,7 +12,7 @@ from typing import Any, Final
 import anyio
 
 from replay.interpreter.session.handshake import DisconnectedOnProbeError, ServerHistory, ServerIdentity, negotiate
-from replay.interpreter.session.json_rpc import Channel, Closed, Failed, JsonRpcClient, RpcReply, Unreadable
+from replay.interpreter.session.json_rpc import Channel, Closed, Failed, JsonRpcClient, RpcReply, Timing, Unreadable
 from replay.interpreter.session.launch import CannotStartError, Launch
 from replay.interpreter.session.stderr_log import tail_of
 from replay.interpreter.session.stdio import StdioChannel, running
@@ -97,14 +97,16 @@ class ServerConnection:
         self._cancel_scope.cancel()
         await self.ended.wait()
 
-    async def call(self, tool: str, arguments: JsonObject, timeout_seconds: float) -> Answer:
+    async def call(
+        self, tool: str, arguments: JsonObject, timeout_seconds: float, timing: Timing | None = None
+    ) -> Answer:
         """Call a tool; whatever the server does is an answer."""
         client, identity = self._client, self._identity
         if client is None or identity is None:
             return TransportFault(fault="closed", message="the server is gone")
         params, headers = identity.stamp("tools/call", {"name": tool, "arguments": arguments})
         with anyio.move_on_after(timeout_seconds):
-            reply = await client.request("tools/call", params, headers)
+            reply = await client.request("tools/call", params, headers, timing)
             return answer_of(reply, self._history.note)
         return TransportFault(fault="timeout", message=f"no answer within {timeout_seconds:g} s")
 

@@ -21,6 +21,7 @@ _MAX_HELD: Final = 262_144
 """Bytes that are held back for the end of a line, or of a private key."""
 MAX_LOG_BYTES: Final = 8 << 20
 """What is kept of a log at least; it is cut back to that when it is twice as long."""
+_LAST_WORD: Final = re.compile(rb"(?<![\w.~+/=%-])[\w.~+/=%-]+\Z")
 _DRAIN_TIMEOUT: Final = 0.5
 """Seconds that the end of the log is waited for, once the server is gone."""
 _TOP: Final = re.compile(r"^(\s*)╭─+ Traceback \(most recent call last[)─]?.*╮\s*$")
@@ -91,8 +92,10 @@ def _keep_ends(path: Path, size: int) -> None:
 
 def _split(data: bytes) -> tuple[bytes, bytes]:
     """What can be written, and what must wait: half a line, or a private key without its end."""
-    if len(data) > _MAX_HELD:
-        return data, b""
+    if len(data) > _MAX_HELD:  # not in the middle of a word, which may be a secret
+        last_word = _LAST_WORD.search(data, len(data) - _CHUNK)
+        end = last_word.start() if last_word else len(data)
+        return data[:end], data[end:]
     key = data.rfind(b"-----BEGIN ")
     if key >= 0 and b"PRIVATE KEY" in data[key:] and b"-----END " not in data[key:]:
         return data[:key], data[key:]

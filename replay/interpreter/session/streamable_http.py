@@ -124,6 +124,12 @@ class HttpChannel:
                     await self._take_response(message, response)
                     return
                 self._url = moved
+                if message["method"] == "tools/call":
+                    why = f"the server sent the call on ({status_in_words(response)})"
+                    await self._unusable(
+                        message["id"], f"{why}; it may have been done, and is not sent again; the next ones go there"
+                    )
+                    return
         await self._unusable(message["id"], "the server redirects without end")
 
     async def _take_response(self, message: JsonObject, response: httpx2.Response) -> None:

@@ -12,6 +12,7 @@ from anyio.abc import TaskGroup
 from replay.errors import FleetError
 from replay.interpreter.config.specs import ServerSpec
 from replay.interpreter.session.handshake import ServerHistory
+from replay.interpreter.session.json_rpc import Timing
 from replay.interpreter.session.launch import CannotStartError, Launch
 from replay.interpreter.session.server_connection import ServerConnection
 from replay.interpreter.session.stderr_log import tail_of
@@ -90,14 +91,14 @@ class Supervisor:
             notes=self._history.notes,
         )
 
-    async def call(self, tool: str, arguments: JsonObject) -> Answer:
-        """Call a tool. Never raises for what the server does."""
+    async def call(self, tool: str, arguments: JsonObject, timing: Timing | None = None) -> Answer:
+        """Call a tool. Never raises for what the server does; its start is not in the timing."""
         connection = await self._alive()
         if isinstance(connection, TransportFault):
             return connection
         before = connection.messages_received
         try:
-            answer = await connection.call(tool, arguments, self.spec.call_timeout)
+            answer = await connection.call(tool, arguments, self.spec.call_timeout, timing)
         except Exception as problem:  # noqa: BLE001 - whatever the server does is an answer
             why = one_line(f"its answer cannot be used: {type(problem).__name__}: {problem}", _MAX_REASON_LENGTH)
             answer = TransportFault(fault="unreadable", message=without_lone_surrogates(why))

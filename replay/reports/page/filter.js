@@ -17,9 +17,11 @@ const KEYS = {
   caused: (call) => [call.cause ? "yes" : "no"],
   finding: (call) => [...(call.f || []), ...(call.trajectory.f || []).filter((one) => !one.at || one.at === call.p)].map((one) => one.kind),
   passed: (call) => [call.trajectory.passed || ""],
+  recorded: (call) => [call.recorded || ""],
+  when: (call) => [call.trajectory.started || ""],
 };
 const STANDINS = ["none", "failed"];
-const HAS_NONE = ["reason", "server", "task", "drift", "passed"];
+const HAS_NONE = ["reason", "server", "task", "drift", "passed", "recorded", "when"];
 
 function toolOf(call) {
   return call.s ? (call.n || "").slice(call.s.length + 1) : call.n || "";
@@ -56,11 +58,29 @@ function globbed(pattern) {
   return (names) => names.some((name) => whole.test(name.toLowerCase()));
 }
 
+// A span of time: 7d, 2026-11, 2026-11-20..2026-11-22. Times are UTC, and sort as text.
+function spanTest(value) {
+  const ago = value.match(/^(\d{1,5})\s*([hdwmy])(?:\.\.)?$/);
+  const hours = { h: 1, d: 24, w: 168, m: 720, y: 8760 };
+  if (ago) {
+    const since = new Date(Date.now() - ago[1] * hours[ago[2]] * 3600000).toISOString().slice(0, 19);
+    return ([moment]) => moment >= since;
+  }
+  const date = String.raw`\d{4}(?:-\d{2}(?:-\d{2}(?:T\d{2}:\d{2}(?::\d{2})?)?)?)?`;
+  const dates = value.toUpperCase().match(new RegExp(`^(?:(${date})|(${date})?\\.\\.(${date})?)$`));
+  if (!dates || !(dates[1] || dates[2] || dates[3])) throw new Error(`"${value}" is not a time; write 7d, 12h, 2026-11-20 or 2026-11-01..2026-11-20`);
+  const first = dates[1] || dates[2] || "";
+  const last = dates[1] || dates[3] || "";
+  return ([moment]) => moment !== "" && moment >= first && moment.slice(0, last.length) <= last;
+}
+
 // The names of one call that a value stands for: exactly so or as a pattern; where no name is, those that hold it.
 function valueTest(key, value, calls) {
   if (value === "none" && HAS_NONE.includes(key)) return ([name]) => name === "";
-  if (key === "outcome" && value === "failed") return ([name]) => FAILED.includes(name);
-  const wanted = key === "outcome" ? value.replaceAll("-", "_") : value;
+  if (key === "when") return spanTest(value);
+  const ofOutcomes = key === "outcome" || key === "recorded";
+  if (ofOutcomes && value === "failed") return ([name]) => FAILED.includes(name);
+  const wanted = ofOutcomes ? value.replaceAll("-", "_") : value;
   const written = globbed(wanted);
   const exact = HAS_NONE.includes(key) ? (names) => names[0] !== "" && written(names) : written;
   const choices = DATA.choices[key];

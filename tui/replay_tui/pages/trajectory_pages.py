@@ -14,6 +14,7 @@ from replay.safety.text import one_line
 from replay_tui.pages.alignment_pages import write_counterpart
 from replay_tui.pages.lines import answer_kind, answer_lines, json_lines, text_lines
 from replay_tui.pages.writer import Row, Writer
+from replay_tui.rendering import news_first
 from replay_tui.theme import LETTERS, Palette
 
 _MAX_LINES = 400
@@ -72,7 +73,7 @@ def _headline(writer: Writer, facts: CallFacts, verdict: Verdict | None) -> None
         (chip.replace(" ", "\u00a0"), styles.bars[verdict.outcome]),
         (f"  {verdict.reason}" if verdict.reason else "", styles.dim),
     )
-    writer.prose(verdict.message)
+    writer.prose(news_first(verdict.message, verdict.rule))
 
 
 def _verdict_facts(writer: Writer, verdict: Verdict, facts: CallFacts) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
+from replay.runfile.call_queries import failing_groups
 from replay.runfile.filters import Filter
 from replay_tui.browser import ShowTrajectory
 from replay_tui.screens.run_screen import RunScreen
@@ -15,13 +16,16 @@ from replay_tui.widgets.calls_table import CallPreview, CallsTable
 from replay_tui.widgets.filter_line import FilterLine
 from replay_tui.widgets.row_list import RowList
 
+_AT_FIRST: Final = "outcome:failed"
+"""What the list shows before anybody asked for something; a filter that is typed takes its place."""
+
 
 class CallsScreen(RunScreen):
     """Which calls?"""
 
     NAME = "calls"
     FIRST = "CallsTable"
-    PURPOSE = "All calls that match the filter. Enter opens the call in its trajectory."
+    PURPOSE = "The calls that match the filter, at first those that failed. Enter opens the call in its trajectory."
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "Filter", key_display="/", tooltip="Type a filter: words, and key:value"),
         Binding("f", "failures", "Failures", tooltip="Only failures, or everything again"),
@@ -32,6 +36,8 @@ class CallsScreen(RunScreen):
         super().__init__()
         self.filter = Filter()
         self._started = False
+        self._filtered = False
+        """Whether somebody asked for a filter."""
 
     def compose_body(self) -> ComposeResult:
         """The filter line, the calls, and the verdict on one of them."""
@@ -46,7 +52,7 @@ class CallsScreen(RunScreen):
 
     def show(self, text: str) -> None:
         """Show the calls that a filter matches."""
-        self._started = True
+        self._started = self._filtered = True
         self.query_one(FilterLine).put(text)
         self.set_focus(self.table)
 
@@ -54,13 +60,17 @@ class CallsScreen(RunScreen):
         """Read the list again, from where it stands."""
         if self._started:
             self.table.refresh_calls()
-        else:  # leaves the filter line alone: someone may be typing there already
+        else:  # the failures, where there are any; unless someone is typing there already
             self._started = True
-            self.table.show(self.filter)
+            if self.query_one(FilterLine).is_typing or not failing_groups(self.open_run.connection):
+                self.table.show(self.filter)
+            else:
+                self.query_one(FilterLine).put(_AT_FIRST)
 
     @on(FilterLine.Applied)
     def applied(self, message: FilterLine.Applied) -> None:
         """Another filter."""
+        self._filtered = self._filtered or message.filter.text != _AT_FIRST
         self.filter = message.filter
         self.browser.filter = message.filter
         self.table.show(message.filter)
@@ -86,7 +96,7 @@ class CallsScreen(RunScreen):
 
     def action_filter(self) -> None:
         """Type a filter."""
-        self.query_one(FilterLine).start()
+        self.query_one(FilterLine).start(anew=self.filter.text == _AT_FIRST and not self._filtered)
 
     def action_failures(self) -> None:
         """Only failures, or everything again."""

@@ -25,7 +25,7 @@ from replay.runfile.call_queries import ORDERS, CallLine, Order
 from replay.runfile.filters import Filter
 from replay.safety.text import one_line
 from replay_tui.browser import Browser, browser_of
-from replay_tui.rendering import Cell, Column, strip_of
+from replay_tui.rendering import Cell, Column, news_first, strip_of
 from replay_tui.theme import LETTERS, Palette, palette
 from replay_tui.widgets.row_list import RowList
 
@@ -168,17 +168,24 @@ class CallsTable(RowList):
         outcome = Column(title("outcome", "outcome"), 19 if width >= 110 else 3, key="outcome")
         if width < 110:
             outcome = Column(title("", "outcome") or "", 2, key="outcome")
-        model = Column(title("model", "model"), 10 if width < 110 else 14, 1, key="model")
+        longest = max((len(name) for name in self._models), default=0)
+        model = Column(title("model", "model"), max(6, min(longest, 18 if width < 110 else 28)), key="model")
         task = Column(title("task", "run"), 9 if width < 110 else 14, 1, key="run")
         call = Column("call", 6 if width < 110 else 7)
-        tool = Column(title("tool", "tool"), 20 if width < 110 else 24, 2, key="tool")
+        tool = Column(title("tool", "tool"), 14 if width < 110 else 24, 2, key="tool")
         message = Column("what happened", 20, 6)
+        first = (outcome, model) if len(self._models) > 1 else (outcome,)
         if width < 140:
-            return (outcome, model, task, call, tool, message)
+            return (*first, task, call, tool, message)
         rule = Column(title("rule", "rule"), 14, 1, key="rule")
         drift = Column(title("drift", "drift"), 9, key="drift")
         sure = Column(title("certainty", "certainty"), 10, key="certainty")
-        return (outcome, model, task, call, tool, message, rule, sure, drift)
+        return (*first, task, call, tool, message, rule, sure, drift)
+
+    @property
+    def _models(self) -> set[str]:
+        """A run of one model needs no column for it."""
+        return {model for _, model, _ in self.browser.open_run.vocabulary.models}
 
     def cells(self, row: int, widths: Sequence[int]) -> Sequence[Cell]:
         """One call."""
@@ -190,13 +197,13 @@ class CallsTable(RowList):
         cause = f"after {line.caused_by}: " if line.caused_by else ""
         cells = [
             Cell(outcome, colour),
-            Cell(line.model, styles.dim),
+            *([Cell(line.model, styles.dim)] if len(self._models) > 1 else []),
             Cell(line.task),
             Cell(line.position),
             Cell(qualified_name(line.server, line.tool) or "(no name)"),
-            Cell(cause + line.message, styles.dim),
+            Cell(cause + news_first(line.message, line.rule), styles.dim),
         ]
-        if len(widths) > 6:
+        if len(widths) > len(cells):
             sure = styles.accent if line.certainty == "fallback" else styles.dim
             drift = styles.accent if line.drift == "different" else styles.dim
             cells += [Cell(line.rule, styles.dim), Cell(line.certainty, sure), Cell(line.drift or "–", drift)]
@@ -267,7 +274,7 @@ class CallPreview(Widget):
         assert line is not None
         if y == 0:
             outcome = f"{LETTERS[line.outcome]} {line.outcome.label}" + (f" ({line.reason})" if line.reason else "")
-            return [(outcome, styles.outcome(line.outcome)), (line.message, styles.text)]
+            return [(outcome, styles.outcome(line.outcome)), (news_first(line.message, line.rule), styles.text)]
         if y == 1:
             cause = f"caused by {line.caused_by}" if line.caused_by else ""
             facts = [f"rule {line.rule}", line.certainty, f"drift {line.drift}" if line.drift else "", cause]

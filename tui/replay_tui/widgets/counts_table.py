@@ -91,7 +91,10 @@ class CountsTable(RecordList[CountsRow]):
             Column(title, max(least, len(title)), right=True, key=outcome, style=self.styles_of_theme.outcome(outcome))
             for outcome, title in zip(SHOWN, titles, strict=True)
         ]
-        return (Column(self._noun, 12, 2), Column("calls", 7, right=True), Column("", 6, 5), *outcomes)
+        longest = max((len(counts.name) for counts in self.records), default=0)
+        room = width - sum(column.min_width + 1 for column in outcomes) - 16  # of the calls, the bar and its spaces
+        name = Column(self._noun, max(12, min(longest, room)))
+        return (name, Column("calls", 7, right=True), Column("", 6, 5), *outcomes)
 
     def cells(self, row: int, widths: Sequence[int]) -> Sequence[Cell]:
         """Name, bar and numbers."""

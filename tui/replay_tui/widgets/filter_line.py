@@ -116,7 +116,7 @@ class FilterLine(Vertical):
             )
             yield Static("", id="count", markup=False)
         yield Static("", id="mistake", markup=False)
-        yield Static("  Tab takes, ↑ ↓ choose, Enter applies", id="how", markup=False)
+        yield Static("  ↑ ↓ choose, Tab or Enter takes, Enter applies", id="how", markup=False)
         options = OptionList(markup=False)
         options.can_focus = False
         yield options
@@ -133,14 +133,13 @@ class FilterLine(Vertical):
         self.field.cursor_position = len(text)
         self._apply(finished=False, anyway=True)
 
-    def start(self) -> None:
-        """Begin to type."""
+    def start(self, *, anew: bool = False) -> None:
+        """Begin to type: behind what stands there, or anew."""
         self._before = self._applied
-        value = self.field.value
-        if value and not value.endswith(" "):
-            with self.prevent(Input.Changed):
-                self.field.value = value + " "
-            self.field.cursor_position = len(self.field.value)
+        value = self.field.value.rstrip()
+        with self.prevent(Input.Changed):
+            self.field.value = f"{value} " if value and not anew else ""
+        self.field.cursor_position = len(self.field.value)
         self.screen.set_focus(self.field)  # at once: what is typed next belongs here
         self._offer()
 
@@ -191,12 +190,21 @@ class FilterLine(Vertical):
         self._timer = self.set_timer(_PAUSE_SECONDS, self._apply_typed)
 
     def submit(self) -> None:
-        """Take what was picked, else apply and go to the list."""
-        if self._picked and self._candidates:
+        """Take the completion that is shown; apply what is written to its end, and go to the list."""
+        if self._picked or self._is_begun():
             self.action_take()
-            return
+            if self.field.value.endswith(":"):
+                return
         if self._apply(finished=True):
             self._close()
+
+    def _is_begun(self) -> bool:
+        """Whether the last part is the beginning of what is offered, and not all of it."""
+        typed = self.field.value
+        if self._offered != typed:
+            self._offer()
+        written = {way.text.strip() for way in self._candidates}
+        return bool(written) and not typed.endswith(" ") and typed != "" and typed not in written
 
     def _apply_typed(self) -> None:
         if self.is_typing:

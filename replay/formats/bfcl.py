@@ -1,0 +1,130 @@
+"""Results of the Berkeley Function-Calling Leaderboard: a line a test, `{id, result, input_token_count, latency}`.
+
+A call is `{NAME: ARGUMENTS}`, or a call in Python's words where the model was prompted (`[ls(a=False)]`). Only tests of
+several turns were executed: what came back stands in their `inference_log`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from replay.formats.call_log import CallLog
+from replay.formats.document import Document, Head
+from replay.formats.reader import NO_MATCH, Match
+from replay.formats.record_builders import (
+    answer_of,
+    build_call,
+    identifier_of,
+    joined_text,
+    json_text_call,
+    objects,
+    usage_of,
+)
+from replay.records import Call, Trajectory
+
+_BESIDE = frozenset({"input_token_count", "inference_log", "traceback"})
+
+
+class BfclReader:
+    """Reads results of BFCL."""
+
+    name = "bfcl"
+    title = "results of the Berkeley Function-Calling Leaderboard"
+    expected_shape = 'BFCL results ({"id", "result", "input_token_count", "latency"})'
+
+    def sniff(self, head: Head) -> Match:
+        """A result beside its counts, or its log."""
+        return Match(0.95, '"id" and "result" of BFCL') if any(map(_is_result, head.records)) else NO_MATCH
+
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
+        """One a test."""
+        model = _model_of(document.path)
+        for element in document.records():
+            if not _is_result(element.value):
+                document.leave(element)
+                continue
+            record, log = element.value, CallLog()
+            log.model = model
+            if isinstance(record.get("inference_log"), list):
+                _read_turns(record["inference_log"], log)
+            else:
+                _read_reply(record["result"], log, "")
+            usage = usage_of(_total(record.get("input_token_count")), _total(record.get("output_token_count")))
+            yield log.trajectory(document, self.name, element.place, identifier_of(record["id"]), usage=usage)
+
+
+def _is_result(value: Any) -> bool:
+    return isinstance(value, dict) and {"id", "result"} <= value.keys() and bool(_BESIDE & value.keys())
+
+
+def _model_of(path: str) -> str | None:
+    """The folder under `result/`."""
+    parts = Path(path).parts
+    return parts[parts.index("result") + 1] if "result" in parts[:-2] else None
+
+
+def _total(counts: Any) -> int | None:
+    """The sum of a count, or of those of turns and steps."""
+    if isinstance(counts, list):
+        return sum(_total(count) or 0 for count in counts)
+    return int(counts) if isinstance(counts, int | float) else None
+
+
+def _read_turns(turns: list[Any], log: CallLog) -> None:
+    """The turns of a log: the question, and the messages of each step."""
+    for number, turn in enumerate(objects(turns)):
+        for key, messages in turn.items():
+            waiting: list[str] = []
+            for message in objects(messages):
+                role, content = message.get("role"), message.get("content")
+                if key == "begin_of_turn_query":
+                    log.prompts += [joined_text(content)] if role == "user" else []
+                elif role == "assistant":
+                    waiting = _read_reply(content, log, f"{number}.{key}")
+                elif role == "tool" and waiting:
+                    log.answer(waiting.pop(0), answer_of(content))
+
+
+def _read_reply(reply: Any, log: CallLog, step: str) -> list[str]:
+    """Take in the reply of a step.
+
+    Returns:
+        The ids of its calls.
+    """
+    calls = _calls(reply)
+    identifiers = [f"{step}.{index}" for index in range(len(calls))]
+    for call, identifier in zip(calls, identifiers, strict=True):
+        log.add(call.model_copy(update={"id": identifier}), step)
+    if not calls and isinstance(reply, str):
+        log.say(reply)
+    return identifiers
+
+
+def _calls(reply: Any) -> list[Call]:
+    """The calls of a reply; none where it is text."""
+    if isinstance(reply, str):
+        return _python_calls(reply)
+    return [json_text_call(name, arguments) for each in objects(reply) for name, arguments in each.items()]
+
+
+def _python_calls(text: str) -> list[Call]:
+    """Calls in Python's words, alone or in a list: `[get_weather(city="Rome"), files.ls()]`."""
+    try:
+        body = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    items = body.elts if isinstance(body, ast.List | ast.Tuple) else [body]
+    calls = [item for item in items if isinstance(item, ast.Call) and isinstance(item.func, ast.Name | ast.Attribute)]
+    if not calls or len(calls) < len(items):
+        return []
+    return [build_call(ast.unparse(call.func), {str(k.arg): _value(k.value) for k in call.keywords}) for call in calls]
+
+
+def _value(node: ast.expr) -> Any:
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError):
+        return ast.unparse(node)

@@ -1,0 +1,132 @@
+"""Goose sessions: `*.jsonl` (a header, then a message a line), `goose session export`, and what `goose run` prints.
+
+A call is a content block `{type: toolRequest, id, toolCall: {status, value: {name, arguments}}}`, its answer a block
+`{type: toolResponse, id, toolResult: {status, value | error}}` of the next user message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from replay.formats.call_log import CallLog
+from replay.formats.document import Document, Head
+from replay.formats.reader import NO_MATCH, Match
+from replay.formats.record_builders import (
+    answer_of,
+    as_object,
+    build_call,
+    error_answer,
+    first_of,
+    iso_time,
+    joined_text,
+    objects,
+    seconds_between,
+    seconds_of,
+    text_of,
+    usage_of,
+)
+from replay.records import Answer, Call, JsonObject, Trajectory
+
+_OWN_EXTENSIONS = frozenset({
+    "autovisualiser", "chatrecall", "code_execution", "computercontroller", "developer", "dynamic_task",
+    "extensionmanager", "memory", "platform", "recipe", "skills", "subagent", "todo", "tutorial",
+})  # fmt: skip
+"""What Goose brings along; other extensions are MCP servers."""
+
+
+class GooseReader:
+    """Reads Goose sessions."""
+
+    name = "goose"
+    title = "Goose sessions"
+    expected_shape = 'Goose sessions ({"role", "content": [{"type": "toolRequest"}]}, or "conversation")'
+
+    def sniff(self, head: Head) -> Match:
+        """A header of Goose, or messages with its content blocks."""
+        if any(_is_header(record) for record in head.records):
+            return Match(0.95, '"working_dir" beside counts of messages or a conversation')
+        messages = [message for record in head.records for message in _messages_of(record)]
+        kinds = {str(block.get("type")) for message in messages for block in objects(message.get("content"))}
+        return (
+            Match(0.96, "toolRequest and toolResponse blocks") if kinds & {"toolRequest", "toolResponse"} else NO_MATCH
+        )
+
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
+        """One a session."""
+        log, about, begun = CallLog(), dict[str, Any](), ""
+        for element in document.records():
+            messages, header = _messages_of(element.value), _is_header(element.value)
+            if begun and header and log.last_step():
+                yield _finished(log, about, begun, document)
+                log, about, begun = CallLog(), {}, ""
+            if header or not messages:
+                if not isinstance(element.value, dict):
+                    document.leave(element)
+                    continue
+                about |= element.value
+            begun = begun or element.place
+            for message in messages:
+                _read(message, log)
+        if begun:
+            yield _finished(log, about, begun, document)
+
+
+def _is_header(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and "working_dir" in value
+        and bool({"message_count", "conversation", "total_tokens", "description"} & value.keys())
+    )
+
+
+def _messages_of(value: Any) -> list[JsonObject]:
+    """The messages of a session, those of an object around them, or the one that a line is."""
+    if not isinstance(value, dict):
+        return []
+    inner = first_of(value, "conversation", "messages", "message")
+    found = objects(inner) if isinstance(inner, list) else [as_object(inner) or value]
+    return [message for message in found if "role" in message and isinstance(message.get("content"), list)]
+
+
+def _finished(log: CallLog, about: JsonObject, place: str, document: Document) -> Trajectory:
+    model = as_object(about.get("model_config")) or {}
+    log.model = text_of(first_of(model, "model_name", "model"))
+    usage = usage_of(
+        first_of(about, "accumulated_input_tokens", "input_tokens"),
+        first_of(about, "accumulated_output_tokens", "output_tokens"),
+    )
+    return log.trajectory(document, GooseReader.name, place, text_of(about.get("id")), usage=usage)
+
+
+def _read(message: JsonObject, log: CallLog) -> None:
+    time = iso_time(seconds_of(message.get("created")))
+    log.started_at = log.started_at or time
+    text = joined_text([block for block in objects(message["content"]) if block.get("type") == "text"])
+    if message.get("role") == "assistant":
+        log.say(text)
+    elif text:
+        log.prompts.append(text)
+    for block in objects(message["content"]):
+        if block.get("type") == "toolRequest":
+            call = _call(block).model_copy(update={"started": seconds_between(log.started_at, time)})
+            log.add(call, id(message))
+        elif block.get("type") == "toolResponse":
+            log.answer(text_of(block.get("id")), _answer(as_object(block.get("toolResult")) or {}))
+
+
+def _call(block: JsonObject) -> Call:
+    """The call of a tool, whose extension stands before its name: `developer__shell`."""
+    request = as_object(block.get("toolCall")) or {}
+    value = as_object(first_of(request, "value", "Ok")) or request
+    name, arguments = value.get("name"), value.get("arguments")
+    given, identifier = {} if arguments is None else arguments, text_of(block.get("id"))
+    server, _, tool = name.partition("__") if isinstance(name, str) else ("", "", "")
+    if not tool or server in _OWN_EXTENSIONS:
+        return build_call(name, given, id=identifier, local=True)
+    return build_call(name, given, id=identifier, server=server, tool=tool)
+
+
+def _answer(result: JsonObject) -> Answer | None:
+    failure = first_of(result, "error", "Err")
+    return error_answer(failure) if failure is not None else answer_of(first_of(result, "value", "Ok"), is_error=False)

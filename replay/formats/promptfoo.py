@@ -1,0 +1,126 @@
+"""promptfoo results: a test's answer is text, or calls as the provider wrote them; only agents have answers to them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from replay.formats.call_log import CallLog
+from replay.formats.document import Document, Head
+from replay.formats.reader import NO_MATCH, Match
+from replay.formats.record_builders import (
+    as_number,
+    as_object,
+    first_of,
+    joined_text,
+    objects,
+    opened,
+    result_with_flag,
+    text_of,
+    to_json,
+    usage_of,
+    written_call,
+)
+from replay.records import Call, JsonObject, ReportedResult, Task, Trajectory
+
+
+class PromptfooReader:
+    """Reads promptfoo's results."""
+
+    name = "promptfoo"
+    title = "promptfoo results"
+    expected_shape = 'promptfoo results ({"evalId", "results": {"results": [{"response", "testCase"}]}})'
+
+    def sniff(self, head: Head) -> Match:
+        """The stamp of an evaluation, or a test with its response."""
+        if any(isinstance(record, dict) and {"evalId", "results"} <= record.keys() for record in head.records):
+            return Match(0.96, '"evalId" and "results"')
+        return Match(0.95, 'tests with "testCase" and "response"') if any(map(_is_test, head.records)) else NO_MATCH
+
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
+        """One a test and provider."""
+        for element in document.records():
+            tests = _tests(element.value)
+            if not tests:
+                document.leave(element)
+            for number, test in enumerate(tests):
+                yield _trajectory(test, f"{element.place}.results[{number}]", document)
+
+
+def _is_test(value: Any) -> bool:
+    return isinstance(value, dict) and "response" in value and bool({"testCase", "promptIdx"} & value.keys())
+
+
+def _tests(record: Any) -> list[JsonObject]:
+    if not isinstance(record, dict) or _is_test(record):
+        return [record] if isinstance(record, dict) else []
+    results = record.get("results")
+    inner = results.get("results") if isinstance(results, dict) else results
+    return [test for test in objects(inner) if _is_test(test)]
+
+
+def _trajectory(test: JsonObject, place: str, document: Document) -> Trajectory:
+    response, provider = as_object(test.get("response")) or {}, as_object(test.get("provider")) or {}
+    log = CallLog()
+    log.model = text_of(provider.get("label")) or text_of(provider.get("id")) or text_of(test.get("provider"))
+    output, metadata = opened(response.get("output")), as_object(response.get("metadata")) or {}
+    run = objects(metadata.get("toolCalls"))
+    for written in run or _calls_in(output):
+        log.add(_call(written))
+        if "output" in written:
+            log.answer(text_of(written.get("id")), result_with_flag(written["output"], written.get("is_error") is True))
+    if run or not log.last_step():
+        log.say(output if isinstance(output, str) else joined_text(output))
+    counts = as_object(response.get("tokenUsage")) or {}
+    passed, case = test.get("success"), as_object(test.get("testCase")) or {}
+    name = f"{test.get('testIdx', place)}_{test.get('promptIdx', 0)}"
+    return log.trajectory(
+        document,
+        PromptfooReader.name,
+        place,
+        text_of(test.get("id")) or name,
+        task=Task(question=_question(test), id=text_of(case.get("description"))),
+        usage=usage_of(counts.get("prompt"), counts.get("completion")),
+        reported=ReportedResult(passed=passed, score=as_number(test.get("score")))
+        if isinstance(passed, bool)
+        else None,
+    )
+
+
+def _question(test: JsonObject) -> str | None:
+    prompt = opened((as_object(test.get("prompt")) or {}).get("raw"))
+    return text_of(prompt) or (None if prompt in (None, "") else to_json(prompt))
+
+
+def _calls_in(output: Any) -> list[JsonObject]:
+    """The calls of an answer: a list of them or one, also after text, as providers that join blocks write it."""
+    if isinstance(output, dict):
+        inner = objects(first_of(output, "tool_calls", "toolCalls"))
+        return inner or ([output] if _is_call(output) else [])
+    if isinstance(output, str):
+        parts = [as_object(_decoded(part)) or {} for part in output.split("\n\n") if part.lstrip().startswith("{")]
+        return list(filter(_is_call, parts))
+    return list(filter(_is_call, objects(output)))
+
+
+def _decoded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_call(value: JsonObject) -> bool:
+    return (
+        bool({"functionCall", "function_call", "toolUse"} & value.keys())
+        or value.get("type") in ("tool_use", "function_call")
+        or (isinstance(value.get("function"), dict) and "name" in value["function"])
+    )
+
+
+def _call(written: JsonObject) -> Call:
+    """A call as OpenAI, Anthropic, Google or Bedrock writes it."""
+    body = as_object(first_of(written, "function", "functionCall", "function_call", "toolUse")) or written
+    identifier = text_of(first_of(written, "id", "call_id"))
+    return written_call(body.get("name"), first_of(body, "arguments", "args", "input"), id=identifier)

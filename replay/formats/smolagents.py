@@ -1,0 +1,198 @@
+"""Memories of smolagents: the steps (`agent.memory.get_full_steps()`), or the messages written from them.
+
+A step is `{step_number, tool_calls, observations, error, timing, token_usage}`. Of messages, those of the role
+`tool-call` have the calls as Python prints them, those of `tool-response` the answers.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from replay.formats.call_log import CallLog
+from replay.formats.document import Document, Element, Head
+from replay.formats.reader import NO_MATCH, Match
+from replay.formats.record_builders import (
+    answer_of,
+    as_number,
+    as_object,
+    build_call,
+    error_answer,
+    first_of,
+    identifier_of,
+    iso_time,
+    joined_text,
+    objects,
+    opened,
+    seconds_of,
+    text_call,
+    text_of,
+)
+from replay.records import Answer, Call, JsonObject, Trajectory
+
+_OWN_TOOLS = frozenset({
+    "final_answer", "python_interpreter", "transcriber", "user_input", "visit_webpage", "web_search",
+    "wikipedia_search",
+})  # fmt: skip
+_MEMORY_KEYS = ("intermediate_steps", "full_steps", "steps", "memory", "agent_memory")
+_FAILED_CALL = re.compile(r"Error executing tool '([^']+)' with arguments (\{.*)", re.DOTALL)
+_CALL_ROLE, _ANSWER_ROLE = "tool-call", "tool-response"
+
+
+class SmolagentsReader:
+    """Reads what smolagents remembers of a run."""
+
+    name = "smolagents"
+    title = "smolagents memories"
+    expected_shape = 'smolagents memories ([{"step_number", "tool_calls", "observations"}], or roles "tool-call")'
+
+    def sniff(self, head: Head) -> Match:
+        """Steps, or messages with the roles that only smolagents has."""
+        items = [item for record in head.records for item in (_memory(record) or [record])]
+        if any(map(_is_action, items)):
+            return Match(0.96, 'steps with "step_number" and "observations"')
+        return Match(0.96, f'messages of the role "{_CALL_ROLE}"') if any(map(_is_call_message, items)) else NO_MATCH
+
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
+        """One a run of a benchmark, or one for a file of bare steps."""
+        bare: list[Any] = []
+        for element in document.records():
+            memory = _memory(element.value)
+            if memory is not None and isinstance(element.value, dict):
+                yield _of_run(element, memory, document)
+            elif isinstance(element.value, dict) and (bare or not document.left):
+                bare.append(element.value)
+            else:
+                document.leave(element)
+        if bare:
+            log = CallLog()
+            _read(bare, log)
+            yield log.trajectory(document, self.name, "$", None)
+
+
+def _memory(record: Any) -> list[Any] | None:
+    """The steps or messages of a run."""
+    if not isinstance(record, dict):
+        return None
+    return next((value for key in _MEMORY_KEYS if isinstance(value := opened(record.get(key)), list)), None)
+
+
+def _is_action(value: Any) -> bool:
+    return isinstance(value, dict) and "step_number" in value and bool({"observations", "model_output"} & value.keys())
+
+
+def _is_call_message(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("role") in (_CALL_ROLE, _ANSWER_ROLE)
+
+
+def _of_run(element: Element, memory: list[Any], document: Document) -> Trajectory:
+    record, log = element.value, CallLog()
+    log.model = text_of(first_of(record, "model_id", "model"))
+    log.started_at = iso_time(seconds_of(record.get("start_time")))
+    _read(memory, log)
+    tokens = as_object(record.get("token_counts")) or {}
+    log.count_tokens(first_of(tokens, "input_tokens", "input"), first_of(tokens, "output_tokens", "output"))
+    log.prompts = log.prompts or [text_of(record.get("question"))]
+    name = identifier_of(first_of(record, "task_id", "id"))
+    place = element.place.removeprefix("line ").strip("$[]")
+    return log.trajectory(
+        document, SmolagentsReader.name, element.place, name or f"{document.task_name}_{place}".rstrip("_")
+    )
+
+
+def _read(memory: list[Any], log: CallLog) -> None:
+    said = ""
+    for number, item in enumerate(objects(memory)):
+        if "role" not in item:
+            _read_step(item, log, number)
+            continue
+        role, text = item.get("role"), joined_text(item.get("content")) or ""
+        if role == "user":
+            log.prompts.append(text)
+        elif role == "assistant":
+            said = text
+            log.say(text)
+        elif role == _CALL_ROLE:
+            for written in _printed_calls(text.partition("\n")[2]):
+                log.add(_call(written), number)
+        elif role == _ANSWER_ROLE:
+            _read_answer(text, said, log, number)
+
+
+def _printed_calls(text: str) -> list[JsonObject]:
+    try:
+        return objects(ast.literal_eval(text.strip()))
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return objects(opened(text.strip()))
+
+
+def _read_answer(text: str, said: str, log: CallLog, number: int) -> None:
+    """An answer as message, which is that of all calls of the message before it."""
+    head, _, rest = text.partition("\n")
+    identifier = head.removeprefix("Call id:").strip() if head.startswith("Call id:") else None
+    if identifier:
+        head, _, rest = rest.partition("\n")
+    failed = head.startswith("Error")
+    answer = error_answer(rest.strip()) if failed else answer_of(rest)
+    told = _FAILED_CALL.match(rest) if failed else None
+    if told:  # a call that failed is told in its error alone
+        log.add(_call({"id": f"message {number}", "name": told[1], "arguments": _arguments(told[2])}), number)
+    _answer_step([identifier] if identifier else [call.id for call in log.last_step()], answer, log)
+    if failed and "parsing" in rest[:200]:
+        _add_unread(said, answer, log, number)
+
+
+def _arguments(text: str) -> Any:
+    """The arguments at the beginning of a text, as Python prints them; None where they are not whole."""
+    end = text.find("}: ")
+    for _ in range(20):
+        if end < 0:
+            break
+        try:
+            return ast.literal_eval(text[: end + 1])
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            end = text.find("}: ", end + 1)
+    return None
+
+
+def _answer_step(identifiers: list[str | None], answer: Answer | None, log: CallLog) -> None:
+    for identifier in filter(None, identifiers):
+        log.answer(identifier, answer)
+
+
+def _add_unread(reply: str, answer: Answer | None, log: CallLog, number: int) -> None:
+    """A reply in which no call could be read, which the agent was told."""
+    identifier = f"message {number}"
+    log.add(Call(position="", id=identifier, unreadable="call", raw=reply, local=True), number)
+    log.answer(identifier, answer)
+
+
+def _read_step(step: JsonObject, log: CallLog, number: int) -> None:
+    if "task" in step:
+        log.prompts.append(text_of(step["task"]))
+    if not _is_action(step):
+        return
+    usage, timing = as_object(step.get("token_usage")) or {}, as_object(step.get("timing")) or step
+    log.count_tokens(usage.get("input_tokens"), usage.get("output_tokens"))
+    log.started_at = log.started_at or iso_time(seconds_of(timing.get("start_time")))
+    said = joined_text(step.get("model_output")) or ""
+    log.say(said)
+    calls = [_call(written) for written in objects(step.get("tool_calls"))]
+    for call in calls:
+        log.add(call.model_copy(update={"seconds": as_number(timing.get("duration"))}), number)
+    error = as_object(step.get("error")) or {}
+    answer = error_answer(error.get("message")) if error else answer_of(step.get("observations"))
+    _answer_step([call.id for call in calls], answer, log)
+    if error and not calls and "pars" in str(error.get("message"))[:200].lower():
+        _add_unread(said, answer, log, number)
+
+
+def _call(written: JsonObject) -> Call:
+    """A call; the argument of the interpreter is code."""
+    body = as_object(written.get("function")) or written
+    name, arguments, identifier = body.get("name"), opened(body.get("arguments")), text_of(written.get("id"))
+    if isinstance(arguments, str) and isinstance(name, str):
+        return text_call(name, arguments, id=identifier)
+    return build_call(name, {} if arguments is None else arguments, id=identifier, local=name in _OWN_TOOLS)

@@ -1,0 +1,74 @@
+"""What the numbers of a table rest on, in sentences that stand beside it: what was not read or not decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from replay.diagnosis.phrasing import counted
+from replay.records import UNFOUNDED, Certainty
+from replay.records.unread import Unread, UnreadEffect, UnreadFile
+from replay.safety.text import one_line
+
+_MAX_PATHS: Final = 3
+_MAX_PATH: Final = 80
+_MAX_EFFECTS: Final = 12
+_KINDS: Final = {
+    "broken": "could not be read",
+    "in-part": "could not be read as a whole",
+    "no-call": "gave no call, but may have some",
+}
+
+
+def certainty_line(certainties: Mapping[Certainty, int]) -> str:
+    """How many verdicts are not certain, and how many rest on nothing; "" where all are certain."""
+    nothing, likely = certainties.get(UNFOUNDED, 0), certainties.get("likely", 0)
+    if not nothing and not likely:
+        return ""
+    also = f"; {likely:,} {'is' if likely == 1 else 'are'} likely, not certain" if likely else ""
+    rest = "rests" if nothing == 1 else "rest"
+    shown = f" (certainty:{UNFOUNDED})" if nothing else ""
+    of = f"Of {sum(certainties.values()):,} verdicts {nothing:,}"
+    return f"{of} {rest} on nothing but the absence of an error or of its cause{shown}{also}"
+
+
+def unread_label(files: Sequence[UnreadFile]) -> str:
+    """The head of the row of a table that stands for what was not read."""
+    return f"not read: {counted(len(files), 'file')}"
+
+
+def unread_calls(files: Sequence[UnreadFile]) -> str:
+    """How many calls they hold, as far as it is known: `47 or more`, or `?`."""
+    known = sum(file.calls or 0 for file in files)
+    return f"{known:,} or more" if known else "?"
+
+
+def unread_lines(unread: Unread | None) -> Iterator[str]:
+    """Which files were not read, and what they could change; nothing where all were read."""
+    if unread is None:
+        return
+    for kind, what in _KINDS.items():
+        files = [file for file in unread.files if file.kind == kind]
+        if files:
+            paths = ", ".join(_end_of(one_line(file.path)) for file in files[:_MAX_PATHS])
+            more = ", ..." if len(files) > _MAX_PATHS else ""
+            known = sum(file.calls or 0 for file in files)
+            calls = f" ({known:,} calls or more)" if known else ""
+            yield f"Not in the table: {counted(len(files), 'file')}{calls} {what}: {paths}{more}"
+    for effect in unread.effects[:_MAX_EFFECTS]:
+        yield _effect_line(effect)
+    if len(unread.effects) > _MAX_EFFECTS:
+        yield f"  and {len(unread.effects) - _MAX_EFFECTS} more models; --json has them"
+
+
+def _end_of(path: str) -> str:
+    """The part of a path that tells the file."""
+    return path if len(path) <= _MAX_PATH else f"…{path[1 - _MAX_PATH :]}"
+
+
+def _effect_line(effect: UnreadEffect) -> str:
+    what = f"{one_line(effect.model, 40)}: {effect.measure}" if effect.model else effect.measure.capitalize()
+    taken = ", as many as other files hold" if effect.assumed else ""
+    held = f"what was not read (taken as {counted(effect.count, effect.of)}{taken})"
+    between = f"between {100 * effect.low:.1f} % and {100 * effect.high:.1f} %"
+    return f"{what} would lie {between} if {held} had all failed or all succeeded"

@@ -1,0 +1,104 @@
+"""Failures over a server that draws new ids each time: the same in each run, in each recording, and when shrunk."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from replay.diagnosis.failure_words import failure_words
+from replay.records import Call
+from tests.recordings import Taken, record
+
+Replay = Callable[..., subprocess.CompletedProcess[str]]
+CUSTOMER, ORDER = Taken(1, "customer"), Taken(3, "order")
+CALLS: list[tuple[str, dict[str, Any]]] = [
+    ("register", {"name": "Ann"}),
+    ("register", {"name": "Bob"}),
+    ("order", {"customer": CUSTOMER}),
+    ("ship", {"order": ORDER}),
+    ("ship", {"order": ORDER}),
+    ("cancel", {"order": ORDER}),
+    ("order", {"customer": "nobody"}),
+    ("look", {"order": "ord_000000"}),
+    ("batch", {"orders": [ORDER, "ord_x"]}),
+]
+FAILING = ("s5c1", "s6c1", "s7c1", "s8c1")
+
+
+@pytest.fixture
+def runs(tmp_path: Path, replay: Replay, fleet_file: Callable[..., Path]) -> Callable[..., list[Path]]:
+    """Runs, each over a recording of its own or all over the same one.
+
+    Of an id of letters alone that no call uses, only a replay shows that it is drawn: there is none offline.
+    """
+    fleet_file(orders={"script": "orders.py", "effects": "sandboxed", "state": "trajectory"})
+
+    def make(count: int, *options: str, recordings: int = 1) -> list[Path]:
+        paths = []
+        for number in range(count):
+            folder = tmp_path / f"recorded-{number % recordings}"
+            folder.mkdir(exist_ok=True)
+            file = folder / "task.trajectory.json"
+            if not file.exists():
+                record(file, "orders.py", [CALLS[0], ("browse", {}), *CALLS[2:]] if "--offline" in options else CALLS)
+            paths.append(tmp_path / f"{number}.db")
+            done = replay("classify", file, "--run", paths[-1], *options)
+            assert done.returncode == 0, done.stderr
+        return paths
+
+    return make
+
+
+def failures(replay: Replay, *runs: Path) -> dict[str, list[int]]:
+    document = json.loads(replay("diff", *runs, "--json").stdout)
+    return {failure["fingerprint"]: failure["counts"] for failure in document["failures"]}
+
+
+@pytest.mark.parametrize(("options", "recordings"), [((), 1), ((), 3), (("--offline",), 3)])
+def test_equal_runs_have_the_same_failures(
+    replay: Replay, runs: Callable[..., list[Path]], options: tuple[str, ...], recordings: int
+) -> None:
+    made = runs(3, *options, recordings=recordings)
+    assert list(failures(replay, *made).values()) == [[1, 1, 1]] * 5
+    first, second = made[:2]
+    done = replay("diff", first, second, "--fail-on", "new,worse")
+    assert done.returncode == 0, done.stdout
+    assert "0 new, 0 known, 0 gone" in done.stdout
+
+
+def test_a_failure_that_is_known_is_known_in_the_next_run(replay: Replay, runs: Callable[..., list[Path]]) -> None:
+    first, second = runs(2)
+    for mark in failures(replay, first, first):
+        assert replay("known", "add", mark, "--note", "seen", "--run", first).returncode == 0
+    document = json.loads(replay("diff", second, second, "--json").stdout)
+    assert all(failure["known"]["note"] == "seen" for failure in document["failures"])
+
+
+def test_the_error_of_a_call_with_a_rebound_id_is_traced_to_its_argument(
+    replay: Replay, runs: Callable[..., list[Path]]
+) -> None:
+    (run,) = runs(1)
+    said = replay("report", run, "--call", "task:s6c1").stdout
+    assert 'its error speaks of "order"' in said
+
+
+@pytest.mark.parametrize("position", FAILING)
+def test_a_failure_whose_error_repeats_a_rebound_id_is_shrunk(
+    replay: Replay, runs: Callable[..., list[Path]], position: str
+) -> None:
+    (run,) = runs(1)
+    done = replay("shrink", run, "--call", f"task:{position}")
+    assert done.returncode == 0, done.stderr
+    assert f"{position} is " in done.stderr
+
+
+def test_codes_stay_apart_and_ids_do_not() -> None:
+    call = Call(position="s1c1", name="t", arguments={})
+    alike = ["no ord_k7f2q9 here", "no ord_123456 here", "no ord_ab1234 here", "no ord_a1b2c3 here"]
+    assert len({failure_words(said, call) for said in alike}) == 1
+    assert failure_words("failed with E1042", call) != failure_words("failed with W1042", call)

@@ -1,0 +1,106 @@
+"""What a program that the call ran says of the call, of the environment, or of neither."""
+
+from __future__ import annotations
+
+import pytest
+
+from replay.outcomes import judge_answer
+from replay.records import Call, TextAnswer, ToolResult
+
+INCONCLUSIVE, INVALID, NOT_FOUND, SUCCESS = "inconclusive", "invalid_arguments", "not_found", "success"
+
+
+def _judged(command: str, text: str, flag: bool | None = None, tool: str = "run_command"):
+    call = Call(position="s1c1", name=tool, tool=tool, arguments={"command": command})
+    blocks = ({"type": "text", "text": text},)
+    return judge_answer(
+        call, TextAnswer(text=text) if flag is None else ToolResult(content=blocks, is_error=flag), evidence="recorded"
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        ("git push", "exit code: 128\nfatal: unable to access: curl 56 schannel: SEC_E_DECRYPT_FAILURE"),
+        ("git pull", "Exit code 1\nerror: RPC failed; curl 92 HTTP/2 stream was not closed cleanly"),
+        ("git clone x", "Exit code 128\nfetch-pack: early EOF\nfatal: the remote end hung up unexpectedly"),
+        ("npm i", "Exit code 1\nnpm error code EACCES\nnpm error FetchError: request to https://r.example/a failed"),
+        ("scp a b@c.example:", "Exit code 255\nb@c.example: Permission denied (publickey,password)."),
+        ("npm publish", "Exit code 1\nnpm error code ENEEDAUTH"),
+        ("docker pull x", "exit code: 1\nrpc error: code = Unavailable desc = transport is closing"),
+        ("date && curl -s a.example", "Exit code 7\nSun 22 Nov"),
+        ("make report", "Exit code 127\nzsh: command not found: make"),
+        ("python -m ruff check", "exit code: 1\n/usr/bin/python3: No module named ruff"),
+        ("tree src", "Error: [Errno 2] No such file or directory: 'tree'"),
+        ("uv run mypy a | tail -3", "Resolved 12 packages\nerror: Failed to spawn: `mypy`\n  Caused by: (os error 2)"),
+        ("npm -v", "exit code: 1\nnpm.ps1 cannot be loaded\n+ CategoryInfo: SecurityError, PSSecurityException"),
+        ("pytest", "<exception>Command 'x' timed out after 60 seconds</exception>\n<returncode>-1</returncode>\n\n"),
+    ],
+)
+def test_what_a_program_lacks_where_it_runs_is_not_the_models(command: str, text: str) -> None:
+    assert _judged(command, text).outcome == INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "outcome"),
+    [
+        ("./tools/go.sh", "exit code: 127\nsh: ./tools/go.sh: No such file or directory", NOT_FOUND),
+        ("crontab -l", "Exit code 1\nno crontab for ann", NOT_FOUND),
+        (
+            "cat > a/b/c.txt",
+            "exit code: 1\nSet-Content : Could not find a part of the path\n'C:\\w\\a\\b\\c.txt'",
+            NOT_FOUND,
+        ),
+        ("node -e 'load(\"a.json\")'", "Exit code 1\nError: no file a.json\n    at load (/w/x.js:3:14)", INVALID),
+        ("npm t", "exit code: 1\nTest Files  1 failed\n  Error: connect ECONNREFUSED 127.0.0.1:80", INVALID),
+        ("grep -n 'a\\|b' x.py", "exit code: 1\n", SUCCESS),
+        ("pip list | grep -E '(a|b)'", "<returncode>1</returncode>\n<output>\n</output>", SUCCESS),
+        ("mvn test; echo EXIT=$?", "rc=0\nBUILD FAILURE\nprocess ended, exit code: 1", SUCCESS),
+        ("rm a", "rc=1\nrm: cannot remove 'a': No such file or directory", NOT_FOUND),
+    ],
+)
+def test_the_runners_own_exit_code_and_what_the_program_says_of_the_call_decide(
+    command: str, text: str, outcome: str
+) -> None:
+    assert _judged(command, text).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Deploy\tCheck\t2025-09-04T14:44:13Z ##[error]Process completed with exit code 1.",
+        '{"stdout": "job 7 failed: Process completed with exit code 1.\\nsee the log", "stderr": ""}',
+        "/home/a/.zshenv:.:1: no such file or directory: /home/a/.cargo/env",
+        "in_progress\t\tFix project not found error\tmain\tpush",
+    ],
+)
+def test_what_a_command_shows_of_others_is_content(text: str) -> None:
+    assert _judged("gh run view 7 --log", text, flag=False).outcome == SUCCESS
+
+
+def test_a_stderr_in_a_hook_log_with_an_exit_code_in_its_metadata_is_the_programs() -> None:
+    text = '{"output": "sh: 1: jq: not found", "metadata": {"exit_code": 127}}'
+    assert _judged("jq . a.json", text).outcome == INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "text", "flag", "outcome"),
+    [
+        ("get_record", {"code": "MAN"}, "ValueError: No support directory is kept for code 'MAN'.", True, NOT_FOUND),
+        ("Read", {"path": "a.txt"}, "Content (40 kB) exceeds the maximum size. Use offset and limit.", True, INVALID),
+        ("Read", {"path": "a.txt"}, "The output is too large and was saved to /tmp/a. Use offset.", True, INCONCLUSIVE),
+        ("Edit", {"path": "a.txt"}, "File has been modified since read. Read it again before editing.", True, INVALID),
+        ("open_page", {"id": "d1"}, "content: The page was not found.\nmetadata: {}\nurl: null", None, NOT_FOUND),
+        ("Read", {"path": ".env"}, "PreToolUse:Read hook error: [guard]: BLOCKED: no secrets", True, INCONCLUSIVE),
+        ("Read", {"path": ".env"}, "The file is denied by your permission settings.", True, INCONCLUSIVE),
+        ("Agent", {"prompt": "find a.txt"}, "The file a.txt does not exist.", False, SUCCESS),
+        ("Grep", {"pattern": "a", "limit": 20}, "No matches found\n\n[limit: 20, offset: 0]", False, SUCCESS),
+        ("read_file", {"name": "tools.py"}, "ERROR: tools.py does not exist", None, NOT_FOUND),
+        ("report", {"by": "day"}, '{"response_status": "Error", "message": "No data found for day"}', None, NOT_FOUND),
+    ],
+)
+def test_look_ups_limits_hooks_and_prompts(tool, arguments, text, flag, outcome) -> None:
+    call = Call(position="s1c1", name=tool, tool=tool, arguments=arguments)
+    blocks = ({"type": "text", "text": text},)
+    answer = TextAnswer(text=text) if flag is None else ToolResult(content=blocks, is_error=flag)
+    assert judge_answer(call, answer, evidence="recorded").outcome == outcome
