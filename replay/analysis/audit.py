@@ -267,6 +267,10 @@ def _passed(task_run: TaskRun) -> bool:
     return bool(task_run.passed)
 
 
+def _has_both(task_run: TaskRun) -> bool:
+    return task_run.passed is not None and task_run.score is not None
+
+
 def _mean(values: Iterable[float]) -> float:
     known = list(values)
     return sum(known) / len(known)
@@ -284,6 +288,12 @@ def _notes(table: TaskRuns, benchmark: AuditedModel, faulty_references: Mapping[
     scores = sum(task_run.passed is None and task_run.score is not None for task_run in table.runs)
     if scores:
         yield f"{counted(scores, 'run')} of tasks have a score and no pass or fail; only the latter is audited."
+    best = max((task_run.score for task_run in table.runs if task_run.score is not None), default=0.0)
+    odd = sum(
+        task_run.score == (0 if task_run.passed else max(best, 1)) for task_run in table.runs if _has_both(task_run)
+    )
+    if odd:
+        yield f"{counted(odd, 'run')} passed with a score of 0 or lost with the full score; pass or fail is taken."
     absent = set(faulty_references or {}) - {task_run.task for task_run in table.runs}
     if absent:
         yield f"The reference has {counted(len(absent), 'faulty task')} that no model ran."

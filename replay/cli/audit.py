@@ -110,7 +110,6 @@ def _issued_again(run: Run, found: Audit, fleet_path: Path | None) -> dict[str, 
 
     import anyio
 
-    from replay.cli.input_files import InputFiles
     from replay.cli.judging import judge_with_progress
     from replay.records.files import TrajectoryFile, dump
     from replay.replayer.plan import Options

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from replay.errors import UsageError
 from replay.records.audit import Audit, AuditedFault
 from replay.reports.audit import render
 from replay.runfile import Run, call_rows
-from tests.conftest import ROOT
+from tests.conftest import ROOT, SERVERS
 from tests.runs import Step, call, failed, make_run, write_trajectory
 
 TIMED_OUT = "Error: request timed out after 30 seconds"
@@ -197,6 +198,48 @@ def test_a_task_of_one_model_alone_is_told(benchmark: Benchmark) -> None:
     benchmark.add("ada", "t2", [call("f/read")], passed=True)
     benchmark.add("bob", "t1", [call("f/read")], passed=True)
     assert "ada has 1 task that not every other model has." in benchmark.audit().notes
+
+
+def test_scores_that_are_not_pass_or_fail_are_told(benchmark: Benchmark) -> None:
+    benchmark.add("ada", "t1", [call("f/read")], reported={"score": 0.7})
+    assert "1 run of tasks have a score and no pass or fail; only the latter is audited." in benchmark.audit().notes
+
+
+def test_a_success_that_its_score_contradicts_is_told(benchmark: Benchmark) -> None:
+    benchmark.add("ada", "t1", [call("f/read")], reported={"passed": True, "score": 0.0})
+    benchmark.add("ada", "t2", [call("f/read")], reported={"passed": False, "score": 1.0})
+    benchmark.add("ada", "t3", [call("f/read")], reported={"passed": True, "score": 1.0})
+    found = benchmark.audit()
+    assert "2 runs passed with a score of 0 or lost with the full score; pass or fail is taken." in found.notes
+    assert (found.models[0].runs, found.models[0].passed) == (3, 2)
+
+
+def test_a_reference_for_other_tasks_is_told(benchmark: Benchmark) -> None:
+    benchmark.add("ada", "t1", [call("f/read")], passed=False)
+    found = benchmark.audit({"t9": "Its reference has no call."})
+    assert (found.undecided, found.notes) == ((), ("The reference has 1 faulty task that no model ran.",))
+
+
+def test_faults_are_verified_by_replaying_their_trajectories_on_the_fleet(
+    benchmark: Benchmark, replay: Any, fleet_file: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "faults.json").write_text(json.dumps([{"tool": "read_mail", "how": TIMED_OUT}]))
+    office = {
+        "command": sys.executable,
+        "args": [str(SERVERS / "office.py")],
+        "env": {"FAULTS": str(tmp_path / "faults.json")},
+        "effects": "all",
+    }
+    long = call("office/search", {"query": "kettle"}, "x" * 300_000)
+    read = failed("office/read_file", {"path": "/data/q1.csv"}, TIMED_OUT)
+    benchmark.add("ada", "gone", [long, read], passed=False, question="Sum up /data/q1.csv.")
+    benchmark.add("ada", "there", [failed("office/read_mail", {"id": "m-2041"}, TIMED_OUT)], passed=False)
+    benchmark.add("ada", "elsewhere", [failed("other/read", READ, TIMED_OUT)], passed=False)
+    servers = fleet_file(office=office)
+    printed = replay("audit", *benchmark.files, "--verify", "--servers", servers, "--json")
+    assert printed.returncode == 0, printed.stderr
+    verified = {task["task"]: task["faults"][0]["verified"] for task in json.loads(printed.stdout)["undecided"]}
+    assert verified == {"gone": "gone", "there": "still there", "elsewhere": "cannot be repeated"}
 
 
 def test_a_call_issued_again_is_gone_still_there_or_cannot_be_repeated(benchmark: Benchmark) -> None:
