@@ -6,13 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 from replay.analysis.estimates import differences_of, sums_by_model
 from replay.analysis.fingerprint import FailedCall, failed_calls, recurring_failures
 from replay.analysis.measures import sums_of
-from replay.analysis.session_pairs import paired_calls
 from replay.analysis.statistics import CONFIDENCE, mcnemar
 from replay.analysis.task_runs import read_task_runs
 from replay.errors import UsageError
@@ -26,6 +26,25 @@ from replay.runfile.compare_queries import CallOutcome, call_outcomes, model_nam
 from replay.runfile.task_runs import trajectory_facts
 from replay.safety.text import one_line
 from replay.suggestions import nearest_names
+
+Deed = tuple[str, str]
+"""What a call does: its tool, and its arguments as text."""
+
+
+def paired_calls(first: Sequence[Deed], second: Sequence[Deed]) -> Iterator[tuple[int, int]]:
+    """The numbers of calls that go together, one of each session.
+
+    In the order of both: calls of the same tool with the same arguments; and between two of those, where both sessions
+    did something else, calls of the same tool.
+    """
+    for tag, start, end, other_start, other_end in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
+        if tag == "equal":
+            yield from zip(range(start, end), range(other_start, other_end), strict=True)
+        elif tag == "replace":
+            tools = [tool for tool, _ in first[start:end]], [tool for tool, _ in second[other_start:other_end]]
+            for block in SequenceMatcher(None, *tools, autojunk=False).get_matching_blocks():
+                yield from ((start + block.a + at, other_start + block.b + at) for at in range(block.size))
+
 
 Key: TypeAlias = tuple[str, str, str]
 """Model (empty where it does not count), trajectory, position."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from replay.errors import FormatError, NoTrajectoryError, TooOldError, UnknownFormatError
 from replay.formats.file_names import NO_MODEL, FileNames, proposed_pattern
+from replay.formats.not_read import signs_of_calls
 from replay.formats.reader import Match, Reader
 from replay.formats.readers import READERS
 from replay.formats.results_file import (
@@ -20,7 +21,6 @@ from replay.formats.results_file import (
     looking_through,
     read_up_to_break,
 )
-from replay.formats.signs_of_calls import signs_of_calls
 from replay.formats.sources import InputFile, inputs_of, single_input
 
 __all__ = [

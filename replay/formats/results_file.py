@@ -15,10 +15,10 @@ from typing import NamedTuple, cast
 from replay.errors import FormatError, NoTrajectoryError, TooOldError
 from replay.formats.document import MAX_HEAD_RECORDS, Document, Head
 from replay.formats.file_names import FileNames
+from replay.formats.not_read import finding, signs_of_calls
 from replay.formats.reader import READER_FAULTS, Reader
 from replay.formats.readers import surest_reader
 from replay.formats.record_builders import within_limits
-from replay.formats.signs_of_calls import finding, signs_of_calls
 from replay.formats.sources import InputFile
 from replay.json_values import TOO_DEEP, begun_json, first_json
 from replay.records import Trajectory

@@ -27,8 +27,7 @@ from replay.interpreter.session.handshake import ServerHistory
 from replay.interpreter.session.json_rpc import Timing
 from replay.interpreter.session.launch import Launch, launch_of
 from replay.interpreter.session.supervisor import OnEvent, Supervisor
-from replay.interpreter.tasks import all_at_once, task_group
-from replay.interpreter.workspace import PathMap, Workspace, workspace_of
+from replay.interpreter.workspace import PathMap, Workspace, all_at_once, task_group, workspace_of
 from replay.records import Answer, JsonObject, Server, TextAnswer, Tool, TransportFault, texts_of
 from replay.safety.redaction import Redactor
 

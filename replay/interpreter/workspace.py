@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shutil
 import stat
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import anyio
 import anyio.to_thread
+from anyio.abc import TaskGroup
 
 from replay.errors import FleetError
 from replay.interpreter.config.fleet import Fleet
@@ -170,3 +171,24 @@ class _Rewriter:
         if isinstance(value, dict):
             return {self.text(key) if isinstance(key, str) else key: self.value(item) for key, item in value.items()}
         return [self.value(item) for item in value] if isinstance(value, list) else value
+
+
+@asynccontextmanager
+async def task_group() -> AsyncIterator[TaskGroup]:
+    """A task group whose tasks are cancelled at its end, and whose body's own exception comes out as it is."""
+    failure: Exception | None = None
+    async with anyio.create_task_group() as tasks:
+        try:
+            yield tasks
+        except Exception as problem:  # noqa: BLE001 - raised again below
+            failure = problem
+        tasks.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+
+
+async def all_at_once(jobs: Iterable[Callable[[], Coroutine[Any, Any, None]]]) -> None:
+    """Run jobs side by side; return when all are done."""
+    async with anyio.create_task_group() as tasks:
+        for job in jobs:
+            tasks.start_soon(job)

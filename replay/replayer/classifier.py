@@ -101,16 +101,20 @@ async def classify_live(  # noqa: PLR0913
         )
         rules = rules_of(fleet, options)
         inputs = InputCalls({absolute_path(file.path): file for file in files}, registry)
-        gone = inputs.find_unplaced(run.journal().entries())
-        if gone:
-            of = "a trajectory that is" if len(gone) == 1 else f"{len(gone)} trajectories that are"
-            progress.warn(_UNPLACED.format(len(inputs.unplaced), of, f"{gone[0].path}: {gone[0].trajectory}"))
+        _warn_of_unplaced(run, inputs, progress)
         context = ReplayContext(executor.backend, registry, rules, facts.dispatchers, policy, inputs)
         judging = Judging(run, context, options, progress)
         await executor.replay(judging, unfinished(run, files, policy, options, progress))
     run.save_servers(executor.servers.values())
     if progress.not_repeated:
         progress.notes.append(_NOT_REPEATED.format(progress.not_repeated))
+
+
+def _warn_of_unplaced(run: Run, inputs: InputCalls, progress: Progress) -> None:
+    """Say of which trajectories that sent calls with effects no file has any."""
+    if gone := inputs.find_unplaced(run.journal().entries()):
+        of = "a trajectory that is" if len(gone) == 1 else f"{len(gone)} trajectories that are"
+        progress.warn(_UNPLACED.format(len(inputs.unplaced), of, f"{gone[0].path}: {gone[0].trajectory}"))
 
 
 def _check_any_started(names: Collection[str], servers: Mapping[str, Server]) -> None:

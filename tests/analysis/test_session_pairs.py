@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from replay.analysis.session_pairs import paired_calls
+from replay.analysis.diff import paired_calls
 from tests.in_process import replay_here
 from tests.runs import call, failed, write_trajectory
 

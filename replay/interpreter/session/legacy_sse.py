@@ -30,7 +30,7 @@ from replay.interpreter.session.http_client import (
     status_in_words,
 )
 from replay.interpreter.session.json_rpc import MAX_ANSWER_BYTES, ChannelClosedError, Incoming, Unreadable
-from replay.interpreter.tasks import task_group
+from replay.interpreter.workspace import task_group
 from replay.records import JsonObject
 from replay.safety.text import one_line
 

@@ -25,7 +25,7 @@ from pydantic import AnyUrl
 
 from replay.interpreter.config.specs import AuthSpec
 from replay.interpreter.session.token_store import FileTokenStorage
-from replay.interpreter.tasks import task_group
+from replay.interpreter.workspace import task_group
 from replay.safety.text import one_line
 
 # a failed login is said once, as the reason why the server cannot be had

@@ -16,7 +16,7 @@ from replay.interpreter.session.launch import CannotStartError, Launch
 from replay.interpreter.session.legacy_sse import legacy_sse_channel
 from replay.interpreter.session.oauth import OAuthLogin, browser_callback, interactive_login, storage_of, stored_login
 from replay.interpreter.session.streamable_http import http_channel
-from replay.interpreter.tasks import task_group
+from replay.interpreter.workspace import task_group
 
 MAX_SECONDS: Final = 300.0
 """How long the user has in the browser."""

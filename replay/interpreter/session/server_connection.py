@@ -17,7 +17,7 @@ from replay.interpreter.session.launch import CannotStartError, Launch
 from replay.interpreter.session.stderr_log import tail_of
 from replay.interpreter.session.stdio import StdioChannel, running
 from replay.interpreter.session.tools_list import list_tools
-from replay.interpreter.tasks import task_group
+from replay.interpreter.workspace import task_group
 from replay.records import Answer, JsonObject, RpcError, Server, Tool, ToolResult, TransportFault, digest_of
 from replay.safety.redaction import Redactor
 from replay.safety.text import one_line
