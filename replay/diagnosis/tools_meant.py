@@ -30,7 +30,8 @@ def tools_meant(context: TrajectoryContext, position: str) -> tuple[str, ...]:
     fitting = [name for name, tool in tools.items() if given and takes(tool, given)]
     by_name = [name for name in row.nearest if name in fitting or (row.rule == _MISSPELT and not given)]
     wanted = (context.calls[position].name or "").rpartition("/")[2]
-    by_letters = nearest_names(wanted, fitting, processor=lambda name: name.rpartition("/")[2].lower())
+    alike = fitting if row.server in context.servers else []  # of another server the arguments alone show nothing
+    by_letters = nearest_names(wanted, alike, processor=lambda name: name.rpartition("/")[2].lower())
     found = [*_made_next(context, position, set(tools)), *by_name, *by_letters]
     return tuple(dict.fromkeys(found))[:_MAX_TOOLS]
 
