@@ -310,10 +310,16 @@ def runs_commands(arguments: ArgumentIndex) -> bool:
     return named or any(name.casefold() in _PROGRAM_ARGUMENTS for name in arguments.argument_names)
 
 
-def last_commands(arguments: ArgumentIndex) -> list[str]:
-    """The commands whose exit code may be that of a script: its last one, and those that lead to it by `&&`."""
+def last_commands(arguments: ArgumentIndex, *, redirected: bool = False) -> list[str]:
+    """The commands whose exit code may be that of a script: its last one, and those that lead to it by `&&`.
+
+    Args:
+        arguments: of the call.
+        redirected: with where their output goes.
+    """
     script = next((value for name, value in arguments.by_name.items() if name.casefold() in _PROGRAM_ARGUMENTS), "")
-    script = _REDIRECTION.sub(" ", _QUOTED.sub("''", script[-_MAX_PROGRAM:])).rstrip("; \n")
+    script = _QUOTED.sub("''", script[-_MAX_PROGRAM:])
+    script = _REDIRECTION.sub("2>" if redirected else " ", script).rstrip("; \n")
     chain = re.split(r"[;\n]|(?<!&)&(?!&)", script)[-1].split("&&")
     return [command.split("|")[-1].strip() for command in chain]
 

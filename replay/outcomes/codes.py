@@ -35,6 +35,7 @@ _SQLSTATE: Final = re.compile(
     r"\b(?:SQLSTATE|sqlstate|pgcode|SQL state)\W{1,4}([0-9A-Z]{5})\b|\b\d{4,6} \(([0-9A-Z]{5})\):"
 )
 _CURL: Final = re.compile(r"\bcurl:? \(?(\d{1,2})\)? ")
+_WINDOWS: Final = re.compile(r"\[WinError (\d{1,5})\]")
 _ERRNO: Final = re.compile(r"\[Errno (-?\d{1,3})\]|\(os error (\d{1,3})\)", re.IGNORECASE)
 _SMTP: Final = re.compile(r"(?<![\d.])[45]\d\d[ -]#?([45])\.(\d{1,3})\.\d{1,3}(?![\d.])")
 _TOKEN: Final = re.compile(r"ORA-\d{5}|[A-Za-z][A-Za-z0-9_.]{3,60}")
@@ -57,7 +58,7 @@ _RPC_CODE: Final = re.compile(
     r"\b(?:mcp|rpc|json-rpc) error:? (?:code )?\(?(-3[23]\d{3})\b|\bcode\W{1,4}(-32[0-9]{3})\b", re.IGNORECASE
 )
 _MAX_TEXT: Final = 4000
-_NUMBERED: Final = frozenset({"HTTP", "JSON-RPC and MCP", "SQLSTATE", "SMTP", "exit codes", "curl"})
+_NUMBERED: Final = frozenset({"HTTP", "JSON-RPC and MCP", "SQLSTATE", "SMTP", "exit codes", "curl", "Windows"})
 """Tables of numbers, which count only where their systems write them."""
 
 
@@ -156,6 +157,9 @@ def _causes(text: str) -> Iterator[str | None]:
     if number is not None:  # Python and Rust write the number; negative ones are the resolver's
         written = number[1] or number[2]
         yield words.get(errno.errorcode.get(int(written), "EAI_FAIL" if written.startswith("-") else ""))
+    windows = _WINDOWS.search(text)
+    if windows is not None:
+        yield _numbers("Windows").get(windows[1])
     transfer = _CURL.search(text)
     if transfer is not None:
         yield _numbers("curl").get(transfer[1])

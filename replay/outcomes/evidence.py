@@ -103,9 +103,17 @@ _STOPPED = re.compile(
 )
 _STATUS_IS_THE_ANSWER = re.compile(
     r"\(?(?:\w+=\S+ |sudo |uv run |npx |python3? -m )*"
-    r"(?:grep|egrep|fgrep|rg|diff|cmp|test|\[|pgrep|which|type|pytest|git diff|git grep|expr)(?!\S)"
+    r"(?:grep|egrep|fgrep|rg|diff|cmp|test|\[|pgrep|which|pytest|git diff|git grep|expr)(?!\S)"
 )
 _SAID_BY = re.compile(r"^([a-z][\w.-]{1,20}): ", re.MULTILINE)
+_SHELL_COMPLAINS = re.compile(r"^(?:\S{0,200}/)?\w{2,6}: (?:-c: )?(?:line )?\d+: ", re.MULTILINE)
+_UNHEARD = re.compile(r"(?:2>|&>|>&) ?/dev/null\b")
+"""A command whose complaints are thrown away: who wrote it was ready for its failure."""
+_LAST_WORDS = re.compile(
+    r"make(?:\[\d+\])?: \*{3} |npm (?:ERR!|error) |E: |fatal: |CMake Error\b"
+    r"|(?:Username|Password|Enter passphrase) for "
+)
+"""How a program's last line says that it gave up."""
 _PROGRAM_ERROR = re.compile(
     r"traceback|no such file|usage:|\berror:|\b(?:Import|ModuleNotFound|Syntax)Error\b|no module named"
     r"|command not found|not recognized|permission denied|invalid option",
@@ -126,6 +134,7 @@ _COMPLAINT = re.compile(
 _TERMINAL_ESCAPE = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\[(?:\d{1,2};){0,3}\d{1,2}m(?=\S|\s|$)")
 
 
+_FEW_LINES, _MAX_BEFORE_TRACEBACK = 5, 200
 _MAX_NOTHING = 300
 """Characters in which an answer says that there is nothing."""
 _OF_THE_HOST = frozenset(
@@ -284,7 +293,8 @@ class ParsedAnswer:
         shown = runs_commands(self.arguments) and "\n" in self.text.strip() and self.body is None
         if marked and shown and _OF_THE_HOST.isdisjoint(causes_said(self.text[:300])):
             return ErrorReport(self.text, "exit")
-        return _traceback_in(self.tail, self.arguments, self.tool) or _stopped_in(self.tail, self.arguments)
+        crashed = _traceback_in(self.text, self.tail, self.arguments, self.tool)
+        return crashed or _stopped_in(self.tail, self.arguments) or _complaint_in(self.text, self.arguments, self.tool)
 
     def _error_in_body(self, marked: bool) -> ErrorReport | None:
         """The failure that a JSON body is, once all that says nothing is taken out."""
@@ -323,12 +333,16 @@ class ParsedAnswer:
 
     def _status_is_the_answer(self, program: ProgramExit) -> bool:
         """Whether exit status 1 is the program's way to say no: `grep` without a match, `diff` with a difference."""
-        answering = [command for command in last_commands(self.arguments) if _STATUS_IS_THE_ANSWER.match(command)]
+        commands = last_commands(self.arguments, redirected=True)
+        if program.code in (1, 2) and _UNHEARD.search(commands[-1]):
+            return not _PROGRAM_ERROR.search(program.output)
+        answering = [command for command in commands if _STATUS_IS_THE_ANSWER.match(command)]
         said_by_others = (name for name in _SAID_BY.findall(program.output) if not answering[0].startswith(name))
         return (
             program.code == 1
             and bool(answering)
             and not _PROGRAM_ERROR.search(program.output)
+            and not _SHELL_COMPLAINS.search(program.output)
             and not any(holds_word(text, name) for name in said_by_others for text in self.arguments.texts)
         )
 
@@ -403,12 +417,31 @@ def _ends(pieces: list[str]) -> tuple[str, str]:
     return "\n".join(head) + ("\n" if cut else ""), "\n".join(reversed(tail))
 
 
-def _traceback_in(tail: str, arguments: ArgumentIndex, tool: Tool | None) -> ErrorReport | None:
-    """The failure of a program whose output ends in a traceback, where the tool runs programs and gives no status."""
-    if "Traceback (most" not in tail or not runs_commands(arguments) or returns_content(arguments, tool):
+def _traceback_in(text: str, tail: str, arguments: ArgumentIndex, tool: Tool | None) -> ErrorReport | None:
+    """The failure of a program whose output begins with or ends in a traceback, where the tool gives no status."""
+    if not runs_commands(arguments) or returns_content(arguments, tool):
+        return None
+    if "Traceback (most recent call last)" in text[:_MAX_BEFORE_TRACEBACK]:
+        return ErrorReport(text, "exit")
+    if "Traceback (most" not in tail:
         return None
     last = tail[tail.rfind("Traceback (most") :]
     return ErrorReport(last, "exit") if TRACEBACK_LAST_LINE.match(last.strip().rsplit("\n", 1)[-1]) else None
+
+
+def _complaint_in(text: str, arguments: ArgumentIndex, tool: Tool | None) -> ErrorReport | None:
+    """The failure of a command without a status, whose few lines are all complaints, or whose last line gives up."""
+    lines = text.strip().splitlines()
+    if not lines or not runs_commands(arguments) or returns_content(arguments, tool):
+        return None
+    commands = " ".join(arguments.texts)[:MAX_LOOK]
+    few = len(lines) < _FEW_LINES
+    gave_up = _LAST_WORDS.match(lines[-1]) or (few and _LAST_WORDS.match(lines[0]))
+    complains = few and all(
+        _SHELL_COMPLAINS.match(line) or ((said := _SAID_BY.match(line)) and holds_word(commands, said[1]))
+        for line in lines
+    )
+    return ErrorReport(text, "exit") if gave_up or complains else None
 
 
 def _stopped_in(tail: str, arguments: ArgumentIndex) -> ErrorReport | None:

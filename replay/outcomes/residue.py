@@ -59,7 +59,7 @@ _BOOKKEEPING_STARTS = (
 )  # fmt: skip
 _BOOKKEEPING_ENDS = (
     "_status", "url", "uri", "timestamp", "_at", "_id", "hint", "help", "version", "_ms", "_seconds", "_time",
-    "_params", "_parameters", "_options", "_choices",
+    "_params", "_page", "_pages", "_parameters", "_options", "_choices",
 )  # fmt: skip
 WRAPPING = _words_in(
     """
@@ -76,7 +76,7 @@ _OF_A_RECORD = frozenset({"id", "name", "type", "index", "model", "created_at", 
 CARRIERS = _words_in(
     """
     result results output outputs response responses content data text message msg answer body payload value items
-    outcomes return return_value returnvalue stdout summary note info reply observation feedback
+    outcomes return return_value returnvalue stdout summary note info reply observation feedback raw
     """
 )
 """Fields that carry an answer, whatever it is."""

@@ -117,3 +117,40 @@ def test_a_name_with_a_delimiter_of_a_chat_template_is_badly_formed() -> None:
     found = judge_format(call)
     assert found is not None
     assert (found.outcome, found.rule) == ("illegal_format", "format.delimiters")
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "outcome"),
+    [
+        ("find . -mtime -1h", "find: invalid argument `-1h' to `-mtime'\n", "invalid_arguments"),
+        ("echo 'a", "/bin/bash: -c: line 1: unexpected EOF while looking for matching quote\n", "invalid_arguments"),
+        (
+            "cd app && make",
+            "/bin/sh: 1: cd: can't cd to /app\nmake: *** [Makefile:19: build] Error 2",
+            "invalid_arguments",
+        ),
+        ("apt-get download ripgrep", "E: Unable to locate package ripgrep", "not_found"),
+        ("git push origin main", "Username for 'https://example.org':", "inconclusive"),
+        ("wc -l a.txt", "wc: 3 a.txt\n4 b.txt", "success"),
+        ("cat notes.txt", "D: is a letter\nE: is another", "success"),
+    ],
+)
+def test_a_command_without_a_status_failed_where_all_it_printed_are_complaints(
+    command: str, text: str, outcome: str
+) -> None:
+    assert judged("bash", text, command=command).outcome == outcome
+
+
+def test_output_that_begins_with_a_traceback_is_a_failure_whatever_follows_it() -> None:
+    text = "-----\nValueError   Traceback (most recent call last)\nCell In[3], line 1\n" + "File x\n" * 900 + "more"
+    assert judged("execute", text, code="f()").outcome == "invalid_arguments"
+
+
+def test_who_throws_complaints_away_is_ready_for_the_failure() -> None:
+    text = "=== secrets ===\ntotal 0\nExit code: 1"
+    assert judged("bash", text, True, command="echo '=== secrets ==='; ls d; cat d/* 2>/dev/null").outcome == "success"
+
+
+def test_a_socket_error_of_windows_is_the_networks() -> None:
+    text = "Request failed: [WinError 10060] the other side did not answer"
+    assert judged("fetch_rates", text, True, currency="EUR").reason == "timeout"
