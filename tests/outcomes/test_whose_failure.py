@@ -123,7 +123,7 @@ def test_a_name_with_a_delimiter_of_a_chat_template_is_badly_formed() -> None:
     ("command", "text", "outcome"),
     [
         ("find . -mtime -1h", "find: invalid argument `-1h' to `-mtime'\n", "invalid_arguments"),
-        ("echo 'a", "/bin/bash: -c: line 1: unexpected EOF while looking for matching quote\n", "invalid_arguments"),
+        ("sh -c 'a", "/bin/bash: -c: line 1: unexpected EOF while looking for matching quote\n", "invalid_arguments"),
         (
             "cd app && make",
             "/bin/sh: 1: cd: can't cd to /app\nmake: *** [Makefile:19: build] Error 2",
