@@ -3,6 +3,8 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 FAST := -m "not live and not slow"
+# More than there are cores: much of a test is waiting for the servers that it starts.
+WORKERS ?= 4
 
 .PHONY: demo test test-shared hostile exhaustive fuzz check format schemas docs screenshots bench clean
 
@@ -16,15 +18,15 @@ demo: $(VENV)/.demo  ## Install the base package, start real MCP servers, classi
 	@echo "Or in a web browser: replay report -o report.html"
 
 test: $(VENV)/.all check  ## Install everything and run the whole test suite
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not hostile and not exhaustive"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not hostile and not exhaustive"
 
 test-shared: $(VENV)/.all  ## The tests of published data, where REPLAY_SHARED says that it is
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "shared_data and not hostile and not exhaustive"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "shared_data and not hostile and not exhaustive"
 
 CAMPAIGNS := tests/replayer/test_effects_once.py tests/shrinking/test_strangers_run.py tests/interpreter/test_confinement.py \
   tests/cli/test_trust.py tests/tui/test_open_source.py tests/recorder/test_fleet_server.py
 hostile: $(VENV)/.all  ## Every campaign of an attacker, before a release (at most a quarter of an hour)
-	$(BIN)/python -m pytest -n auto --dist worksteal tests/hostile tests/test_hostile_schemas.py $(CAMPAIGNS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/hostile tests/test_hostile_schemas.py $(CAMPAIGNS)
 
 exhaustive: $(VENV)/.all  ## Every combination of which make test tries some: published servers behind the inspectors
 	$(BIN)/python -m pytest -m exhaustive

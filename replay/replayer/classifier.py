@@ -96,13 +96,12 @@ async def classify_live(  # noqa: PLR0913
         run.save_facts(facts)
         run.save_trials(options.trials)
         _check_any_started(names, servers)
-        registry = registry_of(servers, fleet.local_tools, tuple(fleet.servers), complete=True).model_copy(
-            update={"tools_complete": executor.tools_complete}
-        )
-        rules = rules_of(fleet, options)
+        registry = registry_of(servers, fleet.local_tools, tuple(fleet.servers), complete=True)
+        registry = registry.model_copy(update={"tools_complete": executor.tools_complete})
         inputs = InputCalls({absolute_path(file.path): file for file in files}, registry)
         _warn_of_unplaced(run, inputs, progress)
-        context = ReplayContext(executor.backend, registry, rules, facts.dispatchers, policy, inputs)
+        backend, rules = executor.backend, rules_of(fleet, options)
+        context = ReplayContext(backend, registry, rules, facts.dispatchers, policy, inputs)
         judging = Judging(run, context, options, progress)
         await executor.replay(judging, unfinished(run, files, policy, options, progress))
     run.save_servers(executor.servers.values())

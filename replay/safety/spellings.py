@@ -46,7 +46,6 @@ def _character(character: str) -> str:
     data = character.encode()
     name = codepoint2name.get(code)
     forms = [
-        re.escape(character),
         "".join(f"%(?i:{byte:02x})" for byte in data),
         f"&#0*{code};|&#[xX]0*(?i:{code:x});",
         "".join(rf"\\+[uU](?:0000)?(?i:{units[at : at + 4]})" for at in range(0, len(units), 4)),
@@ -58,7 +57,9 @@ def _character(character: str) -> str:
     forms += [r"\+|&nbsp;"] if character == " " else []
     if character in _CONTROL_ESCAPES:
         forms.append(rf"\\+{_CONTROL_ESCAPES[character]}")
-    return rf"\\*(?:{'|'.join(forms)})" if character != "\\" else rf"(?:\\+|{'|'.join(forms[1:])})"
+    if character == "\\":
+        return rf"(?:{'|'.join(forms)}|\\+)"
+    return rf"\\*(?:{'|'.join([*forms, re.escape(character)])})"  # last: `%` begins its own escape
 
 
 def _base64(data: bytes) -> list[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from replay.safety.filesystem import write_atomically
+from replay.safety.redaction import Redactor
 
 SCRIPTS: Final = "servers"
 """The folder of the copied scripts."""
@@ -58,8 +59,7 @@ class Scripts:
             text = script.read_text("utf-8", errors="replace")
             if any(script.with_name(module).is_dir() for module in _imported(text)):
                 return None
-            for secret in self._secrets:
-                text = text.replace(secret, "[REDACTED]")
+            text = Redactor(self._secrets).text(text)
             target = self.copied[script] = self._free(script.name)
             target.parent.mkdir(exist_ok=True)
             write_atomically(target, text)

@@ -99,7 +99,8 @@ def test_a_rule_whose_pattern_cannot_be_used_is_refused(tmp_path: Path) -> None:
         rule = {"id": "x.y", "pattern": pattern, "outcome": "success"}
         fleet = {"version": 1, "servers": {"s": {**over_stdio("ordinary"), "rules": [rule]}}}
         (tmp_path / "servers.yaml").write_text(json.dumps(fleet))
-        (tmp_path / "results.json").write_text(json.dumps([{"id": "a", "question": "?", "steps": []}]))
+        steps = [{"step": 1, "calls": [{"name": "s/work", "arguments": {}, "result": "ok"}]}]
+        (tmp_path / "results.json").write_text(json.dumps([{"id": "a", "question": "?", "steps": steps}]))
         code, _, stderr, _ = run_cli("classify", "results.json", cwd=tmp_path)
         assert code == 2
         assert "pattern" in stderr

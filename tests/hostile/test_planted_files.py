@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +25,13 @@ from replay.analysis.known_failures import read_known_file
 from replay.errors import ReplayError, RunFileError
 from replay.formats import open_file
 from replay.formats.document import Document
+from replay.formats.sources import InputFile
 from replay.interpreter import Fleet
 from replay.recorder.recording import RecordingInfo
 from replay.recorder.recording_store import RecordingStore, recover
 from replay.replayer.cassette import read_cassette
 from replay.runfile import Run
-from replay.safety.filesystem import read_small_file, write_atomically
+from replay.safety.filesystem import open_regular, read_small_file, write_atomically
 from replay.safety.redaction import Redactor
 
 Replay = Callable[..., subprocess.CompletedProcess[str]]
@@ -292,6 +294,7 @@ def test_what_lies_beside_a_results_file_is_read_only_where_it_is_a_file(tmp_pat
 def document_at(path: Path) -> Any:
     document = Document.__new__(Document)
     document.path = str(path)
+    document._file = InputFile(str(path), partial(open_regular, path), lambda: 0)
     return document
 
 

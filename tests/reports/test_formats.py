@@ -78,7 +78,7 @@ def test_junit_has_a_case_a_call_grouped_by_trajectory(run: Run) -> None:
         ("gpt: task-1", "5"),
         ("other: task-2", "2"),
     ]
-    cases = root[0].findall("testcase")
+    cases = next(root.iter("testsuite")).findall("testcase")
     assert [next((child.tag for child in case), "passed") for case in cases] == [
         "passed",
         "failure",

@@ -152,7 +152,7 @@ def test_a_pipe_is_told_where_to_go(replay: Callable[..., subprocess.CompletedPr
     [
         (["browse"], {"TERM": "dumb"}, "TERM=dumb"),
         (["browse"], {}, "make one with: replay classify"),
-        (["browse", "broken.json"], {}, "none of the files could be read"),
+        (["browse", "broken.json"], {}, "no file could be read"),
         (["browse", "--filter", "outcom:x"], {}, "there is no run yet"),
     ],
 )
