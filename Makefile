@@ -2,7 +2,6 @@
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
-FAST := -m "not live and not slow"
 # More than there are cores: much of a test is waiting for the servers that it starts.
 WORKERS ?= 4
 

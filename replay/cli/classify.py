@@ -145,15 +145,13 @@ def classify(
     """
     from replay.analysis.answer_labels import known_labels
     from replay.cli.options import NEW, fail_conditions, first_moment
-    from replay.cli.terminal import ended_in_order
     from replay.replayer.plan import Options
 
     conditions = fail_conditions(fail_on)
-    place = place_of(workers, cluster, 1 if offline or cassette else jobs)
     by_recording = offline or cassette is not None
+    place = place_of(workers, cluster, 1 if by_recording else jobs)
     inputs = InputFiles(files, names, first_moment(since))
-    with ended_in_order():
-        sources = inputs.sources() if by_recording else inputs.open_all()
+    sources = _sources(inputs, by_recording)
     fleet = fleet_of(fleet_path, "" if by_recording else _WITHOUT_FLEET)
     options = Options(
         jobs=jobs,
@@ -169,10 +167,18 @@ def classify(
     )
     with _open_run(run_path, fresh, fleet, options, names) as run:
         _judge(run, inputs, sources, fleet, options, cassette, place)
-        known = _known(run, inputs.paths, known_path, needed=any(condition.name == NEW for condition in conditions))
+        known = _known(run, inputs.paths, known_path, needed=NEW in {condition.name for condition in conditions})
         summary = _print(run, inputs, options, known, as_json=as_json, as_csv=as_csv)
     _check_none_found(conditions, summary, known)
     inputs.end(strict=strict)
+
+
+def _sources(inputs: InputFiles, by_recording: bool) -> list[Source] | list[ResultsFile]:
+    """The files; those whose servers start are looked through first."""
+    from replay.cli.terminal import ended_in_order
+
+    with ended_in_order():
+        return inputs.sources() if by_recording else inputs.open_all()
 
 
 def _judge(
