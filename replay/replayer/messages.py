@@ -133,7 +133,7 @@ class NotHereError(ReplayError):
 
 
 def sendable(source: UnopenedFile, *, by_path: bool = True) -> UnopenedFile:
-    """The file as a worker gets it: its path where it can be opened by that, else its bytes.
+    """The file as a worker gets it: its path where it can be opened by that, else its bytes without what lies beside it.
 
     Raises:
         FormatError: it cannot be read.
@@ -143,4 +143,4 @@ def sendable(source: UnopenedFile, *, by_path: bool = True) -> UnopenedFile:
         return source
     with file.open() as stream:
         data = stream.read()
-    return source._replace(file=replace(file, open=partial(BytesIO, data), size=partial(len, data)))
+    return source._replace(file=replace(file, open=partial(BytesIO, data), size=partial(len, data), others={}))
