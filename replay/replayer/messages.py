@@ -133,7 +133,7 @@ class NotHereError(ReplayError):
 
 
 def sendable(source: UnopenedFile, *, by_path: bool = True) -> UnopenedFile:
-    """The file as a worker gets it: its path where it can be opened by that, else its bytes without what lies beside it.
+    """The file as a worker gets it: its path where it can be opened by that, else its bytes and no siblings.
 
     Raises:
         FormatError: it cannot be read.
