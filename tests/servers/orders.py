@@ -45,7 +45,7 @@ def call(name, arguments):  # noqa: PLR0911
 
 
 def of_order(name, key):
-    trace = f"(request {drawn('abcdef0123456789', 5)})"
+    trace = f"(request {drawn('abcdef', 2)}{drawn('0123456789', 3)})"
     if key not in orders:
         return {"error": f"Order '{key}' not found {trace}"}
     order = orders[key]
