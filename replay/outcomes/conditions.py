@@ -418,6 +418,29 @@ def brings_nothing(parsed: ParsedAnswer) -> bool:
     return parsed.is_empty
 
 
+def ended_well(parsed: ParsedAnswer) -> bool:
+    """The program's exit status is zero."""
+    return parsed.program_exit is not None and parsed.program_exit.code == 0
+
+
+def is_structure(parsed: ParsedAnswer) -> bool:
+    """The answer is data, whatever it says: an empty list, not the words that there is nothing."""
+    return parsed.has_media or isinstance(parsed.body, dict | list) or parsed.structured is not None
+
+
+def nothing_complains(parsed: ParsedAnswer) -> bool:
+    """No text in the answer begins or ends with a complaint."""
+    return not parsed.complains
+
+
+def names_what_is_missing(parsed: ParsedAnswer) -> bool:
+    """A code says that something is missing, or the report names a value that the call asked for."""
+    error = parsed.error
+    if error is None or runs_commands(parsed.arguments):
+        return False
+    return "missing" in parsed.coded or parsed.arguments.value_named_in(error.text[:_MAX_HOST_LENGTH])
+
+
 def keeps_output_schema(parsed: ParsedAnswer) -> bool:
     """The answer is valid against the tool's outputSchema, and that asks for more than a text."""
     schema = parsed.tool.output_schema if parsed.tool is not None else None

@@ -57,7 +57,7 @@ _MAX_REFUSAL_LENGTH = 120
 _MAX_FOLDED = 3
 """Letters that one letter becomes where case is folded."""
 
-_CAUSES = frozenset(
+CAUSES = frozenset(
     """
     rate-limited policy unauthorized network timeout environment outage exists malformed crash json-parse needs-client
     session-lost not-permitted cancelled own-output input-not-json bad-address hidden
@@ -243,9 +243,8 @@ def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, mes
     beginning = text[:300]
     unknown = arguments.tool_named_in(beginning) and "tool-unknown" in causes_said(beginning.strip())
     unknown = unknown or server_is_unknown(beginning, arguments)
-    if (unknown and len(stripped) <= MAX_SENTENCE_LENGTH) or _opens_with_status(stripped):
-        return "prefix"
-    if _complains_of_the_call(bare, arguments):
+    unknown = unknown and len(stripped) <= MAX_SENTENCE_LENGTH
+    if unknown or _opens_with_status(stripped) or _complains_of_the_call(bare, arguments):
         return "prefix"
     if misses_program("\n".join(stripped.rsplit("\n", 3)[-3:]), arguments) or _all_fields_deny(text):
         return "sentence"
@@ -286,7 +285,7 @@ def _complains_of_the_call(text: str, arguments: ArgumentIndex) -> bool:
 def _leaves_only_a_complaint(line: str, arguments: ArgumentIndex) -> bool:
     """Whether a line's first sentence denies what the call's own names stand for, and says nothing else."""
     sentence = _FIRST_SENTENCE.split(line, maxsplit=1)[0].replace("_", " ")
-    if forms_in(sentence).isdisjoint({"clause", "missing-clause", "opens-loose"}):
+    if any(map(str.isdigit, sentence)) or forms_in(sentence).isdisjoint({"clause", "missing-clause", "opens-loose"}):
         return False
     if runs_commands(arguments) or asks_yes_or_no(arguments) or asks_about_errors(arguments):
         return False
@@ -366,7 +365,7 @@ def _is_report(
         return named or (not stores and _program_complains(stripped, arguments))
     if _refuses_shortly(stripped, stores=stores) or (no_such_thing(stripped) and changes_something(arguments)):
         return True
-    if "nothing" in said and not _REQUEST.search(stripped) and causes_said(stripped).isdisjoint(_CAUSES):
+    if "nothing" in said and not _REQUEST.search(stripped) and causes_said(stripped).isdisjoint(CAUSES):
         silent = answers_in_prose(arguments) or searches(arguments)
         return no_such_thing(stripped) and not silent and _names_one(text, arguments)
     prose = stores or (not message and answers_in_prose(arguments))
@@ -385,7 +384,7 @@ def _denies(
 ) -> bool:
     """Whether a sentence denies what was asked: by a clause, a cause, or the words of refusal in a short answer."""
     short_line = "\n" not in stripped and len(stripped) <= _MAX_CLAUSE_LENGTH
-    by_cause = short_line and not prose and not causes_said(stripped).isdisjoint(_CAUSES)
+    by_cause = short_line and not prose and not causes_said(stripped).isdisjoint(CAUSES)
     if by_cause or (not prose and "opens-loose" in said) or asks_yes_or_no(arguments):
         return by_cause or "opens-loose" in said
     quoted = arguments.value_quoted_in(text[:_MAX_CLAUSE_LENGTH])
@@ -424,7 +423,7 @@ def _program_complains(stripped: str, arguments: ArgumentIndex) -> bool:
     if ":" in last and TRACEBACK_LAST_LINE.match(last):
         return True
     one_line = "\n" not in stripped and len(stripped) <= _MAX_CLAUSE_LENGTH
-    return error_in_tail(stripped) is not None or (one_line and not causes_said(stripped).isdisjoint(_CAUSES))
+    return error_in_tail(stripped) is not None or (one_line and not causes_said(stripped).isdisjoint(CAUSES))
 
 
 def _names_one(text: str, arguments: ArgumentIndex) -> bool:
