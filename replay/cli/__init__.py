@@ -16,6 +16,7 @@ from replay.cli.terminal import VERBOSE, discard_stdout, error_text, make_stream
 from replay.errors import ReplayError
 
 VERBS = {
+    "demo": ("replay.cli.demo:demo", "Judge bundled samples, without servers or network."),
     "classify": ("replay.cli.classify:classify", "Put every call into one of five outcomes, by replaying it."),
     "browse": ("replay.cli.browse:browse", "Browse the failures of a run in the terminal."),
     "report": ("replay.cli.report:report", "Write a diagnosis: markdown, html, json, csv, junit or svg."),
@@ -77,7 +78,7 @@ class _Verbs(click.Group):
 @click.group(
     cls=_Verbs,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Start with: replay classify results/*.json    Each verb has its own --help with examples.",
+    epilog="Start with: replay demo, or replay classify results/*.json    Each verb has its own --help with examples.",
 )
 @click.version_option(__version__, prog_name="replay")
 @click.option(
