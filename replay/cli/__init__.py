@@ -17,6 +17,7 @@ from replay.errors import ReplayError
 
 VERBS = {
     "demo": ("replay.cli.demo:demo", "Judge bundled samples, without servers or network."),
+    "sessions": ("replay.cli.sessions:sessions", "Say what failed in the sessions of this machine's coding agents."),
     "classify": ("replay.cli.classify:classify", "Put every call into one of five outcomes, by replaying it."),
     "browse": ("replay.cli.browse:browse", "Browse the failures of a run in the terminal."),
     "report": ("replay.cli.report:report", "Write a diagnosis: markdown, html, json, csv, junit or svg."),
@@ -77,6 +78,7 @@ class _Verbs(click.Group):
 
 @click.group(
     cls=_Verbs,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Start with: replay demo, or replay classify results/*.json    Each verb has its own --help with examples.",
 )
@@ -90,8 +92,16 @@ class _Verbs(click.Group):
     expose_value=False,
     help="Tell of a file of no known format which shapes are read. Works with every verb.",
 )
-def cli() -> None:
-    """Replay and diagnose the tool-call trajectories of MCP agents."""
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """Replay and diagnose the tool-call trajectories of MCP agents.
+
+    Without a verb: what failed in the sessions of this machine's coding agents.
+    """
+    if context.invoked_subcommand is None:
+        from replay.cli.sessions import sessions
+
+        context.invoke(sessions)
 
 
 def main() -> NoReturn:
