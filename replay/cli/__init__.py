@@ -34,6 +34,7 @@ VERBS = {
     "convert": ("replay.cli.convert:convert", "Turn results files into DAG files, one a trajectory."),
     "export": ("replay.cli.export:export", "Write trajectories with their verdicts in the formats of other tools."),
     "watch": ("replay.cli.watch:watch", "Judge the session files of a folder as they come and grow."),
+    "mcp": ("replay.cli.mcp_server:mcp_server", "Serve an agent that asks about its own failures."),
     "show": ("replay.cli.show:show", "Print a trajectory: its steps, calls and data edges."),
     "servers": ("replay.cli.servers:servers", "Check a fleet's servers, list their tools, and log in to them."),
     "recover": ("replay.cli.recover:recover", "Save what can be read of a damaged run file or recording."),

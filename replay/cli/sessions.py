@@ -13,6 +13,7 @@ import click
 
 from replay.cli.options import FILE, first_moment
 from replay.cli.terminal import closed_pipe_ignored, echo_err, note
+from replay.errors import UsageError
 
 if TYPE_CHECKING:
     from replay.errors import FormatError
@@ -66,15 +67,35 @@ def sessions(since: str, run_path: Path | None) -> None:
     if not any(folder.files for folder in folders):
         echo_err("no session is that young; look further back: replay sessions --since 90d")
         return
-    _report(folders, moment, run_path or _default_run())
+    _report(folders, moment, run_path or default_run())
 
 
-def _default_run() -> Path:
+def default_run() -> Path:
+    """The run file of this machine's sessions."""
     import platformdirs
 
     directory = platformdirs.user_cache_path("mcp-replay", appauthor=False)
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     return directory / "sessions.db"
+
+
+def judge_sessions(since: str) -> None:
+    """Judge this machine's sessions into their usual run, for who reads it next.
+
+    Raises:
+        UsageError: no time, or no session in which something happened since.
+    """
+    import anyio
+
+    from replay.formats.session_folders import session_folders
+    from replay.runfile import Run
+
+    moment = first_moment(since)
+    folders = [folder for folder in session_folders(moment) if folder.files]
+    if not folders:
+        raise UsageError(f"there is no session of a coding agent since {moment}")
+    with Run.open(default_run(), fresh=True) as run:
+        anyio.run(_judge, run, folders, moment, _Seen())
 
 
 def _report(folders: Sequence[SessionFolder], since: str, run_path: Path) -> None:
