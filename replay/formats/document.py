@@ -236,10 +236,11 @@ class Document:
         if head is not None and head.whole is not None:
             return "array" if isinstance(head.whole[0], list) else "object"
         with self.open() as stream:
-            first = next((line for line in _lines_of(stream) if not line.isspace()), b"").lstrip()
+            lines = (line for line in _lines_of(stream) if not line.isspace())
+            first = next(lines, b"").lstrip()
             if first[:1] == b"[":
                 return "array"
-            more = any(not line.isspace() for line in _lines_of(stream))
+            more = any(True for _ in lines)
         return "lines" if more and (len(first) > MAX_LINE_BYTES or _is_whole(first)) else "object"
 
     def check_is_json(self) -> None:
