@@ -198,7 +198,8 @@ class MessageInspector:
         elif pending.method == "tools/list" and "result" in message:
             self._recording.tools(self._name, message, pending.params.get("cursor") is None, line)
             result = message["result"]
-            self._cursor = result.get("nextCursor") if isinstance(result, dict) else None
+            cursor = result.get("nextCursor") if isinstance(result, dict) else None
+            self._cursor = cursor if isinstance(cursor, str) else None
             self._listed = self._cursor is None
 
     def _record_answer(self, pending: _Pending, call: int, message: dict[str, Any], line: bytes | None) -> None:

@@ -135,7 +135,7 @@ class StdioProxy:
         while self._inspector.needs_tools_list and self._is_running(to_client):
             if not self._inspector.has_pending_requests:
                 to_server.send(self._inspector.tools_list_request())
-            if not pump_ready((to_client,), self._stop_signal.wakeup_fd, deadline - time.monotonic()):
+            if not pump_ready((to_server, to_client), self._stop_signal.wakeup_fd, deadline - time.monotonic()):
                 break
         self._inspector.fail_pending("closed", "")
 
