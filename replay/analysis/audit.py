@@ -74,7 +74,12 @@ def audit(run: Run, files: Sequence[int] | None = None, faulty_references: Mappi
         benchmark=benchmark,
         models=tuple(models),
         undecided=undecided,
-        decided=tuple(fault for shown in examined for fault in shown.faults if fault.bearing != "on-path"),
+        decided=tuple(
+            fault
+            for task_run, shown in zip(table.runs, examined, strict=True)
+            for fault in shown.faults
+            if fault.bearing != "on-path" or task_run.passed is not False
+        ),
         pairs=tuple(_pairs(table, models)),
         mends=tuple(_mends(undecided, benchmark.runs)),
         trials=tuple(_trials(table)),

@@ -361,6 +361,9 @@ class Document:
             position, number = _skip(text, end), number + 1
 
     def _broken(self, text: str, error: json.JSONDecodeError) -> FormatError:
+        if text.startswith(("//", "/*"), error.pos):
+            message = "JSON with comments, as settings have them; expected a recording"
+            return UnknownFormatError(self.path, message, _line_and_column(text, error.pos))
         rest = text[error.pos :].strip()
         found = repr(text[error.pos : error.pos + 20]) if rest else "the file ends here"
         message = f"broken JSON: {_lower_first(error.msg)}; found {found}"

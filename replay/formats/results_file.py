@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from replay.errors import FormatError, NoTrajectoryError, TooOldError
-from replay.formats.document import MAX_HEAD_RECORDS, Document, Head
+from replay.formats.document import HEAD_BYTES, MAX_HEAD_RECORDS, Document, Head, head_of
 from replay.formats.file_names import FileNames
-from replay.formats.not_read import finding, signs_of_calls
+from replay.formats.not_read import finding, product_of, signs_of_calls
 from replay.formats.reader import READER_FAULTS, Reader
 from replay.formats.readers import surest_reader
 from replay.formats.record_builders import within_limits
@@ -27,6 +27,8 @@ from replay.records.tool_name import with_calls, without_dispatcher
 
 MAX_BROKEN_BYTES = 64_000_000
 """So much of a broken file is looked at, to tell what it may hold."""
+MAX_SEARCHED_BYTES = 8 * 1024 * 1024
+"""So much of a file without calls is searched for what speaks of them."""
 MAX_HELD = 8
 """Trajectories of a compressed file, whose size tells little, that are held from looking it through to reading it."""
 MAX_HELD_BYTES = 32_000_000
@@ -281,9 +283,8 @@ def looking_through(
             break
         only = remaining
     _check_slots(slots, file, since, parts[0].reader.title)
-    signs = () if any(slot.calls for slot in slots) else signs_of_calls(file)
-    if signs:
-        warnings.append(finding(file.path, parts[0].reader.title, signs))
+    signs, doubt = ((), None) if any(slot.calls for slot in slots) else _signs(document, parts[0].reader.title)
+    warnings += filter(None, [doubt])
     kept = _last_of_each_id(slots)
     standing = tuple(slot for number, slot in enumerate(slots) if kept is None or number in kept)
     held = _standing(held, kept) if len(held) == len(slots) else []
@@ -318,6 +319,17 @@ def _check_slots(slots: list[_Slot], file: InputFile, since: str, title: str) ->
         raise NoTrajectoryError(file.path, f"{title}, but it holds no trajectory")
     if all(slot.last is not None for slot in slots):
         _check_age(file, since, max(slot.last or "" for slot in slots))
+
+
+def _signs(document: Document, title: str) -> tuple[tuple[str, ...], str | None]:
+    """Of a file in which no call was found: what in it speaks of calls all the same, and what to tell of it."""
+    head = document.head
+    if len(head.data) == HEAD_BYTES:
+        with document.open() as stream:
+            head = head_of(document.path, stream.read(MAX_SEARCHED_BYTES))
+    signs, product = signs_of_calls(head.records), product_of((*head.records, *head.elements))
+    signs = signs or ((product,) if product else ())
+    return signs, finding(document.path, title, signs, product) if signs else None
 
 
 def _standing(held: list[Trajectory], kept: frozenset[int] | None) -> list[Trajectory]:

@@ -195,4 +195,4 @@ def _call(written: JsonObject) -> Call:
     name, arguments, identifier = body.get("name"), opened(body.get("arguments")), text_of(written.get("id"))
     if isinstance(arguments, str) and isinstance(name, str):
         return text_call(name, arguments, id=identifier)
-    return build_call(name, {} if arguments is None else arguments, id=identifier, local=name in _OWN_TOOLS)
+    return build_call(name, {} if arguments is None else arguments, id=identifier, local=text_of(name) in _OWN_TOOLS)

@@ -21,7 +21,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import IO, BinaryIO
 
-from replay.errors import FormatError
+from replay.errors import FormatError, NoTrajectoryError
 from replay.records.time_span import utc
 
 
@@ -174,11 +174,23 @@ def _in_folder(folder: Path, note: Callable[[str], None]) -> Iterator[InputFile]
                 others.append(name)
                 continue
             found = True
-            yield from (replace(file, named=False) for file in _opened(plain_file(place), note))
+            yield from (replace(file, named=False) for file in _opened_or_refused(plain_file(place), note))
     if others:
-        note(f"{printable(folder)}: {_not_looked_at(others)}")
+        note(f"{printable(folder)}: {not_looked_at(others)}")
     if not found:
         raise FormatError(printable(folder), f"no file in it ends in {', '.join(RESULT_SUFFIXES)}")
+
+
+def _opened_or_refused(file: InputFile, note: Callable[[str], None]) -> Iterator[InputFile]:
+    """As `_opened`; an archive that cannot be opened is a file that cannot be read: those beside it are read."""
+    try:
+        yield from _opened(file, note)
+    except FormatError as error:
+        yield replace(file, open=partial(_refuse, error))
+
+
+def _refuse(error: FormatError) -> BinaryIO:
+    raise error
 
 
 def _events_joined(files: Iterator[InputFile]) -> Iterator[InputFile]:
@@ -409,14 +421,15 @@ def _members(
     wanted = [(name, read) for name, read in sorted(members, key=lambda one: one[0]) if _is_result_name(name)]
     if len(wanted) < len(members):
         known = {name for name, _ in wanted}
-        note(f"{file.path}: {_not_looked_at([name for name, _ in members if name not in known])}")
+        note(f"{file.path}: {not_looked_at([name for name, _ in members if name not in known])}")
     if not wanted:
-        raise FormatError(file.path, f"no file in it ends in {', '.join(RESULT_SUFFIXES)}")
+        raise NoTrajectoryError(file.path, f"no file in it ends in {', '.join(RESULT_SUFFIXES)}")
     others = {f"{file.path}/{printable(Path(name))}": read for name, read in wanted}
     for name, read in wanted:
         if name.lower().endswith(_ARCHIVES):
             nested = f"{file.path}/{printable(Path(name))}"
-            yield InputFile(nested, partial(_refuse_nested, nested), file.size, named=False)
+            refusal = FormatError(nested, "an archive inside an archive is not opened; unpack it")
+            yield InputFile(nested, partial(_refuse, refusal), file.size, named=False)
             continue
         inner = InputFile(f"{file.path}/{printable(Path(name))}", read, file.size, named=False, others=others)
         yield _gunzipped(inner) if name.lower().endswith(".gz") else inner
@@ -427,11 +440,8 @@ def _is_result_name(name: str) -> bool:
     return not base.startswith(".") and "__MACOSX" not in name and name.lower().endswith(RESULT_SUFFIXES)
 
 
-def _refuse_nested(path: str) -> BinaryIO:
-    raise FormatError(path, "an archive inside an archive is not opened; unpack it")
-
-
-def _not_looked_at(others: list[str]) -> str:
+def not_looked_at(others: list[str], done: str = "looked at") -> str:
+    """A sentence that names files of other kinds."""
     what = "1 file of another kind was" if len(others) == 1 else f"{len(others)} files of other kinds were"
     shown = ", ".join(printable(Path(name)) for name in sorted(others)[:3]) + (", ..." if len(others) > 3 else "")
-    return f"{what} not looked at: {shown}"
+    return f"{what} not {done}: {shown}"

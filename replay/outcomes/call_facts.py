@@ -56,6 +56,14 @@ class ArgumentIndex:
         """Whether the text names the tool, or the call's name as written."""
         return any(len(name) > 1 and name in text for name in (self.tool_name, self.written_name))
 
+    def tool_spoken_of_in(self, line: str) -> bool:
+        """Whether a line speaks of the tool: names it, with spaces or as one word, and not as a word of its own."""
+        words = name_words(self.tool_name)
+        if len(words) > 1:
+            return self.tool_name in line or " ".join(words) in " ".join(name_words(line))
+        name = re.escape(self.tool_name)
+        return bool(words) and re.search(rf"(?:^\W*|\btool \W?|[:'\"\[`]){name}\b", line) is not None
+
     def arguments_named_in(self, text: str) -> bool:
         """Whether the text names an argument in quotes, or two of them."""
         if any(holds_quoted(text, name) for name in self.argument_names):

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Collection, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Any, NamedTuple
 
 from replay.outcomes.call_facts import (
@@ -42,10 +43,12 @@ from replay.outcomes.residue import (
     is_empty,
     is_nothing,
     json_at_end,
+    leaves,
     only_words,
     read_json,
 )
 from replay.outcomes.sentences import (
+    CAUSES,
     COUNTS,
     MAX_LOOK,
     MAX_REPORT_LENGTH,
@@ -134,6 +137,12 @@ _COMPLAINT = re.compile(
 _TERMINAL_ESCAPE = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\[(?:\d{1,2};){0,3}\d{1,2}m(?=\S|\s|$)")
 
 
+_COMPLAINING_LINE = re.compile(
+    r"^\W*(?:[\w.'-]+:? ){0,3}(?i:errors?|exception|fail(?:ed|ure)?|traceback|fatal|cannot|could not|unable|denied"
+    r"|invalid)\b|[a-z](?:Error|Exception)\b",
+    re.MULTILINE,
+)
+_MAX_LEAVES, _MAX_ENDS, _MAX_LINE = 200, 3, 300
 _FEW_LINES, _MAX_BEFORE_TRACEBACK = 5, 200
 _MAX_NOTHING = 300
 """Characters in which an answer says that there is nothing."""
@@ -233,6 +242,16 @@ class ParsedAnswer:
         if error.basis == "exit" and self.program_exit is not None:
             causes.add(cause_of_exit(self.program_exit.code, last_program(self.arguments)))
         return frozenset(filter(None, causes)) | causes_in(decisive_part(error))
+
+    @cached_property
+    def complains(self) -> bool:
+        """Whether any text in the answer begins or ends with a complaint: then no success is certain."""
+        body = self.body if self.body is not None else self.structured
+        texts = [part for part in islice(leaves(body), _MAX_LEAVES) if isinstance(part, str)] if body else [self.text]
+        lines = (line for text in texts for line in _head_and_tail(text))
+        said = self.arguments.without_values("\n".join(line[:_MAX_LINE] for line in lines)[:MAX_REPORT_LENGTH])
+        forms = forms_in(said) & {"clause", "missing-clause"}
+        return bool(forms or not causes_said(said).isdisjoint(CAUSES) or _COMPLAINING_LINE.search(said))
 
     @cached_property
     def partial(self) -> tuple[str, ...]:
@@ -381,6 +400,11 @@ def _report(text: str, basis: Basis, status: int | None = None, code: int | None
     number = code or rpc_code(text) or (status if status is not None and status < 0 else None)
     http = status if status is not None and status > 0 else http_status(text)
     return ErrorReport(text.strip(), basis, http, number)
+
+
+def _head_and_tail(text: str) -> list[str]:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines if len(lines) <= 2 * _MAX_ENDS else lines[:_MAX_ENDS] + lines[-_MAX_ENDS:]
 
 
 def _only_complaint(body: Any) -> str | None:

@@ -139,7 +139,8 @@ class Audit(Record):
     models: tuple[AuditedModel, ...]
     undecided: tuple[UndecidedTask, ...]
     decided: tuple[AuditedFault, ...]
-    """What the environment failed and what decides nothing: it was recovered, or lies beside the path."""
+    """What the environment failed and what decides nothing: it was recovered, lies beside the path, or no loss is
+    reported."""
     pairs: tuple[AuditedPair, ...]
     mends: tuple[Mend, ...]
     trials: tuple[RepeatedTrials, ...]

@@ -40,8 +40,8 @@ def summary_text(summary: RunSummary, width: int = 160, dim: Callable[[str], str
     parts = ["\n".join(_model_lines(summary, width, dim))]
     if summary.disagreements is not None and summary.disagreements.calls:
         parts.append("\n".join(_wrapped(_disagreement_lines(summary.disagreements), width)))
-    if uncertain := certainty_line(summary.certainties):
-        parts.append("\n".join(_wrapped([uncertain], width)))
+    if basis := [*filter(None, [certainty_line(summary.certainties), fault_line(summary.faults)])]:
+        parts.append("\n".join(_wrapped(basis, width)))
     if summary.failures:
         parts.append(groups_text("What went wrong most", summary.failures, width))
     if summary.root_causes:
@@ -52,7 +52,6 @@ def summary_text(summary: RunSummary, width: int = 160, dim: Callable[[str], str
         parts.append(groups_text(title, summary.flaky, width) if summary.flaky else f"{title}: none")
     if summary.inconclusive:
         parts.append(groups_text("Inconclusive: these count in no category", summary.inconclusive, width))
-        parts.append("\n".join(_wrapped([fault_line(summary.outcomes, summary.reasons)], width)))
     return "\n\n".join(parts)
 
 

@@ -70,18 +70,18 @@ def may_hold_secret(text: str | bytes) -> bool:
         text: text; bytes are UTF-8.
     """
     try:
-        return _probe().search(text) is not None
+        return _by_re2("|".join(_PROBES)).search(text) is not None
     except UnicodeError:  # halves of surrogate pairs
         return True
 
 
 @cache
-def _probe() -> Any:
+def _by_re2(pattern: str) -> Any:
     import re2  # not at the top: `--help` takes out secrets too, and is quick
 
     options = re2.Options()
     options.never_capture = True
-    return re2.compile("|".join(_PROBES), options)
+    return re2.compile(pattern, options)
 
 
 REDACTED: Final = "[REDACTED]"
@@ -120,19 +120,56 @@ _PUBLIC_KEY: Final = re.compile(r"(?i)(?:page|next|prev|continuation|sync|cursor
 
 
 @dataclass(frozen=True)
-class _TokenPattern:
+class _Token:
     """One kind of token. A text is searched only where it holds a trigger: `in` is far quicker than `re`."""
 
     triggers: tuple[str, ...]
     pattern: re.Pattern[str]
-    replacement: str | Callable[[re.Match[str]], str] = REDACTED
+    replacement: str | Callable[[re.Match[str]], str]
+
+    def taken_out(self, text: str) -> str:
+        """The text without tokens of this kind."""
+        return self.pattern.sub(self.replacement, text) if any(trigger in text for trigger in self.triggers) else text
 
 
-def _token_pattern(triggers: str, pattern: str, replacement: str = REDACTED) -> _TokenPattern:
-    return _TokenPattern(tuple(triggers.split("|")), re.compile(pattern), replacement)
+@dataclass(frozen=True)
+class _NamedSecret:
+    """What stands under the name of a secret. RE2 finds the names; `re`, which is slow at that, reads on from there."""
+
+    name: str
+    """A pattern of RE2 for where `pattern` may match: no two of its matches overlap in a name."""
+    pattern: re.Pattern[str]
+    """Its first group stays."""
+
+    def taken_out(self, text: str) -> str:
+        """The text without the secrets that stand under such a name."""
+        parts, end = [], 0
+        for start in _starts(self.name, text):
+            match = self.pattern.match(text, start) if start >= end else None
+            if match is not None:
+                parts.append(text[end : match.start()] + _after_its_name(match))
+                end = match.end()
+        return "".join([*parts, text[end:]]) if parts else text
 
 
-_PREFIX: Final = r"(?:[a-z0-9]+[_-]){0,4}?(?<!page[_-])(?<!next[_-])(?<!max[_-])"
+def _starts(name: str, text: str) -> Iterator[int]:
+    return (match.start() for match in _by_re2(name).finditer(without_lone_surrogates(text)))
+
+
+def _after_its_name(match: re.Match[str]) -> str:
+    return f"{match[1]}{match.groupdict().get('quote') or ''}{REDACTED}"
+
+
+def _token(triggers: str, pattern: str, replacement: str | Callable[[re.Match[str]], str] = REDACTED) -> _Token:
+    return _Token(tuple(triggers.split("|")), re.compile(pattern), replacement)
+
+
+def _named(name: str, pattern: str) -> _NamedSecret:
+    return _NamedSecret(rf"(?i){name}", re.compile(pattern, re.IGNORECASE | re.MULTILINE))
+
+
+_PARTS: Final = r"(?:[a-z0-9]+[_-]){0,4}"
+_PREFIX: Final = rf"{_PARTS}?(?<!page[_-])(?<!next[_-])(?<!max[_-])"
 _NOT_ONE: Final = (
     r"(?![$<{%=>]|\[REDACTED\]|(?:none|null|nil|undefined|true|false)\b"
     rf"|(?:{SENSITIVE_NAMES}|await|new|self|this)\b(?!-)|[a-z_][\w.]*(?:\([^\s)]*\)|\s*\?)|[a-z_]\w*\.[a-z_]\w*[.(\[])"
@@ -142,66 +179,71 @@ _VALUE: Final = r"""[^\s"'\\&;,)\]}>]+"""
 _QUOTED: Final = r"""(?P<quote>\\*["'])(?!\$\{|\[REDACTED\])(?=\S)(?:(?!(?P=quote))(?:\\.|[^\\\n]))+(?=(?P=quote))"""
 _PLAIN: Final = r"(?:string|str|text|required|optional|incorrect|invalid|wrong|missing|empty|ok|yes|no|\*+)\b"
 """What a line says of a password that is none."""
-_TRIGGERS: Final = "ass|ASS|wd|WD|ecret|ECRET|ey|EY|redential|REDENTIAL|oken|OKEN|ookie|OOKIE|uthoriz|UTHORIZ"
 
-
-def _named(pattern: str) -> _TokenPattern:
-    """What stands under the name of a secret, which is the first group of the pattern."""
-
-    def taken_out(match: re.Match[str]) -> str:
-        return f"{match[1]}{match.groupdict().get('quote') or ''}{REDACTED}"
-
-    return _TokenPattern(tuple(_TRIGGERS.split("|")), re.compile(pattern, re.IGNORECASE | re.MULTILINE), taken_out)
-
-
-_TOKEN_PATTERNS: Final = (
-    _token_pattern(
+_KINDS: Final = (
+    _token(
         "PRIVATE KEY-----",
         r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\Z)",
     ),
-    _token_pattern(
+    _token(
         "earer|EARER",
         r"(?i)\b(bearer(?:\s|%20|\+)+)(?!(?:tokens?|auth\w*|scheme|header|credentials?)\b)[\w.~+/=%-]{8,}",
         rf"\g<1>{REDACTED}",
     ),
-    _token_pattern("eyJ", r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"),
-    _token_pattern("sk-", r"(?<![A-Za-z0-9])sk-(?:(?=[A-Za-z_-]*\d)[\w-]{16,}|[\w-]{20,})"),
-    _token_pattern("sk_|rk_", r"(?<![A-Za-z0-9])[sr]k_(?:live|test)_\w{10,}"),
-    _token_pattern("ghp_|gho_|ghu_|ghs_|ghr_", r"(?<![A-Za-z0-9])gh[pousr]_[A-Za-z0-9]{20,}"),
-    _token_pattern("github_pat_", r"github_pat_\w{20,}"),
-    _token_pattern("glpat-", r"glpat-[\w-]{16,}"),
-    _token_pattern("AKIA|ASIA", r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    _token_pattern("xox", r"(?<![A-Za-z0-9])xox[abeprs]-[A-Za-z0-9-]{10,}"),
-    _token_pattern("AIza", r"AIza[\w-]{35}"),
-    _token_pattern("hf_", r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{30,}"),
-    _token_pattern("npm_", r"(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36}"),
-    _named(rf"""(\\*["']{_PREFIX}(?:{_WHATEVER_STANDS_THERE})\\*["']\s*:\s*)(?:{_QUOTED}|-?\d[\d.]*)"""),
-    _named(rf"""(\\*["']{_PREFIX}(?:{_KEYS_AND_TOKENS})\\*["']\s*:\s*)(?=\\*["'][^"'\\\n]{{3}}){_QUOTED}"""),
-    _token_pattern(
+    _token("eyJ", r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"),
+    _token("sk-", r"(?<![A-Za-z0-9])sk-(?:(?=[A-Za-z_-]*\d)[\w-]{16,}|[\w-]{20,})"),
+    _token("sk_|rk_", r"(?<![A-Za-z0-9])[sr]k_(?:live|test)_\w{10,}"),
+    _token("ghp_|gho_|ghu_|ghs_|ghr_", r"(?<![A-Za-z0-9])gh[pousr]_[A-Za-z0-9]{20,}"),
+    _token("github_pat_", r"github_pat_\w{20,}"),
+    _token("glpat-", r"glpat-[\w-]{16,}"),
+    _token("AKIA|ASIA", r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    _token("xox", r"(?<![A-Za-z0-9])xox[abeprs]-[A-Za-z0-9-]{10,}"),
+    _token("AIza", r"AIza[\w-]{35}"),
+    _token("hf_", r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{30,}"),
+    _token("npm_", r"(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36}"),
+    _named(
+        rf"""["']{_PARTS}(?:{_WHATEVER_STANDS_THERE})\\*["']\W*:""",
+        rf"""(["']{_PREFIX}(?:{_WHATEVER_STANDS_THERE})\\*["']\s*:\s*)(?:{_QUOTED}|-?\d[\d.]*)""",
+    ),
+    _named(
+        rf"""["']{_PARTS}(?:{_KEYS_AND_TOKENS})\\*["']\W*:""",
+        rf"""(["']{_PREFIX}(?:{_KEYS_AND_TOKENS})\\*["']\s*:\s*)(?=\\*["'][^"'\\\n]{{3}}){_QUOTED}""",
+    ),
+    _token(
         "uthorization|UTHORIZATION",
         r"""(?i)(authorization\\*["']?\s*[:=]\s*\\*["']?)(?!\[REDACTED\])(?:digest\s[^\r\n]+|[^\s"'\\][^\r\n"'\\]*)""",
         rf"\g<1>{REDACTED}",
     ),
-    _token_pattern(
+    _token(
         "ookie|OOKIE",
         r"""(?i)(cookie\\*["']?\s*[:=]\s*\\*["']?)(?=[^\s"'\\=;]+=)(?!\[REDACTED\])[^\r\n"'\\]+""",
         rf"\g<1>{REDACTED}",
     ),
-    _named(rf"""((?:{_WHATEVER_STANDS_THERE})\\*["']?\s*=\s*)(?:{_QUOTED}|{_NOT_ONE}{_VALUE})"""),
     _named(
+        rf"(?:{_WHATEVER_STANDS_THERE})\W*=",
+        rf"""((?:{_WHATEVER_STANDS_THERE})\\*["']?\s*=\s*)(?:{_QUOTED}|{_NOT_ONE}{_VALUE})""",
+    ),
+    _named(
+        rf"{_PARTS}(?:{_KEYS_AND_TOKENS})[ \t]*=",
         rf"""((?<![\w-])(?=[\w-]{{0,60}}(?:key|token)[ \t]*=){_PREFIX}(?:{_KEYS_AND_TOKENS})[ \t]*=[ \t]*)"""
-        rf"""(?:{_QUOTED}|{_NOT_ONE}{_VALUE})"""
+        rf"""(?:{_QUOTED}|{_NOT_ONE}{_VALUE})""",
     ),
-    _named(rf"(--(?:[a-z0-9]+-){{0,4}}?(?:{SENSITIVE_NAMES})[ \t]+)(?:{_QUOTED}|{_NOT_ONE}(?!-){_VALUE})"),
     _named(
+        rf"--(?:[a-z0-9]+-){{0,4}}(?:{SENSITIVE_NAMES})[ \t]",
+        rf"(--(?:[a-z0-9]+-){{0,4}}?(?:{SENSITIVE_NAMES})[ \t]+)(?:{_QUOTED}|{_NOT_ONE}(?!-){_VALUE})",
+    ),
+    _named(
+        rf"(?:{_WHATEVER_STANDS_THERE})(?:\W*:|\W+is\b)",
         rf"""((?:{_WHATEVER_STANDS_THERE})(?:\s*:|\s+is\b)\s*)(?=\\*["']?[^\s"'\\]*\d)(?=\\*["']?[^\s"'\\]*[a-z])"""
-        rf"""(?:{_QUOTED}|{_NOT_ONE}{_VALUE})"""
+        rf"""(?:{_QUOTED}|{_NOT_ONE}{_VALUE})""",
     ),
-    _named(
-        r"(^[ \t>*-]{0,40}(?:\w{1,30}[ \t])?(?:\w{1,30}[_-])?(?:pass(?:word|wd|phrase|code)|pwd)\s*:[ \t]*)"
-        rf"{_NOT_ONE}(?!{_PLAIN}){_VALUE}[ \t]*$"
+    _token(
+        "ass|ASS|wd|WD",
+        r"(?im)(^[ \t>*-]{0,40}(?:\w{1,30}[ \t])?(?:\w{1,30}[_-])?(?:pass(?:word|wd|phrase|code)|pwd)\s*:[ \t]*)"
+        rf"{_NOT_ONE}(?!{_PLAIN}){_VALUE}[ \t]*$",
+        _after_its_name,
     ),
-    _token_pattern("://", r"""(://[^\s/:@"'\\]*:)[^\s/@"'\\]+(?=@)""", rf"\g<1>{REDACTED}"),
+    _token("://", r"""(://[^\s/:@"'\\]*:)[^\s/@"'\\]+(?=@)""", rf"\g<1>{REDACTED}"),
 )
 
 
@@ -242,9 +284,8 @@ class Redactor:
     def _text(self, text: str) -> str:
         text = self._without_known(text)
         if may_hold_secret(text):
-            for token in _TOKEN_PATTERNS:
-                if any(trigger in text for trigger in token.triggers):
-                    text = token.pattern.sub(token.replacement, text)
+            for kind in _KINDS:
+                text = kind.taken_out(text)
         for pattern in self._patterns:
             text = pattern.sub(_unless_empty, text)
         return text
