@@ -17,7 +17,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
 
 class ReplayError(Exception):
@@ -40,7 +41,7 @@ class InputError(ReplayError):
         said = ": ".join(part for part in (path, place, message) if part)
         super().__init__(" ".join(said.splitlines()))  # a key of the file that is quoted may hold line ends
 
-    def __reduce__(self) -> tuple[type[InputError], tuple[str | None, ...]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.path, self.message, self.place)  # a worker's errors are raised in the command
 
 
@@ -59,18 +60,19 @@ class UnknownFormatError(FormatError):
     """A file that no reader knows.
 
     Args:
-        product: what wrote it, where it looks like what a known product writes.
+        is_recording: whether it looks like what an agent did, so that calls may be missing.
         looked_for: the shapes of files that are read.
     """
 
     def __init__(
-        self, path: str, message: str, place: str = "", product: str | None = None, looked_for: str = ""
+        self, path: str, message: str, place: str = "", *, is_recording: bool = False, looked_for: str = ""
     ) -> None:
         super().__init__(path, message, place)
-        self.product, self.looked_for = product, looked_for
+        self.is_recording, self.looked_for = is_recording, looked_for
 
-    def __reduce__(self) -> tuple[type[InputError], tuple[str | None, ...]]:
-        return type(self), (self.path, self.message, self.place, self.product, self.looked_for)
+    def __reduce__(self) -> tuple[Any, ...]:
+        again = partial(type(self), is_recording=self.is_recording, looked_for=self.looked_for)
+        return again, (self.path, self.message, self.place)
 
 
 class NoTrajectoryError(FormatError):

@@ -7,18 +7,20 @@ several. What the alignment metrics are stands with their records.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 from replay.analysis.statistics import Numbers
 from replay.analysis.task_runs import TaskRun, TaskRuns
-from replay.records import FAILURES, Outcome
+from replay.records import FAILURES, Fault, Outcome
 from replay.records.alignment import COLUMNS, METRICS
 from replay.records.comparison import Measure
 from replay.records.summary import WELL_FORMED
 
 UNFOUNDED_MEASURE: Final = "unfounded"
+FAULT_MEASURES: Final[Mapping[Fault, str]] = {fault: f"fault_{fault}" for fault in Fault}
 Sums: TypeAlias = tuple[Any, Any]
 """Part and whole of a ratio, each a number a run; those that are not known are 0."""
 
@@ -47,9 +49,27 @@ def _shares() -> Iterator[_Definition]:
         yield share(str(outcome), outcome.label, about, (outcome,), judged, low=outcome is not Outcome.SUCCESS)
     about = "Share of all calls that count in no outcome."
     yield share("inconclusive", "inconclusive", about, (Outcome.INCONCLUSIVE,), Outcome, low=True)
+    for fault, measure_id in FAULT_MEASURES.items():
+        of = (
+            "whose failure nobody is known to be at fault for"
+            if fault is Fault.UNKNOWN
+            else f"that failed by the {fault}'s fault"
+        )
+        by_fault = Measure(
+            id=measure_id,
+            label=f"fault: {fault}",
+            kind="share",
+            about=f"Share of all calls {of}.",
+            lower_is_better=True,
+        )
+        yield _Definition(by_fault, partial(_fault_sums, fault), of_calls=True)
     about = "Share of all calls whose verdict rests on nothing but the absence of an error, or of an error's cause."
     unfounded = Measure(id=UNFOUNDED_MEASURE, label="rests on nothing", kind="share", about=about, lower_is_better=True)
     yield _Definition(unfounded, lambda runs: (runs.unfounded_counts, runs.calls_with(Outcome)), of_calls=True)
+
+
+def _fault_sums(fault: Fault, runs: TaskRuns) -> Sums:
+    return runs.fault_counts(fault), runs.calls_with(Outcome)
 
 
 def _aligned(name: str) -> Callable[[TaskRuns], Sums]:

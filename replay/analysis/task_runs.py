@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.records import Outcome
+from replay.records import Fault, Outcome
 from replay.runfile import Run
 from replay.runfile.task_runs import (
     CallGroup,
@@ -91,7 +91,15 @@ class TaskRuns:
     @cached_property
     def unfounded_counts(self) -> NDArray[np.int64]:
         """How many calls of each run have a verdict that rests on nothing but the absence of an error or its cause."""
-        chosen = np.array([group.unfounded for group in self.groups], dtype=np.bool_)
+        return self._counts(group.unfounded for group in self.groups)
+
+    def fault_counts(self, fault: Fault) -> NDArray[np.int64]:
+        """How many calls of each run did not succeed by this fault."""
+        return self._counts(group.fault is fault for group in self.groups)
+
+    def _counts(self, of_group: Iterable[bool]) -> NDArray[np.int64]:
+        """How many calls of each run are of the groups that are marked."""
+        chosen = np.fromiter(of_group, np.bool_)
         return np.bincount(_chosen(self.calls, chosen).run, minlength=len(self.runs))
 
     def runs_calling(self, names: Sequence[str | None]) -> set[tuple[int, str]]:

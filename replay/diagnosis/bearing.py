@@ -18,7 +18,7 @@ from replay.outcomes.call_facts import ArgumentIndex, runs_commands
 from replay.records import ENVIRONMENT_REASONS, Outcome, Reason, canonical, texts_of
 from replay.records.audit import AuditedFault, Bearing
 from replay.records.files import CallRow
-from replay.safety.redaction import SENSITIVE_NAMES
+from replay.safety.redaction import REDACTED, SENSITIVE_NAMES
 
 _WORD: Final = re.compile(r"[^\W\d_]{4,}")
 _MIN_NAMED: Final = 0.5
@@ -28,12 +28,22 @@ _MAX_PHRASE: Final = 60
 _MAX_ENTRY: Final = 300
 """Characters of an entry of a listing."""
 _WITH_DIGIT: Final = re.compile(r"(?<![\w.@:/-])[\w.@:-]*\d[\w.@:-]*\w(?![\w@/-])")
+_WORDS_ALONE: Final = re.compile(r"[a-z_]+")
+"""A name that the model may have made up for what it makes: another call that makes the same gives it another."""
 _CELLS: Final = re.compile(r"(?:.*!)?\$?[A-Z]{1,3}\$?(?:\d+|\d*:\$?[A-Z]{1,3}\$?\d*)")
 _UNKNOWN_HOST: Final = re.compile(
     r"ENOTFOUND|EAI_NONAME|NXDOMAIN|NAME_NOT_RESOLVED|name or service not known|nodename nor servname|no such host",
     re.I,
 )
 """The resolver answered, and knows no such host; where it does not answer it says otherwise."""
+_NO_NETWORK: Final = re.compile(
+    r"EAI_AGAIN|temporary failure in (?:name )?resol|could not resolve (?:host|proxy)|ENETUNREACH|EHOSTUNREACH"
+    r"|network is unreachable|no route to host|ETIMEDOUT|connect(?:ion|ing)?(?: to \S+)? timed out"
+    r"|tunnel connection failed|unable to connect to proxy",
+    re.I,
+)
+"""There is no way out of the machine. Where nothing listens at an address, or it has no such page, there is one."""
+_CREDENTIAL: Final = re.compile(SENSITIVE_NAMES, re.I)
 _FIGURE: Final = re.compile(r"\d[\d.,:-]*\d\d?|\b[\w.-]+@[\w.-]+\b|\b[\w-]{2,}\.[a-z]{2,5}\b")
 """What a reply says that it must have from somewhere: numbers of two digits and more, addresses, files."""
 
@@ -121,6 +131,11 @@ def _did_its_work(row: CallRow) -> bool:
     return row.outcome is Outcome.SUCCESS or row.recorded is Outcome.SUCCESS
 
 
+def _answered(row: CallRow) -> bool:
+    """Whether the tool did what it is there for, be it to say that there is no such thing."""
+    return _did_its_work(row) or Outcome.NOT_FOUND in (row.outcome, row.recorded)
+
+
 @cache
 def _reasons() -> dict[str, Reason | None]:
     return {rule.id: rule.reason for rule in answer_rules()}
@@ -129,26 +144,53 @@ def _reasons() -> dict[str, Reason | None]:
 def _own_doing(context: TrajectoryContext, position: str, reason: Reason) -> bool:
     """Whether what the environment is said to have failed was the call's own doing.
 
-    That is what a program that it brought waited for or could not reach, a password that it brought, a page that wants
-    one and that the task does not name, an address without a host, and an unknown host that nobody had named.
+    That is a call without the arguments that its tool takes elsewhere, a program that it brought and that does not end,
+    or that reached nothing although there was a network, and what the functions below say of credentials and addresses.
     """
     call = context.calls[position]
-    text = _text(context, position)
-    urls = [str(argument.value) for argument in context.scalars(position) if "://" in str(argument.value)]
+    if reason is Reason.SERVER_FAULT and not call.arguments:
+        alike = (other for other in context.calls.values() if other.name == call.name)
+        return any(other.arguments and _did_its_work(context.rows[other.position]) for other in alike)
     if runs_commands(ArgumentIndex(call.arguments, tool_name=context.rows[position].tool or call.name or "")):
-        return reason in (Reason.TIMEOUT, Reason.NETWORK)
+        unreached = reason is Reason.NETWORK and not _NO_NETWORK.search(_text(context, position))
+        return reason is Reason.TIMEOUT or unreached
     if reason is Reason.UNAUTHORIZED:
-        brought = any(re.search(SENSITIVE_NAMES, name, re.IGNORECASE) for name in context.arguments(position))
-        return brought or (bool(urls) and not any(url in _question(context) for url in urls))
-    if reason is not Reason.NETWORK or not urls:
-        return False
+        return _brought_no_right(context, position)
+    return reason is Reason.NETWORK and _made_up_address(context, position)
+
+
+def _brought_no_right(context: TrajectoryContext, position: str) -> bool:
+    """Whether a refused call brought a credential that nobody had given, or wants a page that the task does not name.
+
+    What a credential was is not kept: one that stands in the task is known only where it does not look like one.
+    """
+    named = {path: str(value) for path, value in leaves(context.arguments(position)) if _CREDENTIAL.search(path)}
+    if named:
+        edges = {edge.consumer_pointer for edge in context.graph.edges if edge.consumer == position}
+        known = _known_before(context, position)
+        return not any(path in edges or (REDACTED not in value and value in known) for path, value in named.items())
+    urls = _addresses(context, position)
+    return bool(urls) and not any(url in _question(context) for url in urls)
+
+
+def _made_up_address(context: TrajectoryContext, position: str) -> bool:
+    """Whether a call went to an address without a host, or to an unknown host that nobody had named."""
+    urls = _addresses(context, position)
     hosts = {urlsplit(url).hostname for url in urls} - {None}
-    if not hosts or not _UNKNOWN_HOST.search(text):
-        return not hosts
-    known = "\n".join(
-        [_question(context), *(_text(context, earlier.position) for earlier in context.earlier(position))]
-    )
-    return not any(host and host in known.casefold() for host in hosts)
+    if not hosts or not _UNKNOWN_HOST.search(_text(context, position)):
+        return bool(urls) and not hosts
+    known = _known_before(context, position).casefold()
+    return not any(host and host in known for host in hosts)
+
+
+def _addresses(context: TrajectoryContext, position: str) -> list[str]:
+    return [str(argument.value) for argument in context.scalars(position) if "://" in str(argument.value)]
+
+
+def _known_before(context: TrajectoryContext, position: str) -> str:
+    """The task and all answers of earlier steps."""
+    earlier = (_text(context, call.position) for call in context.earlier(position))
+    return "\n".join([_question(context), *earlier])
 
 
 def _bearings(
@@ -157,12 +199,12 @@ def _bearings(
     """What holds of a failed call; the first decides."""
     if (got := _got_by(context, position, asked)) is not None:
         yield _Bearing("recovered", got)
-    failed = [at for at in dependents if not _did_its_work(context.rows[at])]
+    failed = [at for at in dependents if _failed_and_mattered(context, at, asked)]
     if failed:
         yield _Bearing("on-path", f"{listed(failed)} depended on it and did not succeed.")
     later = _later(context, position)
     again = [at for at in later if context.rows[at].tool == context.rows[position].tool]
-    if again and not any(_did_its_work(context.rows[at]) or _got_by(context, at, asked) for at in again):
+    if again and not any(_answered(context.rows[at]) or _got_by(context, at, asked) for at in again):
         yield _Bearing("on-path", f"The same tool was asked {counted(len(again), 'more time')} and never answered.")
     if _matters(context, position) and not any(at in later for at in _successes_alike(context, position)):
         yield _Bearing("on-path", "No later call succeeded." if later else "The model stopped there.")
@@ -171,6 +213,11 @@ def _bearings(
     if (word := _picked_by_task(context, position)) is not None:
         yield _Bearing("on-path", f"It was picked for {quoted(word, 60)}, which the task names, and never got.")
     yield _Bearing("beside", "Nothing depends on it, and the task does not name what it asked for.")
+
+
+def _failed_and_mattered(context: TrajectoryContext, position: str, asked: Mapping[str, _Asked]) -> bool:
+    """Whether a call that depends on a failed one failed too, and was neither made up for nor beside the path."""
+    return not _did_its_work(context.rows[position]) and next(_bearings(context, position, [], asked)).kind == "on-path"
 
 
 def _later(context: TrajectoryContext, position: str) -> list[str]:
@@ -215,26 +262,28 @@ def _got_by(context: TrajectoryContext, position: str, asked: Mapping[str, _Aske
     """
     question, own, arguments = _question(context), asked[position], context.arguments(position)
     uses = Counter(value for other in asked.values() for value in other.whole)
-    wanted = {value for value in own.whole if uses[value] <= max(_FEW, len(context.calls) // 2)}
+    few = {value for value in own.whole if uses[value] <= max(_FEW, len(context.calls) // 2)}
+    wanted = {value for value in few if uses[value] > 1 or not _WORDS_ALONE.fullmatch(value)}
     wanted |= {value for value in own.values if _holds(question, value)}
     words = own.words & _words(question)
-    later = []
-    for other in _successes_alike(context, position):
-        more = context.arguments(other)
-        wider = more.items() <= arguments.items() and bool(more) == bool(arguments)
-        if wider and context.rows[other].tool == context.rows[position].tool:
-            return f"{other} asked for the same and got it."
-        if context.step_of[other] >= context.step_of[position]:
-            later.append(other)
+    tool, later = context.rows[position].tool, []
 
     def covered(text: str) -> bool:
         return all(_holds(text, value) for value in wanted) and len(words & _words(text)) >= _MIN_NAMED * len(words)
 
+    for other in _successes_alike(context, position):
+        more = context.arguments(other)
+        wider = more.items() <= arguments.items() and bool(more) == bool(arguments)
+        if wider and context.rows[other].tool == tool:
+            return f"{other} asked for the same and got it."
+        if context.step_of[other] >= context.step_of[position]:
+            later.append(other)
     if not (wanted or words):
         return None
     for other in later:
         if covered(asked[other].text):
-            return f"{other} asked for the same and got it."
+            same = context.rows[other].tool == tool
+            return f"{other} asked {'for the same and got it' if same else 'another tool about the same and got it'}."
     together = covered("\n".join(asked[other].text for other in later))
     return "Later calls asked for all of it and got it." if together else None
 

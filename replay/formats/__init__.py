@@ -8,7 +8,6 @@ from pathlib import Path
 
 from replay.errors import FormatError, NoTrajectoryError, TooOldError, UnknownFormatError
 from replay.formats.file_names import NO_MODEL, FileNames, proposed_pattern
-from replay.formats.not_read import signs_of_calls
 from replay.formats.reader import Match, Reader
 from replay.formats.readers import READERS
 from replay.formats.results_file import (
@@ -21,7 +20,7 @@ from replay.formats.results_file import (
     looking_through,
     read_up_to_break,
 )
-from replay.formats.sources import InputFile, inputs_of, single_input
+from replay.formats.sources import InputFile, inputs_of, not_looked_at, single_input
 
 __all__ = [
     "READERS",
@@ -95,13 +94,15 @@ class FilesOpened:
         self._on_error, self._on_note = on_error, on_note
         self._without_model = self._too_old = 0
         self._paths: list[str] = []
+        self._others: list[str] = []
+        """Files that nobody named, and that are no recordings."""
 
     def refuse(self, source: UnopenedFile, error: FormatError) -> None:
         """Take note of a file that cannot be read; one that nobody named need not be a results file."""
         error.named = source.file.named
         if isinstance(error, TooOldError):
             self._too_old += 1
-        elif error.named or _may_have_calls(error, source.file):
+        elif error.named or _may_have_calls(error):
             rest = read_up_to_break(source)
             error.calls = rest.calls if rest is not None else None
             with suppress(FormatError):  # its name is not read by --names
@@ -110,7 +111,7 @@ class FilesOpened:
         elif isinstance(error, NoTrajectoryError):
             self._on_note(f"{error}; skipped")
         else:
-            self._on_note(f"{source.file.path}: not of a known format; skipped")
+            self._others.append(source.file.path)
 
     def note(self, source: UnopenedFile, file: FileSummary) -> None:
         """Take note of a file that was looked through."""
@@ -119,7 +120,10 @@ class FilesOpened:
             self._without_model += NO_MODEL in file.models
 
     def finish(self) -> None:
-        """Once all files were opened: say how many were too old, and what would tell the models that are not known."""
+        """Once all files were opened: say what is no recording, or too old, and what would tell the models."""
+        if self._others:
+            self._on_note(f"{not_looked_at(self._others, 'read')} (neither calls nor messages in it)")
+            self._others = []
         if self._too_old:
             files = "1 file holds" if self._too_old == 1 else f"{self._too_old} files hold"
             self._on_note(f"{files} nothing since then; not read")
@@ -150,11 +154,11 @@ def files_of(
             _refuse(error, on_error)
 
 
-def _may_have_calls(error: FormatError, file: InputFile) -> bool:
+def _may_have_calls(error: FormatError) -> bool:
     """Whether a file that was found, and could not be read, may have calls in it that are missing then."""
-    if isinstance(error, NoTrajectoryError):
-        return False
-    return not isinstance(error, UnknownFormatError) or bool(error.product) or bool(signs_of_calls(file))
+    if isinstance(error, UnknownFormatError):
+        return error.is_recording
+    return not isinstance(error, NoTrajectoryError)
 
 
 def _refuse(error: FormatError, on_error: Callable[[FormatError], None] | None) -> None:

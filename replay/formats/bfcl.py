@@ -22,6 +22,7 @@ from replay.formats.record_builders import (
     json_text_call,
     objects,
     usage_of,
+    whole_number,
 )
 from replay.records import Call, Trajectory
 
@@ -70,7 +71,7 @@ def _total(counts: Any) -> int | None:
     """The sum of a count, or of those of turns and steps."""
     if isinstance(counts, list):
         return sum(_total(count) or 0 for count in counts)
-    return int(counts) if isinstance(counts, int | float) else None
+    return whole_number(counts)
 
 
 def _read_turns(turns: list[Any], log: CallLog) -> None:
@@ -81,7 +82,7 @@ def _read_turns(turns: list[Any], log: CallLog) -> None:
             for message in objects(messages):
                 role, content = message.get("role"), message.get("content")
                 if key == "begin_of_turn_query":
-                    log.prompts += [joined_text(content)] if role == "user" else []
+                    log.ask(joined_text(content) if role == "user" else None)
                 elif role == "assistant":
                     waiting = _read_reply(content, log, f"{number}.{key}")
                 elif role == "tool" and waiting:

@@ -70,7 +70,7 @@ class InspectReader:
         specification = as_object(first.get("eval")) or {}
         if "task" in specification and ("model" in specification or "run_id" in specification):
             return Match(0.98, '"eval" with "task" and "model"')
-        if {"version", "status", "eval"} <= set(first):
+        if specification and {"version", "status"} <= set(first):
             return Match(0.8, '"version", "status" and "eval"')
         return NO_MATCH
 

@@ -72,7 +72,7 @@ def _runs_in(value: Any) -> list[JsonObject]:
 
 
 def _is_run(value: JsonObject) -> bool:
-    return value.get("run_type") in RUN_TYPES and bool({"inputs", "outputs", "dotted_order"} & value.keys())
+    return text_of(value.get("run_type")) in RUN_TYPES and bool({"inputs", "outputs", "dotted_order"} & value.keys())
 
 
 def _flat(run: JsonObject) -> Iterator[JsonObject]:

@@ -18,6 +18,9 @@ from replay.formats.record_builders import MISSING, build_call, number_calls, re
 from replay.formats.task_facts import labels_of, reported_of
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory
 
+_RAN = frozenset({"steps", "dialogue", "final_reply"})
+"""What tells a task that ran from one of a data set."""
+
 
 class M3BenchReader:
     """Reads M3-Bench results files and references."""
@@ -28,15 +31,16 @@ class M3BenchReader:
 
     def sniff(self, head: Head) -> Match:
         """A record has steps, or (a broken one) at least an id and a question."""
-        record = next(iter(head.elements), None)
-        if not isinstance(record, dict):
-            return NO_MATCH
-        steps, named = record.get("steps"), bool({"id", "question"} & record.keys())
-        if isinstance(steps, list):
-            if any(isinstance(step, dict) and "calls" in step for step in steps):
-                return Match(0.9, 'records with "steps" of "calls"')
-            return Match(0.7, 'records with "steps"') if named else NO_MATCH
-        return Match(0.4, 'records with "id" and "question"') if {"id", "question"} <= record.keys() else NO_MATCH
+        records = [record for record in head.elements if isinstance(record, dict)]
+        steps = [record["steps"] for record in records if isinstance(record.get("steps"), list)]
+        if any(isinstance(step, dict) and "calls" in step for inner in steps for step in inner):
+            return Match(0.9, 'records with "steps" of "calls"')
+        if [] in steps and any({"id", "question"} & record.keys() for record in records):
+            return Match(0.7, 'records with "steps"')
+        told = any(
+            isinstance(record.get("question"), str) and "id" in record and _RAN & record.keys() for record in records
+        )
+        return Match(0.4, 'records with "id", "question" and a reply') if told else NO_MATCH
 
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a record."""

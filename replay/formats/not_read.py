@@ -1,65 +1,154 @@
-"""What was not understood: files of products that are not read, and signs of calls in files that gave none."""
+"""What was not understood: files of products that are not read, and signs of calls where none was read."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Final
+from collections.abc import Iterator
+from typing import Any, Final
 
-from replay.formats.document import Head
-from replay.formats.sources import InputFile
+from replay.formats.record_builders import opened
 
-_BY_KEYS: Final = (
-    ("an MLflow trace", {"info", "data"}, b'"request_id"'),
-    ("an MLflow trace", {"info", "data"}, b'"trace_id"'),
-    ("a Weights & Biases Weave export", {"op_name", "trace_id"}, b""),
-    ("a Braintrust export", {"root_span_id", "span_attributes"}, b""),
-    ("a Datadog LLM export", {"ml_app"}, b""),
-    ("a Helicone export", {"request_body", "response_body"}, b""),
-    ("a CrewAI log", {"task_name", "agent", "status", "task"}, b""),
-    ("a DeepEval result", {"testCases"}, b""),
-    ("an Aider benchmark result", {"testcase", "tests_outcomes"}, b""),
+_PRODUCTS: Final = (
+    ("a LangGraph checkpoint", ("channel_values", "channel_versions")),
+    ("a LangGraph thread state", ("values", "next", "checkpoint")),
+    ("a LangGraph thread state", ("values", "next", "checkpoint_id")),
+    ("a DSPy history", ("kwargs", "outputs", "usage", "timestamp")),
+    ("a CrewAI log", ("task_name", "task", "agent", "status")),
+    ("a Helicone export", ("request_body", "response_body")),
+    ("a Helicone export", ("request_id", "request_path", "response_status")),
+    ("an MLflow trace", ("info.request_id", "data.spans")),
+    ("an MLflow trace", ("info.trace_id", "data.spans")),
+    ("an MLflow trace", ("trace_id", "request_time", "execution_duration", "spans")),
+    ("a Weights & Biases Weave export", ("op_name", "trace_id")),
+    ("a Weights & Biases export", ("_step", "_runtime", "_timestamp")),
+    ("a Dify log", ("query", "agent_thoughts")),
+    ("a Dify workflow run", ("workflow_run_id", "node_type")),
+    ("an n8n execution", ("data.resultData",)),
+    ("an n8n execution", ("resultData.runData",)),
+    ("an HTTP archive (HAR)", ("log.entries", "log.creator")),
+    ("a Braintrust export", ("root_span_id", "span_attributes")),
+    ("a Datadog LLM export", ("ml_app",)),
+    ("a DeepEval result", ("testCases",)),
+    ("an Aider benchmark result", ("testcase", "tests_outcomes")),
+    ("a log of Claude Code's hooks", ("hook_event_name", "session_id")),
+    ("a log of mcp-agent or fast-agent", ("level", "timestamp", "namespace", "message")),
+    ("a Pydantic AI message history", ("parts", "kind", "timestamp")),
+    ("a ChatGPT export", ("mapping", "current_node")),
+    ("a Claude.ai export", ("chat_messages", "uuid")),
+    ("a VS Code chat export", ("requesterUsername", "responderUsername", "requests")),
+    ("a Continue session", ("sessionId", "history", "workspaceDirectory")),
+    ("an Amazon Bedrock agent's trace", ("trace.orchestrationTrace",)),
+    ("an Amazon Bedrock Converse response", ("output.message", "stopReason")),
+    ("a Playwright trace", ("callId", "apiName", "startTime")),
 )
-"""Of each: the keys of its record, and bytes that stand in it too."""
+"""Of each: keys of its record; `a.b` is a key in the object under another."""
+
+_NAMES: Final = frozenset({"tool", "tools", "function", "action", "actions", "invoke", "invocation", "invocations"})
+_COMPOUND = re.compile(r"(?:tool|function)(?:call|use|name|result|request|response|invocation)s?")
+_NOT_CALLED: Final = frozenset({
+    "allowed", "available", "choice", "config", "configs", "configuration", "count", "declarations", "definition",
+    "definitions", "enabled", "expected", "hook", "hooks", "parallel", "permissions", "required", "schema", "schemas",
+    "settings", "spec", "specs", "tokens",
+})  # fmt: skip
+"""Words in names of what is offered, set or wanted, not called."""
+_BESIDE: Final = frozenset({
+    "answer", "args", "argument", "arguments", "content", "exit", "input", "inputs", "kwargs", "observation",
+    "observations", "output", "outputs", "parameters", "params", "request", "response", "result", "results", "stdout",
+})  # fmt: skip
+"""Words in names of what a call is given or answered."""
+_SPOKE: Final = frozenset({"ai", "agent", "assistant", "bot", "gpt", "model"})
+_TEXTS: Final = frozenset({"content", "parts", "text", "value"})
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_SHOWN, _MAX_NODES = 3, 200_000
 
 
-def product_of(head: Head) -> str | None:
+def product_of(records: tuple[Any, ...]) -> str | None:
     """What wrote a file that no reader knows; None where nothing tells."""
-    for record in head.records[:20]:
-        for product, keys, also in _BY_KEYS:
-            if isinstance(record, dict) and keys <= record.keys() and also in head.data:
-                return product
-    return None
+    return next(
+        (product for record in records[:20] for product, keys in _PRODUCTS if all(_holds(record, key) for key in keys)),
+        None,
+    )
 
 
-MAX_BYTES = 8 * 1024 * 1024
-"""So much of a file is looked at."""
-_SHOWN = 3
-_NAMED = re.compile(
-    rb'"(\w{0,40}(?:tool|function|action|invoke|invocation)\w{0,40})\\{0,3}"\s{0,8}+:\s{0,8}+'
-    rb'(?!null|false|0\b|\[\s{0,8}\]|\{\s{0,8}\}|\\{0,3}"\\{0,3}")',
-    re.IGNORECASE,
-)
-_TYPED = re.compile(
-    rb'"type\\{0,3}"\s{0,8}+:\s{0,8}+\\{0,3}"(\w{0,40}(?:tool|function|invoke)\w{0,40})\\{0,3}"', re.IGNORECASE
-)
-_NO_CALLS = re.compile(
-    r"\w*(?:tool|function|action)(?:s|s?_?(?:choice|config|definitions?|schemas?|tokens))|tools_\w+|parallel_tool_calls"
-    r"|\w*too_?(?:long|large|low|loud)\w*|\w*(?:transaction|interaction|reaction|fraction|extraction|redaction|hook|tokens|definition|calling_model)\w*",
-    re.IGNORECASE,
-)
-"""Names of what is offered or set, not called, and words that only hold one of these."""
+def _holds(record: Any, path: str) -> bool:
+    for key in path.split("."):
+        if not isinstance(record, dict) or key not in record:
+            return False
+        record = record[key]
+    return True
 
 
-def signs_of_calls(file: InputFile) -> tuple[str, ...]:
+def signs_of_calls(records: tuple[Any, ...]) -> tuple[str, ...]:
     """The names in a file that speak of calls, the most frequent first; none where nothing does."""
-    with file.open() as stream:
-        data = stream.read(MAX_BYTES)
-    names = Counter(name.decode() for pattern in (_NAMED, _TYPED) for name in pattern.findall(data))
-    return tuple(name for name, _ in names.most_common() if not _NO_CALLS.fullmatch(name))[:_SHOWN]
+    return tuple(name for name, _ in Counter(name for name, _ in _signs(records)).most_common(_SHOWN))
 
 
-def finding(path: str, title: str, signs: tuple[str, ...]) -> str:
+def is_recording(records: tuple[Any, ...]) -> bool:
+    """Whether a file looks like what an agent did: calls with arguments or answers, or what a model said."""
+    return any(is_call for _, is_call in _signs(records)) or any(map(_is_message, _objects_in(records)))
+
+
+def _signs(records: tuple[Any, ...]) -> Iterator[tuple[str, bool]]:
+    """Each name that speaks of a call, and whether the call's arguments or its answer stand beside it."""
+    for value in _objects_in(records):
+        kind = value.get("type", value.get("kind", value.get("event")))
+        told = [(kind, value)] if isinstance(kind, str) and kind != "function" else []
+        for name, inner in (*value.items(), *told):
+            near = inner if isinstance(inner, list) else [inner]
+            if _speaks_of_call(name) and any(
+                isinstance(item, str | dict) and item and not _is_definition(item) for item in near
+            ):
+                yield name, any(isinstance(item, dict) and _is_beside(item) for item in (value, *near))
+
+
+def _objects_in(records: tuple[Any, ...]) -> Iterator[dict[str, Any]]:
+    """All objects, those in JSON texts too, but for definitions of tools and what is offered, set or wanted."""
+    waiting: list[Any] = [list(records)]
+    for _ in range(_MAX_NODES):
+        if not waiting:
+            return
+        value = opened(waiting.pop())
+        if isinstance(value, list):
+            waiting += reversed(value)
+        elif isinstance(value, dict) and not _is_definition(value):
+            yield value
+            waiting += [inner for name, inner in value.items() if not _is_offered(name)]
+
+
+def _is_definition(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    schemas = (value.get(key) for key in ("parameters", "input_schema", "inputSchema"))
+    return any(isinstance(schema, dict) and bool({"type", "properties", "json"} & schema.keys()) for schema in schemas)
+
+
+def _words(name: str) -> set[str]:
+    return {word.lower() for word in _WORD.findall(name)}
+
+
+def _is_offered(name: str) -> bool:
+    return name in ("tools", "functions", "actions") or (bool(_words(name) & _NOT_CALLED))
+
+
+def _speaks_of_call(name: str) -> bool:
+    words = _words(name)
+    named = bool(words & _NAMES) or any(map(_COMPOUND.fullmatch, words))
+    return named and len(name) <= 40 and not _is_offered(name)
+
+
+def _is_beside(value: dict[str, Any]) -> bool:
+    return any(_words(name) & _BESIDE for name in value)
+
+
+def _is_message(value: dict[str, Any]) -> bool:
+    said = value.get("role", value.get("from", value.get("sender", value.get("speaker"))))
+    return isinstance(said, str) and said.lower() in _SPOKE and bool(_TEXTS & value.keys())
+
+
+def finding(path: str, title: str, signs: tuple[str, ...], product: str | None) -> str:
     """What to tell of a file that is known, and has signs of calls of which none was read."""
+    if product:
+        return f"{path}: read as {title}, and no call was found; this looks like {product}, which is not read"
     quoted = ", ".join(f'"{name}"' for name in signs)
     return f"{path}: read as {title}, and no call was found, but it has {quoted}: this version may not be understood"

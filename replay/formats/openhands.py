@@ -50,7 +50,7 @@ class OpenHandsReader:
     def sniff(self, head: Head) -> Match:
         """Events of either version, at the top or in a history."""
         events = [event for record in head.records for event in (_history(record) or [record]) if _is_event(event)]
-        if any(event.get("kind") in _KINDS for event in events):
+        if any(text_of(event.get("kind")) in _KINDS for event in events):
             return Match(0.96, 'events of the "kind" ActionEvent or ObservationEvent')
         return Match(0.94, 'events with "source" and "action" or "observation"') if events else NO_MATCH
 
@@ -99,14 +99,15 @@ def _usage_of_state(state: JsonObject) -> Usage | None:
 def _history(record: Any) -> list[JsonObject]:
     """The events of an instance; early versions kept pairs of an action and its observation."""
     history = record.get("history", record.get("trajectory")) if isinstance(record, dict) else None
-    flat = [event for item in history for event in (item if isinstance(item, list) else [item])] if history else []
+    items = history if isinstance(history, list) else []
+    flat = [event for item in items for event in (item if isinstance(item, list) else [item])]
     return objects(flat) if any(map(_is_event, flat)) else []
 
 
 def _is_event(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
-    if value.get("kind") in _KINDS:
+    if text_of(value.get("kind")) in _KINDS:
         return bool({"tool_name", "tool_call_id"} & value.keys())
     if str(value.get("kind")).endswith("Event"):
         return {"id", "timestamp", "source"} <= value.keys() or isinstance(value.get("llm_message"), dict)
@@ -136,7 +137,7 @@ class _Events:
         self.log = CallLog()
         self.usage: Usage | None = None
         self.tools: tuple[Tool, ...] = ()
-        self._calls: dict[Any, str] = {}
+        self._calls: dict[str | None, str] = {}
         """By the id of the event that made it: the id of the call."""
         self._last: str | None = None
 
@@ -149,7 +150,7 @@ class _Events:
             self.tools = tool_definitions(event.get("tools"))
         elif event.get("kind") == "ActionEvent":
             self._add(event, event.get("tool_call_id"), event.get("llm_response_id"), _written_call(event))
-        elif event.get("kind") in _KINDS:
+        elif text_of(event.get("kind")) in _KINDS:
             self._answer(event, event.get("tool_call_id"), event.get("action_id"), _answer_of_kind(event))
         elif (
             isinstance(event.get("action"), str) and event.get("source") == "agent" and event["action"] not in _NO_CALLS
@@ -168,14 +169,14 @@ class _Events:
         thought = first_of(event, "thought") or (as_object(event.get("args")) or {}).get("thought")
         self.log.say(joined_text(thought))
         identifier = text_of(given) or f"event {event.get('id', len(self._calls))}"
-        self._calls[event.get("id")] = self._last = identifier
+        self._calls[identifier_of(event.get("id"))] = self._last = identifier
         started = seconds_between(self.log.started_at, event.get("timestamp"))
         self.log.add(
             call.model_copy(update={"id": identifier, "started": started}), text_of(reply), model=self.log.model
         )
 
     def _answer(self, event: JsonObject, given: Any, cause: Any, answer: Answer | None) -> None:
-        identifier = text_of(given) or (self._last if cause is None else self._calls.get(cause))
+        identifier = text_of(given) or (self._last if cause is None else self._calls.get(identifier_of(cause)))
         if identifier is not None:
             self.log.answer(identifier, answer, interrupted=event.get("kind") == "UserRejectObservation")
 
@@ -183,7 +184,7 @@ class _Events:
         message = as_object(event.get("llm_message")) or as_object(event.get("args")) or {}
         text = joined_text(message.get("content"))
         if event.get("source") == "user":
-            self.log.prompts.append(text)
+            self.log.ask(text)
         elif event.get("source") == "agent" and event.get("action") in (None, "message"):
             self.log.say(text)
 

@@ -23,7 +23,7 @@ from replay.formats.langsmith import LangSmithReader
 from replay.formats.m3bench import M3BenchReader
 from replay.formats.mcpbench_results import McpBenchReader
 from replay.formats.mcpeval_results import McpEvalReader
-from replay.formats.not_read import product_of
+from replay.formats.not_read import is_recording, product_of
 from replay.formats.openai_chat import OpenAIChatReader
 from replay.formats.openai_responses import OpenAIResponsesReader
 from replay.formats.opencode import OpenCodeReader
@@ -84,9 +84,11 @@ def surest_reader(head: Head) -> tuple[Reader, Match, str | None]:
         looked_for = "; ".join(reader.expected_shape for reader in READERS)
         first = next(iter(head.elements), None)
         place = "" if len(head.elements) == 1 and head.data.lstrip()[:1] == b"{" else "$[0]"
-        product = product_of(head)
+        product = product_of((*head.records, *head.elements))
         seems = f"this looks like {product}, which is not read" if product else "unknown shape"
-        raise UnknownFormatError(head.path, f"{seems}: {_describe(first)}", place, product, looked_for)
+        recording = product is not None or is_recording(head.records)
+        message = f"{seems}: {_describe(first)}"
+        raise UnknownFormatError(head.path, message, place, is_recording=recording, looked_for=looked_for)
     (match, reader), *others = found
     doubt = None
     if others and others[0][0].certainty == match.certainty:

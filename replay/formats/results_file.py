@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from replay.errors import FormatError, NoTrajectoryError, TooOldError
-from replay.formats.document import MAX_HEAD_RECORDS, Document, Head
+from replay.formats.document import HEAD_BYTES, MAX_HEAD_RECORDS, Document, Head, head_of
 from replay.formats.file_names import FileNames
-from replay.formats.not_read import finding, signs_of_calls
+from replay.formats.not_read import finding, product_of, signs_of_calls
 from replay.formats.reader import READER_FAULTS, Reader
 from replay.formats.readers import surest_reader
 from replay.formats.record_builders import within_limits
@@ -27,6 +27,8 @@ from replay.records.tool_name import with_calls, without_dispatcher
 
 MAX_BROKEN_BYTES = 64_000_000
 """So much of a broken file is looked at, to tell what it may hold."""
+MAX_SEARCHED_BYTES = 8 * 1024 * 1024
+"""So much of a file without calls is searched for what speaks of them."""
 MAX_HELD = 8
 """Trajectories of a compressed file, whose size tells little, that are held from looking it through to reading it."""
 MAX_HELD_BYTES = 32_000_000
@@ -101,6 +103,8 @@ class FileSummary(NamedTuple):
     signs: tuple[str, ...]
     """As in `ResultsFile`."""
     lost: int
+    beside: tuple[str, ...] = ()
+    last: str | None = None
 
     @property
     def calls(self) -> int:
@@ -129,6 +133,10 @@ class ResultsFile:
     """Where no call was read: the names in it that speak of calls all the same."""
     lost: int
     """Places where records could not be read."""
+    beside: tuple[str, ...]
+    """Paths of the files beside it that were looked for to read it."""
+    last: str | None
+    """When the last call of all began, in UTC; None where not every trajectory has times."""
     _slots: tuple[_Slot, ...]
     _parts: tuple[Part, ...]
     _kept: frozenset[int] | None
@@ -159,7 +167,7 @@ class ResultsFile:
     def summary(self) -> FileSummary:
         """What another process must be told of it."""
         about = (self.path, self.model, self.format, self.ids, self.models, self.call_counts, self.warnings)
-        return FileSummary(*about, self.signs, self.lost)
+        return FileSummary(*about, self.signs, self.lost, self.beside, self.last)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -256,6 +264,7 @@ def looking_through(
     held: list[Trajectory] = []
     parts: list[Part] = []
     warnings: list[str] = []
+    beside: list[str] = []
     lost = 0
     only: frozenset[str] | None = None
     while True:
@@ -276,14 +285,14 @@ def looking_through(
         parts.append(Part(reader, why, only))
         warnings += document.notes
         lost += document.lost
+        beside += document.looked_for
         remaining = frozenset(document.left)
         if not remaining or remaining == only:
             break
         only = remaining
     _check_slots(slots, file, since, parts[0].reader.title)
-    signs = () if any(slot.calls for slot in slots) else signs_of_calls(file)
-    if signs:
-        warnings.append(finding(file.path, parts[0].reader.title, signs))
+    signs, doubt = ((), None) if any(slot.calls for slot in slots) else _signs(document, parts[0].reader.title)
+    warnings += filter(None, [doubt])
     kept = _last_of_each_id(slots)
     standing = tuple(slot for number, slot in enumerate(slots) if kept is None or number in kept)
     held = _standing(held, kept) if len(held) == len(slots) else []
@@ -297,6 +306,8 @@ def looking_through(
         warnings=(*dict.fromkeys(warnings), *_duplicates(file.path, slots)),
         signs=signs,
         lost=lost,
+        beside=tuple(dict.fromkeys(beside)),
+        last=_last_of(slots),
         _slots=standing,
         _parts=tuple(parts),
         _kept=kept,
@@ -316,8 +327,23 @@ def _check_slots(slots: list[_Slot], file: InputFile, since: str, title: str) ->
     """
     if not slots:
         raise NoTrajectoryError(file.path, f"{title}, but it holds no trajectory")
-    if all(slot.last is not None for slot in slots):
-        _check_age(file, since, max(slot.last or "" for slot in slots))
+    _check_age(file, since, _last_of(slots))
+
+
+def _last_of(slots: list[_Slot]) -> str | None:
+    """When the last call of all began; None where not every trajectory has times."""
+    return max(slot.last or "" for slot in slots) if all(slot.last is not None for slot in slots) else None
+
+
+def _signs(document: Document, title: str) -> tuple[tuple[str, ...], str | None]:
+    """Of a file in which no call was found: what in it speaks of calls all the same, and what to tell of it."""
+    head = document.head
+    if len(head.data) == HEAD_BYTES:
+        with document.open() as stream:
+            head = head_of(document.path, stream.read(MAX_SEARCHED_BYTES))
+    signs, product = signs_of_calls(head.records), product_of((*head.records, *head.elements))
+    signs = signs or ((product,) if product else ())
+    return signs, finding(document.path, title, signs, product) if signs else None
 
 
 def _standing(held: list[Trajectory], kept: frozenset[int] | None) -> list[Trajectory]:
@@ -351,7 +377,7 @@ def _last_of_each_id(slots: Sequence[_Slot]) -> frozenset[int] | None:
 def _reader_of(document: Document, *, first: bool) -> tuple[Reader | None, str, str | None]:
     """The surest reader of a document, by its first kilobytes, and by its first whole records where those do not do."""
     head = document.head
-    if first and not (head.members or head.data.startswith(b"PK")):
+    if first and not head.members:
         document.check_is_json()
         if head.whole is not None and not head.elements:
             raise FormatError(document.path, "an empty list; expected at least one trajectory")

@@ -8,7 +8,6 @@ from typing import Any
 
 from replay.outcomes.call_facts import (
     CODE_ARGUMENTS,
-    ArgumentIndex,
     brings_a_program,
     last_program,
     name_words,
@@ -21,7 +20,7 @@ from replay.outcomes.codes import cause_of_exit, cause_of_rpc, cause_of_status, 
 from replay.outcomes.evidence import ParsedAnswer, decisive_part, strip_wrappers
 from replay.outcomes.input_schema import is_valid
 from replay.outcomes.residue import MESSAGE_FIELDS
-from replay.outcomes.sentences import misses_program, no_such_thing, server_is_unknown
+from replay.outcomes.sentences import FRAME_WORDS, misses_program, no_such_thing, own_words, server_is_unknown
 
 Condition = Callable[[ParsedAnswer], bool]
 
@@ -60,20 +59,6 @@ _FILE_NAME = re.compile(
 _FILE_ARGUMENT = re.compile(
     r"path|file|dir|folder|name|uri|url|source|target|cwd|root|repo|location|input|output", re.IGNORECASE
 )
-_WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])")
-_FRAME_WORDS = frozenset(
-    """
-    a an and any are at be been but by can check contact could did do does during error errors exception execute
-    executed executing execution fail failed failing fails failure for from get had has have had here hm i in internal
-    invoke invoking is issue it its later log logs no none null of oops on one operation or our perform performing
-    please problem process processing query reason request response result retry run running server service
-    some something sorry support system that the there this to tool tools try again unable unexpected unhandled
-    unknown unspecified was we went were what when while with wrong you your call calling called occurred
-    occur occurs happened happen mcp not complete completed successfully success details detail message status
-    code data more information see
-    """.split()  # noqa: SIM905
-)
-"""What a report of any failure may say without telling why."""
 _LIMIT = re.compile(r"\b(?:limit|maximum|minimum|max|min|at (?:least|most)|more than|less than|only|left|full)\b", re.I)
 _STEM = 5
 _MIN_PAYLOAD, _MIN_ASKED = 200, 4
@@ -408,20 +393,14 @@ def says_a_cause(parsed: ParsedAnswer) -> bool:
     if error.basis == "exit":
         return True
     text = strip_wrappers(error.text[:_MAX_TEXT])
-    words = {word.casefold() for word in _WORD.findall(_without_the_tool(text, parsed.arguments))}
+    words = own_words(text, parsed.arguments)
     names = {name.casefold() for name in parsed.arguments.argument_names}
-    if words & names - _FRAME_WORDS or parsed.arguments.arguments_named_in(text):
+    if words & names - FRAME_WORDS or parsed.arguments.arguments_named_in(text):
         return True
     stems = {word[:_STEM] for word in name_words(parsed.arguments.tool_name)}
-    of_its_own = {word for word in words - _FRAME_WORDS if word[:_STEM] not in stems and len(word) > 1}
+    of_its_own = {word for word in words - FRAME_WORDS if word[:_STEM] not in stems and len(word) > 1}
     limit = _LIMIT.search(text) is not None
     return bool(of_its_own) and (limit or parsed.arguments.value_named_in(text))
-
-
-def _without_the_tool(text: str, arguments: ArgumentIndex) -> str:
-    for name in (arguments.written_name, arguments.tool_name):
-        text = text.replace(name, " ") if len(name) > 1 else text
-    return arguments.without_values(text, 1)
 
 
 def is_an_error(parsed: ParsedAnswer) -> bool:
@@ -437,6 +416,29 @@ def is_of_a_program(parsed: ParsedAnswer) -> bool:
 def brings_nothing(parsed: ParsedAnswer) -> bool:
     """The answer is empty, or says that there is nothing."""
     return parsed.is_empty
+
+
+def ended_well(parsed: ParsedAnswer) -> bool:
+    """The program's exit status is zero."""
+    return parsed.program_exit is not None and parsed.program_exit.code == 0
+
+
+def is_structure(parsed: ParsedAnswer) -> bool:
+    """The answer is data, whatever it says: an empty list, not the words that there is nothing."""
+    return parsed.has_media or isinstance(parsed.body, dict | list) or parsed.structured is not None
+
+
+def nothing_complains(parsed: ParsedAnswer) -> bool:
+    """No text in the answer begins or ends with a complaint."""
+    return not parsed.complains
+
+
+def names_what_is_missing(parsed: ParsedAnswer) -> bool:
+    """A code says that something is missing, or the report names a value that the call asked for."""
+    error = parsed.error
+    if error is None or runs_commands(parsed.arguments):
+        return False
+    return "missing" in parsed.coded or parsed.arguments.value_named_in(error.text[:_MAX_HOST_LENGTH])
 
 
 def keeps_output_schema(parsed: ParsedAnswer) -> bool:

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Collection, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Any, NamedTuple
 
 from replay.outcomes.call_facts import (
@@ -42,10 +43,12 @@ from replay.outcomes.residue import (
     is_empty,
     is_nothing,
     json_at_end,
+    leaves,
     only_words,
     read_json,
 )
 from replay.outcomes.sentences import (
+    CAUSES,
     COUNTS,
     MAX_LOOK,
     MAX_REPORT_LENGTH,
@@ -106,7 +109,9 @@ _STATUS_IS_THE_ANSWER = re.compile(
     r"(?:grep|egrep|fgrep|rg|diff|cmp|test|\[|pgrep|which|pytest|git diff|git grep|expr)(?!\S)"
 )
 _SAID_BY = re.compile(r"^([a-z][\w.-]{1,20}): ", re.MULTILINE)
-_SHELL_COMPLAINS = re.compile(r"^(?:\S{0,200}/)?\w{2,6}: (?:-c: )?(?:line )?\d+: ", re.MULTILINE)
+_SHELL_COMPLAINS = re.compile(
+    r"^(?:\(eval\)|(?:\S{0,200}/)?\w{0,4}sh): ?(?:-c: |\w{1,20}:)?(?:line )?\d+: ", re.MULTILINE
+)
 _UNHEARD = re.compile(r"(?:2>|&>|>&) ?/dev/null\b")
 """A command whose complaints are thrown away: who wrote it was ready for its failure."""
 _LAST_WORDS = re.compile(
@@ -134,6 +139,12 @@ _COMPLAINT = re.compile(
 _TERMINAL_ESCAPE = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\[(?:\d{1,2};){0,3}\d{1,2}m(?=\S|\s|$)")
 
 
+_COMPLAINING_LINE = re.compile(
+    r"^\W*(?:[\w.'-]+:? ){0,3}(?i:errors?|exception|fail(?:ed|ure)?|traceback|fatal|cannot|could not|unable|denied"
+    r"|invalid)\b|[a-z](?:Error|Exception)\b",
+    re.MULTILINE,
+)
+_MAX_LEAVES, _MAX_ENDS, _MAX_LINE = 200, 3, 300
 _FEW_LINES, _MAX_BEFORE_TRACEBACK = 5, 200
 _MAX_NOTHING = 300
 """Characters in which an answer says that there is nothing."""
@@ -233,6 +244,16 @@ class ParsedAnswer:
         if error.basis == "exit" and self.program_exit is not None:
             causes.add(cause_of_exit(self.program_exit.code, last_program(self.arguments)))
         return frozenset(filter(None, causes)) | causes_in(decisive_part(error))
+
+    @cached_property
+    def complains(self) -> bool:
+        """Whether any text in the answer begins or ends with a complaint: then no success is certain."""
+        body = self.body if self.body is not None else self.structured
+        texts = [part for part in islice(leaves(body), _MAX_LEAVES) if isinstance(part, str)] if body else [self.text]
+        lines = (line for text in texts for line in _head_and_tail(text))
+        said = self.arguments.without_values("\n".join(line[:_MAX_LINE] for line in lines)[:MAX_REPORT_LENGTH])
+        forms = forms_in(said) & {"clause", "missing-clause"}
+        return bool(forms or not causes_said(said).isdisjoint(CAUSES) or _COMPLAINING_LINE.search(said))
 
     @cached_property
     def partial(self) -> tuple[str, ...]:
@@ -383,6 +404,11 @@ def _report(text: str, basis: Basis, status: int | None = None, code: int | None
     return ErrorReport(text.strip(), basis, http, number)
 
 
+def _head_and_tail(text: str) -> list[str]:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines if len(lines) <= 2 * _MAX_ENDS else lines[:_MAX_ENDS] + lines[-_MAX_ENDS:]
+
+
 def _only_complaint(body: Any) -> str | None:
     """What a program wrote to stderr that wrote nothing to stdout; None where it did not."""
     if not isinstance(body, dict) or not isinstance(body.get("stderr"), str) or "stdout" not in body:
@@ -419,8 +445,11 @@ def _ends(pieces: list[str]) -> tuple[str, str]:
 
 def _traceback_in(text: str, tail: str, arguments: ArgumentIndex, tool: Tool | None) -> ErrorReport | None:
     """The failure of a program whose output begins with or ends in a traceback, where the tool gives no status."""
-    if not runs_commands(arguments) or returns_content(arguments, tool):
+    if returns_content(arguments, tool) or searches(arguments):
         return None
+    if not runs_commands(arguments):
+        last = tail.strip().rsplit("\n", 1)[-1]
+        return _report(last, "prefix") if "\nTraceback (most" in tail and TRACEBACK_LAST_LINE.match(last) else None
     if "Traceback (most recent call last)" in text[:_MAX_BEFORE_TRACEBACK]:
         return ErrorReport(text, "exit")
     if "Traceback (most" not in tail:
@@ -431,12 +460,13 @@ def _traceback_in(text: str, tail: str, arguments: ArgumentIndex, tool: Tool | N
 
 def _complaint_in(text: str, arguments: ArgumentIndex, tool: Tool | None) -> ErrorReport | None:
     """The failure of a command without a status, whose few lines are all complaints, or whose last line gives up."""
-    lines = text.strip().splitlines()
+    lines = [line for line in text.strip().splitlines() if line.strip()]
     if not lines or not runs_commands(arguments) or returns_content(arguments, tool):
         return None
-    commands = " ".join(arguments.texts)[:MAX_LOOK]
     few = len(lines) < _FEW_LINES
-    gave_up = _LAST_WORDS.match(lines[-1]) or (few and _LAST_WORDS.match(lines[0]))
+    ends = (lines[0], lines[-1]) if few else (lines[-1],)
+    gave_up = any(map(_LAST_WORDS.match, ends)) or (len(lines) < 2 * _FEW_LINES and _SHELL_COMPLAINS.match(lines[0]))
+    commands = " ".join(arguments.texts)[:MAX_LOOK]
     complains = few and all(
         _SHELL_COMPLAINS.match(line) or ((said := _SAID_BY.match(line)) and holds_word(commands, said[1]))
         for line in lines

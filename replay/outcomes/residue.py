@@ -306,7 +306,7 @@ def only_words(value: Any) -> str | None:
     """The one text that an answer's fields hold between them, where the others are empty, or numbers."""
     words: set[str] = set()
     empty = 0
-    for count, leaf in enumerate(_leaves(value)):
+    for count, leaf in enumerate(leaves(value)):
         if count > 60:
             return None
         if leaf in (None, ""):
@@ -485,9 +485,10 @@ def _strings(part: Any, depth: int = 0) -> Iterator[str]:
             yield from _strings(inner, depth + 1)
 
 
-def _leaves(part: Any, depth: int = 0) -> Iterator[Any]:
+def leaves(part: Any, depth: int = 0) -> Iterator[Any]:
+    """The values of a JSON value that hold no others."""
     if isinstance(part, dict | list) and depth < 6:
         for inner in part.values() if isinstance(part, dict) else part:
-            yield from _leaves(inner, depth + 1)
+            yield from leaves(inner, depth + 1)
     else:
         yield part

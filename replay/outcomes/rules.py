@@ -42,6 +42,8 @@ class Rule(NamedTuple):
     matches: Condition
     reason: Reason | None = None
     certainty: Certainty = "certain"
+    certain_when: Condition | None = None
+    """What must hold besides, or the verdict is likely."""
 
 
 @cache
@@ -71,6 +73,7 @@ def _rule(row: Mapping[str, Any]) -> Rule:
         matches=_one_of([_condition(kind, asked) for kind, asked in row["when"].items()]),
         reason=Reason(row["reason"]) if "reason" in row else None,
         certainty=row.get("certainty", "certain"),
+        certain_when=_condition("test", row["certain-when"]) if "certain-when" in row else None,
     )
 
 

@@ -16,6 +16,7 @@ from replay.outcomes.call_facts import (
     asks_yes_or_no,
     changes_something,
     filters_errors,
+    holds_quoted,
     is_told_to_write,
     looks_up,
     names_a_web_address,
@@ -25,7 +26,7 @@ from replay.outcomes.call_facts import (
     says_it_was_done,
     searches,
 )
-from replay.outcomes.codes import causes_said, forms_in, http_status
+from replay.outcomes.codes import causes_in, causes_said, forms_in, http_status
 from replay.outcomes.residue import error_in_tail, is_nothing
 from replay.records import Tool
 
@@ -56,7 +57,7 @@ _MAX_REFUSAL_LENGTH = 120
 _MAX_FOLDED = 3
 """Letters that one letter becomes where case is folded."""
 
-_CAUSES = frozenset(
+CAUSES = frozenset(
     """
     rate-limited policy unauthorized network timeout environment outage exists malformed crash json-parse needs-client
     session-lost not-permitted cancelled own-output input-not-json bad-address hidden
@@ -162,6 +163,30 @@ _NOT_DONE = re.compile(r"\b(?:not|n't|no|never|cannot|can't|fail\w*|error\w*|mus
 _REQUEST = re.compile(r"\b(?:please|first|before|must|needs?|provide|specify|required?|instead|try)\b", re.IGNORECASE)
 
 _OPENINGS = frozenset({"opens", "opens-sdk", "opens-short"})
+_COMPLAINTS = frozenset({*_OPENINGS, "opens-loose", "clause", "missing-clause", "denies"})
+_GOOD_NEWS = frozenset({"done", "done-somewhere"})
+_OF_THE_HOST = frozenset({"not-permitted", "cancelled", "hidden", "session-lost", "needs-client", "own-output"})
+_MAX_HEAD = 400
+_WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])")
+FRAME_WORDS = frozenset(
+    """
+    a an and any are at be been but by can check contact could did do does during error errors exception execute
+    executed executing execution fail failed failing fails failure for from get had has have had here hm i in internal
+    invoke invoking is issue it its later log logs no none null of oops on one operation or our perform performing
+    please problem process processing query reason request response result retry run running server service
+    some something sorry support system that the there this to tool tools try again unable unexpected unhandled
+    unknown unspecified was we went were what when while with wrong you your call calling called occurred
+    occur occurs happened happen mcp not complete completed successfully success details detail message status
+    code data more information see
+    """.split()  # noqa: SIM905
+)
+"""What a report of any failure may say without telling why."""
+_COMPLAINT_WORDS = FRAME_WORDS | frozenset(
+    """
+    accessible allowed available cannot denied disabled exist exists expired forbidden found invalid missing never
+    permission permitted refused rejected supported unavailable unknown unsupported valid
+    """.split()  # noqa: SIM905
+)
 
 
 def counts_of(match: re.Match[str]) -> tuple[int, int]:
@@ -218,7 +243,8 @@ def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, mes
     beginning = text[:300]
     unknown = arguments.tool_named_in(beginning) and "tool-unknown" in causes_said(beginning.strip())
     unknown = unknown or server_is_unknown(beginning, arguments)
-    if (unknown and len(stripped) <= MAX_SENTENCE_LENGTH) or _opens_with_status(stripped):
+    unknown = unknown and len(stripped) <= MAX_SENTENCE_LENGTH
+    if unknown or _opens_with_status(stripped) or _complains_of_the_call(bare, arguments):
         return "prefix"
     if misses_program("\n".join(stripped.rsplit("\n", 3)[-3:]), arguments) or _all_fields_deny(text):
         return "sentence"
@@ -233,13 +259,57 @@ def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, mes
         or (stores and _is_stored_text(text, said, arguments))
     ):
         return None
-    if said & {"opens", "opens-sdk", "too-large"} or (not stores and _ends_badly(stripped, line, arguments)):
+    bad = not stores and (_ends_badly(stripped, line, arguments) or _names_a_code(stripped, arguments))
+    if bad or said & {"opens", "opens-sdk", "too-large"}:
         return "prefix"
     return (
         "sentence"
         if not asked and _is_report(stripped, text, said, arguments, stores=stores, message=message)
         else None
     )
+
+
+def _complains_of_the_call(text: str, arguments: ArgumentIndex) -> bool:
+    """Whether the first line complains of the call itself: it names the tool, or is a host's word on the call.
+
+    Whatever the tool hands out, content does not speak of the call that fetches it.
+    """
+    line = text.strip().split("\n", 1)[0][:_MAX_HEAD]
+    own = arguments.without_values(line).strip()
+    if not _OF_THE_HOST.isdisjoint(causes_said(own)) and not changes_something(arguments):
+        return True
+    said = forms_in(own)
+    if said.isdisjoint(_COMPLAINTS) or not said.isdisjoint(_GOOD_NEWS):
+        return _leaves_only_a_complaint(own, arguments)
+    named = arguments.tool_spoken_of_in(own) or any(holds_quoted(own, name) for name in arguments.argument_names)
+    failed = _READ_FAILED.match(own) is not None and any(map(arguments.is_word_of_its_names, own_words(own, arguments)))
+    return named or failed or _leaves_only_a_complaint(own, arguments)
+
+
+def _leaves_only_a_complaint(line: str, arguments: ArgumentIndex) -> bool:
+    """Whether a line's first sentence denies what the call's own names stand for, and says nothing else."""
+    sentence = _FIRST_SENTENCE.split(line, maxsplit=1)[0].replace("_", " ")
+    if any(map(str.isdigit, sentence)) or forms_in(sentence).isdisjoint({"clause", "missing-clause", "opens-loose"}):
+        return False
+    if runs_commands(arguments) or asks_yes_or_no(arguments) or asks_about_errors(arguments):
+        return False
+    left = own_words(sentence, arguments) - _COMPLAINT_WORDS
+    return bool(left) and all(len(word) < 2 or arguments.is_word_of_its_names(word) for word in left)
+
+
+def own_words(text: str, arguments: ArgumentIndex) -> set[str]:
+    """The words of a text, in lower case, without the call's names and values."""
+    for name in (arguments.written_name, arguments.tool_name):
+        text = text.replace(name, " ") if len(name) > 1 else text
+    return {word.casefold() for word in _WORD.findall(arguments.without_values(text, 1))}
+
+
+def _names_a_code(stripped: str, arguments: ArgumentIndex) -> bool:
+    """Whether the first line of a text has the code of a known system's failure, or says that the network fails."""
+    if answers_in_prose(arguments) or runs_commands(arguments) or queries_a_database(arguments):
+        return False
+    head = stripped.split("\n", 1)[0][:_MAX_CLAUSE_LENGTH]
+    return bool(causes_in(head)) or (len(stripped) > len(head) and "network" in causes_said(head))
 
 
 def _opens_with_status(text: str) -> bool:
@@ -306,7 +376,7 @@ def _is_report(
         return named or (not stores and _program_complains(stripped, arguments))
     if _refuses_shortly(stripped, stores=stores) or (no_such_thing(stripped) and changes_something(arguments)):
         return True
-    if "nothing" in said and not _REQUEST.search(stripped) and causes_said(stripped).isdisjoint(_CAUSES):
+    if "nothing" in said and not _REQUEST.search(stripped) and causes_said(stripped).isdisjoint(CAUSES):
         silent = answers_in_prose(arguments) or searches(arguments)
         return no_such_thing(stripped) and not silent and _names_one(text, arguments)
     prose = stores or (not message and answers_in_prose(arguments))
@@ -325,7 +395,7 @@ def _denies(
 ) -> bool:
     """Whether a sentence denies what was asked: by a clause, a cause, or the words of refusal in a short answer."""
     short_line = "\n" not in stripped and len(stripped) <= _MAX_CLAUSE_LENGTH
-    by_cause = short_line and not prose and not causes_said(stripped).isdisjoint(_CAUSES)
+    by_cause = short_line and not prose and not causes_said(stripped).isdisjoint(CAUSES)
     if by_cause or (not prose and "opens-loose" in said) or asks_yes_or_no(arguments):
         return by_cause or "opens-loose" in said
     quoted = arguments.value_quoted_in(text[:_MAX_CLAUSE_LENGTH])
@@ -364,7 +434,7 @@ def _program_complains(stripped: str, arguments: ArgumentIndex) -> bool:
     if ":" in last and TRACEBACK_LAST_LINE.match(last):
         return True
     one_line = "\n" not in stripped and len(stripped) <= _MAX_CLAUSE_LENGTH
-    return error_in_tail(stripped) is not None or (one_line and not causes_said(stripped).isdisjoint(_CAUSES))
+    return error_in_tail(stripped) is not None or (one_line and not causes_said(stripped).isdisjoint(CAUSES))
 
 
 def _names_one(text: str, arguments: ArgumentIndex) -> bool:

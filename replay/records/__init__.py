@@ -37,6 +37,7 @@ from replay.records.verdict import (
     SchemaViolation,
     Verdict,
     fault_of,
+    faults_of,
 )
 
 __all__ = [
@@ -84,6 +85,7 @@ __all__ = [
     "digest",
     "digest_of",
     "fault_of",
+    "faults_of",
     "qualified_name",
     "texts_of",
 ]

@@ -10,7 +10,7 @@ from replay.records.base import JsonObject, Record
 from replay.records.finding import RecurringFailure
 from replay.records.server import FleetFacts, Server
 from replay.records.trajectory import Trajectory
-from replay.records.verdict import Verdict
+from replay.records.verdict import Fault, Verdict
 
 TRAJECTORY_FORMAT: Final = "replay.trajectory"
 TRAJECTORY_VERSION: Final = 1
@@ -40,6 +40,8 @@ class CallRow(Verdict):
     """`server/tool` where both are known, else the name as written."""
     server: str | None = None
     task_type: str | None = None
+    fault: Fault | None = None
+    """Whose it is that the call did not do what it was to do; None of a success."""
 
 
 class TrajectoryRow(Record):

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from replay.records.base import Record
 from replay.records.unread import Unread
-from replay.records.verdict import Certainty, Outcome, Reason
+from replay.records.verdict import Certainty, Fault, Outcome, Reason
 
 WELL_FORMED: Final = (Outcome.SUCCESS, Outcome.NOT_FOUND)
 """Right as calls: successes, and what M3-Bench calls "Successful (Resource Not Found)"."""
@@ -31,6 +31,8 @@ class ModelSummary(Record):
     """All six, in the order of the stages; inconclusive ones count in no category."""
     reasons: dict[Reason, int]
     """Why calls are inconclusive."""
+    faults: dict[Fault, int] = Field(default_factory=dict)
+    """Whose fault the calls without success are."""
 
     @property
     def conclusive(self) -> int:
@@ -97,6 +99,8 @@ class RunSummary(Record):
     """How many there are; more than `models` holds where only the first were asked for."""
     outcomes: dict[Outcome, int]
     reasons: dict[Reason, int]
+    faults: dict[Fault, int] = Field(default_factory=dict)
+    """Whose fault the calls without success are."""
     certainties: dict[Certainty, int] = Field(default_factory=dict)
     """How many verdicts are how certain; `benchmarks/outcomes.md` says how often each is right."""
     failures: tuple[FailureGroup, ...]

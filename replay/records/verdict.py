@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final, Literal, TypeAlias
 
@@ -108,6 +109,21 @@ def fault_of(outcome: Outcome, reason: Reason | None) -> Fault | None:
     if outcome is Outcome.SUCCESS:
         return None
     return Fault.MODEL if outcome in FAILURES else reason.fault if reason is not None else Fault.UNKNOWN
+
+
+def faults_of(outcomes: Mapping[Outcome, int], reasons: Mapping[Reason, int]) -> dict[Fault, int]:
+    """How many of the calls that did not succeed are whose fault.
+
+    Args:
+        outcomes: how many calls have which.
+        reasons: why those are inconclusive that are; one without a reason is of nobody known.
+    """
+    faults = dict.fromkeys(Fault, 0)
+    faults[Fault.MODEL] = sum(outcomes.get(outcome, 0) for outcome in FAILURES)
+    for reason, count in reasons.items():
+        faults[reason.fault] += count
+    faults[Fault.UNKNOWN] += max(0, outcomes.get(Outcome.INCONCLUSIVE, 0) - sum(reasons.values()))
+    return faults
 
 
 Evidence: TypeAlias = Literal["format", "registry", "schema", "replay", "stored", "recorded"]

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from replay.diagnosis.phrasing import counted
-from replay.records import FAILURES, UNFOUNDED, Certainty, Fault, Outcome, Reason
+from replay.records import UNFOUNDED, Certainty, Fault
 from replay.records.unread import Unread, UnreadEffect, UnreadFile
 from replay.safety.text import one_line
 
+_WHOSE: Final[Mapping[Fault, str]] = {
+    Fault.MODEL: "the model's",
+    Fault.ENVIRONMENT: "the environment's",
+    Fault.POLICY: "the policy's of fleet or harness",
+    Fault.UNKNOWN: "not known",
+}
 _MAX_PATHS: Final = 3
 _MAX_PATH: Final = 80
 _MAX_EFFECTS: Final = 12
@@ -33,21 +38,13 @@ def certainty_line(certainties: Mapping[Certainty, int]) -> str:
     return f"{of} {rest} on nothing but the absence of an error or of its cause{shown}{also}"
 
 
-def fault_line(outcomes: Mapping[Outcome, int], reasons: Mapping[Reason, int]) -> str:
+def fault_line(faults: Mapping[Fault, int]) -> str:
     """Whose fault the calls are that did not succeed; "" where all are the model's."""
-    counts: Counter[Fault] = Counter()
-    for reason, count in reasons.items():
-        counts[reason.fault] += count
-    environment, policy = counts[Fault.ENVIRONMENT], counts[Fault.POLICY]
-    if not outcomes.get(Outcome.INCONCLUSIVE):
+    failed = sum(faults.values())
+    if failed == faults.get(Fault.MODEL, 0):
         return ""
-    failed = sum(outcomes.get(outcome, 0) for outcome in FAILURES)
-    unknown = max(0, outcomes[Outcome.INCONCLUSIVE] - environment - policy)
-    return (
-        f"Whose fault the {failed + outcomes[Outcome.INCONCLUSIVE]:,} calls without success are: "
-        f"the model's {failed:,}, the environment's {environment:,}, "
-        f"the policy's of fleet or harness {policy:,}, not known {unknown:,}"
-    )
+    shown = ", ".join(f"{_WHOSE[fault]} {faults.get(fault, 0):,}" for fault in Fault)
+    return f"Whose fault the {failed:,} calls without success are: {shown}"
 
 
 def unread_label(files: Sequence[UnreadFile]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import Final
 
-from replay.analysis.measures import UNFOUNDED_MEASURE
+from replay.analysis.measures import FAULT_MEASURES, UNFOUNDED_MEASURE
 from replay.charts.counts import outcomes_of, trajectory_finding_of
 from replay.charts.metrics import leaderboard_of
 from replay.charts.style import value_text
@@ -16,7 +16,7 @@ from replay.records import UNFOUNDED
 from replay.records.chart import Chart
 from replay.records.comparison import Association, Figure, Measure, ModelComparison, ModelDifference
 from replay.records.files import dump
-from replay.reports.basis import certainty_line, unread_calls, unread_label, unread_lines
+from replay.reports.basis import certainty_line, fault_line, unread_calls, unread_label, unread_lines
 from replay.reports.markdown_syntax import prose
 from replay.reports.tables import Column, Table
 from replay.safety.redaction import Redactor
@@ -151,12 +151,21 @@ def _models_text(comparison: ModelComparison, width: int) -> list[str]:
 
 
 def basis_lines(comparison: ModelComparison) -> Iterator[str]:
-    """What was not read, with what that could change, and how many verdicts rest on nothing."""
+    """What was not read and could change, how many verdicts rest on nothing, and whose fault failures are."""
     yield from unread_lines(comparison.unread)
-    figures = [model.figures[UNFOUNDED_MEASURE] for model in comparison.models if UNFOUNDED_MEASURE in model.figures]
-    nothing = sum(round(figure.value * figure.n) for figure in figures)
-    if line := certainty_line({UNFOUNDED: nothing, "certain": sum(figure.n for figure in figures) - nothing}):
+    nothing = _calls_of(comparison, UNFOUNDED_MEASURE)
+    if line := certainty_line(
+        {UNFOUNDED: nothing, "certain": sum(model.calls for model in comparison.models) - nothing}
+    ):
         yield line
+    if line := fault_line({fault: _calls_of(comparison, measure) for fault, measure in FAULT_MEASURES.items()}):
+        yield line
+
+
+def _calls_of(comparison: ModelComparison, measure: str) -> int:
+    """How many calls of all models a share of calls counts."""
+    figures = (model.figures.get(measure) for model in comparison.models)
+    return sum(round(figure.value * figure.n) for figure in figures if figure is not None)
 
 
 def _spread_text(comparison: ModelComparison, metric: Measure | None) -> list[str]:

@@ -10,7 +10,7 @@ from replay.reports.scope import scope_of
 from replay.runfile import Run, call_rows
 from replay.safety.text import csv_line
 
-COLUMNS: Final = (
+_OF_CALLS: Final = (
     "file",
     "model",
     "trajectory",
@@ -29,9 +29,10 @@ COLUMNS: Final = (
     "gap",
     "message",
 )
+COLUMNS: Final = (*_OF_CALLS, "fault")
 """In this order; new ones are only ever added at the end."""
-REPORT_COLUMNS: Final = (*COLUMNS, "finding", "explanation", "suggestion", "certainty_of_finding")
-"""Those of `classify --csv`, then the most telling finding of the call."""
+REPORT_COLUMNS: Final = (*_OF_CALLS, "finding", "explanation", "suggestion", "certainty_of_finding", "fault")
+"""Those of `classify --csv`, with the most telling finding of the call."""
 
 
 def write_csv(run: Run, out: TextIO, files: Sequence[int] | None = None) -> None:
@@ -49,4 +50,4 @@ def render(run: Run, selection: Selection) -> Iterator[str]:
         for row in scope.rows(diagnosis):
             finding = next(iter(diagnosis.calls.get(row.call, ())), None)
             told = (finding.kind, finding.sentence, finding.suggestion, finding.certainty) if finding else ("",) * 4
-            yield csv_line([*(getattr(row, column) for column in COLUMNS), *told])
+            yield csv_line([*(getattr(row, column) for column in _OF_CALLS), *told, row.fault])

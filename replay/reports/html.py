@@ -27,7 +27,7 @@ from replay.reports.html_data import (
     what_went_wrong,
 )
 from replay.reports.page import page, part
-from replay.reports.scope import MAX_MODELS, ReportScope, basis_lines, faults_of, scope_of, shown_share
+from replay.reports.scope import MAX_MODELS, ReportScope, basis_lines, scope_of, shown_share
 from replay.runfile import Run
 from replay.runfile.filters import Vocabulary
 from replay.runfile.task_runs import finding_counts
@@ -41,7 +41,7 @@ MAX_DRAWN: Final = 50
 _MAX_DRAWN_KINDS: Final = 12
 """Columns of the heat map."""
 
-_CHOICE_KEYS: Final = ("outcome", "reason", "recorded", "evidence", "certainty", "drift", "caused", "passed")
+_CHOICE_KEYS: Final = ("outcome", "reason", "fault", "recorded", "evidence", "certainty", "drift", "caused", "passed")
 """Keys of the filter of which the values are known whatever the run holds."""
 
 
@@ -62,7 +62,7 @@ def render(run: Run, selection: Selection) -> str:
         charts=[(chart.title, svg.drawn(chart), svg.drawn(chart, narrow=True)) for chart in _charts_of_models(whole)],
         models=_cleaned(models[:MAX_MODELS]),
         unread=_cleaned(_unread(whole.unread)),
-        basis=_cleaned([*basis_lines(whole), *filter(None, [faults_of(whole)])]),
+        basis=_cleaned(basis_lines(whole)),
         findings=data["findings"],
         failures=data["failures"],
         causes=data["causes"],

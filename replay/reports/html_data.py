@@ -55,6 +55,7 @@ def call_data(
         "p": row.call,
         "o": row.outcome,
         "r": row.reason,
+        "fault": row.fault,
         "s": row.server,
         "n": row.tool,
         "rule": row.rule,

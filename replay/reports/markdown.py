@@ -16,7 +16,7 @@ from replay.reports.basis import unread_calls, unread_label
 from replay.reports.call_text import call_text, outcome_label
 from replay.reports.markdown_call import call_report, finding_lines, versions
 from replay.reports.markdown_syntax import block, code, details, prose
-from replay.reports.scope import ReportScope, basis_lines, faults_of, scope_of
+from replay.reports.scope import ReportScope, basis_lines, scope_of
 from replay.reports.tables import Column, Table
 from replay.runfile import Run
 from replay.runfile.run_command import load_command
@@ -51,7 +51,7 @@ def _run(scope: ReportScope) -> Iterator[str]:
     whose = counted(scope.model_count, "model")
     yield f"{counted(calls, 'call')} of {whose}: **{failed} failed**, {unjudged} inconclusive."
     yield _models(scope)
-    yield from map(prose, filter(None, [*basis_lines(scope), faults_of(scope)]))
+    yield from map(prose, basis_lines(scope))
     names = ", ".join(f"{outcome.label} is *{outcome.paper_name}*" for outcome in Outcome if outcome.paper_name)
     yield f"In the terms of the M3-Bench paper: {names}. Well formed counts the last two."
     findings, known, matching = _from_calls(scope)

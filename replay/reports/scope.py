@@ -14,7 +14,7 @@ from replay.analysis.fingerprint import fingerprint
 from replay.diagnosis import Diagnosis, RunTally, TrajectoryContext, diagnoses
 from replay.errors import UsageError
 from replay.formats import open_file
-from replay.records import Certainty, Outcome, Reason
+from replay.records import Certainty, Fault, Outcome, faults_of
 from replay.records.alignment import AlignedModel
 from replay.records.files import CallRow
 from replay.records.finding import Finding, KnownFailure
@@ -142,6 +142,13 @@ class ReportScope:
         return {outcome: sum(model.outcomes[outcome] for model in self.models) for outcome in Outcome}
 
     @property
+    def faults(self) -> Mapping[Fault, int]:
+        """Whose fault the calls without success of all models are."""
+        if self.whole:
+            return self.summary.faults
+        return {fault: sum(model.faults.get(fault, 0) for model in self.models) for fault in Fault}
+
+    @property
     def unread(self) -> Unread | None:
         """What could not be read; told of a whole run alone."""
         return self.summary.unread if self.whole else None
@@ -168,7 +175,8 @@ class ReportScope:
             for row in call_rows(self.run, trajectory=place.row)
             if row.call in matching[place.row]
         ]
-        outcomes, reasons = Counter(row.outcome for row in rows), Counter(row.reason for row in rows if row.reason)
+        outcomes = Counter(row.outcome for row in rows)
+        reasons = Counter(row.reason for row in rows if row.reason and row.outcome is Outcome.INCONCLUSIVE)
         return ModelSummary(
             model=model,
             files=tuple(dict.fromkeys(place.file for place in places)),
@@ -176,18 +184,13 @@ class ReportScope:
             calls=len(rows),
             outcomes={outcome: outcomes[outcome] for outcome in Outcome},
             reasons=dict(reasons),
+            faults=faults_of(outcomes, reasons),
         )
 
 
 def basis_lines(scope: ReportScope) -> list[str]:
-    """What stands beside the table of outcomes: what was not read, and how many verdicts rest on nothing."""
-    return [*unread_lines(scope.unread), *filter(None, [certainty_line(scope.certainties)])]
-
-
-def faults_of(scope: ReportScope) -> str:
-    """Whose fault the calls without success are; "" where all are the model's, or only some models are shown."""
-    reasons: Counter[Reason] = sum((Counter(model.reasons) for model in scope.models), Counter())
-    return fault_line(scope.outcomes, reasons) if scope.model_count == len(scope.models) else ""
+    """What stands beside outcomes: what was not read, what rests on nothing, and whose fault failures are."""
+    return [*unread_lines(scope.unread), *filter(None, [certainty_line(scope.certainties), fault_line(scope.faults)])]
 
 
 def scope_of(run: Run, selection: Selection) -> ReportScope:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from replay.records import Outcome, qualified_name
+from replay.records import Outcome, fault_of, qualified_name
 from replay.records.files import CallRow, TrajectoryRow
 from replay.runfile.conditions import in_files, is_failure, placeholders
 from replay.runfile.filters import Filter, call_condition, group_condition
@@ -44,6 +44,7 @@ def call_rows(run: Run, *, files: Sequence[int] | None = None, trajectory: int |
         WHERE {in_files("f.id", files)} AND {of_trajectory} ORDER BY c.file, c.trajectory, c.ordinal
     """  # noqa: S608
     for columns in rows_as_dicts(run.connection.execute(query)):
+        verdict = verdict_of_row(columns)
         yield CallRow(
             file=columns["file_path"],
             model=columns["model"],
@@ -52,7 +53,8 @@ def call_rows(run: Run, *, files: Sequence[int] | None = None, trajectory: int |
             server=columns["server"],
             tool=qualified_name(columns["server"], columns["tool"]) or None,
             task_type=columns["task_type"],
-            **dict(verdict_of_row(columns)),
+            fault=fault_of(verdict.outcome, verdict.reason),
+            **dict(verdict),
         )
 
 

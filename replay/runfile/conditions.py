@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from replay.records import FAILURES
+from replay.records import FAILURES, Fault, Reason
 
 _FAILURE_NAMES: Final = ", ".join(f"'{outcome}'" for outcome in FAILURES)
 
@@ -18,6 +18,13 @@ def placeholders(values: Collection[object]) -> str:
 def is_failure(column: str) -> str:
     """The condition that an outcome is a failure of the model."""
     return f"{column} IN ({_FAILURE_NAMES})"
+
+
+def fault_in_sql() -> str:
+    """The expression that gives the fault of a call by its outcome and reason, as `fault_of` does; '' of a success."""
+    by_reason = " ".join(f"WHEN '{reason}' THEN '{reason.fault}'" for reason in Reason)
+    others = f"CASE reason {by_reason} ELSE '{Fault.UNKNOWN}' END"
+    return f"CASE WHEN {is_failure('outcome')} THEN '{Fault.MODEL}' WHEN outcome = 'success' THEN '' ELSE {others} END"
 
 
 def in_files(column: str, files: Collection[int] | None) -> str:

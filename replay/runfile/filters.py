@@ -14,9 +14,9 @@ from fnmatch import fnmatchcase
 from typing import Final, TypeAlias, get_args
 
 from replay.errors import UsageError
-from replay.records import FAILURES, Certainty, Drift, Evidence, Outcome, Reason, qualified_name
+from replay.records import FAILURES, Certainty, Drift, Evidence, Fault, Outcome, Reason, qualified_name
 from replay.records.time_span import Span
-from replay.runfile.conditions import placeholders
+from replay.runfile.conditions import fault_in_sql, placeholders
 from replay.runfile.task_runs import kinds_found
 from replay.suggestions import nearest_names
 
@@ -28,6 +28,7 @@ NONE: Final = "none"
 KEYS: Final[Mapping[str, str]] = {
     "outcome": "outcome of the call; `failed` for the four that are failures",
     "reason": "why a call is inconclusive",
+    "fault": "whose fault it is that a call did not succeed",
     "server": "server it was sent to",
     "tool": "tool, or server/tool",
     "model": "model, or its results file",
@@ -48,6 +49,7 @@ KEYS: Final[Mapping[str, str]] = {
 _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "outcome": (*map(str, Outcome), "failed"),
     "reason": (*map(str, Reason), NONE),
+    "fault": (*map(str, Fault), NONE),
     "recorded": (*map(str, Outcome), "failed", NONE),
     "when": ("1d", "7d", "30d", NONE),
     "evidence": get_args(Evidence),
@@ -273,8 +275,8 @@ _SUBQUERIES: Final = {
     "passed": "ifnull((SELECT CASE passed WHEN 1 THEN 'yes' WHEN 0 THEN 'no' END FROM task_runs k "
     "WHERE k.trajectory = m.trajectory), '') IN ({})",
 }
-_COLUMNS: Final = {"model": "file"}
-"""The columns of `call_groups` that are not called like the filter's key."""
+_COLUMNS: Final = {"model": "file", "fault": f"({fault_in_sql()})"}
+"""What stands for a key over the table `call_groups` that has no column of its name."""
 
 
 def read_vocabulary(connection: sqlite3.Connection) -> Vocabulary:

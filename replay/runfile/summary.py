@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from replay.records import FAILURES, Certainty, Outcome, Reason, qualified_name
+from replay.records import FAILURES, Certainty, Outcome, Reason, faults_of, qualified_name
 from replay.records.summary import Disagreements, FailureGroup, ModelSummary, RootCause, RunSummary
 from replay.records.unread import Unread, UnreadEffect, UnreadFile
 from replay.runfile.compare_queries import file_paths
@@ -51,7 +51,8 @@ def summarize(
         model_count=len(models),
         outcomes={outcome: outcomes[outcome] for outcome in Outcome},
         reasons=_most_first(reasons),
-        certainties=_certainties(run, where),
+        faults=faults_of(outcomes, reasons),
+        certainties=certainties(run.connection, files),
         failures=tuple(_groups(run, addresses, f"{is_failure('c.outcome')} AND {where}", most)),
         inconclusive=tuple(_groups(run, addresses, f"c.outcome = 'inconclusive' AND {where}", most)),
         root_causes=tuple(_root_causes(run, addresses, most, where)),
@@ -72,10 +73,10 @@ def _unread(
     return Unread(files=tuple(files), effects=(effect,) if effect else ())
 
 
-def _certainties(run: Run, where: str) -> dict[Certainty, int]:
-    rows = run.connection.execute(
-        "SELECT certainty, sum(n) FROM call_groups g JOIN files f ON f.id = g.file "  # noqa: S608
-        f"WHERE n > 0 AND {where} GROUP BY certainty"
+def certainties(connection: sqlite3.Connection, files: Sequence[int] | None = None) -> dict[Certainty, int]:
+    """How many verdicts of these files (by the run's numbers, by default all) are how certain."""
+    rows = connection.execute(
+        f"SELECT certainty, sum(n) FROM call_groups WHERE n > 0 AND {in_files('file', files)} GROUP BY certainty"  # noqa: S608
     )
     counts = dict(rows.fetchall())
     return {certainty: counts[certainty] for certainty in get_args(Certainty) if certainty in counts}
@@ -119,6 +120,7 @@ def _model_summary(counted: ModelCount, paths: Mapping[int, str]) -> ModelSummar
         calls=sum(counted.outcomes.values()),
         outcomes={outcome: counted.outcomes.get(outcome, 0) for outcome in Outcome},
         reasons=_most_first(counted.reasons),
+        faults=faults_of(counted.outcomes, counted.reasons),
     )
 
 

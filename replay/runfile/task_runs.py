@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from sys import intern
 from typing import Any, Final, NamedTuple
 
-from replay.records import UNFOUNDED, Certainty, Outcome, Trajectory
+from replay.records import UNFOUNDED, Certainty, Fault, Outcome, Trajectory
 from replay.records.alignment import METRICS, AlignedModel, AlignedTask
 from replay.records.comparison import FindingOfModel
 from replay.records.time_span import utc
-from replay.runfile.conditions import in_files, is_failure, placeholders
+from replay.runfile.conditions import fault_in_sql, in_files, is_failure, placeholders
 from replay.runfile.effects_journal import absolute_path
 from replay.runfile.rows import unpack
 from replay.safety.redaction import Redactor
@@ -155,6 +155,8 @@ class CallGroup(NamedTuple):
     outcome: Outcome
     unfounded: bool
     """Their verdicts rest on nothing but the absence of an error, or of an error's cause."""
+    fault: Fault | None
+    """Whose fault it is that they did not succeed."""
 
 
 class TaskScores(NamedTuple):
@@ -224,17 +226,18 @@ def label_names(connection: sqlite3.Connection) -> list[str]:
 def call_groups(connection: sqlite3.Connection, files: Sequence[int] | None = None) -> dict[int, CallGroup]:
     """The groups of calls, by the number under which `grouped_calls` has them."""
     rows = connection.execute(
-        "SELECT id, server, tool, outcome, certainty = ? FROM call_groups "  # noqa: S608
+        f"SELECT id, server, tool, outcome, certainty = ?, {fault_in_sql()} FROM call_groups "  # noqa: S608
         f"WHERE n > 0 AND {in_files('file', files)}",
         (UNFOUNDED,),
     )
-    same: dict[tuple[str, str, str, int], CallGroup] = {}  # of every file there is one, and few are different
+    same: dict[tuple[str | int, ...], CallGroup] = {}  # of every file there is one, and few are different
     found = {}
-    for number, server, tool, outcome, unfounded in rows:
-        group = same.get((server, tool, outcome, unfounded))
+    for number, *columns in rows:
+        group = same.get(tuple(columns))
         if group is None:
-            group = CallGroup(server, tool, Outcome(outcome), bool(unfounded))
-            same[server, tool, outcome, unfounded] = group
+            server, tool, outcome, unfounded, fault = columns
+            group = CallGroup(server, tool, Outcome(outcome), bool(unfounded), Fault(fault) if fault else None)
+            same[tuple(columns)] = group
         found[number] = group
     return found
 

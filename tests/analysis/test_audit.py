@@ -83,6 +83,27 @@ def test_a_tool_that_is_asked_in_vain_again_lies_on_the_path(benchmark: Benchmar
     assert fault.why == "The same tool was asked 1 more time and never answered."
 
 
+def test_a_tool_that_answered_again_that_there_is_no_such_thing_is_not_asked_in_vain(benchmark: Benchmark) -> None:
+    calls = [
+        failed("files/read", {"path": "/etc/one.txt"}, TIMED_OUT),
+        failed("files/read", {"path": "/etc/two.txt"}, "Error: file not found: /etc/two.txt"),
+        call("files/list", {}, "a"),
+    ]
+    benchmark.add("ada", "t1", calls, passed=False)
+    assert benchmark.audit().undecided == ()
+
+
+def test_what_another_tool_made_under_another_name_is_recovered(benchmark: Benchmark) -> None:
+    sql = "CREATE TABLE turnover_report (quarter integer)"
+    calls = [
+        failed("db/apply_migration", {"name": "make_turnover_table", "query": sql}, TIMED_OUT),
+        failed("db/apply_migration", {"name": "make_report_table", "query": sql}, TIMED_OUT),
+        call("db/execute_sql", {"query": sql}, "CREATE TABLE"),
+    ]
+    benchmark.add("ada", "t1", calls, passed=False, question="Create the table turnover_report in the database.")
+    assert benchmark.audit().models[0].faults == {"on-path": 0, "recovered": 2, "beside": 0}
+
+
 def test_what_the_task_names_and_no_later_call_got_lies_on_the_path(benchmark: Benchmark) -> None:
     calls = [failed("files/read", READ, TIMED_OUT), call("files/list", {}, "a")]
     benchmark.add("ada", "t1", calls, passed=False)
@@ -104,6 +125,29 @@ def test_an_error_of_the_model_is_not_a_fault_of_the_environment(benchmark: Benc
     benchmark.add("ada", "t1", [failed("files/read", READ, "Error: file not found: /data/report.csv")], passed=False)
     found = benchmark.audit()
     assert (found.undecided, sum(found.models[0].faults.values())) == ((), 0)
+
+
+NO_DNS = "requests.exceptions.ConnectionError: Failed to resolve 'api.test': Temporary failure in name resolution"
+REFUSED = "curl: (7) Failed to connect to localhost port 8080: Connection refused"
+KEY_FILE = call("files/read_file", {"path": "/data/key.txt"}, "Use the key kx-7731-alpha for the shop.")
+
+
+@pytest.mark.parametrize(
+    ("calls", "faults"),
+    [
+        ([failed("shell/execute_command", {"command": "python fetch.py"}, NO_DNS)], 1),
+        ([failed("shell/execute_command", {"command": "curl localhost:8080"}, REFUSED)], 0),
+        ([failed("shop/login", {"token": "kx-0000-guess"}, "401 Unauthorized")], 0),
+        ([KEY_FILE, failed("shop/login", {"token": "kx-7731-alpha"}, "401 Unauthorized")], 1),
+        ([call("shell/run", {"code": "x"}), failed("shell/run", {}, "TypeError: 'str' object is not callable")], 0),
+    ],
+    ids=["no network", "nothing listens", "made-up key", "key of an answer", "no arguments"],
+)
+def test_a_fault_is_the_environments_where_the_call_did_not_bring_it_on_itself(
+    benchmark: Benchmark, calls: list[Step], faults: int
+) -> None:
+    benchmark.add("ada", "t1", calls, passed=False)
+    assert sum(benchmark.audit().models[0].faults.values()) == faults
 
 
 @pytest.mark.parametrize(
@@ -181,14 +225,39 @@ def test_tasks_that_were_run_several_times_have_pass_at_k(benchmark: Benchmark) 
         benchmark.add("ada", f"t2-{number}", [call("f/read", READ)], passed=True, task={"id": "t2"})
     [row] = benchmark.audit().trials
     assert (row.tasks, row.runs, row.flipping) == (2, 3, ("t1",))
-    assert row.pass_at == {1: pytest.approx(5 / 6), 2: 1.0, 3: 1.0}
-    assert row.pass_all == {1: pytest.approx(5 / 6), 2: pytest.approx((1 / 3 + 1) / 2), 3: 0.5}
+    assert {k: figure.value for k, figure in row.pass_at.items()} == {1: pytest.approx(5 / 6), 2: 1.0, 3: 1.0}
+    assert [figure.value for figure in row.pass_all.values()] == pytest.approx([5 / 6, (1 / 3 + 1) / 2, 0.5])
+    assert [row.pass_at[1].low, row.pass_at[1].high] == pytest.approx([2 / 3, 1])
+
+
+def test_a_task_that_flips_tells_the_call_at_which_its_runs_part(benchmark: Benchmark) -> None:
+    listed = call("f/list", {"path": "/data"}, "report.csv")
+    good, bad = call("f/read", READ, "turnover: 12"), failed("f/read", {"path": "/data/repot.csv"}, "no such file")
+    benchmark.add("ada", "t1-0", [good], passed=True, task={"id": "t1"})
+    benchmark.add("ada", "t1-1", [listed, bad], passed=False, task={"id": "t1"})
+    found = benchmark.audit()
+    [parting] = found.partings
+    assert (parting.task, parting.why) == ("t1", "The first was judged success, the second not found.")
+    assert (parting.first.call, parting.second.call) == ("s1c1", "s2c1")
+    assert "ada:t1-1: s2c1 f/read (not found)" in render(found, "text", 400)
+
+
+def test_values_that_came_from_other_answers_are_no_difference_where_their_calls_go_together(
+    benchmark: Benchmark,
+) -> None:
+    for model, drawn, passed in (("ada", "ord-48213", True), ("bob", "ord-97341", False)):
+        calls = [call("shop/order", {"item": "kettle"}, f"created {drawn}"), call("shop/pay", {"id": drawn}, "paid")]
+        last = call("shop/ship", {"id": drawn}, "shipped") if passed else call("shop/void", {"id": drawn}, "gone")
+        benchmark.add(model, f"t1-{model}", [*calls, last], passed=passed, task={"id": "t1"})
+    [parting] = benchmark.audit().partings
+    assert (parting.first.call, parting.why) == ("s3c1", "Each makes a call of its own.")
 
 
 def test_without_reported_success_the_faults_are_still_counted(benchmark: Benchmark) -> None:
     benchmark.add("ada", "t1", [failed("f/read", READ, TIMED_OUT)])
     found = benchmark.audit()
     assert (found.models[0].reported, found.models[0].faults["on-path"]) == (None, 1)
+    assert [fault.bearing for fault in found.decided] == ["on-path"]
     assert "do not say which tasks passed" in found.notes[0]
     assert "The environment failed 1 call: 1 on path" in render(found, "text")
 

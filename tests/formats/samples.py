@@ -172,6 +172,7 @@ def inspect_log() -> dict[str, Any]:
     }
 
 
+FILES = sorted(Path(__file__).with_name("samples").iterdir())
 SAMPLES: dict[str, Any] = {
     "google-adk": adk_session(),
     "atif": atif(),
@@ -180,4 +181,19 @@ SAMPLES: dict[str, Any] = {
     "mcp-bench": mcpbench(mcpbench_call("time_mcp__now", "Time MCP", 1)),
     "mcpeval": mcpeval(),
     "inspect": inspect_log(),
+    **{path.stem: json.loads(path.read_text()) for path in FILES if path.suffix == ".json"},
+    **{
+        path.stem: [json.loads(line) for line in path.read_text().splitlines()]
+        for path in FILES
+        if path.suffix == ".jsonl"
+    },
 }
+"""A small file of each reader but ours and M3-Bench's, by the reader's name; of those in lines, the list of them."""
+
+
+def sample_text(name: str, document: Any = None) -> str:
+    """A sample, or a changed one, as its file has it."""
+    document = SAMPLES[name] if document is None else document
+    if Path(__file__).with_name("samples").joinpath(f"{name}.jsonl").exists():
+        return "".join(json.dumps(record) + "\n" for record in document)
+    return json.dumps(document)

@@ -30,7 +30,7 @@ from replay.records import Call, DataEdge, Server, Tool, Trajectory, canonical
 from replay.records.files import TrajectoryFile, dump
 from replay.replayer.cassette import read_cassette
 from replay.safety.redaction import Redactor
-from tests.formats.samples import SAMPLES
+from tests.formats.samples import SAMPLES, sample_text
 from tests.hostile.mutation import Seed, small
 
 ROOT: Final = Path(__file__).parents[2]
@@ -136,7 +136,7 @@ def seeds(door: str, dice: random.Random, corpus: Path | None = CORPUS) -> list[
 
 def _format_seeds(name: str, dice: random.Random) -> list[Seed]:
     """Small files of one format: our samples, and real files cut down until they are small and still hold calls."""
-    found = [json.dumps(SAMPLES[name]).encode()] if name in SAMPLES else []
+    found = [sample_text(name).encode()] if name in SAMPLES else []
     found += _own_trajectories() if name == "replay.trajectory" else _SMALL.get(name, ())
     for path in _files_of(name):
         whole = Seed.of(path.read_bytes())

@@ -63,7 +63,7 @@ def test_published_answers_get_an_accepted_outcome(judged: list[tuple[Any, Any]]
 
 def test_what_is_certain_is_right(judged: list[tuple[Any, Any]]) -> None:
     certain = [(case, judgement) for case, judgement in judged if judgement.certainty == "certain"]
-    assert len(certain) > 0.5 * len(judged)
+    assert len(certain) > 0.4 * len(judged)
     assert len(_misses(certain)) <= 0.01 * len(certain), _misses(certain)
 
 

@@ -5,6 +5,7 @@ const FAILED = ["illegal_format", "unknown_tool", "invalid_arguments", "not_foun
 const KEYS = {
   outcome: (call) => [call.o],
   reason: (call) => [call.r || ""],
+  fault: (call) => [call.fault || ""],
   server: (call) => [call.s || ""],
   tool: (call) => [call.n || "", toolOf(call)],
   model: (call) => [call.trajectory.model, call.trajectory.file],
@@ -21,7 +22,7 @@ const KEYS = {
   when: (call) => [call.trajectory.started || ""],
 };
 const STANDINS = ["none", "failed"];
-const HAS_NONE = ["reason", "server", "task", "drift", "passed", "recorded", "when"];
+const HAS_NONE = ["reason", "fault", "server", "task", "drift", "passed", "recorded", "when"];
 
 function toolOf(call) {
   return call.s ? (call.n || "").slice(call.s.length + 1) : call.n || "";

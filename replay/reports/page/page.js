@@ -140,7 +140,7 @@ function openCall(call) {
     const rows = call.v.map((one) => make("tr", "", ...one.map((cell) => make("td", "", cell))));
     body.append(make("h3", "", "Schema violations"), make("table", "", make("tbody", "", ...rows)));
   }
-  body.append(make("h3", "", "The verdict"), factsOf([["rule", call.rule], ["by", call.by], ["certainty", call.cert], ["verdict", call.msg],
+  body.append(make("h3", "", "The verdict"), factsOf([["rule", call.rule], ["by", call.by], ["certainty", call.cert], ["fault", call.fault], ["verdict", call.msg],
     ["drift", call.drift], ["difference", call.diff], ["caused by", call.cause], ["state gap", call.gap],
     ["fingerprint", call.mark], ["known", call.known],
     ["id", `${call.trajectory.id}:${call.p}`], ["model", call.trajectory.model], ["file", call.trajectory.file]]));

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from replay.dag import Graph
-from replay.records import Answer, Call, DataEdge, Outcome, SchemaViolation, Verdict, qualified_name
+from replay.records import Answer, Call, DataEdge, Outcome, SchemaViolation, Verdict, fault_of, qualified_name
 from replay.records.finding import Finding
 from replay.runfile.alignment_queries import AlignedTrajectory
 from replay.runfile.trajectory_queries import StoredCall, StoredTrajectory
@@ -85,6 +85,7 @@ def _verdict_facts(writer: Writer, verdict: Verdict, facts: CallFacts) -> None:
     certainty_style = styles.accent if verdict.certainty == "fallback" else styles.text
     _fact(writer, "rule", verdict.rule)
     _fact(writer, "evidence", f"{verdict.evidence}, {verdict.certainty}", certainty_style)
+    _fact(writer, "fault", fault_of(verdict.outcome, verdict.reason) or "")
     _fact(writer, "outcomes", outcomes)
     _fact(
         writer,

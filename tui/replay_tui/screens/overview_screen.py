@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Grid
-from textual.widgets import Tabs
+from textual.widgets import Static, Tabs
 from textual.worker import get_current_worker
 
-from replay.records import qualified_name
+from replay.records import UNFOUNDED, Outcome, Reason, faults_of, qualified_name
 from replay.runfile import Run, alignment_queries
 from replay.runfile import summary as count_queries
 from replay.runfile.filters import filter_value
-from replay.runfile.summary import Breakdown, Group, RootGroup
+from replay.runfile.summary import Breakdown, Group, ModelCount, RootGroup
 from replay_tui.browser import ShowCalls
 from replay_tui.rendering import plain
 from replay_tui.screens.run_screen import RunScreen
@@ -59,6 +61,7 @@ class OverviewScreen(RunScreen):
     def compose_body(self) -> ComposeResult:
         """The models above, the breakdowns below."""
         yield CountsTable("Models", "model", id="models")
+        yield Static(id="basis", markup=False)
         yield LineTabs(_TABS, id="panels")
         with Grid(id="breakdowns"):
             for name, title, noun, _ in _PANELS:
@@ -87,10 +90,21 @@ class OverviewScreen(RunScreen):
         total, trajectories = sum(row.total for row in rows), sum(count.trajectories for count in counts)
         calls, noun = "call" if total == 1 else "calls", "trajectory" if trajectories == 1 else "trajectories"
         self.models.border_subtitle = plain(f"{total:,} {calls} · {trajectories:,} {noun}")
+        self.query_one("#basis", Static).update(self._basis(counts))
         models = alignment_queries.aligned_models(self.open_run.connection)
         self.set_class(bool(models), "-aligned")
         self.query_one(ScoresTable).show(list(models.values()))
         self._load_breakdowns()
+
+    def _basis(self, counts: Sequence[ModelCount]) -> str:
+        """Whose fault the calls without success are, and how many verdicts rest on nothing; "" where there is none."""
+        if not counts:
+            return ""
+        outcomes: Counter[Outcome] = sum((Counter(count.outcomes) for count in counts), Counter())
+        reasons: Counter[Reason] = sum((Counter(count.reasons) for count in counts), Counter())
+        faults = ", ".join(f"{fault} {number:,}" for fault, number in faults_of(outcomes, reasons).items())
+        nothing = count_queries.certainties(self.open_run.connection).get(UNFOUNDED, 0)
+        return f"fault: {faults} · rest on nothing {nothing:,}/{outcomes.total():,}"
 
     def _load_breakdowns(self) -> None:
         one_model = not self._all and bool(self._files)
@@ -162,10 +176,12 @@ class OverviewScreen(RunScreen):
 
 def _rows(run: Run, by: Breakdown, files: list[int], prefix: str) -> list[CountsRow]:
     groups = count_queries.breakdown(run.connection, by, files)
-    return [CountsRow(_name(group), group.outcomes, f"{prefix} {_filter(by, group)}".strip()) for group in groups]
+    return [CountsRow(_name(by, group), group.outcomes, f"{prefix} {_filter(by, group)}".strip()) for group in groups]
 
 
-def _name(group: Group) -> str:
+def _name(by: Breakdown, group: Group) -> str:
+    if by == "reason" and group.names[0]:
+        return f"{Reason(group.names[0]).fault}: {group.names[0]}"
     return (qualified_name(*group.names) if len(group.names) == 2 else group.names[0]) or "(none)"
 
 
