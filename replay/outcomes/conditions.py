@@ -40,7 +40,7 @@ _INSTALL = re.compile(r"\b(?:pip3?|npm|brew|apt(?:-get)?|cargo|gem|conda) instal
 _EXCEPTION = re.compile(
     r"\b(?:Type|Reference|Syntax|Range|Name|Attribute|Key|Index|Value|Indentation|ZeroDivision|Assertion|Eval|Lookup"
     r"|Arithmetic|Overflow|UnboundLocal|Runtime|Recursion)Error\b|\bStopIteration\b|\bis not a function\b"
-    r"|\bis not defined\b|\bcannot read propert|\bunexpected token\b",
+    r"|\bis not defined\b|\bhas no attribute\b|\bcannot read propert|\bunexpected token\b",
     re.IGNORECASE,
 )
 _UNDEFINED_NAME = re.compile(
@@ -163,7 +163,9 @@ def tool_is_unknown(parsed: ParsedAnswer) -> bool:
         return True
     unknown = "tool-unknown" in causes_said(text)
     named = parsed.arguments.tool_named_in(text) or not parsed.arguments.tool_name or _ends_the_name(text, parsed)
-    of_a_tool = unknown and (named or (len(text) < 60 and "function" not in text.casefold()))
+    of_a_tool = unknown and (
+        named or (len(text) < 60 and not re.search(r"function|command|action", text, re.IGNORECASE))
+    )
     return of_a_tool or server_is_unknown(text, parsed.arguments, parsed.call.server or "")
 
 
@@ -338,7 +340,10 @@ def query_names_nothing(parsed: ParsedAnswer) -> bool:
 def own_program_failed(parsed: ParsedAnswer) -> bool:
     """The call brought a program of the model's, and an exception of a program is the failure."""
     error = parsed.error
-    if error is None or error.basis == "exit" or not brings_a_program(parsed.call.arguments):
+    if error is None or error.basis == "exit":
+        return False
+    runs = runs_commands(parsed.arguments) and any(" " in text for text in parsed.arguments.texts)
+    if not runs and not brings_a_program(parsed.call.arguments):
         return False
     return _EXCEPTION.search(error.text[:_MAX_TEXT]) is not None
 

@@ -10,6 +10,7 @@ import re
 from typing import Literal
 
 from replay.outcomes.call_facts import (
+    MAX_NAMING_LENGTH,
     ArgumentIndex,
     answers_in_prose,
     asks_about_errors,
@@ -399,7 +400,8 @@ def _denies(
     if by_cause or (not prose and "opens-loose" in said) or asks_yes_or_no(arguments):
         return by_cause or "opens-loose" in said
     quoted = arguments.value_quoted_in(text[:_MAX_CLAUSE_LENGTH])
-    named = quoted if searches(arguments) else not prose or arguments.value_named_in(text)
+    discussed = prose and any(len(value) > MAX_NAMING_LENGTH for value in arguments.texts)
+    named = quoted if searches(arguments) else not prose or (not discussed and arguments.value_named_in(text))
     if named and not is_told_to_write(arguments) and ("missing-clause" if stores else "clause") in clauses:
         return True
     if prose or "denies" not in clauses or not _is_sentence(stripped) or _was_done(stripped, clauses):
