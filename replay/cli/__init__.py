@@ -16,6 +16,8 @@ from replay.cli.terminal import VERBOSE, discard_stdout, error_text, make_stream
 from replay.errors import ReplayError
 
 VERBS = {
+    "demo": ("replay.cli.demo:demo", "Judge bundled samples, without servers or network."),
+    "sessions": ("replay.cli.sessions:sessions", "Say what failed in the sessions of this machine's coding agents."),
     "classify": ("replay.cli.classify:classify", "Put every call into one of five outcomes, by replaying it."),
     "browse": ("replay.cli.browse:browse", "Browse the failures of a run in the terminal."),
     "report": ("replay.cli.report:report", "Write a diagnosis: markdown, html, json, csv, junit or svg."),
@@ -28,10 +30,16 @@ VERBS = {
     "figure": ("replay.cli.figure:figure", "Draw a figure for a paper or a slide, or write its numbers."),
     "shrink": ("replay.cli.shrink:shrink", "Find the smallest sequence of calls that shows a failure."),
     "align": ("replay.cli.align:align", "Align predicted calls with reference calls, and score them."),
+    "judge": ("replay.cli.judge:judge", "Have models judge task runs by a paper's rubric, with prompts of our own."),
+    "drive": (
+        "replay.cli.drive:drive",
+        "Have a model work on tasks through the fleet's servers, and record what it does.",
+    ),
     "record": ("replay.cli.record:record", "Record a trajectory from any MCP client."),
     "convert": ("replay.cli.convert:convert", "Turn results files into DAG files, one a trajectory."),
     "export": ("replay.cli.export:export", "Write trajectories with their verdicts in the formats of other tools."),
     "watch": ("replay.cli.watch:watch", "Judge the session files of a folder as they come and grow."),
+    "mcp": ("replay.cli.mcp_server:mcp_server", "Serve an agent that asks about its own failures."),
     "show": ("replay.cli.show:show", "Print a trajectory: its steps, calls and data edges."),
     "servers": ("replay.cli.servers:servers", "Check a fleet's servers, list their tools, and log in to them."),
     "recover": ("replay.cli.recover:recover", "Save what can be read of a damaged run file or recording."),
@@ -76,8 +84,9 @@ class _Verbs(click.Group):
 
 @click.group(
     cls=_Verbs,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Start with: replay classify results/*.json    Each verb has its own --help with examples.",
+    epilog="Start with: replay demo, or replay classify results/*.json    Each verb has its own --help with examples.",
 )
 @click.version_option(__version__, prog_name="replay")
 @click.option(
@@ -89,8 +98,16 @@ class _Verbs(click.Group):
     expose_value=False,
     help="Tell of a file of no known format which shapes are read. Works with every verb.",
 )
-def cli() -> None:
-    """Replay and diagnose the tool-call trajectories of MCP agents."""
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """Replay and diagnose the tool-call trajectories of MCP agents.
+
+    Without a verb: what failed in the sessions of this machine's coding agents.
+    """
+    if context.invoked_subcommand is None:
+        from replay.cli.sessions import sessions
+
+        context.invoke(sessions)
 
 
 def main() -> NoReturn:

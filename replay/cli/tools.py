@@ -86,10 +86,10 @@ def _render(report: ToolReport, form: str, *, to_file: bool) -> str:
         return tools_markdown(report)
     from replay.reports.tools import tools_text
 
-    return tools_text(report, 160 if to_file else _width())
+    return tools_text(report, 160 if to_file else stdout_width())
 
 
-def _width() -> int:
+def stdout_width() -> int:
     """Columns of stdout; a pipe is wide."""
     if sys.stdout.isatty():
         return shutil.get_terminal_size().columns

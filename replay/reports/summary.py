@@ -43,15 +43,15 @@ def summary_text(summary: RunSummary, width: int = 160, dim: Callable[[str], str
     if basis := [*filter(None, [certainty_line(summary.certainties), fault_line(summary.faults)])]:
         parts.append("\n".join(_wrapped(basis, width)))
     if summary.failures:
-        parts.append(_listed("What went wrong most", summary.failures, width))
+        parts.append(groups_text("What went wrong most", summary.failures, width))
     if summary.root_causes:
         lines = (f"  {_root_cause_line(cause)}" for cause in summary.root_causes)
         parts.append("\n".join(["Root causes", *_wrapped(lines, width)]))
     if summary.trials > 1:
         title = f"Flaky over {summary.trials} trials"
-        parts.append(_listed(title, summary.flaky, width) if summary.flaky else f"{title}: none")
+        parts.append(groups_text(title, summary.flaky, width) if summary.flaky else f"{title}: none")
     if summary.inconclusive:
-        parts.append(_listed("Inconclusive: these count in no category", summary.inconclusive, width))
+        parts.append(groups_text("Inconclusive: these count in no category", summary.inconclusive, width))
     return "\n\n".join(parts)
 
 
@@ -159,8 +159,8 @@ def _cut(text: str, width: int) -> str:
     return f"{text}…"
 
 
-def _listed(title: str, groups: Sequence[FailureGroup], width: int) -> str:
-    """A line a group; its message stands beside it, or below it where there is little room."""
+def groups_text(title: str, groups: Sequence[FailureGroup], width: int) -> str:
+    """A title, and a line a group; its message stands beside it, or below it where there is little room."""
     lines = _group_lines(groups, _MAX_TOOL)
     if (excess := max(map(cell_len, lines)) - width) > 0:
         lines = _group_lines(groups, max(_MAX_TOOL - excess, _MIN_NAME))

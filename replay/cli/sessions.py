@@ -1,0 +1,177 @@
+"""`replay sessions`."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from replay.cli.options import FILE, first_moment
+from replay.cli.terminal import closed_pipe_ignored, echo_err, note
+from replay.errors import UsageError
+
+if TYPE_CHECKING:
+    from replay.errors import FormatError
+    from replay.formats.results_file import FileSummary, UnopenedFile
+    from replay.formats.session_folders import SessionFolder
+    from replay.replayer.judging import Source
+    from replay.runfile import Run
+
+EXAMPLES = """\b
+Examples:
+  replay                           # the same
+  replay sessions
+  replay sessions --since 2026-11-01
+"""
+SHARED_FROM: Final = 32_000_000
+"""So many bytes of sessions are worth the start of worker processes."""
+
+
+@click.command("sessions", epilog=EXAMPLES)
+@click.option(
+    "--since",
+    default="7d",
+    show_default=True,
+    metavar="TIME",
+    help="Only sessions in which something happened since then: 7d, 12h, 2026-11-20.",
+)
+@click.option(
+    "--run",
+    "run_path",
+    type=FILE,
+    help="The run file, which is made anew.  [default: sessions.db in your cache directory]",
+)
+def sessions(since: str, run_path: Path | None) -> None:
+    """Say what failed in the sessions of this machine's coding agents.
+
+    The default folders of Claude Code, Codex, Gemini CLI, opencode, Copilot CLI and Cursor are read, and their calls
+    judged by the answers that the sessions hold. Nothing is started, and nothing leaves the machine. Cursor's
+    transcripts keep no answers; of opencode the files are read, and not the database of newer versions.
+    """
+    from replay.formats.session_folders import session_folders
+
+    moment = first_moment(since)
+    folders = list(session_folders(moment))
+    if not folders:
+        echo_err("no sessions of coding agents were found in your home directory")
+        echo_err("try: replay demo, or name files: replay classify --offline FILES (replay --help lists the verbs)")
+        return
+    for folder in folders:
+        echo_err(f"read {folder.path}: {len(folder.files):,} sessions of {folder.agent} written since {moment}")
+    echo_err("nothing is started, and nothing leaves this machine")
+    if not any(folder.files for folder in folders):
+        echo_err("no session is that young; look further back: replay sessions --since 90d")
+        return
+    _report(folders, moment, run_path or default_run())
+
+
+def default_run() -> Path:
+    """The run file of this machine's sessions."""
+    import platformdirs
+
+    directory = platformdirs.user_cache_path("mcp-replay", appauthor=False)
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return directory / "sessions.db"
+
+
+def judge_sessions(since: str) -> None:
+    """Judge this machine's sessions into their usual run, for who reads it next.
+
+    Raises:
+        UsageError: no time, or no session in which something happened since.
+    """
+    import anyio
+
+    from replay.formats.session_folders import session_folders
+    from replay.runfile import Run
+
+    moment = first_moment(since)
+    folders = [folder for folder in session_folders(moment) if folder.files]
+    if not folders:
+        raise UsageError(f"there is no session of a coding agent since {moment}")
+    with Run.open(default_run(), fresh=True) as run:
+        anyio.run(_judge, run, folders, moment, _Seen())
+
+
+def _report(folders: Sequence[SessionFolder], since: str, run_path: Path) -> None:
+    import anyio
+
+    from replay.cli.terminal import ended_in_order
+    from replay.cli.tools import stdout_width
+    from replay.reports.sessions import sessions_text, worst_lines
+    from replay.runfile import Run, summarize
+
+    seen = _Seen()
+    with Run.open(run_path, fresh=True) as run:
+        with ended_in_order():
+            anyio.run(_judge, run, folders, since, seen)
+        summary = summarize(run)
+        seen.tell()
+        calls = sum(summary.outcomes.values())
+        if not calls:
+            echo_err("no call was made in them since then; look further back: replay sessions --since 90d")
+            return
+        where = f"--run {shlex.quote(str(run_path))}"
+        with closed_pipe_ignored():
+            click.echo(sessions_text(run, summary, stdout_width()))
+            for number, (group, sentence) in enumerate(worst_lines(summary)):
+                click.echo(f"{'' if number else chr(10) + 'The worst' + chr(10)}  {sentence}")
+                click.echo(f"      replay report --call {shlex.quote(group.example)} {where}")
+            click.echo(f"\nNext: replay browse {where}")
+
+
+async def _judge(run: Run, folders: Sequence[SessionFolder], since: str, seen: _Seen) -> None:
+    """Judge the sessions by what they hold; many of them on all processors. Their findings are made when asked for."""
+    from replay.cli.progress import shown_progress
+    from replay.formats import FileNames, UnopenedFile
+    from replay.replayer.classifier import classify_stored
+    from replay.replayer.plan import Options, Progress
+    from replay.replayer.pool import Place
+    from replay.replayer.sharing import open_pool
+    from replay.replayer.workers import OnWorkers
+
+    sources = [UnopenedFile(file, FileNames(None), since) for folder in folders for file in folder.files]
+    progress = Progress(warn=note)
+    async with shown_progress(progress), AsyncExitStack() as stack:
+        executor = None
+        if sum(map(_size, sources)) >= SHARED_FROM and (processors := os.cpu_count() or 1) > 1:
+            pool = await stack.enter_async_context(open_pool(Place(processors, None), note))
+            executor = OnWorkers(pool, None)
+        await classify_stored(run, sources, Options(offline=True), progress=progress, listener=seen, executor=executor)
+
+
+def _size(source: UnopenedFile) -> int:
+    return Path(source.file.path).stat().st_size
+
+
+class _Seen:
+    """Counts what becomes of session files: a line says it of all, where `classify` has one for each."""
+
+    def __init__(self) -> None:
+        self._unread: list[str] = []
+
+    def opened(self, source: Source, file: FileSummary) -> None:
+        """A session was looked through."""
+        if file.lost:
+            self._unread.append(file.path)
+
+    def refused(self, source: Source, error: FormatError) -> None:
+        """A session cannot be read, or nothing happened in it."""
+        from replay.errors import NoTrajectoryError, TooOldError
+
+        if not isinstance(error, NoTrajectoryError | TooOldError):
+            self._unread.append(error.path)
+
+    def tell(self) -> None:
+        """Say how many could not be read."""
+        if self._unread:
+            files = "1 file" if len(self._unread) == 1 else f"{len(self._unread)} files"
+            echo_err(
+                f"note: {files} could not be read, or not as a whole; a newer version of the agent may write otherwise "
+                f"(replay classify --offline {shlex.quote(self._unread[0])} says why)"
+            )
