@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 from replay.outcomes.call_facts import (
     CODE_ARGUMENTS,
@@ -19,7 +18,6 @@ from replay.outcomes.call_facts import (
 from replay.outcomes.codes import cause_of_exit, cause_of_rpc, cause_of_status, causes_in, causes_said, forms_in
 from replay.outcomes.evidence import ParsedAnswer, decisive_part, strip_wrappers
 from replay.outcomes.input_schema import is_valid
-from replay.outcomes.residue import MESSAGE_FIELDS
 from replay.outcomes.sentences import FRAME_WORDS, misses_program, no_such_thing, own_words, server_is_unknown
 
 Condition = Callable[[ParsedAnswer], bool]
@@ -461,15 +459,7 @@ def brings_data(parsed: ParsedAnswer) -> bool:
     if parsed.has_media or parsed.reading.affirmed:
         return True
     data = parsed.structured is not None or isinstance(parsed.body, dict | list)
-    return data and parsed.reading.words is None and not _tells_of_trouble(parsed.body)
-
-
-def _tells_of_trouble(body: Any) -> bool:
-    """Whether a message to the reader, beside what data there is, denies anything."""
-    if not isinstance(body, dict):
-        return False
-    said = (part for key, part in body.items() if isinstance(part, str) and str(key).casefold() in MESSAGE_FIELDS)
-    return any(forms_in(part[:_MAX_LINE_LENGTH]) & {"denies", "clause", "opens"} for part in said)
+    return data and parsed.reading.words is None
 
 
 def holds_what_was_asked(parsed: ParsedAnswer) -> bool:

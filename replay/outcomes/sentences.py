@@ -27,7 +27,7 @@ from replay.outcomes.call_facts import (
     says_it_was_done,
     searches,
 )
-from replay.outcomes.codes import causes_in, causes_said, forms_in, http_status
+from replay.outcomes.codes import causes_in, causes_said, forms_in
 from replay.outcomes.residue import error_in_tail, is_nothing
 from replay.records import Tool
 
@@ -245,7 +245,7 @@ def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, mes
     unknown = arguments.tool_named_in(beginning) and "tool-unknown" in causes_said(beginning.strip())
     unknown = unknown or server_is_unknown(beginning, arguments)
     unknown = unknown and len(stripped) <= MAX_SENTENCE_LENGTH
-    if unknown or _opens_with_status(stripped) or _complains_of_the_call(bare, arguments):
+    if unknown or _complains_of_the_call(bare, arguments):
         return "prefix"
     if misses_program("\n".join(stripped.rsplit("\n", 3)[-3:]), arguments) or _all_fields_deny(text):
         return "sentence"
@@ -311,12 +311,6 @@ def _names_a_code(stripped: str, arguments: ArgumentIndex) -> bool:
         return False
     head = stripped.split("\n", 1)[0][:_MAX_CLAUSE_LENGTH]
     return bool(causes_in(head)) or (len(stripped) > len(head) and "network" in causes_said(head))
-
-
-def _opens_with_status(text: str) -> bool:
-    """Whether a text of any length begins as a report of an HTTP error."""
-    first = text.split("\n", 1)[0][:MAX_SENTENCE_LENGTH]
-    return "opens" in forms_in(first) and http_status(first) is not None
 
 
 def _all_fields_deny(text: str) -> bool:
