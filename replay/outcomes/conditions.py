@@ -436,6 +436,11 @@ def nothing_complains(parsed: ParsedAnswer) -> bool:
     return not parsed.complains
 
 
+def hands_out_text(parsed: ParsedAnswer) -> bool:
+    """The tool hands out stored text, in which a complaint is content."""
+    return returns_content(parsed.arguments, parsed.tool)
+
+
 def names_what_is_missing(parsed: ParsedAnswer) -> bool:
     """A code says that something is missing, or the report names a value that the call asked for."""
     error = parsed.error
