@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -15,7 +15,6 @@ from replay.errors import FormatError, UnknownFormatError
 from replay.formats.file_names import FileNames
 from replay.formats.sources import GZIP, IN_AN_ARCHIVE, ZIP, InputFile, is_tar
 from replay.json_values import TooDeepError, begun_json, first_json, json_value, with_whole_pairs
-from replay.safety.filesystem import open_regular
 
 CONTAINER_KEYS = ("data", "items", "results", "predictions")
 """Keys under which results files keep their list of records."""
@@ -156,6 +155,8 @@ class Document:
         """Places where records could not be read, and may hold calls."""
         self.left: list[str] = []
         """Places of the records that the reader left for other readers."""
+        self.looked_for: list[str] = []
+        """Paths of the files beside it that the reader looked for."""
         self._file = file
         self._names = names
         self._only = only
@@ -191,9 +192,8 @@ class Document:
     def beside(self, *parents: str) -> Any:
         """The value of a JSON file of `LOOKED_UP`, by its path from this file; None where there is none."""
         path = self._path_beside(parents)
-        opened = self._file.others.get(path, partial(open_regular, Path(path)))
         try:
-            with opened() as stream:
+            with self._file.open_beside(path) as stream:
                 data = stream.read(MAX_BESIDE_BYTES + 1)
             return json_value(data) if len(data) <= MAX_BESIDE_BYTES else None
         except (OSError, ValueError, FormatError):
@@ -205,7 +205,9 @@ class Document:
         return path in self._file.others or Path(path).is_file()
 
     def _path_beside(self, parents: tuple[str, ...]) -> str:
-        return os.path.normpath(Path(self.path).parent.joinpath(*parents))
+        path = os.path.normpath(Path(self.path).parent.joinpath(*parents))
+        self.looked_for.append(path)
+        return path
 
     def note(self, text: str, place: str = "") -> None:
         """Say what was not read."""

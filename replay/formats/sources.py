@@ -23,6 +23,7 @@ from typing import IO, BinaryIO
 
 from replay.errors import FormatError, NoTrajectoryError
 from replay.records.time_span import utc
+from replay.safety.filesystem import open_regular
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,16 @@ class InputFile:
             return utc(Path(self.place).stat().st_mtime) if self.place is not None else None
         except OSError:
             return None
+
+    def open_beside(self, path: str) -> BinaryIO:
+        """What stands beside it in its folder or its archive.
+
+        Raises:
+            OSError: there is no such file.
+            FormatError: it cannot be read.
+        """
+        member = self.others.get(path)
+        return member() if member is not None else open_regular(Path(path))
 
     @property
     def place(self) -> str | None:
