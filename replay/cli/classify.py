@@ -151,7 +151,7 @@ def classify(
     by_recording = offline or cassette is not None
     place = place_of(workers, cluster, 1 if by_recording else jobs)
     inputs = InputFiles(files, names, first_moment(since))
-    sources = _sources(inputs, by_recording)
+    sources = _sources(inputs, by_recording, is_known=run_path.exists() and not fresh)
     fleet = fleet_of(fleet_path, "" if by_recording else _WITHOUT_FLEET)
     options = Options(
         jobs=jobs,
@@ -173,12 +173,12 @@ def classify(
     inputs.end(strict=strict)
 
 
-def _sources(inputs: InputFiles, by_recording: bool) -> list[Source] | list[ResultsFile]:
+def _sources(inputs: InputFiles, by_recording: bool, *, is_known: bool) -> list[Source] | list[ResultsFile]:
     """The files; those whose servers start are looked through first."""
     from replay.cli.terminal import ended_in_order
 
     with ended_in_order():
-        return inputs.sources() if by_recording else inputs.open_all()
+        return inputs.sources(is_known=is_known) if by_recording else inputs.open_all()
 
 
 def _judge(

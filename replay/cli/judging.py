@@ -88,9 +88,22 @@ async def _replay(
     """Replay in this process, or on the workers of a place."""
     from replay.cli.progress import echo_server_event
     from replay.diagnosis.diagnose import FindingStore
+    from replay.diagnosis.phrasing import counted
     from replay.formats.results_file import ResultsFile
     from replay.replayer.classifier import classify_live, classify_stored
 
+    unchanged = None
+    if options.offline and cassette is None:
+        from replay.replayer.unchanged_files import UnchangedFiles
+
+        unchanged, count = UnchangedFiles(run, fleet, options, inputs), counted(len(files), "file")
+        files = unchanged.changed(files)
+        if unchanged.kept:
+            progress.notes.append(
+                f"{unchanged.kept} of {count} unchanged: not read again, the verdicts stand (--fresh judges all again)"
+            )
+        if not files:
+            return
     async with AsyncExitStack() as stack:
         pool = None
         if place is not None:
@@ -120,9 +133,14 @@ async def _replay(
             from replay.replayer.workers import OnWorkers
 
             executor = OnWorkers(pool, fleet, answers=stored.get("answers"), finder=FindingStore)
-        await classify_stored(
-            run, files, options, progress=progress, fleet=fleet, listener=inputs, executor=executor, **stored
-        )
+        listener = unchanged or inputs
+        try:
+            await classify_stored(
+                run, files, options, progress=progress, fleet=fleet, listener=listener, executor=executor, **stored
+            )
+        finally:
+            if unchanged is not None:
+                unchanged.keep()
 
 
 def _of_cassette(path: Path, fleet: Fleet | None) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from replay.runfile.connection import (
     take_lock,
 )
 from replay.runfile.effects_journal import EffectsJournal, absolute_path
+from replay.runfile.judged_files import forget_judged_file
 from replay.runfile.rows import call_columns, insertion_of_call, keep_answer, load_answer, load_answers, pack_text
 from replay.runfile.salvage import damage_behind
 from replay.runfile.task_runs import save_task_run
@@ -250,6 +251,7 @@ class Run:
         """Make every call of these files be judged anew; stored answers and the journal of effects stay."""
         with self.transaction() as db:
             for path in files:
+                forget_judged_file(db, path)
                 db.execute(
                     "UPDATE trajectories SET done = 0, policy = '' "
                     "WHERE file IN (SELECT id FROM files WHERE absolute_path = ?)",
