@@ -87,8 +87,8 @@ def _headline(audit: Audit) -> Iterator[str]:
         )
     if sum(whole.faults.values()):
         yield (
-            f"These calls open with: replay browse --filter '{whole.filter}'; those in lost tasks with passed:no beside "
-            "it, those of a model with model:NAME."
+            f"These calls open with: replay browse --filter '{whole.filter}'; those in lost tasks with passed:no "
+            "beside it, those of a model with model:NAME."
         )
     yield from unread_lines(audit.unread)
 
