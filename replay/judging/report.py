@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from replay.alignment.judges import TRIMMED_FROM
 from replay.judging.prompts import PROMPTS_OF, RatedRun, versioned
 from replay.judging.scores import (
-    TRIMMED_FROM,
     agreement,
     coefficient_of_variation,
     contradictions,
