@@ -86,6 +86,8 @@ class CassetteAnswer(Record):
     server: str
     tool: str
     answer: Answer
+    arguments: str | None = None
+    """The start of the arguments as JSON, to name the nearest call where none is alike."""
 
 
 Migration: TypeAlias = Callable[[JsonObject], JsonObject]

@@ -31,7 +31,16 @@ from replay.runfile.connection import (
     take_lock,
 )
 from replay.runfile.effects_journal import EffectsJournal, absolute_path
-from replay.runfile.rows import call_columns, insertion_of_call, keep_answer, load_answer, load_answers, pack_text
+from replay.runfile.judged_files import forget_judged_file
+from replay.runfile.rows import (
+    arguments_of_answers,
+    call_columns,
+    insertion_of_call,
+    keep_answer,
+    load_answer,
+    load_answers,
+    pack_text,
+)
 from replay.runfile.salvage import damage_behind
 from replay.runfile.task_runs import save_task_run
 from replay.runfile.trajectory_state import (
@@ -250,6 +259,7 @@ class Run:
         """Make every call of these files be judged anew; stored answers and the journal of effects stay."""
         with self.transaction() as db:
             for path in files:
+                forget_judged_file(db, path)
                 db.execute(
                     "UPDATE trajectories SET done = 0, policy = '' "
                     "WHERE file IN (SELECT id FROM files WHERE absolute_path = ?)",
@@ -413,6 +423,10 @@ class Run:
     def answers(self) -> Iterator[tuple[str, str, str, Answer]]:
         """All stored answers: key, server, tool, answer."""
         return load_answers(self.connection)
+
+    def arguments_of_answers(self) -> dict[str, str]:
+        """The start of the arguments, as JSON, that each stored answer was given for, by its key."""
+        return arguments_of_answers(self.connection)
 
     # --- inside
 
