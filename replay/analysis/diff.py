@@ -10,13 +10,14 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
+from replay.analysis.definitions import definition_changes
 from replay.analysis.estimates import differences_of, sums_by_model
 from replay.analysis.fingerprint import FailedCall, failed_calls, recurring_failures
 from replay.analysis.measures import sums_of
 from replay.analysis.statistics import CONFIDENCE, mcnemar
 from replay.analysis.task_runs import read_task_runs
 from replay.errors import UsageError
-from replay.records import FAILURES, Outcome
+from replay.records import FAILURES, Outcome, faults_of
 from replay.records.alignment import AlignedModel, Scores
 from replay.records.comparison import Change, MetricChange, RunDiff, SideSummary, ToolChange
 from replay.records.finding import History, KnownFailure, RecurringFailure, RunChange
@@ -88,7 +89,8 @@ def diff_runs(first: Run, second: Run, names: Sequence[str] | None = None, *, se
         _Side(name, dict(_calls(run, with_model=not alone)), _metrics(run))
         for run, name in zip((first, second), names or (str(first.path), str(second.path)), strict=True)
     ]
-    return _diff([sides[0], _as_in(*sides)] if apart else sides, _tested_calls)
+    compared = _diff([sides[0], _as_in(*sides)] if apart else sides, _tested_calls)
+    return compared.model_copy(update={"definitions": tuple(definition_changes(first, second))})
 
 
 def _session_of(run: Run) -> str | None:
@@ -257,6 +259,8 @@ def _summary(side: _Side) -> SideSummary:
         judged=judged,
         failed=judged - outcomes[Outcome.SUCCESS],
         outcomes={outcome: outcomes[outcome] for outcome in Outcome},
+        faults=faults_of(outcomes, Counter(call.reason for call in side.calls.values() if call.reason is not None)),
+        certainties=dict(Counter(call.certainty for call in side.calls.values())),
     )
 
 
