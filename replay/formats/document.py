@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Literal
 
 from replay.errors import FormatError, UnknownFormatError
 from replay.formats.file_names import FileNames
-from replay.formats.sources import InputFile
+from replay.formats.sources import GZIP, IN_AN_ARCHIVE, ZIP, InputFile, is_tar
 from replay.json_values import TooDeepError, begun_json, first_json, json_value, with_whole_pairs
 
 CONTAINER_KEYS = ("data", "items", "results", "predictions")
@@ -190,7 +190,7 @@ class Document:
         return self._file.open()
 
     def beside(self, *parents: str) -> Any:
-        """The value of a JSON file of the same layout, by its path from this file; None where there is none."""
+        """The value of a JSON file of `LOOKED_UP`, by its path from this file; None where there is none."""
         path = self._path_beside(parents)
         try:
             with self._file.open_beside(path) as stream:
@@ -238,11 +238,12 @@ class Document:
         if head is not None and head.whole is not None:
             return "array" if isinstance(head.whole[0], list) else "object"
         with self.open() as stream:
-            first = next((line for line in _lines_of(stream) if not line.isspace()), b"").lstrip()
+            lines = (line for line in _lines_of(stream) if not line.isspace())
+            first = next(lines, b"").lstrip()
             if first[:1] == b"[":
                 return "array"
-            more = any(not line.isspace() for line in _lines_of(stream))
-        return "lines" if more and _is_whole(first) else "object"
+            more = any(True for _ in lines)
+        return "lines" if more and (len(first) > MAX_LINE_BYTES or _is_whole(first)) else "object"
 
     def check_is_json(self) -> None:
         """Check that the file begins as JSON does.
@@ -254,6 +255,8 @@ class Document:
         start = _skip(beginning, 0)
         if start == len(beginning):
             raise FormatError(self.path, "the file is empty; expected JSON or JSON Lines with trajectories")
+        if self.head.data.startswith((ZIP, GZIP)) or is_tar(self.head.data):
+            raise FormatError(self.path, IN_AN_ARCHIVE)
         if beginning[start] not in "[{":
             found = f"expected JSON ('{{' or '['), found {beginning[start : start + 20]!r}"
             raise UnknownFormatError(self.path, found, _line_and_column(beginning, start))
@@ -290,7 +293,7 @@ class Document:
                     self.lose(f"broken JSON, this line was not read: {broken[1]}", f"line {broken[0]}")
                     broken = None
                 if len(line) > MAX_LINE_BYTES:
-                    self.note(f"a line of more than {MAX_LINE_BYTES // 1024**2} MB; not read", f"line {number}")
+                    self.lose(f"a line of more than {MAX_LINE_BYTES // 1024**2} MB; not read", f"line {number}")
                     continue
                 try:
                     value = json_value(line)

@@ -377,7 +377,7 @@ def _last_of_each_id(slots: Sequence[_Slot]) -> frozenset[int] | None:
 def _reader_of(document: Document, *, first: bool) -> tuple[Reader | None, str, str | None]:
     """The surest reader of a document, by its first kilobytes, and by its first whole records where those do not do."""
     head = document.head
-    if first and not (head.members or head.data.startswith(b"PK")):
+    if first and not head.members:
         document.check_is_json()
         if head.whole is not None and not head.elements:
             raise FormatError(document.path, "an empty list; expected at least one trajectory")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from io import BytesIO
-from typing import Any, NamedTuple, Protocol
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from replay.errors import ReplayError
 from replay.formats.results_file import FileSummary, UnopenedFile
@@ -133,7 +133,7 @@ class NotHereError(ReplayError):
 
 
 def sendable(source: UnopenedFile, *, by_path: bool = True) -> UnopenedFile:
-    """The file as a worker gets it: its path where it can be opened by that, else its bytes and no siblings.
+    """The file as a worker gets it: its path where it can be opened by that, else its bytes and those of its siblings.
 
     Raises:
         FormatError: it cannot be read.
@@ -141,6 +141,11 @@ def sendable(source: UnopenedFile, *, by_path: bool = True) -> UnopenedFile:
     file = source.file
     if by_path and file.place is not None:
         return source
-    with file.open() as stream:
-        data = stream.read()
-    return source._replace(file=replace(file, open=partial(BytesIO, data), size=partial(len, data), others={}))
+    data = _bytes_of(file.open)
+    others = {path: partial(BytesIO, _bytes_of(opened)) for path, opened in file.siblings.items()}
+    return source._replace(file=replace(file, open=partial(BytesIO, data), size=partial(len, data), others=others))
+
+
+def _bytes_of(opened: Callable[[], BinaryIO]) -> bytes:
+    with opened() as stream:
+        return stream.read()

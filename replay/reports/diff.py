@@ -7,7 +7,7 @@ from typing import Final
 
 from replay.diagnosis.phrasing import counted, quoted
 from replay.records import Outcome
-from replay.records.comparison import Change, RunDiff
+from replay.records.comparison import Change, Parting, RunDiff
 from replay.records.finding import History, KnownFailure, RecurringFailure
 from replay.reports.basis import certainty_line, fault_line
 from replay.safety.text import one_line
@@ -34,6 +34,7 @@ def diff_text(comparison: RunDiff) -> str:
         *_tools(comparison),
         *_definitions(comparison),
         *_metrics(comparison),
+        *(["\nThe two part", *parting_lines(comparison.parting)] if comparison.parting else []),
     ]
     return "\n".join(lines)
 
@@ -43,6 +44,13 @@ def _basis(comparison: RunDiff) -> Iterator[str]:
     for when, side in (("before", comparison.first), ("after", comparison.second)):
         for line in filter(None, (certainty_line(side.certainties), fault_line(side.faults))):
             yield f"{when + ':':<7} {line[0].lower()}{line[1:]}"
+
+
+def parting_lines(parting: Parting) -> Iterator[str]:
+    """In what the calls at which two trajectories part differ, and what each did from there on."""
+    yield f"  {one_line(parting.why, 200)}"
+    for side in parting.sides:
+        yield f"  {one_line(side.trajectory, 90)}: {one_line(', '.join(side.did), 300) or 'made no further call'}"
 
 
 def _section(title: str, changes: Sequence[Change]) -> Iterator[str]:
