@@ -45,7 +45,8 @@ def fault_line(faults: Mapping[Fault, int]) -> str:
     if failed == faults.get(Fault.MODEL, 0):
         return ""
     shown = ", ".join(f"{_WHOSE[fault]} {faults.get(fault, 0):,}" for fault in Fault)
-    return f"Whose fault the {failed:,} calls without success are: {shown}"
+    calls = "1 call without success is" if failed == 1 else f"{failed:,} calls without success are"
+    return f"Whose fault the {calls}: {shown}"
 
 
 def spending_line(spending: Sequence[Spending]) -> str:
