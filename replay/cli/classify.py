@@ -320,8 +320,24 @@ def _print(
             click.echo(summary_text(summary, *_terminal()))
             if known is not None:
                 click.echo("\n" + "\n".join(known.lines()))
+            if rates := list(_mcpbench_rates(run, files, summary)):
+                click.echo("\n" + "\n".join(["MCP-Bench's rates", *rates]))
             click.echo("\n" + "\n".join(_next_commands(run, summary)))
     return summary
+
+
+def _mcpbench_rates(run: Run, files: Sequence[int], summary: RunSummary) -> Iterator[str]:
+    """The benchmark's three rates of each model, where its results are among the files."""
+    from replay.formats.mcpbench_results import McpBenchReader
+    from replay.runfile.compare_queries import has_format
+    from replay.safety.text import one_line
+
+    if not has_format(run.connection, McpBenchReader.name, files):
+        return
+    from replay.alignment.other_benchmarks import mcpbench, rates_line
+
+    for model in summary.models:
+        yield f"  {rates_line(one_line(model.model, 40), mcpbench(model.outcomes))}"
 
 
 def _note_other_files(run: Run, files: tuple[int, ...]) -> None:

@@ -147,7 +147,8 @@ class _Thread:
 
     def usage(self) -> Usage | None:
         """The tokens of all its messages, which are forgotten then, as are the calls that were written."""
-        counts, self.tokens, self.called = self.tokens, {}, set()
+        self.log.step_tokens = counts = self.tokens
+        self.tokens, self.called = {}, set()
         return summed_usage(counts.values())
 
     def _count_tokens(self, message: JsonObject) -> None:
