@@ -16,7 +16,7 @@ from replay.cli.terminal import closed_pipe_ignored, echo_err, ended_in_order
 from replay.errors import NoServerReachedError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from replay.chat import ModelSettings
     from replay.driving.drive import DriveSettings
@@ -159,6 +159,7 @@ def _drive(
         DrivenTask(task, folder / f"{stem}.trajectory.json", tasks_path)
         for task, stem in zip(tasks, stems, strict=True)
     ]
+    _check_same(finished(driven), settings, folder)
     left = [task for task in driven if not task.target.exists()]
     if left:
         model = settings.model
@@ -174,6 +175,19 @@ def _drive(
     write_m3_results(done, results)
     echo_err(f"wrote {results} and {len(done)} trajectories")
     _print(done, len(driven), folder)
+
+
+def _check_same(done: Iterable[Trajectory], settings: DriveSettings, folder: Path) -> None:
+    """See that what is done already is this model's, by this protocol.
+
+    Raises:
+        UsageError: it is not.
+    """
+    for trajectory in done:
+        protocol = (trajectory.reported.details or {}).get("protocol") if trajectory.reported else None
+        if (trajectory.model, protocol) != (settings.model.model, settings.protocol):
+            whose = f"{trajectory.model} by {protocol}"
+            raise UsageError(f"{folder} holds what was driven with {whose}; name another folder with -o")
 
 
 def _print(done: Sequence[Trajectory], wanted: int, folder: Path) -> None:
