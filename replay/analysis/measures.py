@@ -137,6 +137,9 @@ def _definitions() -> Iterator[_Definition]:
     about = "Tokens read and written, a task run."
     tokens = Measure(id="tokens", label="tokens", kind="mean", about=about, lower_is_better=True)
     yield of_task(tokens, _known(lambda run: run.tokens))
+    about = "Seconds from the beginning to the end of the last call, a task run, as far as the recording has times."
+    seconds = Measure(id="seconds", label="seconds", kind="mean", about=about, lower_is_better=True)
+    yield of_task(seconds, _known(lambda run: run.seconds))
     calls = Measure(
         id="calls_a_task", label="calls a task", kind="mean", about="Calls, a task run.", lower_is_better=True
     )
