@@ -148,6 +148,7 @@ def _drive(
     """Drive what is not done yet, write the results, and say what there is."""
     import anyio
 
+    from replay.diagnosis.phrasing import counted
     from replay.driving.drive import DrivenTask, Driver, finished
     from replay.driving.m3_results import write_m3_results
     from replay.safety.redaction import Redactor, secrets_around
@@ -163,7 +164,9 @@ def _drive(
     left = [task for task in driven if not task.target.exists()]
     if left:
         model = settings.model
-        echo_err(f"{len(left)} tasks go to {model.model} at {model.base_url}, with what the tools answer")
+        echo_err(
+            f"sending {counted(len(left), 'task')} to {model.model} at {model.base_url}, with what the tools answer"
+        )
         redactor = Redactor({*fleet.secrets(), *secrets_around(os.environ)})
         driver = Driver(fleet, settings, redactor, echo_err, echo_server_event)
         for problem, ids in anyio.run(driver.drive, left).problems.items():
@@ -173,7 +176,8 @@ def _drive(
         raise NoServerReachedError("no task was finished; the same command goes on where this one stopped")
     results = output / f"{next(file_stems([settings.model.model]))}_test_mcp_fuzzy.json"
     write_m3_results(done, results)
-    echo_err(f"wrote {results} and {len(done)} trajectories")
+    more = "1 trajectory" if len(done) == 1 else f"{len(done)} trajectories"
+    echo_err(f"wrote {results} and {more}")
     _print(done, len(driven), folder)
 
 
