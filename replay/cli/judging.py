@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from replay.interpreter import Fleet
     from replay.replayer.judging import Source
     from replay.replayer.plan import Options, Progress
-    from replay.replayer.pool import Place
+    from replay.replayer.pool import WorkerLocation
     from replay.runfile import Run
 
 
@@ -26,7 +26,7 @@ async def judge_with_progress(
     fleet: Fleet | None,
     options: Options,
     cassette: Path | None,
-    place: Place | None,
+    location: WorkerLocation | None,
 ) -> None:
     """Judge the calls of the files, showing how far it is, and say what was noticed.
 
@@ -37,7 +37,7 @@ async def judge_with_progress(
         fleet: the servers; without it the recordings judge.
         options: as on the command line.
         cassette: whose answers judge, if one was named.
-        place: where the workers are; None for this process alone.
+        location: where the workers are; None for this process alone.
     """
     from replay.cli.progress import shown_progress
     from replay.diagnosis.diagnose import FindingStore
@@ -47,12 +47,12 @@ async def judge_with_progress(
 
     progress = Progress(warn=note)
     findings = FindingStore(run)
-    if place is None:
+    if location is None:
         options = replace(options, on_done=findings.keep)
     async with shown_progress(progress):
-        await _replay(run, inputs, files, fleet, options, cassette, place, progress)
+        await _replay(run, inputs, files, fleet, options, cassette, location, progress)
     inputs.check()
-    if place is not None:
+    if location is not None:
         findings.keep_missing()
     for text in progress.notes:
         note(text)
@@ -82,10 +82,10 @@ async def _replay(
     fleet: Fleet | None,
     options: Options,
     cassette: Path | None,
-    place: Place | None,
+    location: WorkerLocation | None,
     progress: Progress,
 ) -> None:
-    """Replay in this process, or on the workers of a place."""
+    """Replay in this process, or on workers."""
     from replay.cli.progress import echo_server_event
     from replay.diagnosis.diagnose import FindingStore
     from replay.diagnosis.phrasing import counted
@@ -106,11 +106,11 @@ async def _replay(
             return
     async with AsyncExitStack() as stack:
         pool = None
-        if place is not None:
+        if location is not None:
             from replay.replayer.sharing import open_pool
 
-            progress.stage = "starting workers" if place.is_local else f"connecting to {place}"
-            pool = await stack.enter_async_context(open_pool(place, note))
+            progress.stage = "starting workers" if location.is_local else f"connecting to {location}"
+            pool = await stack.enter_async_context(open_pool(location, note))
             progress.stage = None
         if not options.offline and fleet is not None:
             opened = [file for file in files if isinstance(file, ResultsFile)]

@@ -77,7 +77,7 @@ async def classify_live(  # noqa: PLR0913
         NoServerReachedError: the trajectories name servers, and none of them started.
         ClusterError: the workers are gone.
     """
-    if pool is None or pool.place.is_local:
+    if pool is None or pool.location.is_local:
         fleet.check_template()
     facts = facts_of(fleet)
     policy = policy_of(facts, options, fleet, live=True)

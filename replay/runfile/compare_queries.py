@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -85,6 +85,12 @@ def model_names(run: Run) -> list[str]:
 def file_paths(connection: sqlite3.Connection) -> dict[int, str]:
     """The results files of a run by its numbers of them, in the order in which they were read."""
     return dict(connection.execute("SELECT id, path FROM files ORDER BY id"))
+
+
+def has_format(connection: sqlite3.Connection, name: str, files: Sequence[int]) -> bool:
+    """Whether one of these results files is of a format."""
+    query = f"SELECT 1 FROM files WHERE format = ? AND {in_files('id', files)}"  # noqa: S608
+    return connection.execute(query, (name,)).fetchone() is not None
 
 
 def call_outcomes(run: Run) -> Iterator[CallOutcome]:
