@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from replay.alignment import Alignment, AlignmentSettings, Reference, Results
     from replay.alignment.judges import Judges
     from replay.alignment.output import RunStore
+    from replay.records import Certainty
     from replay.records.alignment import Definitions
     from replay.records.unread import Unread, UnreadFile
     from replay.replayer.pool import WorkerLocation
@@ -162,6 +163,8 @@ class _Aligned(NamedTuple):
     strangers: bool
     """Whether some files have nothing to do with the reference, which was said."""
     unread: Unread | None
+    certainties: Mapping[Certainty, int]
+    """How many verdicts of these files, by which calls have their classes, are how certain."""
 
 
 def _align(
@@ -200,7 +203,19 @@ def _align(
     else:
         alignments = align_on_workers(do_all, reference, results, vectors, settings, judges)
     _keep(run, alignments, reference)
-    return _Aligned(reference, results, alignments, strangers, _unread(inputs.unread, alignments))
+    return _Aligned(
+        reference, results, alignments, strangers, _unread(inputs.unread, alignments), _certainties(run, inputs.paths)
+    )
+
+
+def _certainties(run: RunStore | None, paths: Sequence[str]) -> Mapping[Certainty, int]:
+    from replay.runfile import Run
+    from replay.runfile.summary import certainties
+
+    if run is None:
+        return {}
+    with Run.read(run.path) as opened:
+        return certainties(opened.connection, opened.file_ids(paths))
 
 
 def _workers_at(location: WorkerLocation) -> AbstractContextManager[DoAll]:
@@ -325,14 +340,14 @@ def _print(done: _Aligned, *, explained: str | None, types: bool, swept: bool, a
 def _tables(done: _Aligned, *, types: bool, swept: bool) -> Iterator[str]:
     from replay.alignment import tables
     from replay.alignment.aligner import sweep
-    from replay.reports.basis import unread_lines
+    from replay.reports.basis import certainty_line, unread_lines
 
     models = [alignment.model for alignment in done.alignments]
     if done.reference.faults:
         yield tables.reference_faults(done.reference.faults)
     if types:
         yield from map(tables.by_type, models)
-    yield tables.calls_table(models)
+    yield "\n".join(filter(None, [tables.calls_table(models), certainty_line(done.certainties)]))
     if differing := [line for model in models for line in tables.differing_ids(model, done.reference)]:
         yield "\n".join(differing)
     if swept:

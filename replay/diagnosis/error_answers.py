@@ -12,7 +12,7 @@ from replay.dag.documents import join
 from replay.diagnosis.named_arguments import Argument, argument_by_name, argument_by_value, arguments_of
 from replay.diagnosis.phrasing import place, plain, quoted
 from replay.diagnosis.trajectory_context import KnownName, TrajectoryContext, last_segment
-from replay.records import Outcome
+from replay.records import Outcome, texts_of
 from replay.records.finding import Finding
 
 _THINGS: Final = (
@@ -86,9 +86,10 @@ def _not_found(context: TrajectoryContext, position: str) -> Finding:
         "missing-thing",
         _missing_sentence(what, name, holder, text)
         if missing
-        else f"The server did not find what {place(holder.pointer)} asks for, {quoted(name)}: {plain(text, 240)}."
+        else f"{_who(context, position)} did not find what {place(holder.pointer)} asks for, {quoted(name)}: "
+        f"{plain(text, 240)}."
         if holder
-        else f"The server did not find {quoted(name)}: {plain(text, 240)}.",
+        else f"{_who(context, position)} did not find {quoted(name)}: {plain(text, 240)}.",
         _missing_suggestion(context, position, name, text),
         pointer=holder.pointer if holder else None,
         details={"missing": name},
@@ -176,7 +177,7 @@ def _missing_sentence(what: str, name: str, holder: Argument | None, text: str) 
 def _missing_suggestion(context: TrajectoryContext, position: str, name: str, text: str) -> str | None:
     hint = _hint(text)
     if hint:
-        return f"The server says: {hint}."
+        return f"{_who(context, position)} says: {hint}."
     near = nearest_known(context, position, name)
     if near is not None:
         return f"{near.call} named {quoted(near.value)}: that may be the one that was meant."
@@ -193,16 +194,16 @@ def _refused(context: TrajectoryContext, position: str) -> Finding:
     about = f"{place(named.pointer)}, {quoted(named.value)}" if named else "the call"
     about = f"What {about} gives could not be parsed or computed" if kind == "malformed-value" else about
     verb = {
-        "refused-by-policy": "The server does not allow",
+        "refused-by-policy": f"{_who(context, position)} does not allow",
         "permission-denied": "The operating system denies access to",
         "exists-already": "What the call would make is there already:",
         "malformed-value": "",
-    }.get(kind or "", "The server refuses the call, and its error speaks of")
+    }.get(kind or "", f"{_who(context, position)} refuses the call, and its error speaks of")
     return context.finding(
         position,
         kind or "refused-value",
         f"{verb} {about}: {plain(text, 240)}.".lstrip(),
-        f"The server says: {hint}." if hint else None,
+        f"{_who(context, position)} says: {hint}." if hint else None,
         pointer=named.pointer if named else None,
     )
 
@@ -230,8 +231,13 @@ def _generic(context: TrajectoryContext, position: str, kind: str) -> Finding:
     """The server's own words, where they name no part of the call."""
     row = context.rows[position]
     answer = context.answer_text(position)
-    words = f"The server's words: {plain(answer, 240)}" if answer.strip() else plain(row.message, 240)
+    words = f"{_who(context, position)}'s words: {plain(answer, 240)}" if answer.strip() else plain(row.message, 240)
     return context.finding(position, kind, f"{words}.", specific=False)
+
+
+def _who(context: TrajectoryContext, position: str) -> str:
+    """Whose answer it is: an agent's own tools have no server."""
+    return "The tool" if context.rows[position].server is None else "The server"
 
 
 _EXCEPTION: Final = re.compile(
@@ -244,6 +250,8 @@ _NO_COMMAND: Final = re.compile(
     r"(?:^|\n)(?:[\w/]*sh: )?(?:line \d+: |\d+: )?(?P<name>[\w.-]+): (?:command )?not found"
 )
 _ENDED: Final = re.compile(r"\b(?:return|exit) code:? [1-9]")
+_MAX_HEAD: Final = 1000
+"""Characters of an answer in which a harness says how the program ended."""
 _LAST_ERROR: Final = re.compile(
     r"^.*\b(?:error|fatal|cannot|failed|No such|not found|invalid|denied)\b.*$", re.M | re.I
 )
@@ -253,16 +261,19 @@ def program_findings(context: TrajectoryContext, position: str) -> Iterator[Find
     """Why a program failed that the call ran; nothing for other calls."""
     row = context.rows[position]
     text = context.answer_text(position)
-    if not (row.rule.startswith("program.") or _ENDED.search(text)):
+    answer = context.answer(position)
+    ended = _ENDED.search("\n".join(texts_of(answer))[:_MAX_HEAD]) if answer is not None else None
+    if not (row.rule.startswith("program.") or ended or _ENDED.search(text)):
         return
     exceptions = list(_EXCEPTION.finditer(text))
     if exceptions:
         yield _raised(context, position, text, exceptions[-1])
         return
     line = _NO_COMMAND.search(text) or _LAST_ERROR.search(text)
-    if line is not None:
+    printed = line[0].strip() if line else text.strip() if row.rule.startswith("program.") else ""
+    if printed:
         yield context.finding(
-            position, "program-failed", f"The program that the call ran failed: {plain(line[0].strip(), 240)}."
+            position, "program-failed", f"The program that the call ran failed: {plain(printed, 240)}."
         )
 
 

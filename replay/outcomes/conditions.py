@@ -253,12 +253,24 @@ def error_is_only_a_value(parsed: ParsedAnswer) -> bool:
     return parsed.error is not None and parsed.arguments.holds_only_values(strip_wrappers(parsed.error.text))
 
 
+_NO_VALUE = re.compile(
+    r"\W*no (?!(?:\w+ )?(?:access|permissions?|rights?|space|memory|connection|network|response|changes?|route)\b)"
+    r"(?:[a-z][\w-]{0,30}\W+){1,3}\W*",
+    re.IGNORECASE,
+)
+"""What is left of `no item sofa` without the arguments' values: which kind of thing there is none of."""
+
+
 def thing_is_missing(parsed: ParsedAnswer) -> bool:
     """The report says that the thing asked for is not there."""
     if says("not-found", "missing", program=False)(parsed):
         return True
     error = parsed.error
-    if error is None or error.basis == "exit" or not no_such_thing(error.text):
+    if error is None or error.basis == "exit":
+        return False
+    if _NO_VALUE.fullmatch(parsed.arguments.without_values(error.text[:_MAX_TEXT], 3)) is not None:
+        return parsed.arguments.value_named_in(error.text[:_MAX_TEXT])
+    if not no_such_thing(error.text):
         return False
     return error.basis == "sentence" or parsed.arguments.value_named_in(error.text[:_MAX_TEXT])
 

@@ -393,6 +393,16 @@ def strip_wrappers(text: str) -> str:
     return text.strip()
 
 
+_PROGRAM_HEAD = re.compile(r"(?:(?:[A-Z][A-Za-z ]{1,30}[:\d][^\n]{0,80})?\n){1,12}Output:[ \t]*(?:\n|$)")
+
+
+def own_words(text: str) -> str:
+    """What a program printed, without the lines about its run that a harness writes before `Output:`."""
+    text = strip_wrappers(text)
+    head = _PROGRAM_HEAD.match(text)
+    return text[head.end() :].strip() if head else text
+
+
 def _error_of_rpc(answer: RpcError) -> ErrorReport:
     data = "" if answer.data is None else f" {answer.data!s}"[:4000]
     return _report(answer.message[:MAX_REPORT_LENGTH] + data, "protocol", code=answer.code)

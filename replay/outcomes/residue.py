@@ -180,7 +180,7 @@ def _read_object(value: JsonObject, arguments: ArgumentIndex, depth: int) -> Jso
     affirmed = _affirms(body)
     if error is not None:
         return JsonReading(error)
-    left = _left(body, arguments)
+    left = _without_counts(body, _left(body, arguments))
     if len(left) == 1 and _may_wrap(body, left[0], arguments):
         inner = read_json(body[left[0]], arguments, depth + 1)
         words = inner.words if left[0] in CARRIERS else None
@@ -223,6 +223,16 @@ def _left(body: JsonObject, arguments: ArgumentIndex) -> list[str]:
     return [key for key in counted if key not in WRAPPING or (key == "status" and isinstance(body[key], dict))] or [
         key for key in ("message", "text", "input", "name", "error") if len(body) == 1 and key in body
     ]
+
+
+def _without_counts(body: JsonObject, left: list[str]) -> list[str]:
+    """Without how many items of the one list failed, and how many it has: `{"total": 2, "failed": 2, "items": []}`."""
+    lists = [key for key in left if isinstance(body[key], list)]
+    failed = {key for key in left if type(body[key]) is int and _FAILED_KEY.fullmatch(key)}
+    if len(lists) != 1 or not failed:
+        return left
+    whole = {key for key in left if type(body[key]) is int and body[key] == len(body[lists[0]])}
+    return [key for key in left if key not in failed | whole]
 
 
 def _read_batch(body: JsonObject, arguments: ArgumentIndex) -> JsonReading | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
@@ -32,27 +32,33 @@ def render(run: Run, selection: Selection) -> Iterator[str]:
     scope = scope_of(run, selection)
     totals = {"tests": 0, "failures": 0, "skipped": 0, "errors": 0}
     with Spool() as suites:
-        for diagnosis in scope.diagnoses():
-            suite, counts = _suite(scope, diagnosis)
+        for number, diagnosis in enumerate(scope.diagnoses()):
+            suite, counts = _suite(scope, diagnosis, () if number else basis_lines(scope))
             indent(suite, level=1)
             suites.add(f"  {tostring(suite, encoding='unicode')}\n")
             totals = {key: totals[key] + counts[key] for key in totals}
         root = Element("testsuites", {"name": "replay"} | {key: str(value) for key, value in totals.items()})
-        if basis := basis_lines(scope):
-            properties = SubElement(root, "properties")
-            for line in basis:
-                SubElement(properties, "property", name="replay.basis", value=_text(line))
         opened = tostring(root, encoding="unicode", short_empty_elements=False).removesuffix("</testsuites>")
         yield f'<?xml version="1.0" encoding="utf-8"?>\n{opened}\n'
         yield from suites
     yield "</testsuites>\n"
 
 
-def _suite(scope: ReportScope, diagnosis: Diagnosis) -> tuple[Element, dict[str, int]]:
-    """The suite of a trajectory, and how many of its cases have which result."""
+def _suite(scope: ReportScope, diagnosis: Diagnosis, basis: Sequence[str]) -> tuple[Element, dict[str, int]]:
+    """The suite of a trajectory, and how many of its cases have which result.
+
+    Args:
+        scope: of the report.
+        diagnosis: of the trajectory.
+        basis: what the whole report rests on; the schema has a place for it in suites alone, so the first one tells it.
+    """
     context, rows = diagnosis.context, scope.rows(diagnosis)
     name = _text(one_line(f"{context.trajectory.model}: {context.trajectory.id}"))
     suite = Element("testsuite", name=name, file=_text(one_line(context.file)))
+    if basis:
+        properties = SubElement(suite, "properties")
+        for line in basis:
+            SubElement(properties, "property", name="replay.basis", value=_text(line))
     known = 0
     for row in rows:
         mark, noted = scope.mark(diagnosis, row)

@@ -24,7 +24,7 @@ _JUDGED: Final = tuple(outcome for outcome in Outcome if outcome is not Outcome.
 _SHORT: Final = {Outcome.INVALID_ARGUMENTS: ("invalid", "args")}
 _MIN_NAME, _MAX_NAME = 8, 40
 _MESSAGE_WIDTH: Final = 88
-_MAX_TOOL, _MAX_ADDRESS = 32, 60
+_MAX_TOOL = 32
 _MIN_MESSAGE: Final = 44
 """Columns under which a message stands on a line of its own."""
 
@@ -161,29 +161,34 @@ def _cut(text: str, width: int) -> str:
 
 def groups_text(title: str, groups: Sequence[FailureGroup], width: int) -> str:
     """A title, and a line a group; its message stands beside it, or below it where there is little room."""
-    lines = _group_lines(groups, _MAX_TOOL)
+    lines, addresses = _group_lines(groups, _MAX_TOOL), [""] * len(groups)
     if (excess := max(map(cell_len, lines)) - width) > 0:
         lines = _group_lines(groups, max(_MAX_TOOL - excess, _MIN_NAME))
+    if max(map(cell_len, lines)) > width:  # an address that is cut cannot be pasted back
+        lines, addresses = _group_lines(groups, _MAX_TOOL, addressed=False), [group.example for group in groups]
     longest = max(map(cell_len, lines))
     room = width - longest - 2
     below = room < _MIN_MESSAGE
     room = min(width - 6, _MESSAGE_WIDTH) if below else min(room, _MESSAGE_WIDTH)
     shown = [title]
-    for line, group in zip(lines, groups, strict=True):
+    for line, address, group in zip(lines, addresses, groups, strict=True):
         message = shorten(one_line(group.example_message), max(room, 20), placeholder=" …")
         beside = f"{line}{' ' * (longest - cell_len(line))}  {message}".rstrip()
+        if address:
+            shown.append(f"{line}\n      {one_line(address, None)}\n      {message}")
+            continue
         shown.append(f"{line}\n      {message}" if below else beside)
     return "\n".join(shown)
 
 
-def _group_lines(groups: Sequence[FailureGroup], tool: int) -> list[str]:
-    """Count, outcome, tool of so many characters, and example of each group: an address is pasted, so it is not cut."""
+def _group_lines(groups: Sequence[FailureGroup], tool: int, *, addressed: bool = True) -> list[str]:
+    """Count, outcome, tool of so many characters, and example of each group."""
     rows = [
         [
             str(group.calls),
             str(group.reason or group.outcome.label),
             one_line(qualified_name(group.server, group.tool) or "(no name)", tool),
-            one_line(group.example, _MAX_ADDRESS),
+            *([one_line(group.example, None)] if addressed else []),
         ]
         for group in groups
     ]

@@ -84,6 +84,9 @@ def test_a_record_that_tells_of_a_failure_is_payload(value):
         ({"accepted": 0, "rejected": [{"reason": "score must be below 5"}]}, "invalid_arguments", ()),
         ({"imported": 0, "errors": ["row 1: invalid date"]}, "invalid_arguments", ()),
         ({"imported": 2, "failed": 1}, "success", ("partial",)),
+        ({"results": [{"ok": False, "error": "row 1 not found"}] * 2, "failed": 2, "total": 2}, "not_found", ()),
+        ({"results": [{"id": 1}, {"ok": False, "error": "row 2 not found"}], "failed": 1}, "success", ("partial",)),
+        ({"users": [{"id": 1, "error": "none"}], "total": 1}, "success", ()),
         ("Imported 2 rows, 1 failed", "success", ("partial",)),
         ({"data": {"user": {"id": 1}}, "errors": [{"message": "no access to mail"}]}, "success", ("partial",)),
         ({"data": {"user": None}, "errors": [{"message": "user not found"}]}, "not_found", ()),
@@ -140,3 +143,16 @@ def test_a_batch_of_a_hundred_thousand_failures_is_one():
 def test_a_success_is_certain_by_what_it_brings_and_not_where_anything_in_it_complains(value, certainty):
     judged = _judge(value, "get_lamp", id=7)
     assert (judged.outcome, judged.certainty) == ("success", certainty)
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        ("no item sofa", "not_found"),
+        ("No such item: sofa", "not_found"),
+        ("no permission sofa", None),
+    ],
+)
+def test_that_there_is_none_of_the_value_asked_for_is_not_found(error, outcome):
+    judged = _judge({"ok": False, "error": error}, "price_of", item="sofa")
+    assert (str(judged.outcome) == "not_found") is (outcome == "not_found")

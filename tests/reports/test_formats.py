@@ -87,6 +87,12 @@ def test_junit_has_a_case_a_call_grouped_by_trajectory(run: Run) -> None:
         "skipped",
     ]
     assert (root.get("tests"), root.get("failures"), root.get("skipped")) == ("7", "3", "1")
+    assert [child.tag for child in root] == ["testsuite", "testsuite"]
+    first, second = root
+    told = [each.get("value") or "" for each in first[0]]
+    assert first[0].tag == "properties"
+    assert any(line.startswith("Of 7 verdicts") for line in told)
+    assert second.find("properties") is None
 
 
 def test_csv_has_stable_columns_and_a_row_a_call(run: Run) -> None:

@@ -103,3 +103,11 @@ def test_of_very_many_models_the_first_hundred_have_a_line_and_all_are_counted()
     assert f"{130 * FEW.calls:,}".replace(",", "") in text.replace(",", "")
     assert text.count("few calls were judged, so") == 5
     assert "few calls were judged of 95 more models as well" in text
+
+
+def test_an_address_is_whole_at_80_columns_on_a_line_of_its_own_if_need_be() -> None:
+    address = f"{'a-model-with-a-long-name'}:{'a-task-that-goes-on-' * 2}:s7c1"
+    long = GROUP.model_copy(update={"example": address})
+    text = summary_text(summary(FEW, MANY).model_copy(update={"failures": (long,), "inconclusive": ()}), 80)
+    assert f"      {address}" in text.splitlines()
+    assert max(map(len, text.splitlines())) <= 80
