@@ -18,6 +18,7 @@ from replay.records.chart import ChartDocument
 from replay.records.comparison import ModelComparison
 from replay.records.files import CassetteAnswer, CassetteHeader, RunDocument, TrajectoryFile
 from replay.records.finding import KnownFile
+from replay.records.rating import JudgeReport
 from replay.reports.json_ import (
     CheckedServers,
     DiffDocument,
@@ -43,6 +44,7 @@ DOCUMENTS: dict[str, Any] = {
     "diff": DiffDocument,
     "compare": ModelComparison,
     "audit": Audit,
+    "judge": JudgeReport,
     "show": ShownTrajectory | ShownFile | ShownRun,
     "history": HistoryDocument,
     "known": KnownFile,

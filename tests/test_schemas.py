@@ -45,6 +45,7 @@ JSON_OF = {
     "classify": "run",
     "compare": "compare",
     "diff": "diff",
+    "judge": "judge",
     "known list": "known-list",
     "label": "label",
     "servers check": "servers",

@@ -13,7 +13,8 @@ from replay.alignment.aligner import Alignment, AlignmentSettings, Results, alig
 from replay.alignment.encoder import Encoder, find_model, load_encoder
 from replay.alignment.judges import Judges
 from replay.alignment.tasks import Reference
-from replay.replayer.sharing import CallJob, DoAll
+from replay.replayer.pool import Job
+from replay.replayer.sharing import DoAll
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +39,7 @@ class WorkersEncoder:
         batches: list[tuple[Sequence[str], NDArray[np.float32]]] = []
         starts = range(0, len(texts), TEXTS_A_JOB)
         self._do_all(
-            CallJob(vectors_of, (self._model, texts[start : start + TEXTS_A_JOB]), batches.extend) for start in starts
+            Job(vectors_of, (self._model, texts[start : start + TEXTS_A_JOB]), batches.extend) for start in starts
         )
         yield from batches
 
@@ -64,9 +65,9 @@ def align_on_workers(
     """Align each model with the reference; gives them in the order of `results`."""
     aligned: dict[int, Alignment] = {}
 
-    def job(number: int, model: Results) -> CallJob:
+    def job(number: int, model: Results) -> Job:
         needed = {text: vectors[text] for text in signatures_to_embed(reference, [model])}
-        return CallJob(
+        return Job(
             align, (reference, model, needed, settings, judges), lambda alignment: aligned.update({number: alignment})
         )
 

@@ -13,8 +13,12 @@ from itertools import combinations
 from math import comb
 from typing import Final, Literal, NamedTuple, get_args
 
+import numpy as np
+
 from replay.analysis.estimates import differences_of, sums_by_model
 from replay.analysis.measures import sums_of
+from replay.analysis.parting import parting_of
+from replay.analysis.statistics import resampling_of
 from replay.analysis.task_runs import OUTCOMES, TaskRun, TaskRuns, read_task_runs
 from replay.diagnosis.bearing import environment_faults, unfounded
 from replay.diagnosis.phrasing import counted
@@ -33,10 +37,11 @@ from replay.records.audit import (
     UndecidedTask,
     Verified,
 )
+from replay.records.comparison import Figure, Parting
 from replay.records.files import CallRow
 from replay.records.unread import Unread, UnreadEffect, UnreadFile
 from replay.runfile import Run
-from replay.runfile.trajectory_queries import trajectory_places
+from replay.runfile.trajectory_queries import TrajectoryPlace, trajectory_places
 
 _BENCHMARK: Final = "all models"
 _MEASURE: Final = "task_success"
@@ -83,6 +88,7 @@ def audit(run: Run, files: Sequence[int] | None = None, faulty_references: Mappi
         pairs=tuple(_pairs(table, models)),
         mends=tuple(_mends(undecided, benchmark.runs)),
         trials=tuple(_trials(table)),
+        partings=tuple(_partings(run, table)),
         notes=tuple(_notes(table, benchmark, faulty_references)),
     )
 
@@ -263,9 +269,29 @@ def _trials(table: TaskRuns) -> Iterator[RepeatedTrials]:
             tasks=len(counts),
             runs=least,
             flipping=tuple(sorted(task for task, (n, c) in counts.items() if 0 < c < n)),
-            pass_at={k: _mean(1 - comb(n - c, k) / comb(n, k) for n, c in counts.values()) for k in chances},
-            pass_all={k: _mean(comb(c, k) / comb(n, k) for n, c in counts.values()) for k in chances},
+            pass_at={k: _mean([1 - comb(n - c, k) / comb(n, k) for n, c in counts.values()]) for k in chances},
+            pass_all={k: _mean([comb(c, k) / comb(n, k) for n, c in counts.values()]) for k in chances},
         )
+
+
+def _partings(run: Run, table: TaskRuns) -> Iterator[Parting]:
+    """Where runs of a task that were won and lost part: of each model that did both, else of any two models."""
+    places: dict[int, TrajectoryPlace] = {}
+    for place in trajectory_places(run):
+        if place.row in table.run_of_trajectory:
+            places.setdefault(table.run_of_trajectory[place.row], place)
+    by_task: dict[str, dict[str, dict[bool, int]]] = defaultdict(lambda: defaultdict(dict))
+    for number, task_run in enumerate(table.runs):
+        if task_run.passed is not None:
+            by_task[task_run.task][task_run.model].setdefault(task_run.passed, number)
+    servers = run.servers()
+    for models in by_task.values():
+        anybody = {passed: number for runs in reversed(models.values()) for passed, number in runs.items()}
+        for runs in [runs for runs in models.values() if len(runs) > 1] or [anybody]:
+            if len(runs) > 1:
+                won, lost = (TrajectoryContext.load(run, places[runs[passed]], servers) for passed in (True, False))
+                if (parting := parting_of(won, lost)) is not None:
+                    yield parting
 
 
 def _passed(task_run: TaskRun) -> bool:
@@ -276,9 +302,12 @@ def _has_both(task_run: TaskRun) -> bool:
     return task_run.passed is not None and task_run.score is not None
 
 
-def _mean(values: Iterable[float]) -> float:
-    known = list(values)
-    return sum(known) / len(known)
+def _mean(values: Sequence[float]) -> Figure:
+    """A mean over tasks, with the interval of drawing them again."""
+    draws, numbers = resampling_of(len(values)), np.array(values)
+    interval = draws.interval(draws.ratios(numbers, np.ones(len(values))))
+    low, high = interval or (None, None)
+    return Figure(value=float(numbers.mean()), n=len(values), low=low, high=high)
 
 
 def _notes(table: TaskRuns, benchmark: AuditedModel, faulty_references: Mapping[str, str] | None) -> Iterator[str]:

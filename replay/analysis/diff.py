@@ -6,15 +6,16 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 from replay.analysis.estimates import differences_of, sums_by_model
 from replay.analysis.fingerprint import FailedCall, failed_calls, recurring_failures
 from replay.analysis.measures import sums_of
+from replay.analysis.parting import paired_calls, parting_of
 from replay.analysis.statistics import CONFIDENCE, mcnemar
 from replay.analysis.task_runs import read_task_runs
+from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.errors import UsageError
 from replay.records import FAILURES, Outcome
 from replay.records.alignment import AlignedModel, Scores
@@ -24,27 +25,9 @@ from replay.runfile import Run
 from replay.runfile.alignment_queries import aligned_models
 from replay.runfile.compare_queries import CallOutcome, call_outcomes, model_names
 from replay.runfile.task_runs import trajectory_facts
+from replay.runfile.trajectory_queries import trajectory_places
 from replay.safety.text import one_line
 from replay.suggestions import nearest_names
-
-Deed = tuple[str, str]
-"""What a call does: its tool, and its arguments as text."""
-
-
-def paired_calls(first: Sequence[Deed], second: Sequence[Deed]) -> Iterator[tuple[int, int]]:
-    """The numbers of calls that go together, one of each session.
-
-    In the order of both: calls of the same tool with the same arguments; and between two of those, where both sessions
-    did something else, calls of the same tool.
-    """
-    for tag, start, end, other_start, other_end in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
-        if tag == "equal":
-            yield from zip(range(start, end), range(other_start, other_end), strict=True)
-        elif tag == "replace":
-            tools = [tool for tool, _ in first[start:end]], [tool for tool, _ in second[other_start:other_end]]
-            for block in SequenceMatcher(None, *tools, autojunk=False).get_matching_blocks():
-                yield from ((start + block.a + at, other_start + block.b + at) for at in range(block.size))
-
 
 Key: TypeAlias = tuple[str, str, str]
 """Model (empty where it does not count), trajectory, position."""
@@ -67,14 +50,15 @@ class _Test(NamedTuple):
 def diff_runs(first: Run, second: Run, names: Sequence[str] | None = None, *, sessions: bool = False) -> RunDiff:
     """What changed from one run to the other.
 
-    Calls are the same where model, trajectory, position and tool are; the model does not count where each run has one.
+    Calls are the same where model, trajectory and tool are, and the alignment's matching pairs them; the model does not
+    count where each run has one.
     Whether the share of failed calls changed is tested over the calls that both judged: they are pairs.
 
     Args:
         first: the earlier one.
         second: the later one.
         names: how they are called; by default by their files.
-        sessions: where each run is one session, of different ids, those calls are the same that do the same in order.
+        sessions: where each run is one session, their ids do not count, and it is told where they part.
 
     Raises:
         UsageError: a run without verdicts, or runs that have nothing in common.
@@ -82,13 +66,16 @@ def diff_runs(first: Run, second: Run, names: Sequence[str] | None = None, *, se
     for run in (first, second):
         run.check_has_verdicts()
     ids = [_session_of(run) for run in (first, second)] if sessions else [None]
-    apart = None not in ids and ids[0] != ids[1]
+    apart = None not in ids
     alone = apart or len(model_names(first)) == len(model_names(second)) == 1
     sides = [
         _Side(name, dict(_calls(run, with_model=not alone)), _metrics(run))
         for run, name in zip((first, second), names or (str(first.path), str(second.path)), strict=True)
     ]
-    return _diff([sides[0], _as_in(*sides)] if apart else sides, _tested_calls)
+    compared = _diff(sides, _pairs(*sides, apart=apart), _tested_calls)
+    if None in ids:
+        return compared
+    return compared.model_copy(update={"parting": parting_of(*map(_one_session, (first, second)))})
 
 
 def _session_of(run: Run) -> str | None:
@@ -97,16 +84,33 @@ def _session_of(run: Run) -> str | None:
     return names.pop() if len(names) == 1 else None
 
 
-def _as_in(first: _Side, second: _Side) -> _Side:
-    """The second of two sessions, its calls under the keys of those of the first that do the same."""
-    keys = list(first.calls), list(second.calls)
-    deeds = [[(_folded(call.tool), call.arguments) for call in side.calls.values()] for side in (first, second)]
-    same = {keys[1][number]: keys[0][of_first] for of_first, number in paired_calls(*deeds)}
-    return second._replace(calls={same.get(key, key): call for key, call in second.calls.items()})
+def _one_session(run: Run) -> TrajectoryContext:
+    """The one trajectory of a run that no other one started."""
+    started = {facts.row for facts in trajectory_facts(run.connection) if facts.parent is not None}
+    [place] = [place for place in trajectory_places(run) if place.row not in started]
+    return TrajectoryContext.load(run, place)
+
+
+def _pairs(first: _Side, second: _Side, *, apart: bool = False) -> list[tuple[Key, Key]]:
+    """The calls that go together: of the same trajectory, or of any where the sides are one session each."""
+    groups: list[dict[Key, list[Key]]] = []
+    for side in (first, second):
+        groups.append({})
+        for key in side.calls:
+            groups[-1].setdefault(("", "", "") if apart else (*key[:2], ""), []).append(key)
+    pairs = []
+    for group, keys in groups[0].items():
+        others = groups[1].get(group, [])
+        deeds = [
+            [(_folded(side.calls[key].tool), side.calls[key].arguments) for key in own]
+            for side, own in ((first, keys), (second, others))
+        ]
+        pairs += [(keys[number], others[other]) for number, other in paired_calls(*deeds)]
+    return pairs
 
 
 def diff_models(run: Run, first: str, second: str) -> RunDiff:
-    """What is different between two models of one run; a call is the same where trajectory, position and tool are.
+    """What is different between two models of one run; calls are the same where trajectory and tool are, as paired.
 
     Their calls are not the same ones: the shares of failed calls are tested by task, as `replay compare` does.
 
@@ -123,22 +127,23 @@ def diff_models(run: Run, first: str, second: str) -> RunDiff:
         _Side(name, dict(_calls(run, with_model=False, only=name)), {"": metrics[name]} if name in metrics else {})
         for name in (first, second)
     ]
-    return _diff(sides, lambda changes: _tested_tasks(run, first, second))
+    return _diff(sides, _pairs(*sides), lambda changes: _tested_tasks(run, first, second))
 
 
-def _diff(sides: Sequence[_Side], test: Callable[[Sequence[Change]], _Test]) -> RunDiff:
+def _diff(
+    sides: Sequence[_Side], pairs: Sequence[tuple[Key, Key]], test: Callable[[Sequence[Change]], _Test]
+) -> RunDiff:
     first, second = sides
-    shared = [key for key in first.calls if key in second.calls and _same_tool(first.calls[key], second.calls[key])]
-    if not first.calls.keys() & second.calls.keys():
+    if not pairs and not {key[:2] for key in first.calls} & {key[:2] for key in second.calls}:
         raise UsageError(
             f"{first.name} and {second.name} have no call in common: "
             f"the first has {_example(first)}, the second {_example(second)}; where the same files were read with "
             "other names, classify them with the same --names"
         )
-    in_common = set(shared)
-    changes = [_change(key, first.calls[key], second.calls[key]) for key in shared]
+    changes = [_change(other, first.calls[key], second.calls[other]) for key, other in pairs]
+    in_common = [set(keys) for keys in zip(*pairs, strict=True)] or [set[Key](), set[Key]()]
     metrics = tuple(_metric_changes(first, second))
-    is_whole = len(shared) == len(first.calls) == len(second.calls)
+    is_whole = len(pairs) == len(first.calls) == len(second.calls)
     same = all(change.before == change.after for change in changes)
     if is_whole and same and all(change.before == change.after for change in metrics):
         tested = _Test(1.0, "There is no difference: every call was judged as before.")
@@ -149,7 +154,7 @@ def _diff(sides: Sequence[_Side], test: Callable[[Sequence[Change]], _Test]) -> 
     return RunDiff(
         first=summaries[0],
         second=summaries[1],
-        common=len(shared),
+        common=len(pairs),
         worse=_moved(changes, lambda before, after: after < before),
         better=_moved(changes, lambda before, after: after > before),
         unjudged=tuple(
@@ -157,8 +162,8 @@ def _diff(sides: Sequence[_Side], test: Callable[[Sequence[Change]], _Test]) -> 
             for change in changes
             if (change.before == Outcome.INCONCLUSIVE) != (change.after == Outcome.INCONCLUSIVE)
         ),
-        new=tuple(_change(key, None, call) for key, call in second.calls.items() if key not in in_common),
-        gone=tuple(_change(key, call, None) for key, call in first.calls.items() if key not in in_common),
+        new=tuple(_change(key, None, call) for key, call in second.calls.items() if key not in in_common[1]),
+        gone=tuple(_change(key, call, None) for key, call in first.calls.items() if key not in in_common[0]),
         tools=tuple(_tools(first, second)),
         metrics=metrics,
         p_value=tested.p_value,
@@ -211,10 +216,6 @@ def _metrics(run: Run) -> dict[str, AlignedModel]:
     models = list(aligned_models(run.connection).values())
     times = Counter(model.model for model in models)
     return {model.model: model for model in models if times[model.model] == 1}
-
-
-def _same_tool(first: CallOutcome, second: CallOutcome) -> bool:
-    return _folded(first.tool) == _folded(second.tool)
 
 
 def _folded(tool: str | None) -> str:

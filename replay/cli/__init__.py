@@ -30,6 +30,11 @@ VERBS = {
     "figure": ("replay.cli.figure:figure", "Draw a figure for a paper or a slide, or write its numbers."),
     "shrink": ("replay.cli.shrink:shrink", "Find the smallest sequence of calls that shows a failure."),
     "align": ("replay.cli.align:align", "Align predicted calls with reference calls, and score them."),
+    "judge": ("replay.cli.judge:judge", "Have models judge task runs by a paper's rubric, with prompts of our own."),
+    "drive": (
+        "replay.cli.drive:drive",
+        "Have a model work on tasks through the fleet's servers, and record what it does.",
+    ),
     "record": ("replay.cli.record:record", "Record a trajectory from any MCP client."),
     "convert": ("replay.cli.convert:convert", "Turn results files into DAG files, one a trajectory."),
     "export": ("replay.cli.export:export", "Write trajectories with their verdicts in the formats of other tools."),

@@ -18,9 +18,9 @@ from replay.cli.options import (
     find_missing_findings,
     json_option,
     names_option,
-    place_of,
     run_option,
     strict_option,
+    worker_location,
     workers_options,
 )
 from replay.cli.terminal import SlowLines, bar_on, echo_err, is_interactive, without_secrets
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from replay.alignment.output import RunStore
     from replay.records.alignment import Definitions
     from replay.records.unread import Unread, UnreadFile
-    from replay.replayer.pool import Place
+    from replay.replayer.pool import WorkerLocation
     from replay.replayer.sharing import DoAll
 
 EXAMPLES = """\b
@@ -119,7 +119,7 @@ def align(
         raise UsageError("--json and --csv do not go together")
     if tau_strong < tau_weak:
         raise UsageError(f"--tau-strong {tau_strong:g} is below --tau-weak {tau_weak:g}")
-    place = place_of(workers, cluster)
+    location = worker_location(workers, cluster)
     inputs = InputFiles(files, names)
     done = _align(
         inputs,
@@ -129,7 +129,7 @@ def align(
         judge_paths=judge_paths,
         model=model,
         cached=not no_cache,
-        do_all=context.with_resource(_workers_at(place)) if place else None,
+        do_all=context.with_resource(_workers_at(location)) if location else None,
     )
     _print(done, explained=explained, types=types, swept=swept, as_json=as_json, as_csv=as_csv)
     inputs.end(strict=strict)
@@ -203,10 +203,10 @@ def _align(
     return _Aligned(reference, results, alignments, strangers, _unread(inputs.unread, alignments))
 
 
-def _workers_at(place: Place) -> AbstractContextManager[DoAll]:
+def _workers_at(location: WorkerLocation) -> AbstractContextManager[DoAll]:
     from replay.replayer.sharing import workers_at
 
-    return workers_at(place, lambda text: echo_err(f"note: {text}"))
+    return workers_at(location, lambda text: echo_err(f"note: {text}"))
 
 
 def _reference(path: Path, run: RunStore | None) -> Reference:

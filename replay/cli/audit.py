@@ -78,7 +78,7 @@ def audit(
     form = output_format("json" if as_json else form, output, _FORMATS, "text")
     files, run_path = run_among(files, run_path)
     inputs = InputFiles(files, names) if files else None
-    with run_of(inputs, run_path, None, (), names) as (run, numbers):
+    with run_of(inputs, run_path, None, (), names, with_findings=False) as (run, numbers):
         unread = inputs.unread if inputs else unread_files(run.connection)
         found = with_unread(audit_run(run, numbers, _faulty_references(reference)), unread)
         if verify:
@@ -95,7 +95,7 @@ def _faulty_references(reference: Path | None) -> dict[str, str]:
         return {}
     from replay.analysis.audit import faulty_tasks
 
-    with run_of(InputFiles((reference,), None), DEFAULT_RUN, None, (), None) as (run, numbers):
+    with run_of(InputFiles((reference,), None), DEFAULT_RUN, None, (), None, with_findings=False) as (run, numbers):
         return faulty_tasks(run, numbers)
 
 

@@ -23,9 +23,9 @@ from replay.cli.options import (
     json_option,
     known_option,
     names_option,
-    place_of,
     run_option,
     strict_option,
+    worker_location,
     workers_options,
 )
 from replay.cli.terminal import closed_pipe_ignored, echo_err
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from replay.records.summary import RunSummary
     from replay.replayer.judging import Source
     from replay.replayer.plan import Options
-    from replay.replayer.pool import Place
+    from replay.replayer.pool import WorkerLocation
     from replay.runfile import Run
 
 _WITHOUT_FLEET = (
@@ -158,9 +158,9 @@ def classify(
         raise UsageError("--cassette-strict goes with --cassette")
     conditions = fail_conditions(fail_on)
     by_recording = offline or cassette is not None
-    place = place_of(workers, cluster, 1 if by_recording else jobs)
+    location = worker_location(workers, cluster, 1 if by_recording else jobs)
     inputs = InputFiles(files, names, first_moment(since))
-    sources = _sources(inputs, by_recording)
+    sources = _sources(inputs, by_recording, is_known=run_path.exists() and not fresh)
     fleet = fleet_of(fleet_path, "" if by_recording else _WITHOUT_FLEET)
     options = Options(
         jobs=jobs,
@@ -175,7 +175,7 @@ def classify(
         labels=known_labels(fleet.directory if fleet is not None else None),
     )
     with _open_run(run_path, fresh, fleet, options, names) as run:
-        _judge(run, inputs, sources, fleet, options, cassette, place)
+        _judge(run, inputs, sources, fleet, options, cassette, location)
         known = _known(run, inputs.paths, known_path, needed=NEW in {condition.name for condition in conditions})
         summary = _print(run, inputs, options, known, as_json=as_json, as_csv=as_csv)
         if cassette is not None and cassette_strict:
@@ -184,12 +184,12 @@ def classify(
     inputs.end(strict=strict)
 
 
-def _sources(inputs: InputFiles, by_recording: bool) -> list[Source] | list[ResultsFile]:
+def _sources(inputs: InputFiles, by_recording: bool, *, is_known: bool) -> list[Source] | list[ResultsFile]:
     """The files; those whose servers start are looked through first."""
     from replay.cli.terminal import ended_in_order
 
     with ended_in_order():
-        return inputs.sources() if by_recording else inputs.open_all()
+        return inputs.sources(is_known=is_known) if by_recording else inputs.open_all()
 
 
 def _judge(
@@ -199,7 +199,7 @@ def _judge(
     fleet: Fleet | None,
     options: Options,
     cassette: Path | None,
-    place: Place | None,
+    location: WorkerLocation | None,
 ) -> None:
     """Judge the files into the run, which also keeps what could not be read."""
     import anyio
@@ -208,7 +208,7 @@ def _judge(
     from replay.runfile.unread_files import save_unread
 
     with ended_in_order():
-        anyio.run(judge_with_progress, run, inputs, sources, fleet, options, cassette, place)
+        anyio.run(judge_with_progress, run, inputs, sources, fleet, options, cassette, location)
     with run.transaction() as db:
         save_unread(db, inputs.unread, inputs.paths)
 

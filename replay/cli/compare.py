@@ -125,7 +125,13 @@ def run_among(files: tuple[Path, ...], run_path: Path) -> tuple[tuple[Path, ...]
 
 @contextmanager
 def run_of(
-    inputs: InputFiles | None, run_path: Path, reference: Path | None, judge_paths: tuple[Path, ...], names: str | None
+    inputs: InputFiles | None,
+    run_path: Path,
+    reference: Path | None,
+    judge_paths: tuple[Path, ...],
+    names: str | None,
+    *,
+    with_findings: bool = True,
 ) -> Iterator[tuple[Run, tuple[int, ...] | None]]:
     """The run to compare, open for reading, and its numbers of the files; None for all of them."""
     from replay.cli.options import find_missing_findings
@@ -142,7 +148,8 @@ def run_of(
             from replay.cli.align import keep_alignment
 
             keep_alignment(run_path, reference, [Path(path) for path in paths], names, judge_paths)
-        find_missing_findings(run_path, say=True)
+        if with_findings:
+            find_missing_findings(run_path, say=True)
         run = stack.enter_context(Run.read(run_path))
         yield run, run.file_ids(paths) if inputs is not None else None
 

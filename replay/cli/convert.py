@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from replay.cli.input_files import InputFiles
-from replay.cli.options import files_argument, names_option, place_of, strict_option, workers_options
+from replay.cli.options import files_argument, names_option, strict_option, worker_location, workers_options
 from replay.cli.output import file_stems
 from replay.cli.terminal import echo_err, without_secrets
 from replay.errors import InputError, UsageError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from replay.formats.results_file import ResultsFile, UnopenedFile
     from replay.records import Trajectory
     from replay.records.files import TrajectoryFile
-    from replay.replayer.pool import Place
+    from replay.replayer.pool import WorkerLocation
 
 
 _TRAJECTORIES_A_PART = 500
@@ -60,7 +60,7 @@ def convert(
     """
     if output is None and not listed:
         raise UsageError("give -o DIRECTORY for the DAG files, or --list to see what is in the files")
-    place = place_of(workers, cluster)
+    location = worker_location(workers, cluster)
     inputs = InputFiles(files, names)
     opened = inputs.open_all(need_calls=False)
     if listed:
@@ -70,10 +70,10 @@ def convert(
         targets = _targets(opened, output)
         _refuse_overwriting(targets.values(), force)
         output.mkdir(parents=True, exist_ok=True)
-        if place is not None:
-            _write_with_workers(place, opened, targets)
+        if location is not None:
+            _write_with_workers(location, opened, targets)
         for results in opened:
-            if place is None:
+            if location is None:
                 _write(results, targets)
             echo_err(f"{results.path}: {_contents(results)}")
     inputs.end(strict=strict)
@@ -123,9 +123,12 @@ def dag_files(source: UnopenedFile, part: int, parts: int) -> list[tuple[str, st
     return [(trajectory.id, record_as_json(_dag_file(trajectory))) for trajectory in trajectories]
 
 
-def _write_with_workers(place: Place, opened: Iterable[ResultsFile], targets: dict[tuple[str, str], Path]) -> None:
+def _write_with_workers(
+    location: WorkerLocation, opened: Iterable[ResultsFile], targets: dict[tuple[str, str], Path]
+) -> None:
     from replay.replayer.messages import sendable
-    from replay.replayer.sharing import CallJob, workers_at
+    from replay.replayer.pool import Job
+    from replay.replayer.sharing import workers_at
     from replay.safety.filesystem import write_atomically
 
     def write(path: str, texts: list[tuple[str, str]]) -> None:
@@ -134,14 +137,14 @@ def _write_with_workers(place: Place, opened: Iterable[ResultsFile], targets: di
             write_atomically(target, text, "surrogatepass")
             click.echo(str(target))
 
-    def jobs() -> Iterator[CallJob]:
+    def jobs() -> Iterator[Job]:
         for results in opened:
-            source = sendable(results.source, by_path=place.is_local)
+            source = sendable(results.source, by_path=location.is_local)
             parts = 1 + len(results.ids) // _TRAJECTORIES_A_PART
             for part in range(parts):
-                yield CallJob(dag_files, (source, part, parts), partial(write, results.path))
+                yield Job(dag_files, (source, part, parts), partial(write, results.path))
 
-    with workers_at(place, lambda text: echo_err(f"note: {text}")) as do_all:
+    with workers_at(location, lambda text: echo_err(f"note: {text}")) as do_all:
         do_all(jobs())
 
 

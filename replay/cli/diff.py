@@ -54,8 +54,9 @@ def diff(
 
     A and B are run files; or results files, folders and archives, which are judged by their recorded answers.
 
-    Calls are the same where model, trajectory, position and tool are; of two single sessions those that do the same in
-    the same order, whatever their ids. Worse is a step down from success, not found, invalid arguments, unknown tool to
+    Calls are the same where model, trajectory and tool are: of the calls of a tool those go together that are most
+    alike, and of these the nearest. Of two single sessions the ids do not count, and it is told at which call they
+    part. Worse is a step down from success, not found, invalid arguments, unknown tool to
     illegal format; inconclusive calls are neither better nor worse. Of more than two runs, the oldest first, each is
     compared with the next. Failures are told by their fingerprints (`replay known`): when each was first and last seen,
     in how many calls, in which models.

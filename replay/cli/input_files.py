@@ -97,8 +97,11 @@ class InputFiles:
             self._opened.finish()
         return files
 
-    def sources(self) -> list[Source]:
+    def sources(self, *, is_known: bool = False) -> list[Source]:
         """The files, to be looked through and judged in one go; those before the first that can be read are told of.
+
+        Args:
+            is_known: there is a run, which may hold them: none is looked through yet.
 
         Raises:
             InputError: none can be read.
@@ -106,6 +109,8 @@ class InputFiles:
         from replay.errors import FormatError
         from replay.formats.results_file import look_through
 
+        if is_known and self._sources:
+            return [*self._sources]
         for number, source in enumerate(self._sources):
             try:
                 first = look_through(*source)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from replay.interpreter import Fleet
     from replay.replayer.judging import Source
     from replay.replayer.plan import Options, Progress
-    from replay.replayer.pool import Place
+    from replay.replayer.pool import WorkerLocation
     from replay.runfile import Run
 
 
@@ -26,7 +26,7 @@ async def judge_with_progress(
     fleet: Fleet | None,
     options: Options,
     cassette: Path | None,
-    place: Place | None,
+    location: WorkerLocation | None,
 ) -> None:
     """Judge the calls of the files, showing how far it is, and say what was noticed.
 
@@ -37,7 +37,7 @@ async def judge_with_progress(
         fleet: the servers; without it the recordings judge.
         options: as on the command line.
         cassette: whose answers judge, if one was named.
-        place: where the workers are; None for this process alone.
+        location: where the workers are; None for this process alone.
     """
     from replay.cli.progress import shown_progress
     from replay.diagnosis.diagnose import FindingStore
@@ -47,12 +47,12 @@ async def judge_with_progress(
 
     progress = Progress(warn=note)
     findings = FindingStore(run)
-    if place is None:
+    if location is None:
         options = replace(options, on_done=findings.keep)
     async with shown_progress(progress):
-        await _replay(run, inputs, files, fleet, options, cassette, place, progress)
+        await _replay(run, inputs, files, fleet, options, cassette, location, progress)
     inputs.check()
-    if place is not None:
+    if location is not None:
         findings.keep_missing()
     for text in progress.notes:
         note(text)
@@ -82,22 +82,35 @@ async def _replay(
     fleet: Fleet | None,
     options: Options,
     cassette: Path | None,
-    place: Place | None,
+    location: WorkerLocation | None,
     progress: Progress,
 ) -> None:
-    """Replay in this process, or on the workers of a place."""
+    """Replay in this process, or on workers."""
     from replay.cli.progress import echo_server_event
     from replay.diagnosis.diagnose import FindingStore
+    from replay.diagnosis.phrasing import counted
     from replay.formats.results_file import ResultsFile
     from replay.replayer.classifier import classify_live, classify_stored
 
+    unchanged = None
+    if options.offline and cassette is None:
+        from replay.replayer.unchanged_files import UnchangedFiles
+
+        unchanged, count = UnchangedFiles(run, fleet, options, inputs), counted(len(files), "file")
+        files = unchanged.changed(files)
+        if unchanged.kept:
+            progress.notes.append(
+                f"{unchanged.kept} of {count} unchanged: not read again, the verdicts stand (--fresh judges all again)"
+            )
+        if not files:
+            return
     async with AsyncExitStack() as stack:
         pool = None
-        if place is not None:
+        if location is not None:
             from replay.replayer.sharing import open_pool
 
-            progress.stage = "starting workers" if place.is_local else f"connecting to {place}"
-            pool = await stack.enter_async_context(open_pool(place, note))
+            progress.stage = "starting workers" if location.is_local else f"connecting to {location}"
+            pool = await stack.enter_async_context(open_pool(location, note))
             progress.stage = None
         if not options.offline and fleet is not None:
             opened = [file for file in files if isinstance(file, ResultsFile)]
@@ -120,9 +133,14 @@ async def _replay(
             from replay.replayer.workers import OnWorkers
 
             executor = OnWorkers(pool, fleet, answers=stored.get("answers"), finder=FindingStore)
-        await classify_stored(
-            run, files, options, progress=progress, fleet=fleet, listener=inputs, executor=executor, **stored
-        )
+        listener = unchanged or inputs
+        try:
+            await classify_stored(
+                run, files, options, progress=progress, fleet=fleet, listener=listener, executor=executor, **stored
+            )
+        finally:
+            if unchanged is not None:
+                unchanged.keep()
 
 
 def _of_cassette(path: Path, fleet: Fleet | None) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from replay.errors import RunFileError, UsageError
 if TYPE_CHECKING:
     from replay.interpreter import Fleet
     from replay.records import Outcome
-    from replay.replayer.pool import Place
+    from replay.replayer.pool import WorkerLocation
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -127,7 +127,7 @@ def workers_options(function: F) -> F:
     return workers(cluster(function))
 
 
-def place_of(workers: int | None, cluster: str | None, threads: int = 1) -> Place | None:
+def worker_location(workers: int | None, cluster: str | None, threads: int = 1) -> WorkerLocation | None:
     """Where the workers are; None where this process does all.
 
     Args:
@@ -144,9 +144,9 @@ def place_of(workers: int | None, cluster: str | None, threads: int = 1) -> Plac
         return None
     if workers is not None and cluster is not None:
         raise UsageError("--workers starts processes here, --cluster uses those of a scheduler: give one of them")
-    from replay.replayer.pool import Place
+    from replay.replayer.pool import WorkerLocation
 
-    return Place(workers, cluster, threads)
+    return WorkerLocation(workers, cluster, threads)
 
 
 def first_moment(since: str | None) -> str:

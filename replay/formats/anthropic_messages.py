@@ -102,7 +102,7 @@ def _trajectory(body: JsonObject, messages: list[Any], identifier: str, place: s
             elif message.get("role", "assistant") == "assistant":
                 log.say(text_of(block.get("text")))
             else:
-                log.prompts.append(text_of(block.get("text")))
+                log.ask(text_of(block.get("text")))
     log.model = text_of(
         body.get("model") or next((item["model"] for item in objects(messages) if item.get("model")), None)
     )

@@ -142,7 +142,7 @@ def _read_text(message: JsonObject, text: str, log: CallLog, number: int) -> Non
         log.add(build_call(language or "code", code, id=f"code {number}", local=True), number)
         log.answer(f"code {number}", result_with_flag(text[executed.end() :], executed[1] != "0"))
     elif first_of(message, "source", "name", "role") in ("user", "human") or message.get("type") == "UserMessage":
-        log.prompts.append(text)
-        log.final_reply = text if not log.prompts[:-1] and "```" in text else log.final_reply
+        log.final_reply = text if not log.first_prompt and "```" in text else log.final_reply
+        log.ask(text)
     else:
         log.say(text)

@@ -82,7 +82,7 @@ def _read_turns(turns: list[Any], log: CallLog) -> None:
             for message in objects(messages):
                 role, content = message.get("role"), message.get("content")
                 if key == "begin_of_turn_query":
-                    log.prompts += [joined_text(content)] if role == "user" else []
+                    log.ask(joined_text(content) if role == "user" else None)
                 elif role == "assistant":
                     waiting = _read_reply(content, log, f"{number}.{key}")
                 elif role == "tool" and waiting:

@@ -45,17 +45,26 @@ class CallLog:
     def __init__(self) -> None:
         self.model: str | None = None
         """The model that the file names; a call is noted with another where it is given one."""
-        self.prompts: list[str | None] = []
-        """What the user wrote, in order."""
+        self.first_prompt: str | None = None
+        """What the user wrote first."""
         self.started_at: str | None = None
         """ISO 8601."""
         self.final_reply: str | None = None
         """What the model said last; None once a call followed."""
+        self._question = ""
         self._steps: list[_DraftStep] = []
         self._waiting: dict[Hashable, list[_Entry]] = {}
         self._text: list[str] = []
         self._rounds = 0
         self._tokens: list[int | None] = [None, None]
+
+    def ask(self, text: str | None) -> None:
+        """What the user wrote. All of it is one text from the start: it is not held twice."""
+        if text:
+            self.first_prompt = self.first_prompt or text
+            question, self._question = self._question, ""  # the one reference, so that it grows where it is
+            question += f"\n\n{text}" if question else text
+            self._question = question
 
     def count_tokens(self, read: Any, written: Any) -> None:
         """The tokens of one reply; what is not a number counts nothing."""
@@ -138,8 +147,7 @@ class CallLog:
             fields: further fields, which also go before what the log has.
         """
         model = self.model or document.model_name
-        question = "\n\n".join(filter(None, self.prompts)) or None
-        self.prompts = []
+        question, self._question = self._question or None, ""
         return Trajectory(
             **{
                 "id": identifier or document.task_name,

@@ -114,7 +114,7 @@ class _Thread:
         elif kind == "tool_result":
             self._read_result(block, moment)
         elif kind == "text" and isinstance(block.get("text"), str) and line.get("isCompactSummary") is not True:
-            self.log.prompts.append(block["text"])
+            self.log.ask(block["text"])
 
     def _is_new(self, call: Call) -> bool:
         """Whether a call is not one that stood on an earlier line: iFlow writes a message again once it is whole."""
@@ -197,7 +197,7 @@ class _Threads:
         if thread.parent_session is None:
             return None
         session = self._threads.get(thread.parent_session)
-        prompt = next(iter(thread.log.prompts), None)
+        prompt = thread.log.first_prompt
         for position, call in session.log.calls() if session else ():
             if thread.parent_call is not None:
                 if call.id == thread.parent_call:

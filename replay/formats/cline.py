@@ -149,8 +149,8 @@ class _Task:
         elif kind in _SHOWN and (text or not _SHOWN[kind][1]):
             name, argument = _SHOWN[kind]
             self._add(name, build_call(name, {argument: body.get(argument, text)} if argument else {}, local=True))
-        elif kind == "user_feedback" or (kind == "text" and not self.log.prompts):
-            self.log.prompts.append(text)
+        elif kind == "user_feedback" or (kind == "text" and not self.log.first_prompt):
+            self.log.ask(text)
         elif kind == "text":
             self.log.say(text)
 
@@ -194,7 +194,7 @@ class _Task:
         elif name:
             self._answer(name, text)
         elif not _NOT_THE_ANSWER.match(text):
-            self.log.prompts.append(text)
+            self.log.ask(text)
         return None
 
     def _read_answers(self, request: str) -> None:

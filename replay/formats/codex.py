@@ -193,7 +193,7 @@ class _Session:
         elif kind == "message" and payload.get("role") == "assistant":
             self._log.say(joined_text(payload.get("content")))
         elif kind == "message" and payload.get("role") == "user":
-            self._log.prompts.append(joined_text(payload.get("content")))
+            self._log.ask(joined_text(payload.get("content")))
 
     def _answer(self, identifier: str | None, output: Any) -> Answer | None:
         if isinstance(output, dict) and isinstance(output.get("success"), bool):

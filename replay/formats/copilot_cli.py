@@ -78,7 +78,7 @@ class _Session:
         elif kind == "session.model_change" and isinstance(data.get("newModel"), str):
             self._log.model = data["newModel"]
         elif kind == "user.message" and isinstance(data.get("content"), str):
-            self._log.prompts.append(data["content"])
+            self._log.ask(data["content"])
         elif kind == "assistant.message":
             self._read_message(event, data)
         elif kind == "tool.execution_start" and isinstance(data.get("mcpServerName"), str):

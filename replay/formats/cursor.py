@@ -110,7 +110,7 @@ class _Session:
     def _read_message(self, role: str, message: JsonObject, *, partial: bool) -> None:
         text = joined_text(message.get("content"))
         if role == "user":
-            self.log.prompts.append(text)
+            self.log.ask(text)
             return
         if not partial:
             self.log.say(text)

@@ -7,15 +7,14 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from replay.errors import FormatError, UnknownFormatError
 from replay.formats.file_names import FileNames
-from replay.formats.sources import InputFile
+from replay.formats.sources import GZIP, IN_AN_ARCHIVE, ZIP, InputFile, is_tar
 from replay.json_values import TooDeepError, begun_json, first_json, json_value, with_whole_pairs
-from replay.safety.filesystem import open_regular
 
 CONTAINER_KEYS = ("data", "items", "results", "predictions")
 """Keys under which results files keep their list of records."""
@@ -156,6 +155,8 @@ class Document:
         """Places where records could not be read, and may hold calls."""
         self.left: list[str] = []
         """Places of the records that the reader left for other readers."""
+        self.looked_for: list[str] = []
+        """Paths of the files beside it that the reader looked for."""
         self._file = file
         self._names = names
         self._only = only
@@ -189,11 +190,10 @@ class Document:
         return self._file.open()
 
     def beside(self, *parents: str) -> Any:
-        """The value of a JSON file of the same layout, by its path from this file; None where there is none."""
+        """The value of a JSON file of `LOOKED_UP`, by its path from this file; None where there is none."""
         path = self._path_beside(parents)
-        opened = self._file.others.get(path, partial(open_regular, Path(path)))
         try:
-            with opened() as stream:
+            with self._file.open_beside(path) as stream:
                 data = stream.read(MAX_BESIDE_BYTES + 1)
             return json_value(data) if len(data) <= MAX_BESIDE_BYTES else None
         except (OSError, ValueError, FormatError):
@@ -205,7 +205,9 @@ class Document:
         return path in self._file.others or Path(path).is_file()
 
     def _path_beside(self, parents: tuple[str, ...]) -> str:
-        return os.path.normpath(Path(self.path).parent.joinpath(*parents))
+        path = os.path.normpath(Path(self.path).parent.joinpath(*parents))
+        self.looked_for.append(path)
+        return path
 
     def note(self, text: str, place: str = "") -> None:
         """Say what was not read."""
@@ -236,11 +238,12 @@ class Document:
         if head is not None and head.whole is not None:
             return "array" if isinstance(head.whole[0], list) else "object"
         with self.open() as stream:
-            first = next((line for line in _lines_of(stream) if not line.isspace()), b"").lstrip()
+            lines = (line for line in _lines_of(stream) if not line.isspace())
+            first = next(lines, b"").lstrip()
             if first[:1] == b"[":
                 return "array"
-            more = any(not line.isspace() for line in _lines_of(stream))
-        return "lines" if more and _is_whole(first) else "object"
+            more = any(True for _ in lines)
+        return "lines" if more and (len(first) > MAX_LINE_BYTES or _is_whole(first)) else "object"
 
     def check_is_json(self) -> None:
         """Check that the file begins as JSON does.
@@ -252,6 +255,8 @@ class Document:
         start = _skip(beginning, 0)
         if start == len(beginning):
             raise FormatError(self.path, "the file is empty; expected JSON or JSON Lines with trajectories")
+        if self.head.data.startswith((ZIP, GZIP)) or is_tar(self.head.data):
+            raise FormatError(self.path, IN_AN_ARCHIVE)
         if beginning[start] not in "[{":
             found = f"expected JSON ('{{' or '['), found {beginning[start : start + 20]!r}"
             raise UnknownFormatError(self.path, found, _line_and_column(beginning, start))
@@ -288,7 +293,7 @@ class Document:
                     self.lose(f"broken JSON, this line was not read: {broken[1]}", f"line {broken[0]}")
                     broken = None
                 if len(line) > MAX_LINE_BYTES:
-                    self.note(f"a line of more than {MAX_LINE_BYTES // 1024**2} MB; not read", f"line {number}")
+                    self.lose(f"a line of more than {MAX_LINE_BYTES // 1024**2} MB; not read", f"line {number}")
                     continue
                 try:
                     value = json_value(line)

@@ -132,7 +132,7 @@ def _trajectory(chat: JsonObject, place: str, document: Document) -> Trajectory:
             continue
         text = joined_text(message.get("content"))
         if message.get("type") == "user":
-            log.prompts.append(text)
+            log.ask(text)
         if message.get("type") != "gemini":
             continue
         log.model = text_of(message.get("model")) or log.model

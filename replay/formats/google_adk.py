@@ -118,7 +118,7 @@ def _read(event: JsonObject, number: int, start: float | None, log: CallLog) -> 
     written = [item for part in parts if (item := as_object(first_of(part, "function_call", "functionCall")))]
     if not written:
         if event.get("author") == "user":
-            log.prompts.append(text)
+            log.ask(text)
         else:
             log.final_reply = text or log.final_reply
         return

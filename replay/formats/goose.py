@@ -106,7 +106,7 @@ def _read(message: JsonObject, log: CallLog) -> None:
     if message.get("role") == "assistant":
         log.say(text)
     elif text:
-        log.prompts.append(text)
+        log.ask(text)
     for block in objects(message["content"]):
         if block.get("type") == "toolRequest":
             call = _call(block).model_copy(update={"started": seconds_between(log.started_at, time)})

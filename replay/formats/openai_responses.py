@@ -108,7 +108,7 @@ def _trajectory(body: JsonObject, identifier: str, place: str, document: Documen
     approved = [item.get("approval_request_id") for item in items]
     for item in items:
         if item.get("role") == "user":
-            log.prompts.append(joined_text(item.get("content")))
+            log.ask(joined_text(item.get("content")))
         elif item.get("role") == "assistant":
             log.say(joined_text(item.get("content")))
         elif item.get("type") == "mcp_list_tools":

@@ -89,7 +89,7 @@ class _Session:
             self._log.model = self._log.model or model
             for part in objects(message.get("parts")):
                 if about.get("role") == "user":
-                    self._log.prompts.append(text_of(part.get("text")))
+                    self._log.ask(text_of(part.get("text")))
                 else:
                     self._read_part(part, ("message", number), model)
 

@@ -184,7 +184,7 @@ class _Events:
         message = as_object(event.get("llm_message")) or as_object(event.get("args")) or {}
         text = joined_text(message.get("content"))
         if event.get("source") == "user":
-            self.log.prompts.append(text)
+            self.log.ask(text)
         elif event.get("source") == "agent" and event.get("action") in (None, "message"):
             self.log.say(text)
 

@@ -86,7 +86,8 @@ class _Session:
 
     def trajectory(self, document: Document) -> Trajectory:
         """What was read."""
-        self._log.prompts = self._log.prompts or [self._title]
+        if not self._log.first_prompt:
+            self._log.ask(self._title)
         return self._log.trajectory(document, PiReader.name, self._place, self._identifier)
 
     def read(self, line: JsonObject) -> None:
@@ -102,7 +103,7 @@ class _Session:
         time = time or iso_time(seconds_of(message.get("timestamp")))
         role, text = message.get("role"), joined_text(message.get("content"))
         if role == "user":
-            log.prompts.append(text)
+            log.ask(text)
         elif role == "assistant":
             self._read_reply(message, text, seconds_between(log.started_at, time))
         elif role in _ANSWER_ROLES:

@@ -103,6 +103,8 @@ class FileSummary(NamedTuple):
     signs: tuple[str, ...]
     """As in `ResultsFile`."""
     lost: int
+    beside: tuple[str, ...] = ()
+    last: str | None = None
 
     @property
     def calls(self) -> int:
@@ -131,6 +133,10 @@ class ResultsFile:
     """Where no call was read: the names in it that speak of calls all the same."""
     lost: int
     """Places where records could not be read."""
+    beside: tuple[str, ...]
+    """Paths of the files beside it that were looked for to read it."""
+    last: str | None
+    """When the last call of all began, in UTC; None where not every trajectory has times."""
     _slots: tuple[_Slot, ...]
     _parts: tuple[Part, ...]
     _kept: frozenset[int] | None
@@ -161,7 +167,7 @@ class ResultsFile:
     def summary(self) -> FileSummary:
         """What another process must be told of it."""
         about = (self.path, self.model, self.format, self.ids, self.models, self.call_counts, self.warnings)
-        return FileSummary(*about, self.signs, self.lost)
+        return FileSummary(*about, self.signs, self.lost, self.beside, self.last)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -258,6 +264,7 @@ def looking_through(
     held: list[Trajectory] = []
     parts: list[Part] = []
     warnings: list[str] = []
+    beside: list[str] = []
     lost = 0
     only: frozenset[str] | None = None
     while True:
@@ -278,6 +285,7 @@ def looking_through(
         parts.append(Part(reader, why, only))
         warnings += document.notes
         lost += document.lost
+        beside += document.looked_for
         remaining = frozenset(document.left)
         if not remaining or remaining == only:
             break
@@ -298,6 +306,8 @@ def looking_through(
         warnings=(*dict.fromkeys(warnings), *_duplicates(file.path, slots)),
         signs=signs,
         lost=lost,
+        beside=tuple(dict.fromkeys(beside)),
+        last=_last_of(slots),
         _slots=standing,
         _parts=tuple(parts),
         _kept=kept,
@@ -317,8 +327,12 @@ def _check_slots(slots: list[_Slot], file: InputFile, since: str, title: str) ->
     """
     if not slots:
         raise NoTrajectoryError(file.path, f"{title}, but it holds no trajectory")
-    if all(slot.last is not None for slot in slots):
-        _check_age(file, since, max(slot.last or "" for slot in slots))
+    _check_age(file, since, _last_of(slots))
+
+
+def _last_of(slots: list[_Slot]) -> str | None:
+    """When the last call of all began; None where not every trajectory has times."""
+    return max(slot.last or "" for slot in slots) if all(slot.last is not None for slot in slots) else None
 
 
 def _signs(document: Document, title: str) -> tuple[tuple[str, ...], str | None]:
@@ -363,7 +377,7 @@ def _last_of_each_id(slots: Sequence[_Slot]) -> frozenset[int] | None:
 def _reader_of(document: Document, *, first: bool) -> tuple[Reader | None, str, str | None]:
     """The surest reader of a document, by its first kilobytes, and by its first whole records where those do not do."""
     head = document.head
-    if first and not (head.members or head.data.startswith(b"PK")):
+    if first and not head.members:
         document.check_is_json()
         if head.whole is not None and not head.elements:
             raise FormatError(document.path, "an empty list; expected at least one trajectory")

@@ -94,7 +94,8 @@ def _of_run(element: Element, memory: list[Any], document: Document) -> Trajecto
     _read(memory, log)
     tokens = as_object(record.get("token_counts")) or {}
     log.count_tokens(first_of(tokens, "input_tokens", "input"), first_of(tokens, "output_tokens", "output"))
-    log.prompts = log.prompts or [text_of(record.get("question"))]
+    if not log.first_prompt:
+        log.ask(text_of(record.get("question")))
     name = identifier_of(first_of(record, "task_id", "id"))
     place = element.place.removeprefix("line ").strip("$[]")
     return log.trajectory(
@@ -110,7 +111,7 @@ def _read(memory: list[Any], log: CallLog) -> None:
             continue
         role, text = item.get("role"), joined_text(item.get("content")) or ""
         if role == "user":
-            log.prompts.append(text)
+            log.ask(text)
         elif role == "assistant":
             said = text
             log.say(text)
@@ -171,7 +172,7 @@ def _add_unread(reply: str, answer: Answer | None, log: CallLog, number: int) ->
 
 def _read_step(step: JsonObject, log: CallLog, number: int) -> None:
     if "task" in step:
-        log.prompts.append(text_of(step["task"]))
+        log.ask(text_of(step["task"]))
     if not _is_action(step):
         return
     usage, timing = as_object(step.get("token_usage")) or {}, as_object(step.get("timing")) or step

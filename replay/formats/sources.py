@@ -23,6 +23,7 @@ from typing import IO, BinaryIO
 
 from replay.errors import FormatError, NoTrajectoryError
 from replay.records.time_span import utc
+from replay.safety.filesystem import open_regular
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +41,19 @@ class InputFile:
     members: tuple[str, ...] = ()
     """The names in it, where it is a zip that is one log."""
     others: Mapping[str, Callable[[], BinaryIO]] = field(default_factory=dict)
-    """Of a member of an archive: the members by their paths, to find what stands beside it."""
+    """Of a member of an archive: the members by their paths."""
 
     @property
     def is_plain(self) -> bool:
         """Whether the bytes stand on disk as they are read: their size tells what they hold."""
         return self.place is not None and not self.members
+
+    @property
+    def siblings(self) -> dict[str, Callable[[], BinaryIO]]:
+        """Of a member of an archive: the members that a reader may look up beside it."""
+        near = [Path(self.path).parent, Path(self.path).parent.parent]
+        paths = [str(folder / name) for folder in near for name in LOOKED_UP]
+        return {path: self.others[path] for path in paths if path in self.others}
 
     def modified(self) -> str | None:
         """When it was last written, in UTC; None of a member of an archive, or a pipe."""
@@ -53,6 +61,16 @@ class InputFile:
             return utc(Path(self.place).stat().st_mtime) if self.place is not None else None
         except OSError:
             return None
+
+    def open_beside(self, path: str) -> BinaryIO:
+        """What stands beside it in its folder or its archive.
+
+        Raises:
+            OSError: there is no such file.
+            FormatError: it cannot be read.
+        """
+        member = self.others.get(path)
+        return member() if member is not None else open_regular(Path(path))
 
     @property
     def place(self) -> str | None:
@@ -105,7 +123,14 @@ def _refusal(name: str, error: OSError) -> FormatError:
 RESULT_SUFFIXES = (".json", ".jsonl", ".ndjson", ".eval", ".traj", ".gz", ".tgz", ".zip", ".tar")
 """What is looked at in a folder or an archive; a file that is named is looked at whatever its name."""
 
+LOOKED_UP = ("api_conversation_history.json", "base_state.json", "results.json", "task_metadata.json")
+"""Names of the files that readers look up beside theirs, in its folder or in the one above."""
+
 _ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".zip.gz")
+
+ZIP, GZIP = b"PK\x03\x04", b"\x1f\x8b"
+"""What such a file begins with."""
+IN_AN_ARCHIVE = "an archive inside an archive, or compressed twice, is not opened; unpack it"
 
 MAX_EXPANDED_BYTES = 4 * 1024**3
 """Of one compressed file, or one member of an archive, or what came through a pipe."""
@@ -207,7 +232,8 @@ def _events_joined(files: Iterator[InputFile]) -> Iterator[InputFile]:
         if b'"source"' not in beginning or b'"timestamp"' not in beginning:
             yield from events
             continue
-        yield InputFile(folder, partial(_join, events), partial(_size_of, events), named=False)
+        others = events[0].others
+        yield InputFile(folder, partial(_join, events), partial(_size_of, events), named=False, others=others)
 
 
 def _join(files: list[InputFile]) -> BinaryIO:
@@ -314,14 +340,16 @@ class _Window(io.RawIOBase):
 def _opened(file: InputFile, note: Callable[[str], None]) -> Iterator[InputFile]:
     """The file itself, or what is in it where it is an archive."""
     with file.open() as stream:
-        magic = stream.read(4)
+        beginning = stream.read(512)
     try:
-        if magic == b"PK\x03\x04":
+        if beginning.startswith(ZIP):
             yield from _in_zip(file, note)
-        elif magic[:2] == b"\x1f\x8b":
+        elif beginning.startswith(GZIP):
             expanded = _gunzipped(file)
-            yield from _in_tar(expanded, note) if _is_tar(expanded) else iter([expanded])
-        elif file.path.lower().endswith(".tar") and _is_tar(file):
+            with expanded.open() as stream:
+                beginning = stream.read(512)
+            yield from _in_tar(expanded, note) if is_tar(beginning) else iter([expanded])
+        elif is_tar(beginning):
             yield from _in_tar(file, note)
         else:
             yield file
@@ -356,9 +384,9 @@ def _expanded(stream: IO[bytes] | gzip.GzipFile, name: str, packed_size: int) ->
     return kept  # type: ignore[return-value]  # a SpooledTemporaryFile reads and seeks as BinaryIO does
 
 
-def _is_tar(file: InputFile) -> bool:
-    with file.open() as stream:
-        return stream.read(512)[257:262] == b"ustar"
+def is_tar(beginning: bytes) -> bool:
+    """Whether a file that begins so is a tar."""
+    return beginning[257:262] == b"ustar"
 
 
 def _in_tar(file: InputFile, note: Callable[[str], None]) -> Iterator[InputFile]:
@@ -428,7 +456,7 @@ def _members(
     for name, read in wanted:
         if name.lower().endswith(_ARCHIVES):
             nested = f"{file.path}/{printable(Path(name))}"
-            refusal = FormatError(nested, "an archive inside an archive is not opened; unpack it")
+            refusal = FormatError(nested, IN_AN_ARCHIVE)
             yield InputFile(nested, partial(_refuse, refusal), file.size, named=False)
             continue
         inner = InputFile(f"{file.path}/{printable(Path(name))}", read, file.size, named=False, others=others)

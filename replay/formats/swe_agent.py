@@ -106,7 +106,7 @@ def _mini_model(record: JsonObject) -> str | None:
 def _read_steps(record: JsonObject, log: CallLog) -> None:
     """The steps; what the model called in each of them stands in its message in the history."""
     history = [message for message in objects(record.get("history")) if not message.get("is_demo")]
-    log.prompts += [joined_text(message.get("content")) for message in history if message.get("role") == "user"][:1]
+    log.ask(next((joined_text(message.get("content")) for message in history if message.get("role") == "user"), None))
     called = {str(message.get("action")): objects(message.get("tool_calls")) for message in history}
     for number, step in enumerate(objects(record["trajectory"])):
         action = step["action"] if isinstance(step["action"], str) else ""
@@ -149,7 +149,7 @@ def _read_messages(messages: list[JsonObject], log: CallLog) -> None:
             content = message.get("content", message.get("output"))
             log.answer(answered or waiting.pop(0), answer_of(content))
         elif role == "user":
-            log.prompts.append(joined_text(message.get("content")))
+            log.ask(joined_text(message.get("content")))
 
 
 def _mini_calls(message: JsonObject, extra: JsonObject) -> list[Call]:

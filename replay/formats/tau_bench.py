@@ -146,8 +146,8 @@ def _simulation(record: JsonObject, model: str | None, place: str, document: Doc
             content = message.get("content")
             answer = result_with_flag(content if isinstance(content, str) else None, message.get("error"))
             log.answer(text_of(message.get("id")), answer)
-        elif role == "user" and not log.prompts:
-            log.prompts += [text] if text else []
+        elif role == "user" and not log.first_prompt:
+            log.ask(text)
     identifier, trial = str(record.get("task_id", place)), record.get("trial")
     reported = _reported((as_object(record.get("reward_info")) or {}).get("reward"))
     name = identifier if trial is None else f"{identifier}_trial_{trial}"

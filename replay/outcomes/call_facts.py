@@ -58,11 +58,18 @@ class ArgumentIndex:
 
     def tool_spoken_of_in(self, line: str) -> bool:
         """Whether a line speaks of the tool: names it, with spaces or as one word, and not as a word of its own."""
-        words = name_words(self.tool_name)
+        words, server = name_words(self.tool_name), self.written_name.casefold().split("/")[0]
+        if len(server) >= MIN_NAME_LENGTH and line.casefold().startswith(f"{server} "):
+            return True
         if len(words) > 1:
             return self.tool_name in line or " ".join(words) in " ".join(name_words(line))
         name = re.escape(self.tool_name)
         return bool(words) and re.search(rf"(?:^\W*|\btool \W?|[:'\"\[`]){name}\b", line) is not None
+
+    def is_word_of_its_names(self, word: str) -> bool:
+        """Whether a word stands in the tool's name or in an argument's: `files` in `file_path`."""
+        asked = (part for name in (self.tool_name, *self.argument_names) for part in name_words(name))
+        return len(word) >= MIN_WORD_LENGTH and any(word[:MIN_NAME_LENGTH] in part for part in asked)
 
     def arguments_named_in(self, text: str) -> bool:
         """Whether the text names an argument in quotes, or two of them."""

@@ -109,7 +109,9 @@ _STATUS_IS_THE_ANSWER = re.compile(
     r"(?:grep|egrep|fgrep|rg|diff|cmp|test|\[|pgrep|which|pytest|git diff|git grep|expr)(?!\S)"
 )
 _SAID_BY = re.compile(r"^([a-z][\w.-]{1,20}): ", re.MULTILINE)
-_SHELL_COMPLAINS = re.compile(r"^(?:\S{0,200}/)?\w{2,6}: (?:-c: )?(?:line )?\d+: ", re.MULTILINE)
+_SHELL_COMPLAINS = re.compile(
+    r"^(?:\(eval\)|(?:\S{0,200}/)?\w{0,4}sh): ?(?:-c: |\w{1,20}:)?(?:line )?\d+: ", re.MULTILINE
+)
 _UNHEARD = re.compile(r"(?:2>|&>|>&) ?/dev/null\b")
 """A command whose complaints are thrown away: who wrote it was ready for its failure."""
 _LAST_WORDS = re.compile(
@@ -443,8 +445,11 @@ def _ends(pieces: list[str]) -> tuple[str, str]:
 
 def _traceback_in(text: str, tail: str, arguments: ArgumentIndex, tool: Tool | None) -> ErrorReport | None:
     """The failure of a program whose output begins with or ends in a traceback, where the tool gives no status."""
-    if not runs_commands(arguments) or returns_content(arguments, tool):
+    if returns_content(arguments, tool) or searches(arguments):
         return None
+    if not runs_commands(arguments):
+        last = tail.strip().rsplit("\n", 1)[-1]
+        return _report(last, "prefix") if "\nTraceback (most" in tail and TRACEBACK_LAST_LINE.match(last) else None
     if "Traceback (most recent call last)" in text[:_MAX_BEFORE_TRACEBACK]:
         return ErrorReport(text, "exit")
     if "Traceback (most" not in tail:
@@ -455,12 +460,13 @@ def _traceback_in(text: str, tail: str, arguments: ArgumentIndex, tool: Tool | N
 
 def _complaint_in(text: str, arguments: ArgumentIndex, tool: Tool | None) -> ErrorReport | None:
     """The failure of a command without a status, whose few lines are all complaints, or whose last line gives up."""
-    lines = text.strip().splitlines()
+    lines = [line for line in text.strip().splitlines() if line.strip()]
     if not lines or not runs_commands(arguments) or returns_content(arguments, tool):
         return None
-    commands = " ".join(arguments.texts)[:MAX_LOOK]
     few = len(lines) < _FEW_LINES
-    gave_up = _LAST_WORDS.match(lines[-1]) or (few and _LAST_WORDS.match(lines[0]))
+    ends = (lines[0], lines[-1]) if few else (lines[-1],)
+    gave_up = any(map(_LAST_WORDS.match, ends)) or (len(lines) < 2 * _FEW_LINES and _SHELL_COMPLAINS.match(lines[0]))
+    commands = " ".join(arguments.texts)[:MAX_LOOK]
     complains = few and all(
         _SHELL_COMPLAINS.match(line) or ((said := _SAID_BY.match(line)) and holds_word(commands, said[1]))
         for line in lines

@@ -16,9 +16,9 @@ from replay.outcomes.call_facts import (
     asks_yes_or_no,
     changes_something,
     filters_errors,
+    holds_quoted,
     is_told_to_write,
     looks_up,
-    name_words,
     names_a_web_address,
     queries_a_database,
     returns_content,
@@ -26,7 +26,7 @@ from replay.outcomes.call_facts import (
     says_it_was_done,
     searches,
 )
-from replay.outcomes.codes import causes_said, forms_in, http_status
+from replay.outcomes.codes import causes_in, causes_said, forms_in, http_status
 from replay.outcomes.residue import error_in_tail, is_nothing
 from replay.records import Tool
 
@@ -259,7 +259,8 @@ def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, mes
         or (stores and _is_stored_text(text, said, arguments))
     ):
         return None
-    if said & {"opens", "opens-sdk", "too-large"} or (not stores and _ends_badly(stripped, line, arguments)):
+    bad = not stores and (_ends_badly(stripped, line, arguments) or _names_a_code(stripped, arguments))
+    if bad or said & {"opens", "opens-sdk", "too-large"}:
         return "prefix"
     return (
         "sentence"
@@ -278,8 +279,11 @@ def _complains_of_the_call(text: str, arguments: ArgumentIndex) -> bool:
     if not _OF_THE_HOST.isdisjoint(causes_said(own)) and not changes_something(arguments):
         return True
     said = forms_in(own)
-    speaks = not said.isdisjoint(_COMPLAINTS) and said.isdisjoint(_GOOD_NEWS) and arguments.tool_spoken_of_in(own)
-    return speaks or _leaves_only_a_complaint(own, arguments)
+    if said.isdisjoint(_COMPLAINTS) or not said.isdisjoint(_GOOD_NEWS):
+        return _leaves_only_a_complaint(own, arguments)
+    named = arguments.tool_spoken_of_in(own) or any(holds_quoted(own, name) for name in arguments.argument_names)
+    failed = _READ_FAILED.match(own) is not None and any(map(arguments.is_word_of_its_names, own_words(own, arguments)))
+    return named or failed or _leaves_only_a_complaint(own, arguments)
 
 
 def _leaves_only_a_complaint(line: str, arguments: ArgumentIndex) -> bool:
@@ -290,8 +294,7 @@ def _leaves_only_a_complaint(line: str, arguments: ArgumentIndex) -> bool:
     if runs_commands(arguments) or asks_yes_or_no(arguments) or asks_about_errors(arguments):
         return False
     left = own_words(sentence, arguments) - _COMPLAINT_WORDS
-    asked = {word for name in (arguments.tool_name, *arguments.argument_names) for word in name_words(name)}
-    return bool(left) and all(len(word) < 2 or any(word[:4] in name for name in asked) for word in left)
+    return bool(left) and all(len(word) < 2 or arguments.is_word_of_its_names(word) for word in left)
 
 
 def own_words(text: str, arguments: ArgumentIndex) -> set[str]:
@@ -299,6 +302,14 @@ def own_words(text: str, arguments: ArgumentIndex) -> set[str]:
     for name in (arguments.written_name, arguments.tool_name):
         text = text.replace(name, " ") if len(name) > 1 else text
     return {word.casefold() for word in _WORD.findall(arguments.without_values(text, 1))}
+
+
+def _names_a_code(stripped: str, arguments: ArgumentIndex) -> bool:
+    """Whether the first line of a text has the code of a known system's failure, or says that the network fails."""
+    if answers_in_prose(arguments) or runs_commands(arguments) or queries_a_database(arguments):
+        return False
+    head = stripped.split("\n", 1)[0][:_MAX_CLAUSE_LENGTH]
+    return bool(causes_in(head)) or (len(stripped) > len(head) and "network" in causes_said(head))
 
 
 def _opens_with_status(text: str) -> bool:

@@ -197,6 +197,8 @@ def _split_request(request: Any) -> tuple[str | None, JsonObject | None, _Unread
     if not isinstance(params, dict):
         return None, None, "call", json.dumps(request, ensure_ascii=False)
     name, arguments = params.get("name"), params.get("arguments")
+    if isinstance(name, str) and isinstance(request.get("unreadable_arguments"), str):
+        return name, None, "arguments", request["unreadable_arguments"]
     arguments = {} if arguments is None else arguments
     if not isinstance(name, str):
         kept_arguments = arguments if isinstance(arguments, dict) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, Literal, TypeAlias
 
 from replay.records.base import Record
+from replay.records.comparison import Figure, Parting
 from replay.records.finding import CallRef
 from replay.records.unread import Unread
 from replay.records.verdict import Reason
@@ -123,9 +124,10 @@ class RepeatedTrials(Record):
     """The least number of runs of a task."""
     flipping: tuple[str, ...]
     """Tasks that passed in some runs and not in others."""
-    pass_at: dict[int, float]
-    """k -> the chance that one of k runs passes, mean over tasks: 1 - C(n - c, k) / C(n, k)."""
-    pass_all: dict[int, float]
+    pass_at: dict[int, Figure]
+    """k -> the chance that one of k runs passes, mean over tasks: 1 - C(n - c, k) / C(n, k). The interval is of the
+    draw of tasks."""
+    pass_all: dict[int, Figure]
     """k -> the chance that all of k runs pass: C(c, k) / C(n, k)."""
 
 
@@ -144,6 +146,9 @@ class Audit(Record):
     pairs: tuple[AuditedPair, ...]
     mends: tuple[Mend, ...]
     trials: tuple[RepeatedTrials, ...]
+    partings: tuple[Parting, ...]
+    """Of tasks that were won and lost: where a run that was won, the first, and one that was lost part. They are of one
+    model where one did both, else of two."""
     notes: tuple[str, ...]
     unread: Unread | None = None
     """Files that stand in no number; None where all were read."""

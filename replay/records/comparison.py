@@ -55,13 +55,39 @@ class MetricChange(Record):
     after: float
 
 
+class PartingSide(Record):
+    """One of two trajectories where they part."""
+
+    trajectory: str
+    """`MODEL:TRAJECTORY`."""
+    call: str | None
+    """Position of the call at which they part; None where it has no further call."""
+    did: tuple[str, ...]
+    """This call and the next ones, with their tools and outcomes."""
+
+
+class Parting(Record):
+    """The first call that differs in what matters between two trajectories of one task."""
+
+    task: str
+    first: PartingSide
+    second: PartingSide
+    why: str
+    """In what the calls differ, a sentence."""
+
+    @property
+    def sides(self) -> tuple[PartingSide, PartingSide]:
+        """Both, the first one first."""
+        return self.first, self.second
+
+
 class RunDiff(Record):
     """What is different between two runs, or two models of one run."""
 
     first: SideSummary
     second: SideSummary
     common: int
-    """Calls that both sides have: the same model, trajectory, position and tool."""
+    """Calls that both sides have: of the same model, trajectory and tool, and paired as the alignment pairs calls."""
     worse: tuple[Change, ...]
     better: tuple[Change, ...]
     unjudged: tuple[Change, ...]
@@ -75,6 +101,8 @@ class RunDiff(Record):
     judged, of two models by task; None where there is nothing to test."""
     test_summary: str = Field(serialization_alias="words")
     """What the test says."""
+    parting: Parting | None = None
+    """Of two single sessions, the first call that differs in what matters."""
 
     @property
     def new_failures(self) -> tuple[Change, ...]:

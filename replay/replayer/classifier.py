@@ -27,6 +27,7 @@ from replay.replayer.plan import (
     registry_of,
     rules_of,
     servers_to_start,
+    stored_facts,
     unfinished,
 )
 from replay.runfile import Run
@@ -76,7 +77,7 @@ async def classify_live(  # noqa: PLR0913
         NoServerReachedError: the trajectories name servers, and none of them started.
         ClusterError: the workers are gone.
     """
-    if pool is None or pool.place.is_local:
+    if pool is None or pool.location.is_local:
         fleet.check_template()
     facts = facts_of(fleet)
     policy = policy_of(facts, options, fleet, live=True)
@@ -150,7 +151,7 @@ async def classify_stored(  # noqa: PLR0913
         executor: who judges; by default this process.
     """
     known = run.servers() if servers is None else dict(servers)
-    facts = facts or run.facts() or (facts_of(fleet) if fleet else FleetFacts())
+    facts = facts or stored_facts(run, fleet)
     local_tools = fleet.local_tools if fleet else facts.local_tools
     names = tuple(dict.fromkeys([*(fleet.servers if fleet else ()), *facts.servers, *known]))
     rules = rules_of(fleet, options)

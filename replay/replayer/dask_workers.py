@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from replay.errors import MissingExtraError
 from replay.extras import install_command
 from replay.replayer import worker as on_worker
-from replay.replayer.pool import KEPT, ClusterError, Place, Pool, WorkerLostError
+from replay.replayer.pool import KEPT, ClusterError, Pool, WorkerLocation, WorkerLostError
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -98,13 +98,13 @@ def begin(run: str, dask_worker: Any = None) -> None:
         message = {"kind": kind, "number": number, "content": pickle.dumps(content), "from": address}
         worker.log_event(_topic_of(run), message)
 
-    on_worker.mailbox.connect(name, send)
+    on_worker.command.connect(name, send)
     threading.Thread(target=on_worker.end_in_silence, args=(run,), daemon=True).start()
 
 
 def deliver(number: int, answer: bytes) -> None:
     """Hand over an answer; runs on the worker that asked."""
-    on_worker.mailbox.deliver(number, pickle.loads(answer))  # noqa: S301 - from the command, which says what runs here
+    on_worker.command.deliver(number, pickle.loads(answer))  # noqa: S301 - from the command, which says what runs here
 
 
 def _topic_of(run: str) -> str:
@@ -215,7 +215,7 @@ class _Watch:
                 await asyncio.wait_for(self.pool.changed.wait(), 5)
             if not (self.pool.workers or self.refused or self.full or told):
                 told = True
-                self.note(f"the scheduler at {self.pool.place} has no workers yet; waiting for some")
+                self.note(f"the scheduler at {self.pool.location} has no workers yet; waiting for some")
 
     async def run(self) -> None:
         """Keep the list of workers up to date, and let them know that the command is there."""
@@ -234,7 +234,7 @@ class _Watch:
             except Exception as problem:  # noqa: BLE001 - whatever it is, nobody answers
                 silent += _LOOK_EVERY
                 if silent >= _GONE_AFTER or self.client.status != "running":
-                    self.pool.end(f"the scheduler at {self.pool.place} is gone ({type(problem).__name__}); {KEPT}")
+                    self.pool.end(f"the scheduler at {self.pool.location} is gone ({type(problem).__name__}); {KEPT}")
                     self._lose(list(self.pool.workers))
             await asyncio.sleep(_LOOK_EVERY)
             told_alive += _LOOK_EVERY
@@ -287,11 +287,11 @@ class _Watch:
 
 
 @asynccontextmanager
-async def connected(place: Place, note: Callable[[str], None]) -> AsyncIterator[Pool]:
+async def connected(location: WorkerLocation, note: Callable[[str], None]) -> AsyncIterator[Pool]:
     """The workers of a scheduler, when the first of them is there.
 
     Args:
-        place: where the scheduler is.
+        location: where the scheduler is.
         note: told what a person should know.
 
     Raises:
@@ -302,18 +302,18 @@ async def connected(place: Place, note: Callable[[str], None]) -> AsyncIterator[
         import distributed
 
         try:
-            await _check(str(place.scheduler))
+            await _check(str(location.scheduler))
             connecting: Any = distributed.Client(  # type: ignore[no-untyped-call]
-                place.scheduler, asynchronous=True, timeout=CONNECT_WITHIN
+                location.scheduler, asynchronous=True, timeout=CONNECT_WITHIN
             )
             client: Client = await connecting
         except (OSError, TimeoutError, ValueError, TypeError, AssertionError, ImportError, RuntimeError) as problem:
             raise ClusterError(
-                f"the scheduler at {place.scheduler} cannot be used: {_first_line(problem)}. "
+                f"the scheduler at {location.scheduler} cannot be used: {_first_line(problem)}. "
                 f"Is it there, and does it run distributed {version('distributed')}?"
             ) from None
         async with client:
-            pool = Pool(place, secrets.token_hex(8))
+            pool = Pool(location, secrets.token_hex(8))
             watch = _Watch(client, pool, note)
             client.subscribe_topic(_topic_of(pool.run), watch.receive)  # type: ignore[no-untyped-call]
             watching = asyncio.create_task(watch.run())

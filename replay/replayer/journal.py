@@ -16,22 +16,6 @@ from replay.runfile.run import Run, is_there
 from replay.runfile.trajectory_state import TrajectoryState
 
 
-class SentBefore(Protocol):
-    """A call with effects that was sent once, and is never sent again."""
-
-    @property
-    def answer(self) -> Answer | None:
-        """What it got; None where that is not known."""
-
-    @property
-    def stderr(self) -> str:
-        """What its server wrote to stderr meanwhile; "" where nothing is known."""
-
-    @property
-    def is_placed(self) -> bool:
-        """Whether it is known to be this call, or only one like it of a trajectory that nobody knows again."""
-
-
 class Checkpoint(Protocol):
     """The memory of one trajectory's replay, which survives a crash."""
 
@@ -39,7 +23,7 @@ class Checkpoint(Protocol):
     def results(self) -> Mapping[str, CallResult]:
         """Calls to shared servers that an earlier, interrupted replay finished: they are not sent again."""
 
-    def sent_before(self, key: EffectKey) -> SentBefore | None:
+    def sent_before(self, key: EffectKey) -> SentCall | None:
         """What is known of a call with effects outside a sandbox that was sent; None where it was not."""
 
     async def before_send(self, key: EffectKey) -> None:
@@ -155,14 +139,14 @@ class RunCheckpoint:
         if key not in self._sent:
             found = self._run.journal().find(self._origin, key, self._inputs.still_holds, self._earlier)
             if found is None:
-                return SentCall(0, None, is_placed=False) if key in self._inputs.unplaced else None
+                return SentCall(is_placed=False) if key in self._inputs.unplaced else None
             self._sent[key] = found
             self.not_repeated.add(key)
         return self._sent[key]
 
     async def before_send(self, key: EffectKey) -> None:
         """Write down, for good, that a call with effects is about to be sent."""
-        self._sent[key] = SentCall(self._run.journal().note(self._origin, key), None)
+        self._sent[key] = SentCall(row=self._run.journal().note(self._origin, key))
 
     def after_send(self, key: EffectKey, answer: Answer, stderr: str = "") -> None:
         """Keep what a call with effects got, at once: it cannot be sent again."""

@@ -6,15 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from io import BytesIO
-from typing import Any, NamedTuple, Protocol
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from replay.errors import ReplayError
 from replay.formats.results_file import FileSummary, UnopenedFile
 from replay.outcomes import Registry
-from replay.records import Answer, CallResult, FleetFacts, RuleSpec, Server
+from replay.records import CallResult, FleetFacts, RuleSpec, Server
 from replay.records.digests import EffectKey
 from replay.replayer.plan import Options
 from replay.runfile import Run
+from replay.runfile.effects_journal import SentCall
 from replay.runfile.shipped_rows import ShippedRows
 
 
@@ -50,15 +51,6 @@ class Settings:
     """Makes what finds what trajectories show."""
 
 
-class Sent(NamedTuple):
-    """A call with effects that was sent."""
-
-    answer: Answer | None = None
-    """None where it is not known what came of it."""
-    stderr: str = ""
-    is_placed: bool = True
-
-
 @dataclass(frozen=True)
 class Lease:
     """The right to send the calls of one trajectory; a new one is given out when a worker is lost."""
@@ -68,7 +60,7 @@ class Lease:
     attempt: int
     results: Mapping[str, CallResult] = field(default_factory=dict)
     """Calls that an earlier run finished."""
-    sent: Mapping[EffectKey, Sent] = field(default_factory=dict)
+    sent: Mapping[EffectKey, SentCall] = field(default_factory=dict)
     """Calls with effects that were sent before, with what they got where that is known."""
 
 
@@ -88,7 +80,7 @@ class Replayed:
 
     rows: ShippedRows
     not_repeated: int
-    answers: tuple[tuple[EffectKey, Sent], ...]
+    answers: tuple[tuple[EffectKey, SentCall], ...]
     """What calls with effects got, where the message with it should be late."""
     lacking: tuple[str, ...]
     """Servers that the worker could not start."""
@@ -133,7 +125,7 @@ class NotHereError(ReplayError):
 
 
 def sendable(source: UnopenedFile, *, by_path: bool = True) -> UnopenedFile:
-    """The file as a worker gets it: its path where it can be opened by that, else its bytes and no siblings.
+    """The file as a worker gets it: its path where it can be opened by that, else its bytes and those of its siblings.
 
     Raises:
         FormatError: it cannot be read.
@@ -141,6 +133,11 @@ def sendable(source: UnopenedFile, *, by_path: bool = True) -> UnopenedFile:
     file = source.file
     if by_path and file.place is not None:
         return source
-    with file.open() as stream:
-        data = stream.read()
-    return source._replace(file=replace(file, open=partial(BytesIO, data), size=partial(len, data), others={}))
+    data = _bytes_of(file.open)
+    others = {path: partial(BytesIO, _bytes_of(opened)) for path, opened in file.siblings.items()}
+    return source._replace(file=replace(file, open=partial(BytesIO, data), size=partial(len, data), others=others))
+
+
+def _bytes_of(opened: Callable[[], BinaryIO]) -> bytes:
+    with opened() as stream:
+        return stream.read()

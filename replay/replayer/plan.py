@@ -143,6 +143,11 @@ def facts_of(fleet: Fleet) -> FleetFacts:
     )
 
 
+def stored_facts(run: Run, fleet: Fleet | None) -> FleetFacts:
+    """Of the fleet that gave the answers which a run stores; of the one that is given where the run keeps none."""
+    return run.facts() or (facts_of(fleet) if fleet else FleetFacts())
+
+
 def registry_of(
     servers: Mapping[str, Server], local_tools: tuple[str, ...], names: tuple[str, ...], *, complete: bool
 ) -> Registry:

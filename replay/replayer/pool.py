@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -12,6 +12,8 @@ from replay.errors import ReplayError
 
 IN_FLIGHT: Final = 2
 """Jobs that are given out for each thread of a worker: the one it does, and the next."""
+MAX_ATTEMPTS: Final = 3
+"""How often a job is given out before it is given up."""
 _LOOK_EVERY: Final = 1.0
 _LOST: Final = 8
 """Workers that were lost with nothing done before: there is no hope for the rest."""
@@ -27,7 +29,7 @@ class WorkerLostError(Exception):
 
 
 @dataclass(frozen=True)
-class Place:
+class WorkerLocation:
     """Where the workers are: processes of this machine, or those of a scheduler; one of both is given."""
 
     workers: int | None = None
@@ -56,27 +58,55 @@ class Worker(Protocol):
         """What a function gives there, or raises. Raises WorkerLostError where the worker is gone."""
 
 
-class Job(Protocol):
-    """Something for a worker to do."""
+class Job:
+    """A function that a worker calls, and who takes what it gives.
+
+    Args:
+        function: found by its name on the worker.
+        arguments: of the function.
+        take: gets what it gives.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        take: Callable[[Any], None] = lambda result: None,
+    ) -> None:
+        self._function, self._arguments, self._take = function, arguments, take
+        self.attempts = 0
+        """How often it was given out."""
+        self.failed_on: set[str] = set()
 
     def task(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """The function and its arguments; asked anew whenever the job is given out."""
+        self.attempts += 1
+        return self._function, self._arguments
 
     def not_for(self) -> Collection[str]:
         """Names of workers that do not get it as long as there are others."""
+        return self.failed_on
 
-    def done(self, worker: str, result: Any) -> Sequence[Job]:
-        """Take the result; gives what must be given out in its place, or again."""
+    def done(self, worker: str, result: Any) -> bool:
+        """Take the result; whether the job must be given out again all the same."""
+        self._take(result)
+        return False
 
-    def failed(self, worker: str, problem: Exception) -> Sequence[Job]:
-        """Take note that the task failed, or that the worker was lost; likewise."""
+    def failed(self, worker: str, problem: Exception) -> bool:
+        """Whether to give it out again: a lost worker is replaced. An error ends all, as no other would fare better."""
+        self.failed_on.add(worker)
+        if isinstance(problem, WorkerLostError) and self.attempts < MAX_ATTEMPTS:
+            return True
+        if isinstance(problem, ReplayError):
+            raise problem
+        raise ClusterError(f"a worker could not do its part: {type(problem).__name__}: {problem}") from problem
 
 
 @dataclass
 class Pool:
     """Workers that may be used. Made by `open_pool`."""
 
-    place: Place
+    location: WorkerLocation
     run: str
     """Tells this run of the command from others on the same workers."""
     workers: dict[str, Worker] = field(default_factory=dict)
@@ -115,7 +145,9 @@ class Pool:
                 else:
                     return
                 for task in [task for task in in_flight if task.done()]:
-                    again += self._collect(task, *in_flight.pop(task))
+                    job, worker = in_flight.pop(task)
+                    if self._must_be_repeated(task, job, worker):
+                        again.append(job)
         finally:
             for task in in_flight:
                 task.cancel()
@@ -137,8 +169,8 @@ class Pool:
         load = Counter(id(worker) for _, worker in in_flight.values())
         return min(suited or self.workers.values(), key=lambda worker: load[id(worker)] / worker.threads)
 
-    def _collect(self, task: asyncio.Task[Any], job: Job, worker: Worker) -> Sequence[Job]:
-        """What must be given out again."""
+    def _must_be_repeated(self, task: asyncio.Task[Any], job: Job, worker: Worker) -> bool:
+        """Hand over what a worker gave; whether its job must be given out again."""
         problem = task.exception()
         if problem is None:
             self._any_done = True

@@ -35,7 +35,7 @@ from replay.records import (
 )
 from replay.records.digests import EffectKey
 from replay.replayer.backends import BackendSession, ToolRequest, answer_key, next_state
-from replay.replayer.journal import Checkpoint, SentBefore, keys_of
+from replay.replayer.journal import Checkpoint, keys_of
 from replay.replayer.plan import Options, ReplayContext
 from replay.replayer.recorded_servers import servers_named
 from replay.replayer.verdict import (
@@ -50,6 +50,7 @@ from replay.replayer.verdict import (
     verdict_unsent,
     with_stderr,
 )
+from replay.runfile.effects_journal import SentCall
 
 
 class TrajectoryReplayer:
@@ -186,7 +187,7 @@ class TrajectoryReplayer:
         call: Call,
         target: CallTarget,
         request: ToolRequest,
-        sent: SentBefore,
+        sent: SentCall,
         rebound: tuple[Rebinding, ...],
     ) -> CallResult:
         """The verdict of a call with effects that an earlier replay sent."""

@@ -36,12 +36,12 @@ from replay.replayer.messages import (
     LeaseLostError,
     NotHereError,
     Replayed,
-    Sent,
     Settings,
     WorkerReport,
 )
 from replay.replayer.plan import ReplayContext, registry_of
 from replay.replayer.trajectory import replay_trials
+from replay.runfile.effects_journal import SentCall
 from replay.runfile.shipped_rows import RowMaker, ShippedRows
 from replay.safety.redaction import Redactor, redacting
 
@@ -58,11 +58,11 @@ SILENCE: Final = 120.0
 # --- asking the command
 
 
-class Mailbox:
+class CommandLink:
     """How this process asks the command, and is answered."""
 
     def __init__(self) -> None:
-        self.name = ""
+        self.worker_name = ""
         """By which a person knows this worker."""
         self._send: Callable[[str, int, Any], None] = lambda kind, number, content: None
         self._waiting: dict[int, Future[Any]] = {}
@@ -71,7 +71,7 @@ class Mailbox:
 
     def connect(self, name: str, send: Callable[[str, int, Any], None]) -> None:
         """Say how a message goes out: its kind, its number (-1 where no answer is wanted), and its content."""
-        self.name, self._send = name, send
+        self.worker_name, self._send = name, send
 
     def tell(self, kind: str, content: Any) -> None:
         """Send a message that needs no answer."""
@@ -100,7 +100,7 @@ class Mailbox:
             self.deliver(number, (True, problem))
 
 
-mailbox: Final = Mailbox()
+command: Final = CommandLink()
 """Of this process."""
 
 
@@ -115,13 +115,13 @@ class RemoteCheckpoint:
         self._lease = lease
         self.results: Mapping[str, CallResult] = lease.results
         self._owner = secrets.token_hex(8)
-        self._sent: dict[EffectKey, Sent] = {}
+        self._sent: dict[EffectKey, SentCall] = {}
         self.not_repeated: set[EffectKey] = set()
         """Calls that were sent before this execution."""
-        self.answers: dict[EffectKey, Sent] = {}
+        self.answers: dict[EffectKey, SentCall] = {}
         """What those got that this execution sent."""
 
-    def sent_before(self, key: EffectKey) -> Sent | None:
+    def sent_before(self, key: EffectKey) -> SentCall | None:
         """What is known of a call with effects that was sent; None where it was not."""
         if key in self._lease.sent:
             if self._lease.sent[key].is_placed:
@@ -136,13 +136,13 @@ class RemoteCheckpoint:
             LeaseLostError: the trajectory is another worker's by now.
         """
         claim = Claim(self._lease.row, self._lease.attempt, self._owner, key)
-        await asyncio.wrap_future(mailbox.ask("claim", claim))
-        self._sent[key] = Sent()
+        await asyncio.wrap_future(command.ask("claim", claim))
+        self._sent[key] = SentCall()
 
     def after_send(self, key: EffectKey, answer: Answer, stderr: str = "") -> None:
         """Tell the command at once what the call got."""
-        self._sent[key] = self.answers[key] = Sent(answer, stderr)
-        mailbox.tell("answer", (self._lease.row, key, self._sent[key]))
+        self._sent[key] = self.answers[key] = SentCall(answer, stderr)
+        command.tell("answer", (self._lease.row, key, self._sent[key]))
 
     def keep(self, result: CallResult) -> None:
         """A worker keeps nothing: what has no effects may be sent again."""
@@ -150,7 +150,7 @@ class RemoteCheckpoint:
 
 def stored_answer(key: str) -> Answer | None:
     """The answer that the command has under a key; None where there is none."""
-    answer: Answer | None = mailbox.ask("stored", key).result(_PATIENCE)
+    answer: Answer | None = command.ask("stored", key).result(_PATIENCE)
     return answer
 
 
@@ -158,7 +158,7 @@ def stored_answer(key: str) -> Answer | None:
 
 
 @dataclass(frozen=True)
-class _Bench:
+class _Means:
     """What trajectories are judged with."""
 
     context: ReplayContext
@@ -173,7 +173,7 @@ class _Bench:
                 self.finder.keep(row)
 
 
-class Engine:
+class RunOnWorker:
     """Judges the trajectories of one run in this process, in an event loop of its own.
 
     Args:
@@ -189,7 +189,7 @@ class Engine:
         self._scopes: set[CancelScope] = set()
         try:
             self._portal = self._stack.enter_context(start_blocking_portal())
-            self._bench = self._stack.enter_context(self._portal.wrap_async_context_manager(self._opened()))
+            self._means = self._stack.enter_context(self._portal.wrap_async_context_manager(self._opened()))
         except BaseException:
             self._stack.close()
             raise
@@ -206,15 +206,15 @@ class Engine:
     @property
     def report(self) -> WorkerReport:
         """The servers, as this worker has them."""
-        context = self._bench.context
+        context = self._means.context
         notes = tuple(f"{who}: {note}" for note, who in getattr(context.backend, "notes", {}).items())
-        return WorkerReport(mailbox.name, tuple(context.registry.servers.values()), notes)
+        return WorkerReport(command.worker_name, tuple(context.registry.servers.values()), notes)
 
     def replay(self, trajectory: Trajectory, lease: Lease) -> Replayed:
         """Replay a trajectory on the servers of this worker."""
         checkpoint = RemoteCheckpoint(lease)
         rows = self._portal.call(self._judged, trajectory, checkpoint, lease)
-        lacking = tuple(self._bench.context.registry.unavailable)
+        lacking = tuple(self._means.context.registry.unavailable)
         return Replayed(rows, len(checkpoint.not_repeated), tuple(checkpoint.answers.items()), lacking)
 
     def judge(self, part: FilePart) -> JudgedRows:
@@ -230,7 +230,7 @@ class Engine:
     def _judge(self, part: FilePart) -> JudgedRows:
         file = look_through(*part.source)
         rows: list[tuple[int, ShippedRows]] = []
-        mailbox.tell("opened", JudgedRows(mailbox.name, file.summary, ()))
+        command.tell("opened", JudgedRows(command.worker_name, file.summary, ()))
         calls = 0
         limit = self.settings.options.limit
         for number, trajectory in enumerate(islice(file.trajectories(), limit)):
@@ -239,21 +239,21 @@ class Engine:
             rows.append((number, self._portal.call(self._judged, trajectory, NothingKept(), None)))
             calls += sum(len(step.calls) for step in trajectory.steps)
             if calls >= _CALLS_A_MESSAGE or part.one_by_one:
-                mailbox.tell("rows", JudgedRows(mailbox.name, file.summary, tuple(rows)))
+                command.tell("rows", JudgedRows(command.worker_name, file.summary, tuple(rows)))
                 rows, calls = [], 0
-        return JudgedRows(mailbox.name, file.summary, tuple(rows))
+        return JudgedRows(command.worker_name, file.summary, tuple(rows))
 
     async def _judged(self, original: Trajectory, checkpoint: Checkpoint, lease: Lease | None) -> ShippedRows:
-        bench, options = self._bench, self.settings.options
+        means, options = self._means, self.settings.options
         later = TrialCheckpoint(checkpoint) if lease is not None else checkpoint
-        with CancelScope() as scope, redacting(bench.redactor):
+        with CancelScope() as scope, redacting(means.redactor):
             self._scopes.add(scope)
             try:
-                trajectory = bench.context.as_named_here(original)
+                trajectory = means.context.as_named_here(original)
                 replayed, results = await replay_trials(
-                    trajectory, bench.context, options, (checkpoint, later), lambda: self._count(lease)
+                    trajectory, means.context, options, (checkpoint, later), lambda: self._count(lease)
                 )
-                return bench.rows.rows(original, self.settings.policy, replayed, results, bench.keep_findings)
+                return means.rows.rows(original, self.settings.policy, replayed, results, means.keep_findings)
             finally:
                 self._scopes.discard(scope)
         raise LeaseLostError("the run was ended")
@@ -265,15 +265,15 @@ class Engine:
         self._uncounted += 1
         now = time.monotonic()
         if now - self._told >= _TELL_EVERY:
-            mailbox.tell("calls", (mailbox.name, lease.row, lease.attempt, self._uncounted))
+            command.tell("calls", (command.worker_name, lease.row, lease.attempt, self._uncounted))
             self._uncounted, self._told = 0, now
 
     @asynccontextmanager
-    async def _opened(self) -> AsyncIterator[_Bench]:
+    async def _opened(self) -> AsyncIterator[_Means]:
         settings = self.settings
         if settings.fleet is None:
             backend = StoredBackend(stored_answer if settings.stored_answers else {}, settings.facts)
-            yield self._bench_of(backend, settings.registry or Registry(), Redactor(settings.secrets))
+            yield self._means_of(backend, settings.registry or Registry(), Redactor(settings.secrets))
             return
         fleet = Fleet.model_validate(dict(settings.fleet))
         redactor = Redactor(dict.fromkeys((*settings.secrets, *fleet.secrets())))
@@ -287,27 +287,27 @@ class Engine:
                     update={"tools_complete": interpreter.tools_complete}
                 )
                 async with LiveBackend(interpreter, settings.facts, settings.options.allow_effects) as live:
-                    yield self._bench_of(live, registry, redactor)
+                    yield self._means_of(live, registry, redactor)
 
-    def _bench_of(self, backend: AnswerBackend, registry: Registry, redactor: Redactor) -> _Bench:
+    def _means_of(self, backend: AnswerBackend, registry: Registry, redactor: Redactor) -> _Means:
         settings = self.settings
         inputs = InputCalls({}, registry)
         context = ReplayContext(backend, registry, settings.rules, settings.dispatchers, settings.policy, inputs)
         rows = RowMaker(redactor, registry.servers.values())
-        return _Bench(context, rows, settings.finder(rows.run) if settings.finder else None, redactor)
+        return _Means(context, rows, settings.finder(rows.run) if settings.finder else None, redactor)
 
 
 def _here(server: Server) -> Server:
     """The server; where it did not start, its error says on which worker."""
     if server.error is None:
         return server
-    return server.model_copy(update={"error": f"{server.error} (on the worker {mailbox.name})"})
+    return server.model_copy(update={"error": f"{server.error} (on the worker {command.worker_name})"})
 
 
 @contextmanager
 def _logs(directory: str | None) -> Iterator[Path]:
     if directory is not None:
-        yield Path(directory, f"worker-{mailbox.name}")
+        yield Path(directory, f"worker-{command.worker_name}")
         return
     with TemporaryDirectory(prefix=f"mcp-replay-{os.getpid()}-") as made:
         yield Path(made)
@@ -315,7 +315,7 @@ def _logs(directory: str | None) -> Iterator[Path]:
 
 # --- tasks
 
-_ENGINES: Final[dict[str, Engine]] = {}
+_RUNS: Final[dict[str, RunOnWorker]] = {}
 _ENDED: Final[set[str]] = set()
 """Runs that are over: a task of theirs that comes late starts no servers."""
 _LOCK: Final = threading.Lock()
@@ -323,41 +323,41 @@ _LOCK: Final = threading.Lock()
 
 def start(run: str) -> WorkerReport:
     """Start the servers of a run before there is anything to judge."""
-    return _engine(run).report
+    return _run_on_worker(run).report
 
 
 def replay_trajectory(run: str, trajectory: Trajectory, lease: Lease) -> Replayed:
     """Replay a trajectory on the servers of this worker."""
-    return _engine(run).replay(trajectory, lease)
+    return _run_on_worker(run).replay(trajectory, lease)
 
 
 def judge_file(run: str, part: FilePart) -> JudgedRows:
     """Read a file, or a part of it, and judge it."""
-    return _engine(run).judge(part)
+    return _run_on_worker(run).judge(part)
 
 
-def _engine(run: str) -> Engine:
+def _run_on_worker(run: str) -> RunOnWorker:
     with _LOCK:
         if run in _ENDED:
             raise LeaseLostError("the run is over")
-        if run not in _ENGINES:
-            _ENGINES[run] = Engine(mailbox.ask("settings", None).result(_PATIENCE))
-        return _ENGINES[run]
+        if run not in _RUNS:
+            _RUNS[run] = RunOnWorker(command.ask("settings", None).result(_PATIENCE))
+        return _RUNS[run]
 
 
 def alive(run: str) -> None:
     """Take note that the command is there."""
-    engine = _ENGINES.get(run)
-    if engine is not None:
-        engine.heard = time.monotonic()
+    running = _RUNS.get(run)
+    if running is not None:
+        running.heard = time.monotonic()
 
 
 def end_in_silence(run: str) -> None:
     """Stop a run whose command is not heard any more; runs in a thread of a worker of a cluster."""
     while run not in _ENDED:
         time.sleep(SILENCE / 10)
-        engine = _ENGINES.get(run)
-        if engine is not None and time.monotonic() - engine.heard > SILENCE:
+        running = _RUNS.get(run)
+        if running is not None and time.monotonic() - running.heard > SILENCE:
             stop(run)
 
 
@@ -365,19 +365,19 @@ def stop(run: str) -> WorkerReport | None:
     """End a run on this worker; gives the servers as they were found."""
     with _LOCK:
         _ENDED.add(run)
-        engine = _ENGINES.pop(run, None)
-    if engine is None:
+        running = _RUNS.pop(run, None)
+    if running is None:
         return None
-    report = engine.report
-    mailbox.give_up_waiting(LeaseLostError("the run is over"))
-    engine.close()
+    report = running.report
+    command.give_up_waiting(LeaseLostError("the run is over"))
+    running.close()
     return report
 
 
 def stop_all() -> None:
     """End every run on this worker; where none has servers that must be stopped, the process ends at once."""
-    if all(engine.settings.fleet is None for engine in _ENGINES.values()):
+    if all(running.settings.fleet is None for running in _RUNS.values()):
         os._exit(0)
-    mailbox.give_up_waiting(LeaseLostError("the run is over"))
-    for run in list(_ENGINES):
+    command.give_up_waiting(LeaseLostError("the run is over"))
+    for run in list(_RUNS):
         stop(run)

@@ -25,8 +25,8 @@ from typing import Any, Final
 import anyio
 import anyio.to_thread
 
-from replay.replayer.pool import ClusterError, Place, Pool, WorkerLostError
-from replay.replayer.worker import mailbox, stop_all
+from replay.replayer.pool import ClusterError, Pool, WorkerLocation, WorkerLostError
+from replay.replayer.worker import command, stop_all
 
 _BEGIN: Final = (
     "import sys; sys.path.append(sys.argv[1]); "
@@ -138,19 +138,19 @@ class WorkerProcess:
 
 
 @asynccontextmanager
-async def processes_started(place: Place, note: Callable[[str], None]) -> AsyncIterator[Pool]:
+async def processes_started(location: WorkerLocation, note: Callable[[str], None]) -> AsyncIterator[Pool]:
     """Worker processes; they end with the block, whatever ends it.
 
     Args:
-        place: how many, and how many threads each has.
+        location: how many, and how many threads each has.
         note: told of those that are lost.
 
     Raises:
         ClusterError: they cannot be started.
     """
-    processes = _Processes(Pool(place, secrets.token_hex(8)), note)
+    processes = _Processes(Pool(location, secrets.token_hex(8)), note)
     try:
-        for _ in range(place.workers or 1):
+        for _ in range(location.workers or 1):
             processes.start()
         yield processes.pool
     finally:
@@ -170,7 +170,7 @@ class _Processes:
         """Start one more."""
         name = next(self._names)
         try:
-            process = WorkerProcess(name, self.pool.place.threads, self.pool, self._lost)
+            process = WorkerProcess(name, self.pool.location.threads, self.pool, self._lost)
         except OSError as problem:
             raise ClusterError(f"the workers could not be started: {problem.strerror}") from None
         self._started.append(process)
@@ -219,14 +219,14 @@ def work(descriptor: int, name: str, threads: int) -> None:
         except Exception as problem:  # noqa: BLE001 - what cannot be sent is told too
             send("result", number, (True, RuntimeError(f"{type(problem).__name__}: {problem}")))
 
-    mailbox.connect(name, send)
+    command.connect(name, send)
     send("here", -1, None)
     with ThreadPoolExecutor(threads) as pool:
         try:
             while True:
                 kind, number, content = pickle.loads(connection.recv_bytes())  # noqa: S301 - from the command
                 if kind == "reply":
-                    mailbox.deliver(number, content)
+                    command.deliver(number, content)
                 else:
                     pool.submit(do, number, *content)
         except (OSError, EOFError):

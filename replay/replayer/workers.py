@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -17,7 +17,6 @@ from replay.records import Answer, FleetFacts, Server, Trajectory
 from replay.records.digests import EffectKey
 from replay.replayer import worker as on_worker
 from replay.replayer.backends import AnswerBackend, StoredBackend
-from replay.replayer.desk import Desk
 from replay.replayer.journal import keys_of
 from replay.replayer.judging import Judging, Source
 from replay.replayer.messages import (
@@ -28,20 +27,18 @@ from replay.replayer.messages import (
     LeaseLostError,
     NotHereError,
     Replayed,
-    Sent,
     Settings,
     WorkerReport,
     sendable,
 )
 from replay.replayer.plan import Options, Piece, Progress, rules_of
-from replay.replayer.pool import Job, Pool, WorkerLostError
+from replay.replayer.pool import MAX_ATTEMPTS, Job, Pool, WorkerLostError
 from replay.replayer.recorded_servers import servers_named
+from replay.replayer.worker_requests import WorkerRequests
 from replay.runfile import Run, TrajectoryState
-from replay.runfile.effects_journal import Origin, absolute_path
+from replay.runfile.effects_journal import Origin, SentCall, absolute_path
 from replay.runfile.shipped_rows import drop_reserved_rows, reserve_rows, write_shipped_rows
 
-MAX_ATTEMPTS: Final = 3
-"""How often a trajectory is given out before it is given up."""
 _BYTES_A_PART: Final = 4_000_000
 """Of a large file, which several workers read: each judges a part of its trajectories."""
 
@@ -78,7 +75,7 @@ class OnWorkers:
         if self._settings is None:
             raise ValueError("there is no fleet whose servers could be started")
         # the workers ask for the settings before the servers are known
-        self._pool.handle = Desk(run, self._settings, stored=run.stored_answer).handle
+        self._pool.handle = WorkerRequests(run, self._settings, stored=run.stored_answer).handle
         self._reports = await self._pool.on_each(on_worker.start, self._pool.run)
         self.take(self._reports, progress)
 
@@ -104,11 +101,11 @@ class OnWorkers:
         """Replay trajectories on the servers that the workers started."""
         if self._settings is None:
             raise ValueError("there is no fleet whose calls could be sent")
-        desk = Desk(
+        requests = WorkerRequests(
             judging.run, self._settings, stored=judging.run.stored_answer, on_calls=judging.progress.count_of_worker
         )
-        self._pool.handle = desk.handle
-        shared = Shared(judging, desk, self._pool.run, judging.run.journal().has_entries())
+        self._pool.handle = requests.handle
+        shared = Shared(judging, requests, self._pool.run, judging.run.journal().has_entries())
         for report in self._reports:
             shared.note_lacking(report.worker, (server.name for server in report.servers if server.error is not None))
         await self._pool.do(ReplayJob(shared, piece) for piece in pieces)
@@ -147,13 +144,13 @@ class OnWorkers:
                 turn.write()
                 turn = next(in_order, None)
 
-        desk = Desk(
+        requests = WorkerRequests(
             run,
             settings,
             stored=self._answers or run.stored_answer,
             on_rows=take,
         )
-        self._pool.handle = desk.handle
+        self._pool.handle = requests.handle
         try:
             await self._pool.do(job for file in files for job in file.jobs(self._pool.run, workers, take))
         finally:
@@ -208,7 +205,7 @@ async def servers_on_workers(  # noqa: PLR0913
         rules=rules_of(fleet, options),
         fleet={**fleet.model_dump(), "path": fleet.directory / fleet.path.name},
         names=tuple(names),
-        logs=absolute_path(str(logs)) if pool.place.is_local else None,
+        logs=absolute_path(str(logs)) if pool.location.is_local else None,
         finder=finder,
     )
     executor = OnWorkers(pool, fleet, finder=finder, settings=settings)
@@ -231,7 +228,7 @@ class Shared:
     """What the jobs of a run share."""
 
     judging: Judging
-    desk: Desk
+    requests: WorkerRequests
     run: str
     """As the workers know it."""
     journal_asked: bool
@@ -253,7 +250,7 @@ class Shared:
         named = servers_named(context.as_named_here(trajectory), context.registry.server_names)
         return frozenset(worker for worker, servers in self.lacking.items() if servers & named)
 
-    def sent_before(self, piece: Piece, *, again: bool) -> dict[EffectKey, Sent]:
+    def sent_before(self, piece: Piece, *, again: bool) -> dict[EffectKey, SentCall]:
         """The calls with effects of a trajectory that were sent before."""
         if not (again or self.journal_asked):
             return {}
@@ -264,66 +261,64 @@ class Shared:
             key: journal.find(origin, key, context.input_calls.still_holds)
             for key in keys_of(named.calls(), context.registry).values()
         }
-        sent_before = {key: Sent(sent.answer, sent.stderr) for key, sent in found.items() if sent is not None}
-        return {key: Sent(is_placed=False) for key in found if key in unplaced} | sent_before
+        sent_before = {key: sent for key, sent in found.items() if sent is not None}
+        return {key: SentCall(is_placed=False) for key in found if key in unplaced} | sent_before
 
 
-class ReplayJob:
+class ReplayJob(Job):
     """A trajectory that a worker replays."""
 
     def __init__(self, shared: Shared, piece: Piece) -> None:
+        super().__init__(on_worker.replay_trajectory, ())
         self._shared, self._piece = shared, piece
         self._state = piece.state or TrajectoryState(0, False, {})
         self._calls = sum(len(step.calls) for step in piece.trajectory.steps)
-        self._attempt = 0
-        self._failed_on: set[str] = set()
 
     def task(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """The trajectory, with a new lease."""
-        self._attempt += 1
-        shared, piece = self._shared, self._piece
-        sent = shared.sent_before(piece, again=self._attempt > 1)
-        shared.desk.give_out(self._state.row, self._attempt, Origin.of(piece.file, piece.trajectory))
-        lease = Lease(self._state.row, self._attempt, dict(self._state.results), sent)
-        return on_worker.replay_trajectory, (shared.run, piece.trajectory, lease)
+        shared, piece, row = self._shared, self._piece, self._state.row
+        sent = shared.sent_before(piece, again=self.attempts > 0)
+        lease = Lease(row, self.attempts + 1, dict(self._state.results), sent)
+        shared.requests.give_out(row, lease.attempt, Origin.of(piece.file, piece.trajectory))
+        self._arguments = (shared.run, piece.trajectory, lease)
+        return super().task()
 
     def not_for(self) -> Collection[str]:
         """The workers that could not judge it, or not start a server which it names."""
-        return self._failed_on | self._shared.unsuited(self._piece.trajectory)
+        return self.failed_on | self._shared.unsuited(self._piece.trajectory)
 
-    def done(self, worker: str, result: Replayed) -> Sequence[Job]:
+    def done(self, worker: str, result: Replayed) -> bool:
         """Write what was judged into the run, unless another worker can start servers that this one could not."""
-        shared, row = self._shared, self._state.row
         for key, sent in result.answers:
-            shared.desk.keep_answer(row, key, sent)
-        shared.note_lacking(worker, result.lacking)
-        if worker in self.not_for() and self._attempt < MAX_ATTEMPTS:
-            return self._again()
-        progress = shared.judging.progress
-        progress.not_repeated += result.not_repeated
+            self._shared.requests.keep_answer(self._state.row, key, sent)
+        self._shared.note_lacking(worker, result.lacking)
+        if worker in self.not_for() and self.attempts < MAX_ATTEMPTS:
+            return self._count_again()
+        shared, row = self._shared, self._state.row
+        shared.judging.progress.not_repeated += result.not_repeated
         write_shipped_rows(shared.judging.run, [(row, result.rows)])
-        progress.count_of_worker(worker, self._calls - shared.desk.counted(row))
-        shared.desk.take_back(row)
-        return ()
+        shared.judging.progress.count_of_worker(worker, self._calls - shared.requests.counted(row))
+        shared.requests.take_back(row)
+        return False
 
-    def failed(self, worker: str, problem: Exception) -> Sequence[Job]:
+    def failed(self, worker: str, problem: Exception) -> bool:
         """Give it to another worker, or up."""
         lost_lease = isinstance(problem, LeaseLostError)
         if not lost_lease:
-            self._failed_on.add(worker)
-        if lost_lease or self._attempt < MAX_ATTEMPTS:
-            return self._again()
+            self.failed_on.add(worker)
+        if lost_lease or self.attempts < MAX_ATTEMPTS:
+            return self._count_again()
         judging = self._shared.judging
-        judging.progress.done += self._calls - self._shared.desk.counted(self._state.row)
+        judging.progress.done += self._calls - self._shared.requests.counted(self._state.row)
         judging.give_up(self._piece, RuntimeError(f"on the worker {worker}: {_in_words(problem)}"))
-        self._shared.desk.take_back(self._state.row)
-        return ()
+        self._shared.requests.take_back(self._state.row)
+        return False
 
-    def _again(self) -> Sequence[Job]:
+    def _count_again(self) -> bool:
         progress = self._shared.judging.progress
-        progress.done -= self._shared.desk.counted(self._state.row)
+        progress.done -= self._shared.requests.counted(self._state.row)
         progress.given_again += 1
-        return [self]
+        return True
 
 
 def _in_words(problem: Exception) -> str:
@@ -421,50 +416,40 @@ class FileOnWorkers:
         )
 
 
-class FileJob:
+class FileJob(Job):
     """A file, or a part of it, that a worker judges."""
 
     def __init__(self, file: FileOnWorkers, run: str, part: FilePart, take: Callable[[JudgedRows], None]) -> None:
-        self._file, self._run, self._part, self._take = file, run, part, take
-        self._attempt, self._reached = 0, 0
-        self._failed_on: set[str] = set()
+        super().__init__(on_worker.judge_file, (), take)
+        self._file, self._run, self._part = file, run, part
+        self._reached = 0
 
     def task(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """The file; what is judged of it already is left out."""
-        file = self._file
-        again = self._attempt > 0
-        self._attempt += 1
+        file, again = self._file, self.attempts > 0
         self._reached = len(file.done)
         part = replace(
             self._part, source=file.source, size=file.source.file.size(), done=frozenset(file.done), one_by_one=again
         )
-        return on_worker.judge_file, (self._run, part)
+        self._arguments = (self._run, part)
+        return super().task()
 
-    def not_for(self) -> Collection[str]:
-        """The workers that could not judge it."""
-        return self._failed_on
-
-    def done(self, worker: str, result: JudgedRows) -> Sequence[Job]:
-        """Write the rest of what was judged."""
-        self._take(result)
-        return ()
-
-    def failed(self, worker: str, problem: Exception) -> Sequence[Job]:
+    def failed(self, worker: str, problem: Exception) -> bool:
         """Send the bytes where the worker does not see the file; else give it to another worker, or up."""
         file = self._file
         if isinstance(problem, NotHereError) and file.source.file.place is not None:
             file.source = sendable(file.source, by_path=False)
-            return [self]
+            return True
         if isinstance(problem, FormatError):
             file.refuse(problem)
-            return ()
+            return False
         if isinstance(problem, ReplayError) and not isinstance(problem, LeaseLostError | NotHereError):
             raise problem
         if len(file.done) > self._reached:  # the part that fails is another one
-            self._attempt = 1
-        self._failed_on.add(worker)
+            self.attempts = 1
+        self.failed_on.add(worker)
         file.judging.progress.given_again += 1
-        if self._attempt >= MAX_ATTEMPTS:
+        if self.attempts >= MAX_ATTEMPTS:
             file.give_up_next(self._part, RuntimeError(f"on the worker {worker}: {_in_words(problem)}"))
-            self._attempt = 1
-        return () if file.is_done(self._part) else [self]
+            self.attempts = 1
+        return not file.is_done(self._part)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from replay.diagnosis.phrasing import counted, listed
 from replay.records.audit import Audit, AuditedFault, AuditedModel, UndecidedTask
+from replay.records.comparison import Figure
 from replay.records.files import dump
 from replay.reports.basis import unread_lines
+from replay.reports.diff import parting_lines
 from replay.reports.markdown_syntax import prose
 from replay.reports.tables import Column, Table
 from replay.safety.redaction import Redactor
@@ -65,6 +67,7 @@ def _text(audit: Audit, width: int) -> str:
         [f"note: {note}" for note in audit.notes],
         *([title, *table.text(width, _MAX_NAME)] for title, table in _summaries(audit)),
         _tasks_text(audit),
+        _partings_text(audit),
     ]
     return "\n\n".join("\n".join(lines) for lines in parts if lines)
 
@@ -135,13 +138,13 @@ def _summaries(audit: Audit) -> Iterator[tuple[str, Table]]:
                 row.model,
                 row.tasks,
                 row.runs,
-                " ".join(f"{value:.2f}" for value in row.pass_at.values()),
-                " ".join(f"{value:.2f}" for value in row.pass_all.values()),
+                _chances(row.pass_at),
+                _chances(row.pass_all),
                 len(row.flipping),
             ]
             for row in audit.trials
         ]
-        head = ["model", "tasks", "runs", "pass@k, k from 1", "pass^k", "tasks that flip"]
+        head = ["model", "tasks", "runs", "pass@1 and pass@k (95 %)", "pass^k (95 %)", "tasks that flip"]
         yield "Tasks that were run several times", _table(head, trials)
 
 
@@ -152,6 +155,15 @@ def _tasks_text(audit: Audit) -> list[str]:
     for task in audit.undecided[:_MAX_LISTED]:
         lines.append(f"  {one_line(f'{task.model}:{task.trajectory}', 100)}: {_DOUBTS[task.doubt]}")
         lines += [f"    {one_line(line, 300)}" for line in _evidence(task)[:_MAX_LISTED]]
+    return lines
+
+
+def _partings_text(audit: Audit) -> list[str]:
+    if not audit.partings:
+        return []
+    lines = [f"Where runs that were won and lost part ({len(audit.partings)}; --json and -o FILE.md have all)"]
+    for parting in audit.partings[:_MAX_LISTED]:
+        lines += [f"  {one_line(parting.task, 100)}", *(f"  {line}" for line in parting_lines(parting))]
     return lines
 
 
@@ -176,6 +188,13 @@ def _documents(audit: Audit) -> Iterator[tuple[str, Table]]:
     ]
     if rows:
         yield "Undecided tasks", _table(["model", "task", "why", "evidence"], rows, left=True)
+    partings = [
+        [parting.task, parting.why, *(f"{side.trajectory}: {', '.join(side.did)}" for side in parting.sides)]
+        for parting in audit.partings
+    ]
+    if partings:
+        head = ["task", "differs", "the run that was won", "the run that was lost"]
+        yield "Where runs that were won and lost part", _table(head, partings, left=True)
 
 
 def _limits(audit: Audit) -> list[str]:
@@ -210,6 +229,15 @@ def _html(audit: Audit) -> str:
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[object]], *, left: bool = False) -> Table:
     return Table([Column(name, right=number > 0 and not left) for number, name in enumerate(head)], rows)
+
+
+def _chances(figures: Mapping[int, Figure]) -> str:
+    """`0.48; k = 4: 0.62 (0.52 to 0.71)`: for one run, and for as many as each task has."""
+    most = max(figures)
+    shown = [f"{figures[1].value:.2f}"] if most > 1 else []
+    last = figures[most]
+    interval = f" ({last.low:.2f} to {last.high:.2f})" if last.low is not None and last.high is not None else ""
+    return "; ".join([*shown, f"k = {most}: {last.value:.2f}{interval}"])
 
 
 def _share(value: float | None) -> str:

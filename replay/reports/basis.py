@@ -44,7 +44,7 @@ def fault_line(faults: Mapping[Fault, int]) -> str:
     if failed == faults.get(Fault.MODEL, 0):
         return ""
     shown = ", ".join(f"{_WHOSE[fault]} {faults.get(fault, 0):,}" for fault in Fault)
-    return f"Whose fault the {failed:,} calls without success are: {shown} (fault:{Fault.ENVIRONMENT} and so on)"
+    return f"Whose fault the {failed:,} calls without success are: {shown}"
 
 
 def unread_label(files: Sequence[UnreadFile]) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 
 from replay.diagnosis.phrasing import counted
 from replay.records import Outcome
-from replay.records.comparison import Change, RunDiff
+from replay.records.comparison import Change, Parting, RunDiff
 from replay.records.finding import History, KnownFailure, RecurringFailure
 from replay.safety.text import one_line
 
@@ -30,8 +30,16 @@ def diff_text(comparison: RunDiff) -> str:
         *_section("Judged on one side only", comparison.unjudged),
         *_tools(comparison),
         *_metrics(comparison),
+        *(["\nThe two part", *parting_lines(comparison.parting)] if comparison.parting else []),
     ]
     return "\n".join(lines)
+
+
+def parting_lines(parting: Parting) -> Iterator[str]:
+    """In what the calls at which two trajectories part differ, and what each did from there on."""
+    yield f"  {one_line(parting.why, 200)}"
+    for side in parting.sides:
+        yield f"  {one_line(side.trajectory, 90)}: {one_line(', '.join(side.did), 300) or 'made no further call'}"
 
 
 def _section(title: str, changes: Sequence[Change]) -> Iterator[str]:

@@ -47,13 +47,14 @@ class Origin(NamedTuple):
 class SentCall(NamedTuple):
     """A call with effects that was sent."""
 
-    row: int
-    answer: Answer | None
-    """None where it is not known what came of it."""
+    answer: Answer | None = None
+    """None where it is not known."""
     stderr: str = ""
     """What its server wrote to stderr meanwhile."""
     is_placed: bool = True
     """Whether it is known to be this call. Else one like it was sent for a trajectory that nobody knows again."""
+    row: int = 0
+    """Of its entry in the journal, where that is known."""
 
 
 class EffectsJournal:
@@ -160,7 +161,7 @@ def _resolved(path: str) -> str:
 
 
 def _sent(row: int, blob: bytes | None) -> SentCall:
-    return SentCall(row, *journalled(blob))
+    return SentCall(*journalled(blob), row=row)
 
 
 def journalled(blob: bytes | None) -> tuple[Answer | None, str]:

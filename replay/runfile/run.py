@@ -31,6 +31,7 @@ from replay.runfile.connection import (
     take_lock,
 )
 from replay.runfile.effects_journal import EffectsJournal, absolute_path
+from replay.runfile.judged_files import forget_judged_file
 from replay.runfile.rows import (
     arguments_of_answers,
     call_columns,
@@ -258,6 +259,7 @@ class Run:
         """Make every call of these files be judged anew; stored answers and the journal of effects stay."""
         with self.transaction() as db:
             for path in files:
+                forget_judged_file(db, path)
                 db.execute(
                     "UPDATE trajectories SET done = 0, policy = '' "
                     "WHERE file IN (SELECT id FROM files WHERE absolute_path = ?)",

@@ -28,6 +28,7 @@ from replay.runfile.connection import (
     version_of,
 )
 from replay.runfile.effects_journal import journalled
+from replay.runfile.judged_files import JUDGED
 from replay.runfile.rows import unpack, verdict_of_row
 from replay.runfile.schema import APPLICATION_ID, FORMAT, TABLES, VERSION, migrate
 from replay.runfile.task_runs import rebuild_task_runs, rebuild_task_scores
@@ -279,7 +280,7 @@ def _copy_table(old: sqlite3.Connection, new: sqlite3.Connection, table: str, fo
                 found.lost[table] += 1
                 continue
             row["answer"] = None
-        if table == "meta" and row["key"] in {"format", "version"}:
+        if table == "meta" and (row["key"] in {"format", "version"} or row["key"].startswith(JUDGED)):
             continue
         names = ", ".join(row)
         marks = ", ".join("?" * len(row))

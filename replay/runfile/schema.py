@@ -14,11 +14,28 @@ from replay.runfile.rows import unpack
 from replay.runfile.task_runs import rebuild_task_runs, rebuild_task_scores, times_of
 
 FORMAT = "replay.run-file"
-VERSION = 5
+VERSION = 6
 APPLICATION_ID = 0x52504C59
 """In the header of our files ("RPLY"): what tells them from the SQLite files of other programs."""
 
+RATINGS: Final = """
+CREATE TABLE ratings (
+  path TEXT NOT NULL,                -- of the results file, absolute
+  trajectory TEXT NOT NULL,          -- the trajectory's own id
+  protocol TEXT NOT NULL,            -- m3, mcpbench, mcpeval
+  prompt TEXT NOT NULL,              -- name/version
+  judge TEXT NOT NULL,
+  shuffle INTEGER NOT NULL,          -- seed of the order of the criteria; 0: the prompt's own
+  judge_model TEXT NOT NULL,
+  digest TEXT NOT NULL,              -- SHA-256 of the prompt as it was sent
+  record BLOB NOT NULL,              -- the Rating record as JSON, compressed with zlib
+  PRIMARY KEY (path, trajectory, protocol, prompt, judge, shuffle)
+) WITHOUT ROWID
+"""
+
 TABLES = """
+-- Format and version, with what the run was made, what could not be read, and under `judged:3` what file 3 was when it
+-- was judged by recorded answers: while that is the same, its verdicts stand, and it is not read again.
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 -- One row a server of the fleet that a trajectory names: the record as JSON.
@@ -191,6 +208,11 @@ CREATE TABLE task_scores (
 CREATE INDEX task_scores_by_trajectory ON task_scores (trajectory);
 -- The reference's calls of each aligned task, as the alignment counts them.
 CREATE TABLE reference_tasks (task TEXT PRIMARY KEY, record BLOB NOT NULL) WITHOUT ROWID;
+"""
+
+TABLES += f"""
+-- What judges replied, one row a judge, task run, prompt and order of its criteria: kept as it came.
+{RATINGS.strip()};
 """
 
 WORDS = """
@@ -378,11 +400,17 @@ def _from_4_to_5(db: sqlite3.Connection) -> None:
         db.execute("UPDATE task_runs SET started_at = ?, seconds = ? WHERE trajectory = ?", (*times, row))
 
 
+def _from_5_to_6(db: sqlite3.Connection) -> None:
+    """The replies of judges are kept."""
+    db.execute(RATINGS.strip())
+
+
 STEPS: Final[Mapping[int, Callable[[sqlite3.Connection], None]]] = {
     1: _from_1_to_2,
     2: _from_2_to_3,
     3: _from_3_to_4,
     4: _from_4_to_5,
+    5: _from_5_to_6,
 }
 """Version n to n + 1: what does it, in a transaction."""
 

@@ -225,8 +225,32 @@ def test_tasks_that_were_run_several_times_have_pass_at_k(benchmark: Benchmark) 
         benchmark.add("ada", f"t2-{number}", [call("f/read", READ)], passed=True, task={"id": "t2"})
     [row] = benchmark.audit().trials
     assert (row.tasks, row.runs, row.flipping) == (2, 3, ("t1",))
-    assert row.pass_at == {1: pytest.approx(5 / 6), 2: 1.0, 3: 1.0}
-    assert row.pass_all == {1: pytest.approx(5 / 6), 2: pytest.approx((1 / 3 + 1) / 2), 3: 0.5}
+    assert {k: figure.value for k, figure in row.pass_at.items()} == {1: pytest.approx(5 / 6), 2: 1.0, 3: 1.0}
+    assert [figure.value for figure in row.pass_all.values()] == pytest.approx([5 / 6, (1 / 3 + 1) / 2, 0.5])
+    assert [row.pass_at[1].low, row.pass_at[1].high] == pytest.approx([2 / 3, 1])
+
+
+def test_a_task_that_flips_tells_the_call_at_which_its_runs_part(benchmark: Benchmark) -> None:
+    listed = call("f/list", {"path": "/data"}, "report.csv")
+    good, bad = call("f/read", READ, "turnover: 12"), failed("f/read", {"path": "/data/repot.csv"}, "no such file")
+    benchmark.add("ada", "t1-0", [good], passed=True, task={"id": "t1"})
+    benchmark.add("ada", "t1-1", [listed, bad], passed=False, task={"id": "t1"})
+    found = benchmark.audit()
+    [parting] = found.partings
+    assert (parting.task, parting.why) == ("t1", "The first was judged success, the second not found.")
+    assert (parting.first.call, parting.second.call) == ("s1c1", "s2c1")
+    assert "ada:t1-1: s2c1 f/read (not found)" in render(found, "text", 400)
+
+
+def test_values_that_came_from_other_answers_are_no_difference_where_their_calls_go_together(
+    benchmark: Benchmark,
+) -> None:
+    for model, drawn, passed in (("ada", "ord-48213", True), ("bob", "ord-97341", False)):
+        calls = [call("shop/order", {"item": "kettle"}, f"created {drawn}"), call("shop/pay", {"id": drawn}, "paid")]
+        last = call("shop/ship", {"id": drawn}, "shipped") if passed else call("shop/void", {"id": drawn}, "gone")
+        benchmark.add(model, f"t1-{model}", [*calls, last], passed=passed, task={"id": "t1"})
+    [parting] = benchmark.audit().partings
+    assert (parting.first.call, parting.why) == ("s3c1", "Each makes a call of its own.")
 
 
 def test_without_reported_success_the_faults_are_still_counted(benchmark: Benchmark) -> None:

@@ -70,6 +70,16 @@ def test_a_run_beside_itself_has_no_difference(replay: Replay, make: Make) -> No
     assert "1 call in common" in replay("diff", one, one).stdout
 
 
+def test_a_call_more_at_the_beginning_and_an_id_drawn_anew_make_nothing_else_new(replay: Replay, make: Make) -> None:
+    def pay(drawn: str) -> list[dict[str, Any]]:
+        return [call("shop/order", {"item": "kettle"}, drawn), failed("shop/pay", {"id": drawn}, "no such order")]
+
+    before, after = make("before", t=pay("ord-48213")), make("after", t=[GOOD, *pay("ord-97341")])
+    document = json.loads(replay("diff", before, after, "--json").stdout)
+    assert (document["common"], document["worse"], document["gone"]) == (2, [], [])
+    assert [change["tool"] for change in document["new"]] == ["files/list"]
+
+
 def test_fail_on_worse_exits_with_1_and_only_then(replay: Replay, make: Make) -> None:
     before, after = make("before", t=[GOOD, LOST]), make("after", t=[LOST, GOOD])
     done = replay("diff", before, after, "--fail-on", "worse")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from replay.analysis.diff import paired_calls
+from replay.analysis.parting import paired_calls
 from tests.in_process import replay_here
 from tests.runs import call, failed, write_trajectory
 
@@ -16,15 +16,17 @@ READ_A, READ_B, TEST, FIX = ("read", "a"), ("read", "b"), ("shell", "pytest"), (
     [
         ([READ_A, TEST], [READ_A, TEST], [(0, 0), (1, 1)]),
         ([READ_A, TEST], [READ_B, FIX, TEST], [(0, 0), (1, 2)]),
+        ([READ_A, READ_B], [READ_B, READ_A], [(0, 1), (1, 0)]),
+        ([TEST, TEST], [FIX, TEST, READ_A, TEST], [(0, 1), (1, 3)]),
         ([READ_A, FIX, TEST], [TEST], [(2, 0)]),
         ([READ_A], [FIX], []),
         ([], [FIX], []),
     ],
 )
-def test_calls_go_together_that_do_the_same_in_the_order_of_both(
+def test_calls_of_a_tool_go_together_that_are_most_alike_and_of_those_the_nearest(
     first: list[tuple[str, str]], second: list[tuple[str, str]], pairs: list[tuple[int, int]]
 ) -> None:
-    assert list(paired_calls(first, second)) == pairs
+    assert paired_calls(first, second) == pairs
 
 
 @pytest.fixture
@@ -44,7 +46,10 @@ def test_two_sessions_of_a_task_are_compared_although_their_ids_differ() -> None
     assert "before: monday.trajectory.json, 2 calls" in done.stdout
     assert "2 calls in common: 0 worse, 1 better" in done.stdout
     assert "1 call new, 0 gone" in done.stdout
-    assert "monday:s2c1  files/read  not found -> success" in done.stdout
+    assert "tuesday:s3c1  files/read  not found -> success" in done.stdout
+    assert "The first was judged not found, the second success." in done.stdout
+    assert "gpt:monday: s2c1 files/read (not found)" in done.stdout
+    assert "opus:tuesday: s3c1 files/read (success)" in done.stdout
 
 
 @pytest.mark.usefixtures("sessions")

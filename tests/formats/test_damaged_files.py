@@ -75,7 +75,7 @@ def test_what_was_not_read_is_said_and_the_rest_is_read(
     assert any(warning in one for one in file.warnings), file.warnings
 
 
-@pytest.mark.parametrize("position", [1, 2])
+@pytest.mark.parametrize("position", [0, 1, 2])
 def test_a_line_that_is_too_long_is_told_and_not_held(
     position: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,7 +84,7 @@ def test_a_line_that_is_too_long_is_told_and_not_held(
     lines = [A, B]
     lines.insert(position, json.dumps({"id": "c", "question": "x" * 5000}))
     file = read(tmp_path, "\n".join(lines))
-    assert file.ids == ("a", "b")
+    assert (file.ids, file.lost) == (("a", "b"), 1)
     assert any(f"line {position + 1}: a line of more than 0 MB; not read" in one for one in file.warnings)
 
 

@@ -108,7 +108,14 @@ def test_an_archive_inside_an_archive_is_told_as_not_read(tmp_path: Path) -> Non
         archive.writestr("inner.zip", inner.getvalue())
     files, [error], _ = opened(tmp_path / "outer.zip")
     assert [file.path for file in files] == [f"{tmp_path}/outer.zip/one.json"]
-    assert "inner.zip: an archive inside an archive is not opened; unpack it" in error
+    assert "inner.zip: an archive inside an archive, or compressed twice, is not opened; unpack it" in error
+    (tmp_path / "a.zip.gz").write_bytes(gzip.compress(inner.getvalue()))
+    (tmp_path / "b.json.gz").write_bytes(gzip.compress(gzip.compress(chat().encode())))
+    with zipfile.ZipFile(tmp_path / "c.zip", "w") as archive:
+        archive.writestr("not told by its name.json.gz", gzip.compress(inner.getvalue()))
+    for name in ("a.zip.gz", "b.json.gz", "c.zip"):
+        _, [error], _ = opened(tmp_path / name)
+        assert "an archive inside an archive, or compressed twice, is not opened; unpack it" in error
 
 
 def test_a_zip_bomb_is_refused_and_the_other_files_go_on(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ from typing import Any
 import pytest
 
 from replay.errors import NoTrajectoryError
-from replay.formats import open_file, open_files
+from replay.formats import look_through, open_file, open_files
+from replay.replayer.messages import sendable
 
 CALL = {"id": "c1", "name": "find_order", "arguments": {"order": "7"}}
 ANSWER = {"id": "c1", "role": "tool", "content": "shipped", "requestor": "assistant", "error": False}
@@ -48,10 +50,15 @@ def test_simulations_in_a_folder_have_the_model_of_the_run_beside_it(run: Path) 
 
 
 @pytest.mark.parametrize("kind", ["zip", "gztar"])
-def test_simulations_in_an_archive_have_the_model_of_the_run_too(kind: str, run: Path, tmp_path: Path) -> None:
+def test_simulations_in_an_archive_have_the_model_of_the_run_too_also_on_a_worker(
+    kind: str, run: Path, tmp_path: Path
+) -> None:
     archive = shutil.make_archive(str(tmp_path.parent / f"{tmp_path.name}-run"), kind, run.parent, run.name)
-    trajectories = [each for file in open_files([archive], on_error=print) for each in file.trajectories()]
-    assert [(each.id, each.model) for each in trajectories] == [("t0", "m"), ("t1", "m")]
+    files = list(open_files([archive], on_error=print))
+    sent = [pickle.loads(pickle.dumps(sendable(file.source))) for file in files]
+    for opened in (files, [look_through(*source) for source in sent]):
+        trajectories = [each for file in opened for each in file.trajectories()]
+        assert [(each.id, each.model) for each in trajectories] == [("t0", "m"), ("t1", "m")]
 
 
 def test_the_file_that_says_what_was_run_says_where_the_simulations_are(run: Path) -> None:

@@ -180,7 +180,7 @@ def test_nothing_near_a_real_file_is_an_error_of_its_reader(door: str, tmp_path:
 
     dice = random.Random(16)
     mutator = Mutator(seeds(door, dice, corpus=None), dice)
-    for _ in range(60):
+    for _ in range(25):
         data = mutator.input()
         assert not outcome_of(DOORS[door], data, tmp_path / "input.json").startswith("failed"), data
 

@@ -117,3 +117,38 @@ def test_a_harness_that_does_not_know_the_tool_or_its_server_says_so_in_many_way
 def test_a_program_that_was_stopped_for_its_time_is_inconclusive_whatever_it_printed_before():
     text = "line 1\nline 2\n<meta>\ncommand was terminated after exceeding the limit of 9000 ms\n</meta>"
     assert _outcome(text, "run_shell", command="make all").outcome == "inconclusive"
+
+
+SPEAKS_OF_THE_CALL = [
+    ("Read is not permitted outside the working copy.", "Read", {"file_path": "/index.html"}),
+    ("Read operation blocked by hook:\nUse the sample file instead", "Read", {"file_path": ".secret"}),
+    ("File does not exist. Note: you are in /a.", "Read", {"file_path": "/a/b.py"}),
+    ("web_fetch error: the url cannot be opened", "web_fetch", {"url": "https://a.example"}),
+    ("Web fetch error: url_not_accessible", "web_fetch", {"url": "https://a.example"}),
+    ("file_not_found", "read_code_file", {"filename": "a.py"}),
+    ("1 validation error for call[get_article]\ntitle\n  Missing required argument", "get_article", {}),
+    ("Could not retrieve a transcript for the video!\n\nThis is most likely caused by:", "get_transcript", {"id": "x"}),
+    ('bad_data: invalid parameter "query": unexpected end', "query_range", {"query": "up{"}),
+    ("The user doesn't want to proceed with this tool use. The tool use was rejected.", "get_page_text", {"id": "7"}),
+]
+
+
+@pytest.mark.parametrize(("text", "tool", "arguments"), SPEAKS_OF_THE_CALL)
+def test_a_first_line_that_complains_of_the_call_is_a_failure_whatever_the_tool_hands_out(text, tool, arguments):
+    assert _outcome(text, tool, **arguments).outcome != "success"
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "arguments"),
+    [
+        ("Error handling in Rust\n\nA file may be missing.", "Read", {"file_path": "/rust.md"}),
+        ("Permission denied", "read_text_file", {"path": "/sandbox/short.txt"}),
+        ("Task #35 created successfully: error classes", "task_create", {"subject": "error classes"}),
+        ("You have no tasks.", "list_tasks", {}),
+        ("https://a.example is not reachable", "is_reachable", {"url": "https://a.example"}),
+        ("Imported 2 rows, 1 failed", "import_rows", {"rows": [1, 2, 3]}),
+        ("The file cabinet cannot be moved; call Ann", "read_note", {"title": "todo"}),
+    ],
+)
+def test_a_first_line_that_complains_of_its_own_things_is_content(text, tool, arguments):
+    assert _outcome(text, tool, **arguments).outcome == "success"

@@ -125,3 +125,18 @@ def test_what_is_deep_or_long_is_judged(text):
 
 def test_a_batch_of_a_hundred_thousand_failures_is_one():
     assert _judge([{"status": "error", "error": f"row {n} is invalid"} for n in range(100_000)]).outcome != "success"
+
+
+@pytest.mark.parametrize(
+    ("value", "certainty"),
+    [
+        ({"id": 7, "name": "lamp"}, "certain"),
+        ({"id": 7, "name": "lamp", "log": "started\nError: cannot reach the shop"}, "likely"),
+        ({"id": 7, "rows": [{"state": "the connection was refused"}]}, "likely"),
+        ([], "certain"),
+        ("No lamps found", "likely"),
+    ],
+)
+def test_a_success_is_certain_by_what_it_brings_and_not_where_anything_in_it_complains(value, certainty):
+    judged = _judge(value, "get_lamp", id=7)
+    assert (judged.outcome, judged.certainty) == ("success", certainty)

@@ -1,4 +1,4 @@
-"""Fifty generated sessions, recorded and replayed: the classes agree, and the steps are those that were made."""
+"""Twenty generated sessions, recorded and replayed: the classes agree, and the steps are those that were made."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from replay.records import Outcome
 from tests.recorder.raw_client import LEDGER, REPLAY, connect, proxy_command, recorded
 
-SESSIONS = 50
+SESSIONS = 20
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from replay.replayer.dask_workers import PACKAGE
-from replay.replayer.pool import ClusterError, Place
+from replay.replayer.pool import ClusterError, WorkerLocation
 from replay.replayer.sharing import open_pool
 
 distributed = pytest.importorskip("distributed")
@@ -29,7 +29,7 @@ def refused(handlers: dict[str, Callable[..., Any]]) -> str:
         async with distributed.Scheduler(host="127.0.0.1", port=0, dashboard_address=":0") as scheduler:
             scheduler.handlers.update(handlers)
             with pytest.raises(ClusterError) as caught:
-                async with open_pool(Place(None, scheduler.address), print):
+                async with open_pool(WorkerLocation(None, scheduler.address), print):
                     pass
             return str(caught.value).replace(scheduler.address, "ADDRESS")
 
@@ -72,7 +72,7 @@ def test_a_scheduler_that_runs_something_else_is_refused_and_told_why(
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "tls://127.0.0.1:1", "nothing", "http://127.0.0.1:1"])
 def test_a_scheduler_that_is_not_there_is_named(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async def connect() -> None:
-        async with open_pool(Place(None, address), print):
+        async with open_pool(WorkerLocation(None, address), print):
             pass
 
     monkeypatch.setattr("replay.replayer.dask_workers.CONNECT_WITHIN", 0.2)

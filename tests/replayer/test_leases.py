@@ -11,11 +11,11 @@ import pytest
 from replay.records import FleetFacts, TextAnswer
 from replay.records.digests import EffectKey
 from replay.replayer.dask_workers import PACKAGE, described_workers, refusal
-from replay.replayer.desk import Desk
-from replay.replayer.messages import Claim, LeaseLostError, Sent, Settings
+from replay.replayer.messages import Claim, LeaseLostError, Settings
 from replay.replayer.plan import Options
+from replay.replayer.worker_requests import WorkerRequests
 from replay.runfile import Run
-from replay.runfile.effects_journal import Origin
+from replay.runfile.effects_journal import Origin, SentCall
 
 KEY = EffectKey("book", "put", "a" * 64, 1)
 HERE = Origin("/results.json", "t0", "")
@@ -28,55 +28,55 @@ def run(tmp_path: Path) -> Iterator[Run]:
 
 
 @pytest.fixture
-def desk(run: Run) -> Desk:
+def requests(run: Run) -> WorkerRequests:
     settings = Settings(Options(), FleetFacts(), (), "", (), {})
-    return Desk(run, settings, stored=run.stored_answer)
+    return WorkerRequests(run, settings, stored=run.stored_answer)
 
 
 def noted(run: Run) -> int:
     return int(run.connection.execute("SELECT count(*) FROM journal").fetchone()[0])
 
 
-def test_a_call_is_granted_once_and_is_in_the_run_file_by_then(run: Run, desk: Desk) -> None:
-    desk.give_out(1, 1, HERE)
-    assert desk.handle("claim", Claim(1, 1, "first", KEY)) is None
+def test_a_call_is_granted_once_and_is_in_the_run_file_by_then(run: Run, requests: WorkerRequests) -> None:
+    requests.give_out(1, 1, HERE)
+    assert requests.handle("claim", Claim(1, 1, "first", KEY)) is None
     assert noted(run) == 1
     with pytest.raises(LeaseLostError):
-        desk.handle("claim", Claim(1, 1, "first", KEY))
+        requests.handle("claim", Claim(1, 1, "first", KEY))
     assert noted(run) == 1
 
 
-def test_a_second_execution_of_the_same_task_is_granted_nothing(run: Run, desk: Desk) -> None:
-    desk.give_out(1, 1, HERE)
-    desk.handle("claim", Claim(1, 1, "first", KEY))
+def test_a_second_execution_of_the_same_task_is_granted_nothing(run: Run, requests: WorkerRequests) -> None:
+    requests.give_out(1, 1, HERE)
+    requests.handle("claim", Claim(1, 1, "first", KEY))
     other = KEY._replace(occurrence=2)
     with pytest.raises(LeaseLostError):
-        desk.handle("claim", Claim(1, 1, "second", other))
+        requests.handle("claim", Claim(1, 1, "second", other))
     assert noted(run) == 1
 
 
-def test_a_worker_that_was_held_for_lost_is_granted_nothing(run: Run, desk: Desk) -> None:
-    desk.give_out(1, 1, HERE)
-    desk.give_out(1, 2, HERE)
+def test_a_worker_that_was_held_for_lost_is_granted_nothing(run: Run, requests: WorkerRequests) -> None:
+    requests.give_out(1, 1, HERE)
+    requests.give_out(1, 2, HERE)
     with pytest.raises(LeaseLostError):
-        desk.handle("claim", Claim(1, 1, "first", KEY))
+        requests.handle("claim", Claim(1, 1, "first", KEY))
     assert noted(run) == 0
 
 
-def test_a_trajectory_that_is_done_is_granted_nothing(run: Run, desk: Desk) -> None:
-    desk.give_out(1, 1, HERE)
-    desk.take_back(1)
+def test_a_trajectory_that_is_done_is_granted_nothing(run: Run, requests: WorkerRequests) -> None:
+    requests.give_out(1, 1, HERE)
+    requests.take_back(1)
     with pytest.raises(LeaseLostError):
-        desk.handle("claim", Claim(1, 1, "first", KEY))
+        requests.handle("claim", Claim(1, 1, "first", KEY))
     assert noted(run) == 0
 
 
-def test_an_answer_that_comes_after_its_worker_was_held_for_lost_is_kept(run: Run, desk: Desk) -> None:
-    desk.give_out(1, 1, HERE)
-    desk.handle("claim", Claim(1, 1, "first", KEY))
-    desk.give_out(1, 2, HERE)
-    desk.handle("answer", (1, KEY, Sent(TextAnswer(text="put"))))
-    desk.handle("answer", (1, KEY, Sent(TextAnswer(text="put"), "a trace")))
+def test_an_answer_that_comes_after_its_worker_was_held_for_lost_is_kept(run: Run, requests: WorkerRequests) -> None:
+    requests.give_out(1, 1, HERE)
+    requests.handle("claim", Claim(1, 1, "first", KEY))
+    requests.give_out(1, 2, HERE)
+    requests.handle("answer", (1, KEY, SentCall(TextAnswer(text="put"))))
+    requests.handle("answer", (1, KEY, SentCall(TextAnswer(text="put"), "a trace")))
     found = run.journal().find(HERE, KEY, lambda path, trajectory, key: True)
     assert found is not None
     assert (found.answer, found.stderr) == (TextAnswer(text="put"), "a trace")

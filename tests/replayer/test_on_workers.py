@@ -20,7 +20,7 @@ from typing import Any
 import psutil
 import pytest
 
-from replay.cli.options import place_of
+from replay.cli.options import worker_location
 from replay.errors import UsageError
 from replay.extras import install_command
 
@@ -226,7 +226,7 @@ def test_without_the_extra_workers_say_what_to_install(tmp_path: Path, results_f
 
 def test_both_ways_to_name_workers_at_once_are_refused() -> None:
     with pytest.raises(UsageError, match="give one of them"):
-        place_of(2, "tcp://127.0.0.1:1")
+        worker_location(2, "tcp://127.0.0.1:1")
 
 
 def test_answers_that_the_run_stored_judge_on_workers_too(

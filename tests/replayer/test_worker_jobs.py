@@ -13,12 +13,12 @@ from replay.formats.results_file import ResultsFile, UnopenedFile
 from replay.outcomes import Registry
 from replay.records import FleetFacts, Server
 from replay.replayer import InputCalls, ReplayContext, StoredBackend
-from replay.replayer.desk import Desk
 from replay.replayer.judging import Judging
 from replay.replayer.messages import FilePart, JudgedRows, NotHereError, Replayed, Settings, WorkerReport
 from replay.replayer.plan import Options, Progress, unfinished
-from replay.replayer.pool import Job, Place, Pool, WorkerLostError
-from replay.replayer.workers import MAX_ATTEMPTS, FileJob, FileOnWorkers, OnWorkers, ReplayJob, Shared
+from replay.replayer.pool import MAX_ATTEMPTS, Job, Pool, WorkerLocation, WorkerLostError
+from replay.replayer.worker_requests import WorkerRequests
+from replay.replayer.workers import FileJob, FileOnWorkers, OnWorkers, ReplayJob, Shared
 from replay.runfile import Run
 from replay.runfile.shipped_rows import ShippedRows
 
@@ -55,7 +55,7 @@ def part_of(job: Job) -> FilePart:
 
 def shared_of(judging: Judging) -> Shared:
     settings = Settings(judging.options, FleetFacts(), (), "", (), {})
-    return Shared(judging, Desk(judging.run, settings, stored=judging.run.stored_answer), "run", False)
+    return Shared(judging, WorkerRequests(judging.run, settings, stored=judging.run.stored_answer), "run", False)
 
 
 def replay_job(judging: Judging, file: ResultsFile) -> ReplayJob:
@@ -70,7 +70,7 @@ def failing(jobs: Sequence[Job], worker: str, problem: Exception) -> int:
         job = waiting.pop()
         job.task()
         tasks += 1
-        waiting += job.failed(worker, problem)
+        waiting += [job] * job.failed(worker, problem)
     return tasks
 
 
@@ -83,7 +83,7 @@ def test_a_file_goes_out_by_its_path_and_a_worker_that_does_not_see_it_gets_its_
 ) -> None:
     _, (job,) = file_jobs(judging_of(run), file)
     assert part_of(job).source.file.place == file.path
-    assert job.failed("far", NotHereError("no such file")) == [job]
+    assert job.failed("far", NotHereError("no such file"))
     sent = part_of(job).source
     assert isinstance(sent, UnopenedFile)
     assert sent.file.place is None
@@ -119,8 +119,8 @@ def test_a_file_that_no_worker_can_read_is_refused_and_the_last_worker_named(run
 def test_what_failed_on_a_worker_is_given_to_another(run: Run, file: ResultsFile) -> None:
     _, (job,) = file_jobs(judging_of(run), file)
     job.task()
-    (again,) = job.failed("full", OSError("No space left on device"))
-    assert set(again.not_for()) == {"full"}
+    assert job.failed("full", OSError("No space left on device"))
+    assert set(job.not_for()) == {"full"}
 
 
 def test_a_broken_file_is_refused_and_not_given_to_another(run: Run, file: ResultsFile) -> None:
@@ -147,7 +147,7 @@ def test_what_names_a_server_that_one_worker_cannot_start_is_given_to_another(ru
     judging = judging_of(run, Registry(server_names=("files", "other")))
     job = replay_job(judging, file)
     job.task()
-    assert list(job.done("lacking", replayed(("files",)))) == [job]
+    assert job.done("lacking", replayed(("files",)))
     assert (set(job.not_for()), judging.progress.given_again) == ({"lacking"}, 1)
 
 
@@ -160,7 +160,7 @@ def test_a_server_that_no_worker_can_start_keeps_nothing_from_any(run: Run, file
 
 
 def test_a_server_that_one_worker_cannot_start_is_kept_from_another_and_noted() -> None:
-    progress, executor = Progress(), OnWorkers(Pool(Place(2), "run"), None)
+    progress, executor = Progress(), OnWorkers(Pool(WorkerLocation(2), "run"), None)
     lacking = Server(name="excel", error="no such command: uvx (on the worker b)")
     there = Server(name="excel", digest="d")
     executor.take([WorkerReport("b", (lacking,)), WorkerReport("a", (there,))], progress)

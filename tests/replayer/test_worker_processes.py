@@ -12,15 +12,15 @@ import anyio
 import psutil
 import pytest
 
-from replay.replayer.pool import ClusterError, Place, Pool
-from replay.replayer.sharing import CallJob, open_pool
+from replay.replayer.pool import ClusterError, Job, Pool, WorkerLocation
+from replay.replayer.sharing import open_pool
 
 Replay = Callable[..., subprocess.CompletedProcess[str]]
 Write = Callable[..., Path]
 
 
-def jobs(taken: list[Any], count: int) -> list[CallJob]:
-    return [CallJob(os.getpid, (), taken.append) for _ in range(count)]
+def jobs(taken: list[Any], count: int) -> list[Job]:
+    return [Job(os.getpid, (), taken.append) for _ in range(count)]
 
 
 def test_what_is_planted_in_the_current_directory_is_not_imported(
@@ -40,7 +40,7 @@ def test_jobs_are_done_by_processes_of_their_own_which_are_gone_afterwards() -> 
     taken: list[int] = []
 
     async def work() -> None:
-        async with open_pool(Place(2), print) as pool:
+        async with open_pool(WorkerLocation(2), print) as pool:
             await pool.do(jobs(taken, 8))
 
     anyio.run(work)
@@ -54,7 +54,7 @@ def test_a_worker_that_is_lost_is_replaced_and_its_job_given_to_another() -> Non
     taken: list[int] = []
 
     async def work() -> None:
-        async with open_pool(Place(1), notes.append) as pool:
+        async with open_pool(WorkerLocation(1), notes.append) as pool:
             await pool.do(jobs(taken, 1))
             psutil.Process(taken[0]).kill()
             await pool.do(jobs(taken, 1))
@@ -66,8 +66,8 @@ def test_a_worker_that_is_lost_is_replaced_and_its_job_given_to_another() -> Non
 
 def test_a_job_that_kills_its_workers_ends_the_command() -> None:
     async def work() -> None:
-        async with open_pool(Place(1), lambda note: None) as pool:
-            await pool.do([CallJob(os.kill, (0, 9), print) for _ in range(1)])
+        async with open_pool(WorkerLocation(1), lambda note: None) as pool:
+            await pool.do([Job(os.kill, (0, 9), print) for _ in range(1)])
 
     with pytest.raises(ClusterError, match="a worker could not do its part: WorkerLostError"):
         anyio.run(work)
@@ -77,7 +77,7 @@ def test_workers_that_end_as_soon_as_they_start_are_not_waited_for(monkeypatch: 
     monkeypatch.setattr("replay.replayer.worker_processes._BEGIN", "raise SystemExit(3)")
 
     async def work() -> None:
-        async with open_pool(Place(2), lambda note: None) as pool:
+        async with open_pool(WorkerLocation(2), lambda note: None) as pool:
             await pool.do(jobs([], 4))
 
     with pytest.raises(ClusterError, match=r"end as soon as they are started|could not do its part"):
@@ -86,9 +86,9 @@ def test_workers_that_end_as_soon_as_they_start_are_not_waited_for(monkeypatch: 
 
 def test_what_a_worker_cannot_do_is_raised_in_the_command() -> None:
     async def work() -> None:
-        async with open_pool(Place(1), print) as pool:
+        async with open_pool(WorkerLocation(1), print) as pool:
             assert isinstance(pool, Pool)
-            await pool.do([CallJob(int, ("x",), print)])
+            await pool.do([Job(int, ("x",), print)])
 
     with pytest.raises(ClusterError, match="ValueError: invalid literal"):
         anyio.run(work)

@@ -9,9 +9,9 @@ from typing import Any
 
 from replay.records import Answer
 from replay.records.digests import EffectKey
-from replay.replayer.messages import Claim, JudgedRows, LeaseLostError, Sent, Settings
+from replay.replayer.messages import Claim, JudgedRows, LeaseLostError, Settings
 from replay.runfile import Run
-from replay.runfile.effects_journal import Origin
+from replay.runfile.effects_journal import Origin, SentCall
 
 
 @dataclass
@@ -23,13 +23,13 @@ class _Held:
     owner: str | None = None
     noted: dict[EffectKey, int] = field(default_factory=dict)
     """Calls that were granted, with their rows in the journal."""
-    kept: dict[EffectKey, Sent] = field(default_factory=dict)
+    kept: dict[EffectKey, SentCall] = field(default_factory=dict)
     """What of them is in the journal."""
     counted: int = 0
     """Calls that count as done so far."""
 
 
-class Desk:
+class WorkerRequests:
     """Answers the workers of a run.
 
     Args:
@@ -105,7 +105,7 @@ class Desk:
             held.counted += calls
             self._on_calls(worker, calls)
 
-    def keep_answer(self, row: int, key: EffectKey, sent: Sent) -> None:
+    def keep_answer(self, row: int, key: EffectKey, sent: SentCall) -> None:
         """Keep what a granted call got; what its server wrote to stderr may follow with the answer once more."""
         held = self._held.get(row)
         noted = held.noted.get(key) if held else None

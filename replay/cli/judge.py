@@ -1,0 +1,232 @@
+"""`replay judge`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from replay.cli.compare import run_among
+from replay.cli.input_files import InputFiles
+from replay.cli.options import fleet_of, fleet_option, json_option, names_option, run_option, strict_option
+from replay.cli.output import check_free, output_options, write_output
+from replay.cli.terminal import SlowLines, echo_err, ended_in_order
+from replay.errors import NoServerReachedError, UsageError
+from replay.records.rating import PROTOCOLS, Protocol
+
+if TYPE_CHECKING:
+    from replay.chat import Limits, ModelSettings
+    from replay.judging.asking import Progress, RatingRequest
+    from replay.judging.prompts import RatedRun
+    from replay.judging.task_runs import TaskKnowledge
+    from replay.runfile import Run
+    from replay.safety.redaction import Redactor
+
+EXAMPLES = """\b
+Examples:
+  replay judge --judges judges.yaml --protocol m3 --reference test_mcp_GT.json
+  replay judge results/*.json --judges judges.yaml --protocol mcpeval --dry-run
+  replay judge nightly.db --judges judges.yaml --protocol mcpbench --tasks mcpbench_tasks.json --max-tokens 2000000
+  replay judge --judges judges.yaml --protocol m3 -o scores.json && replay align results/*.json --judge scores.json \\
+    --reference test_mcp_GT.json
+"""
+
+
+@click.command("judge", epilog=EXAMPLES)
+@click.argument("files", metavar="[RUN|RESULTS]...", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--judges",
+    "judges_path",
+    required=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Which models judge: YAML with base_url, model, api_key_env, temperature of each (docs/judges.md).",
+)
+@click.option("--protocol", required=True, type=click.Choice(PROTOCOLS), help="Whose rubric is asked for.")
+@run_option("The run file, in which every reply is kept; task runs are taken from it where no RESULTS are named.")
+@click.option(
+    "--reference",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="With --protocol m3: reference trajectories, for information grounding.",
+)
+@click.option(
+    "--tasks",
+    "tasks_path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The benchmark's list of tasks: questions, concrete descriptions and dependency analyses.",
+)
+@click.option("--dry-run", is_flag=True, help="Ask nothing: print how many requests there would be, and their tokens.")
+@click.option("--max-calls", type=click.IntRange(1), help="Make no more requests than that.")
+@click.option("--max-tokens", type=click.IntRange(1), help="Ask no more once so many tokens were read and written.")
+@click.option("--jobs", type=click.IntRange(1, 64), default=4, show_default=True, help="Requests at a time.")
+@fleet_option
+@names_option
+@strict_option
+@json_option
+@output_options()
+def judge(
+    files: tuple[Path, ...],
+    judges_path: Path,
+    protocol: Protocol,
+    run_path: Path,
+    reference: Path | None,
+    tasks_path: Path | None,
+    dry_run: bool,
+    max_calls: int | None,
+    max_tokens: int | None,
+    jobs: int,
+    fleet_path: Path | None,
+    names: str | None,
+    strict: bool,
+    as_json: bool,
+    output: Path | None,
+    force: bool,
+) -> None:
+    """Have models judge task runs by a paper's rubric, with prompts of our own.
+
+    This is the one verb beside drive that calls a model, and the judges' file says which. Each reply is kept in the run
+    as soon as it came, and is never asked for again. Secrets are taken out of what is sent. With -o FILE the scores of
+    M3-Bench's two columns are written as replay align --judge reads them.
+    """
+    from replay.chat import Limits, read_models
+    from replay.judging.asking import open_requests
+    from replay.runfile import Run
+
+    if output is not None:
+        check_free(output, force=force)
+        if protocol != "m3":
+            raise UsageError("-o writes the scores that replay align --judge reads: it goes with --protocol m3")
+    judges = read_models(judges_path)
+    files, run_path = run_among(files, run_path)
+    inputs = InputFiles(files, names) if files else None
+    if inputs is None and not run_path.exists():
+        raise UsageError(f"{run_path}: there is no such run; name results files, or make one with: replay classify")
+    knowledge = _knowledge(reference, tasks_path)
+    with ended_in_order(), Run.open(run_path, redactor=_redactor(fleet_path)) as run:
+        task_runs = _task_runs(run, inputs, knowledge)
+        requests = list(open_requests(run, task_runs(), protocol, judges, run.redactor))
+        if dry_run:
+            _estimate(requests, judges)
+            return
+        _ask(run, requests, judges, Limits(calls=max_calls, tokens=max_tokens), jobs)
+        _print(run, protocol, task_runs, judges, requests, as_json=as_json, output=output)
+    if inputs is not None:
+        inputs.end(strict=strict)
+
+
+def _redactor(fleet_path: Path | None) -> Redactor:
+    """Takes out the fleet's secrets, those of the environment, and whatever looks like a token."""
+    import os
+
+    from replay.safety.redaction import Redactor, secrets_around
+
+    fleet = fleet_of(fleet_path)
+    return Redactor({*(fleet.secrets() if fleet else ()), *secrets_around(os.environ)})
+
+
+def _knowledge(reference: Path | None, tasks_path: Path | None) -> TaskKnowledge:
+    from replay.formats import open_file
+    from replay.formats.task_list import read_tasks
+    from replay.judging.task_runs import TaskKnowledge
+
+    tasks = {task.id: task for task in read_tasks(tasks_path)} if tasks_path else {}
+    trajectories = open_file(reference).trajectories() if reference else ()
+    return TaskKnowledge(tasks, {trajectory.id: trajectory for trajectory in trajectories})
+
+
+def _task_runs(run: Run, inputs: InputFiles | None, knowledge: TaskKnowledge) -> Callable[[], Iterator[RatedRun]]:
+    from replay.judging.task_runs import runs_in_file, runs_of
+
+    return runs_in_file(run, knowledge) if inputs is None else runs_of(inputs.open_all(need_calls=False), knowledge)
+
+
+def _estimate(requests: Sequence[RatingRequest], judges: Mapping[str, ModelSettings]) -> None:
+    """What asking would take."""
+    from replay.judging.asking import estimated_tokens
+
+    for name, settings in judges.items():
+        own = [request for request in requests if request.key.judge == name]
+        tokens = sum(map(estimated_tokens, own))
+        click.echo(f"{name} ({settings.model} at {settings.base_url}): {len(own)} requests, about {tokens:,} tokens in")
+    click.echo("nothing was asked; an unreadable reply is asked for once more, and replies come on top")
+
+
+def _ask(
+    run: Run,
+    requests: list[RatingRequest],
+    judges: Mapping[str, ModelSettings],
+    limits: Limits,
+    jobs: int,
+) -> None:
+    """Ask what is not answered yet, and say where it goes and what it took.
+
+    Raises:
+        NoServerReachedError: not one judge gave a reply.
+    """
+    import anyio
+
+    from replay.judging.asking import Progress, ask_all
+
+    if not requests:
+        echo_err("every judgement is in the run already; nothing is asked")
+        return
+    for name, settings in judges.items():
+        count = sum(request.key.judge == name for request in requests)
+        echo_err(f"sending {count} prompts to {name}: {settings.model} at {settings.base_url}, secrets taken out")
+    progress, lines = Progress(), SlowLines()
+
+    async def ask() -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_tell, progress, limits, lines)
+            await ask_all(run, requests, judges, limits, progress, jobs=jobs, say=echo_err)
+            tasks.cancel_scope.cancel()
+
+    anyio.run(ask)
+    for why, count in progress.failed.items():
+        echo_err(f"note: {count} without a reply: {why}")
+    echo_err(
+        f"{progress.done} replies kept, {progress.missing} missing; {limits.asked} requests, "
+        f"{limits.input_tokens:,} tokens in, {limits.output_tokens:,} out"
+    )
+    if not progress.done:
+        raise NoServerReachedError(f"no judge gave a reply: {next(iter(progress.failed), '')}")
+
+
+async def _tell(progress: Progress, limits: Limits, lines: SlowLines) -> None:
+    import anyio
+
+    while True:
+        await anyio.sleep(1)
+        tokens = limits.input_tokens + limits.output_tokens
+        lines.tell(f"judging: {progress.done}/{progress.total} replies, {progress.missing} missing, {tokens:,} tokens")
+
+
+def _print(
+    run: Run,
+    protocol: Protocol,
+    task_runs: Callable[[], Iterator[RatedRun]],
+    judges: Mapping[str, ModelSettings],
+    requests: Sequence[RatingRequest],
+    *,
+    as_json: bool,
+    output: Path | None,
+) -> None:
+    from replay.judging.report import rated, report_of, score_file
+    from replay.reports.judges import judges_json, judges_text
+    from replay.runfile.ratings import is_rated
+
+    unanswered = Counter(
+        request.model
+        for request in requests
+        if not is_rated(run.connection, request.key, judges[request.key.judge].model, request.asked.digest)
+    )
+    report = report_of(run, protocol, task_runs, judges, unanswered, {})
+    if output is not None:
+        scores = score_file(rated(run, protocol, task_runs(), judges), protocol)
+        write_output([json.dumps(scores, indent=1) + "\n"], output)
+    text = judges_json(report) if as_json else judges_text(report, shutil.get_terminal_size((160, 24)).columns)
+    write_output([text], None)

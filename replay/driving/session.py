@@ -1,0 +1,194 @@
+"""One task under way: asks the model, makes its calls in a sandbox, and records both."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import PurePosixPath
+from typing import Any, Final, NamedTuple
+
+import anyio
+
+from replay.chat import ChatModel, ChatReply
+from replay.driving.progress_log import ProgressLog
+from replay.driving.tools import OfferedTool, Toolbox
+from replay.interpreter import Fleet, Sandbox
+from replay.recorder.recording import Recording
+from replay.recorder.recording_session import to_response
+from replay.records import Answer, JsonObject, ToolResult, TransportFault, Usage, canonical, digest, texts_of
+from replay.safety.redaction import Redactor
+
+_NO_SUCH_TOOL: Final = -32602
+_MEDIA: Final = "media"
+_ENDINGS: Final = {"image/jpeg": "jpg", "image/png": "png", "image/gif": "gif", "image/webp": "webp"}
+
+
+class WrittenCall(NamedTuple):
+    """A call as the model wrote it."""
+
+    name: Any
+    arguments: Any
+    """An object, or whatever stands in its place."""
+    text: str | None = None
+    """The arguments where they are text that is not JSON."""
+
+
+class MadeCall(NamedTuple):
+    """A call, and what the model is told of it."""
+
+    name: str
+    arguments: Any
+    told: str
+
+
+@dataclass
+class Session:
+    """Everything that a protocol needs to work on one task.
+
+    Args:
+        model: that works on it.
+        sandbox: where its calls go.
+        fleet: says which servers may be sent a call a second time.
+        toolbox: the tools that it is offered.
+        recording: what it does, as it does it.
+        log: what was answered already.
+        clean: takes the secrets out of what the model is told.
+        workspace: the path by which the model knows its workspace.
+    """
+
+    model: ChatModel
+    sandbox: Sandbox
+    fleet: Fleet
+    toolbox: Toolbox
+    recording: Recording
+    log: ProgressLog
+    clean: Redactor
+    workspace: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+    _requests: int = 0
+    _calls: int = 0
+    _images: int = 0
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of all replies, those of an earlier process included."""
+        return Usage(input_tokens=self.input_tokens, output_tokens=self.output_tokens)
+
+    async def ask(
+        self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] = (), *, as_json: bool = False
+    ) -> ChatReply:
+        """The model's next message; one that was given already is not asked for again.
+
+        Raises:
+            LimitReachedError: no more may be asked.
+            ModelError: there is no reply.
+        """
+        number, asked = self._requests, digest(canonical([list(messages), list(tools)]))
+        self._requests += 1
+        reply = self.log.reply(number, asked)
+        if reply is None:
+            reply = await self.model.ask(messages, tools, as_json=as_json)
+            self.log.keep_reply(number, asked, reply)
+        self.input_tokens += reply.input_tokens or 0
+        self.output_tokens += reply.output_tokens or 0
+        return reply
+
+    async def say(self, system: str, user: str, *, as_json: bool = False) -> str:
+        """The text of the reply to a request that stands alone."""
+        messages = [{"role": "system", "content": system.strip()}, {"role": "user", "content": user.strip()}]
+        return (await self.ask(messages, as_json=as_json)).text
+
+    def unreadable(self, text: str) -> None:
+        """Record a reply that was meant as calls and cannot be read as such."""
+        self.recording.step()
+        self.recording.unparsed(text)
+        self.recording.step(begins=False)
+
+    async def make(self, calls: Sequence[WrittenCall], note: str = "") -> list[MadeCall]:
+        """Make the calls of a step at once, each recorded as it was written.
+
+        Args:
+            calls: as the model wrote them.
+            note: what it wrote beside them.
+        """
+        if note:
+            self.recording.note(note)
+        self.recording.step()
+        told: list[str] = [""] * len(calls)
+        async with anyio.create_task_group() as tasks:
+            for place, call in enumerate(calls):
+                tasks.start_soon(partial(self._make, call, self._calls + place, told, place))
+        self._calls += len(calls)
+        self.recording.step(begins=False)
+        return [MadeCall(str(call.name), call.arguments, text) for call, text in zip(calls, told, strict=True)]
+
+    async def _make(self, call: WrittenCall, number: int, told: list[str], place: int) -> None:
+        tool = self.toolbox.find(call.name) if isinstance(call.name, str) else None
+        if call.text is not None or tool is None or not isinstance(call.arguments, dict):
+            told[place] = self._rejected(call, tool)
+            return
+        recorded = self.recording.call(
+            {"params": {"name": tool.name, "arguments": call.arguments}}, server=tool.server, tool=tool.tool.name
+        )
+        answer = await self._answer(tool, call.arguments, number)
+        if isinstance(answer, TransportFault):
+            self.recording.fault(recorded, answer.fault, answer.message)
+        else:
+            self.recording.answer(recorded, to_response(answer))
+        told[place] = self.clean.text(self._told(answer))
+
+    def _rejected(self, call: WrittenCall, tool: OfferedTool | None) -> str:
+        """Record a call that goes to no server, and give the error that the model gets."""
+        params: dict[str, Any] = {"name": tool.name if tool is not None else call.name, "arguments": call.arguments}
+        request: dict[str, Any] = {"params": params}
+        if call.text is not None:
+            request["unreadable_arguments"] = call.text
+        number = self.recording.call(request)
+        message = "the arguments must be a JSON object" if tool is not None else f"there is no tool {call.name}"
+        self.recording.answer(number, {"error": {"code": _NO_SUCH_TOOL, "message": message}})
+        return f"error: {message}"
+
+    async def _answer(self, tool: OfferedTool, arguments: JsonObject, number: int) -> Answer:
+        """The answer to a call. One that was made already is made again only to bring a sandbox to the same state."""
+        call = digest(canonical([tool.name, arguments]))
+        known = self.log.answer(number, call)
+        if known is None or self._is_contained(tool.server):
+            problem = self.sandbox.forbidden_path(tool.server, arguments)
+            if problem is not None:
+                return TransportFault(fault="not-started", message=f"not sent: {problem} is outside the workspace")
+            answer = await self.sandbox.call(tool.server, tool.tool.name, arguments)
+            if known is None:
+                self.log.keep_answer(number, call, answer)
+                return answer
+        return known
+
+    def _is_contained(self, server: str) -> bool:
+        spec = self.fleet.servers[server]
+        return spec.effects == "sandboxed" and spec.state == "trajectory"
+
+    def _told(self, answer: Answer) -> str:
+        """An answer as text; its images are kept in the workspace, and named."""
+        texts = [text for text in texts_of(answer) if text]
+        if isinstance(answer, ToolResult):
+            texts += [self._keep_image(block) for block in answer.content if block.get("type") == "image"]
+            if not texts and answer.structured is not None:
+                texts.append(canonical(answer.structured))
+            if answer.is_error:
+                texts.insert(0, "error:")
+        return "\n".join(texts)
+
+    def _keep_image(self, block: JsonObject) -> str:
+        self._images += 1
+        name = f"{self._images}.{_ENDINGS.get(str(block.get('mimeType')), 'bin')}"
+        try:
+            data = base64.b64decode(str(block.get("data", "")), validate=True)
+        except binascii.Error:
+            return "[an image that cannot be read]"
+        directory = self.sandbox.workspace / _MEDIA
+        directory.mkdir(exist_ok=True)
+        (directory / name).write_bytes(data)
+        return f"[image saved as {PurePosixPath(self.workspace) / _MEDIA / name}]"

@@ -1,0 +1,176 @@
+"""The prompts of judges: files of our own wording in `prompts/`, filled in for one task run."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from string import Template
+from typing import Final
+
+import yaml
+from pydantic import Field
+
+from replay.formats.task_list import TaskDescription
+from replay.judging.transcript import step_texts, tool_lines
+from replay.records import Trajectory, digest
+from replay.records.base import Record
+from replay.records.rating import Protocol
+from replay.records.server import Tool
+
+PROMPTS_OF: Final[Mapping[Protocol, tuple[str, ...]]] = {
+    "m3": ("m3-completion", "m3-grounding"),
+    "mcpbench": ("mcpbench",),
+    "mcpeval": ("mcpeval-trajectory", "mcpeval-completion"),
+}
+_NOT_GIVEN: Final = "(not given)"
+
+
+class Prompt(Record):
+    """A prompt file."""
+
+    version: int
+    scale: tuple[float, float]
+    whole_numbers: bool = False
+    reasons: bool = False
+    """A sentence of reasoning is asked for with each score."""
+    shuffles: int = 0
+    """In how many orders of its criteria it is asked; 0: once, in its own."""
+    needs_reference: bool = False
+    system: str
+    user: str
+    axes: dict[str, dict[str, str]] = Field(default_factory=dict)
+    """The criteria: what each dimension of each axis means. Empty where the scores are of pairs of steps."""
+
+
+class RatedRun(Record):
+    """A task run with all that a judge may see of it."""
+
+    file: str
+    trajectory: Trajectory
+    task: TaskDescription | None = None
+    reference: Trajectory | None = None
+    tools: tuple[Tool, ...] = ()
+
+
+class Asked(Record):
+    """One prompt as it is sent, and what its reply must hold."""
+
+    prompt: str
+    shuffle: int
+    system: str
+    user: str
+    dimensions: tuple[str, ...] = ()
+    pairs: tuple[int, int] | None = None
+    """Steps of the reference and of the prediction, where scores are of their pairs."""
+    scale: tuple[float, float]
+    whole_numbers: bool
+
+    @property
+    def text(self) -> str:
+        """Both messages."""
+        return f"{self.system}\n\n{self.user}"
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of both messages."""
+        return digest(self.text)
+
+
+@cache
+def load_prompt(name: str) -> Prompt:
+    """A prompt file by its name, without `.yaml`."""
+    text = files("replay.judging").joinpath("prompts", f"{name}.yaml").read_text("utf-8")
+    return Prompt.model_validate(yaml.safe_load(text))
+
+
+def versioned(name: str) -> str:
+    """Name and version of a prompt, as they stand beside every number."""
+    return f"{name}/{load_prompt(name).version}"
+
+
+def prompts_for(run: RatedRun, protocol: Protocol) -> Iterator[Asked]:
+    """What a judge is asked about a task run; what needs a reference that is not there, or has no step, is left out."""
+    for name in PROMPTS_OF[protocol]:
+        prompt = load_prompt(name)
+        if not prompt.needs_reference:
+            for shuffle in range(1, prompt.shuffles + 1) if prompt.shuffles else (0,):
+                yield _with_criteria(name, prompt, run, shuffle)
+        elif run.reference is not None and run.reference.steps:
+            yield _of_pairs(name, prompt, run, run.reference)
+
+
+def _with_criteria(name: str, prompt: Prompt, run: RatedRun, shuffle: int) -> Asked:
+    axes = [(axis, list(dimensions.items())) for axis, dimensions in prompt.axes.items()]
+    if shuffle:
+        order = random.Random(shuffle)  # noqa: S311 - an order that must come again, no secret
+        order.shuffle(axes)
+        for _, dimensions in axes:
+            order.shuffle(dimensions)
+    criteria = "\n".join(
+        f"{axis.replace('_', ' ').upper()}\n" + "\n".join(f"- {dimension}: {about}" for dimension, about in dimensions)
+        for axis, dimensions in axes
+    )
+    named = [dimension for _, dimensions in axes for dimension, _ in dimensions]
+    return _filled(name, prompt, run, shuffle).model_copy(
+        update={
+            "user": _user(prompt, run, criteria=criteria, answer=_shape(prompt, named)),
+            "dimensions": tuple(named),
+        }
+    )
+
+
+def _of_pairs(name: str, prompt: Prompt, run: RatedRun, reference: Trajectory) -> Asked:
+    rows, columns = len(reference.steps), max(1, len(run.trajectory.steps))
+    row = ", ".join(f"<R1 P{column}>" for column in range(1, columns + 1))
+    shape = f'{{"scores": [[{row}], ...]}} with {rows} rows, one a step R, of {columns} numbers each, one a step P'
+    return _filled(name, prompt, run, 0).model_copy(
+        update={
+            "user": _user(prompt, run, reference=step_texts(reference, "R"), answer=shape),
+            "pairs": (rows, columns),
+        }
+    )
+
+
+def _filled(name: str, prompt: Prompt, run: RatedRun, shuffle: int) -> Asked:
+    return Asked(
+        prompt=versioned(name),
+        shuffle=shuffle,
+        system=prompt.system.strip(),
+        user="",
+        scale=prompt.scale,
+        whole_numbers=prompt.whole_numbers,
+    )
+
+
+def _user(prompt: Prompt, run: RatedRun, **more: str) -> str:
+    task, trajectory = run.task, run.trajectory
+    return (
+        Template(prompt.user)
+        .substitute(
+            {
+                "task": (task.question if task else trajectory.task.question) or _NOT_GIVEN,
+                "concrete": (task.concrete if task else None) or _NOT_GIVEN,
+                "dependencies": (task.dependencies if task else None) or _NOT_GIVEN,
+                "trajectory": step_texts(trajectory, "P"),
+                "reply": trajectory.final_reply or "(there is none)",
+                "rounds": str(len(trajectory.steps)),
+                "tools": tool_lines(run.tools),
+                "tool_count": str(len(run.tools)),
+                **more,
+            }
+        )
+        .strip()
+    )
+
+
+def _shape(prompt: Prompt, dimensions: Sequence[str]) -> str:
+    least, most = prompt.scale
+    number = f"<{least:g} to {most:g}>"
+    fields = [
+        part
+        for name in dimensions
+        for part in ([f'"{name}_reasoning": "<why>"'] if prompt.reasons else []) + [f'"{name}": {number}']
+    ]
+    return "{" + ", ".join(fields) + "}"

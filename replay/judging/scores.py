@@ -1,0 +1,285 @@
+"""From the replies of judges to measures: means as the papers take them, agreement, and what verdicts speak against.
+
+Every score is put on [0, 1] first: those from 1 to 10 are divided by ten.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+from statistics import fmean, pstdev, stdev
+from typing import Final, TypeAlias
+
+from replay.judging.prompts import PROMPTS_OF, RatedRun, load_prompt
+from replay.records import FAILURES, Outcome, texts_of
+from replay.records.rating import Contradiction, JudgeAgreement, Protocol, RatedMeasure, RatedModel, Rating
+
+TaskRunKey: TypeAlias = tuple[str, str]
+"""File and trajectory."""
+Values: TypeAlias = dict[str, float]
+
+TRIMMED_FROM: Final = 4
+"""So many judges there must be for the smallest and the largest score to be dropped."""
+COMPLETION: Final[Mapping[Protocol, str]] = {
+    "m3": "completion_rate",
+    "mcpbench": "task_fulfillment",
+    "mcpeval": "requirement_coverage",
+}
+"""The score that tells whether the task was done."""
+GROUNDED: Final[Mapping[Protocol, str]] = {
+    "m3": "information_grounding_rate",
+    "mcpbench": "grounding",
+    "mcpeval": "accuracy",
+}
+"""The score that tells whether the reply rests on what tools answered."""
+_HIGH: Final = 0.7
+"""From here on a score says yes."""
+_NUMBER: Final = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\w])")
+_FEWEST_DIGITS: Final = 3
+"""Shorter numbers are counts and list marks, and stand anywhere by chance."""
+_SHOWN: Final = 3
+
+
+def normalised(rating: Rating) -> Values:
+    """The scores of one reply in [0, 1]; nothing where it could not be read."""
+    most = load_prompt(rating.prompt.partition("/")[0]).scale[1]
+    return {name: score / most for name, score in (rating.scores or {}).items()}
+
+
+def trimmed_mean(scores: Sequence[float]) -> float:
+    """The mean without the smallest and the largest, where there are four or more; equation 7 of M3-Bench."""
+    return fmean(sorted(scores)[1:-1] if len(scores) >= TRIMMED_FROM else scores)
+
+
+def coverage(pairs: Mapping[str, float]) -> float:
+    """The score of a task from those of its pairs of steps: of each reference step the best, and their mean.
+
+    The paper leaves open how pairs become a task's score.
+    """
+    best: dict[str, float] = {}
+    for name, score in pairs.items():
+        row = name.partition("P")[0]
+        best[row] = max(score, best.get(row, 0.0))
+    return fmean(best.values())
+
+
+def task_values(ratings: Iterable[Rating], protocol: Protocol) -> dict[TaskRunKey, Values]:
+    """The measures of each task run, over all judges."""
+    by_run: dict[TaskRunKey, list[Rating]] = defaultdict(list)
+    for rating in ratings:
+        if rating.scores is not None:
+            by_run[rating.file, rating.trajectory].append(rating)
+    return {key: _values(replies, protocol) for key, replies in by_run.items()}
+
+
+def _values(replies: Sequence[Rating], protocol: Protocol) -> Values:
+    """The measures of one task run. Orders of the criteria are averaged within a judge first."""
+    by_prompt: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    shuffled: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    for reply in replies:
+        for name, score in normalised(reply).items():
+            shuffled[reply.prompt, name, reply.judge].append(score)
+    for (prompt, name, _), scores in shuffled.items():
+        by_prompt[prompt][name].append(fmean(scores))
+    mean = trimmed_mean if protocol == "m3" else fmean
+    values: Values = {}
+    for prompt, dimensions in by_prompt.items():
+        combined = {name: mean(scores) for name, scores in dimensions.items()}
+        axes = load_prompt(prompt.partition("/")[0]).axes
+        if not axes:
+            values[GROUNDED[protocol]] = coverage(combined)
+            continue
+        values |= combined
+        if protocol != "m3":
+            values |= {axis: fmean(combined[name] for name in names) for axis, names in axes.items()}
+    return values
+
+
+def columns(protocol: Protocol) -> tuple[str, ...]:
+    """The measures of a protocol, in the order of its rubric; means of an axis stand behind its dimensions."""
+    names: list[str] = []
+    for prompt in PROMPTS_OF[protocol]:
+        axes = load_prompt(prompt).axes
+        for axis, dimensions in axes.items():
+            names += [*dimensions, *([axis] if protocol != "m3" else [])]
+        if not axes:
+            names.append(GROUNDED[protocol])
+    return tuple(names)
+
+
+def rated_models(
+    ratings: Sequence[Rating], protocol: Protocol, unanswered: Mapping[str, int], overall: Mapping[str, float]
+) -> Iterator[RatedModel]:
+    """A row a model.
+
+    Args:
+        ratings: all replies.
+        protocol: whose rubric.
+        unanswered: how many requests about each model have no reply.
+        overall: MCP-Bench's mean of the three rule-based rates, of each model that has them.
+    """
+    values = task_values(ratings, protocol)
+    model_of = {(rating.file, rating.trajectory): rating.model for rating in ratings}
+    for model in sorted({*model_of.values(), *unanswered}):
+        own = [values[key] for key in values if model_of[key] == model]
+        replies = [rating for rating in ratings if rating.model == model]
+        measures = [_measure(name, [run[name] for run in own if name in run]) for name in columns(protocol)]
+        known = [measure for measure in measures if measure is not None]
+        if protocol == "mcpbench":
+            known += _overall(known, overall.get(model))
+        gap, correlation = _gap(own) if protocol == "mcpeval" else (None, None)
+        yield RatedModel(
+            model=model,
+            measures=tuple(known),
+            judgements=sum(rating.scores is not None for rating in replies),
+            missing=sum(rating.scores is None for rating in replies) + unanswered.get(model, 0),
+            gap=gap,
+            correlation=correlation,
+        )
+
+
+def _measure(name: str, scores: Sequence[float]) -> RatedMeasure | None:
+    if not scores:
+        return None
+    deviation = stdev(scores) if len(scores) > 1 else None
+    return RatedMeasure(name=name, mean=fmean(scores), deviation=deviation, task_runs=len(scores))
+
+
+def _overall(measures: Sequence[RatedMeasure], rates: float | None) -> list[RatedMeasure]:
+    """MCP-Bench's overall score: the mean of the rule-based rates' mean and of the three axes."""
+    by_name = {measure.name: measure for measure in measures}
+    axes = [by_name[axis] for axis in load_prompt("mcpbench").axes if axis in by_name]
+    if rates is None or not axes:
+        return []
+    mean = fmean([rates, *(axis.mean for axis in axes)])
+    return [RatedMeasure(name="overall", mean=mean, task_runs=axes[0].task_runs)]
+
+
+def _gap(runs: Sequence[Values]) -> tuple[float | None, float | None]:
+    """How far the trajectory's score lies above the completion's, and how they go together."""
+    both = [(run["trajectory"], run["completion"]) for run in runs if {"trajectory", "completion"} <= run.keys()]
+    if not both:
+        return None, None
+    trajectory, completion = zip(*both, strict=True)
+    correlated = len(set(trajectory)) > 1 and len(set(completion)) > 1
+    if not correlated:
+        return fmean(trajectory) - fmean(completion), None
+    from statistics import correlation
+
+    return fmean(trajectory) - fmean(completion), correlation(trajectory, completion)
+
+
+def agreement(ratings: Iterable[Rating]) -> Iterator[JudgeAgreement]:
+    """How far each pair of judges agrees, over every score that both gave."""
+    given: dict[str, dict[tuple[str, ...], float]] = defaultdict(dict)
+    for rating in ratings:
+        for name, score in normalised(rating).items():
+            given[rating.judge][rating.file, rating.trajectory, rating.prompt, str(rating.shuffle), name] = score
+    for first, second in combinations(sorted(given), 2):
+        common = sorted(given[first].keys() & given[second].keys())
+        if common:
+            left, right = ([given[judge][key] for key in common] for judge in (first, second))
+            yield JudgeAgreement(
+                first=first,
+                second=second,
+                judgements=len(common),
+                spearman=_spearman(left, right),
+                mean_difference=fmean(abs(one - other) for one, other in zip(left, right, strict=True)),
+            )
+
+
+def _spearman(left: Sequence[float], right: Sequence[float]) -> float | None:
+    if len(set(left)) < 2 or len(set(right)) < 2:
+        return None
+    from scipy.stats import spearmanr
+
+    return float(spearmanr(left, right).statistic)
+
+
+def coefficient_of_variation(ratings: Iterable[Rating], protocol: Protocol) -> float | None:
+    """Among judges, of task completion: population deviation over mean, and the mean over task runs (A.8).
+
+    None with fewer than two judges. A task run to which all judges gave 0 has none, and is left out.
+    """
+    by_run: dict[TaskRunKey, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for rating in ratings:
+        if COMPLETION[protocol] in (scores := normalised(rating)):
+            by_run[rating.file, rating.trajectory][rating.judge].append(scores[COMPLETION[protocol]])
+    spreads = []
+    for judges in by_run.values():
+        means = [fmean(scores) for scores in judges.values()]
+        if len(means) > 1 and fmean(means):
+            spreads.append(pstdev(means) / fmean(means))
+    return fmean(spreads) if spreads else None
+
+
+def contradictions(
+    ratings: Iterable[Rating],
+    protocol: Protocol,
+    task_runs: Iterable[RatedRun],
+    outcomes: Mapping[TaskRunKey, Mapping[Outcome, int]],
+) -> Iterator[Contradiction]:
+    """High scores that the verdicts, or the answers themselves, speak against.
+
+    Args:
+        ratings: the replies.
+        protocol: whose rubric.
+        task_runs: what they are about.
+        outcomes: of the calls of each task run.
+    """
+    by_run: dict[TaskRunKey, dict[str, dict[str, list[float]]]] = defaultdict(lambda: defaultdict(dict))
+    for rating in ratings:
+        values = normalised(rating)
+        if values and not load_prompt(rating.prompt.partition("/")[0]).axes:
+            values = {GROUNDED[protocol]: coverage(values)}
+        for name, score in values.items():
+            by_run[rating.file, rating.trajectory][rating.judge].setdefault(name, []).append(score)
+    for task_run in task_runs:
+        key = (task_run.file, task_run.trajectory.id)
+        reasons = {
+            COMPLETION[protocol]: _all_failed(outcomes.get(key, {})),
+            GROUNDED[protocol]: _in_no_answer(task_run),
+        }
+        for judge, scores in by_run.get(key, {}).items():
+            for name, why in reasons.items():
+                score = fmean(scores[name]) if name in scores else 0.0
+                if why and score >= _HIGH:
+                    yield Contradiction(
+                        model=task_run.trajectory.model,
+                        trajectory=task_run.trajectory.id,
+                        judge=judge,
+                        measure=name,
+                        score=score,
+                        why=why,
+                    )
+
+
+def _all_failed(outcomes: Mapping[Outcome, int]) -> str | None:
+    failed = sum(outcomes.get(outcome, 0) for outcome in FAILURES)
+    if not failed or failed != sum(outcomes.values()):
+        return None
+    return "its only call failed" if failed == 1 else f"all {failed} of its calls failed"
+
+
+def _in_no_answer(task_run: RatedRun) -> str | None:
+    """The numbers of the final reply that neither the question nor an answer has; derived ones are among them."""
+    trajectory = task_run.trajectory
+    told = [
+        trajectory.task.question or "",
+        *(text for call in trajectory.calls() if call.answer is not None for text in texts_of(call.answer)),
+    ]
+    known = {number for text in told for number in _numbers(text)}
+    unknown = [number for number in dict.fromkeys(_numbers(trajectory.final_reply or "")) if number not in known]
+    if not unknown:
+        return None
+    more = f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
+    return f"stands in no answer: {', '.join(unknown[:_SHOWN])}{more}"
+
+
+def _numbers(text: str) -> Iterator[str]:
+    for match in _NUMBER.finditer(text):
+        number = match[0].replace(",", "")
+        if sum(character.isdigit() for character in number) >= _FEWEST_DIGITS:
+            yield number.rstrip("0").rstrip(".") if "." in number else number

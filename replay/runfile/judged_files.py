@@ -1,0 +1,79 @@
+"""What results files were when they were judged by recorded answers: while one is the same, it is not read again."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from typing import Final
+
+from pydantic import ValidationError
+
+from replay.records import Record, digest
+from replay.runfile.effects_journal import absolute_path
+
+JUDGED: Final = "judged:"
+"""Before the run's number of a file: the key in the table `meta` under which stands what it was."""
+
+
+class JudgedFile(Record):
+    """A results file of which every call has its verdict by a recorded or stored answer."""
+
+    digest: str
+    """Of its bytes, of all that it was judged by, and of the files beside it that were read."""
+    trajectories: int
+    calls: int
+    """In it, whether or not they were asked for."""
+    models: tuple[str, ...]
+    format: str
+    warnings: tuple[str, ...]
+    signs: tuple[str, ...]
+    lost: int
+    """As in `FileSummary`, without secrets."""
+    beside: tuple[str, ...]
+    last: str | None
+
+
+def judged_file(db: sqlite3.Connection, path: str, policy: str) -> JudgedFile | None:
+    """What a file was when it was judged; None where its verdicts are not all there, or not under this policy."""
+    found = db.execute(
+        "SELECT f.id, m.value FROM files f JOIN meta m ON m.key = ? || f.id WHERE f.absolute_path = ?",
+        (JUDGED, absolute_path(path)),
+    ).fetchone()
+    if found is None:
+        return None
+    try:
+        judged = JudgedFile.model_validate_json(found[1])
+    except ValidationError:
+        return None
+    return judged if _standing(db, found[0], policy) == judged.trajectories else None
+
+
+def keep_judged_file(db: sqlite3.Connection, path: str, policy: str, judged: JudgedFile) -> None:
+    """Keep what a file was, if every trajectory of it has its verdicts under this policy."""
+    found = db.execute("SELECT id FROM files WHERE absolute_path = ?", (absolute_path(path),)).fetchone()
+    if found is not None and _standing(db, found[0], policy) == judged.trajectories:
+        db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"{JUDGED}{found[0]}", judged.model_dump_json()))
+
+
+def forget_judged_file(db: sqlite3.Connection, path: str) -> None:
+    """Let a file be read again."""
+    db.execute(
+        "DELETE FROM meta WHERE key IN (SELECT ? || id FROM files WHERE absolute_path = ?)",
+        (JUDGED, absolute_path(path)),
+    )
+
+
+def _standing(db: sqlite3.Connection, file: int, policy: str) -> int:
+    """How many trajectories of a file have all their verdicts under a policy; -1 where one has not."""
+    count, done = db.execute(
+        "SELECT count(*), ifnull(sum(done AND policy = ?), 0) FROM trajectories WHERE file = ?", (policy, file)
+    ).fetchone()
+    return int(count) if count == done else -1
+
+
+def digest_of_knowledge(db: sqlite3.Connection) -> str:
+    """Of what a run knows that verdicts by recorded answers may rest on: its servers and the answers that it stores."""
+    servers = hashlib.sha256()
+    for row in db.execute("SELECT name, digest, record FROM servers ORDER BY name"):
+        servers.update(digest(list(row)).encode())
+    return digest([servers.hexdigest(), *db.execute("SELECT count(*), ifnull(max(rowid), 0) FROM answers").fetchone()])

@@ -1,0 +1,61 @@
+"""The replies of judges in a run: each is there as soon as it came, and is never asked for again."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+
+from replay.records import Outcome
+from replay.records.rating import Protocol, Rating, RatingKey
+from replay.runfile.conditions import placeholders
+from replay.runfile.rows import pack, unpack
+
+
+def is_rated(connection: sqlite3.Connection, key: RatingKey, judge_model: str, digest: str) -> bool:
+    """Whether this judge answered this very prompt already."""
+    found = connection.execute(
+        "SELECT 1 FROM ratings WHERE path = ? AND trajectory = ? AND protocol = ? AND prompt = ? AND judge = ? "
+        "AND shuffle = ? AND judge_model = ? AND digest = ?",
+        (key.file, key.trajectory, key.protocol, key.prompt, key.judge, key.shuffle, judge_model, digest),
+    )
+    return found.fetchone() is not None
+
+
+def save_rating(db: sqlite3.Connection, rating: Rating) -> None:
+    """Keep a reply, in the place of one to an earlier prompt."""
+    db.execute(
+        "INSERT OR REPLACE INTO ratings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            rating.file,
+            rating.trajectory,
+            rating.protocol,
+            rating.prompt,
+            rating.judge,
+            rating.shuffle,
+            rating.judge_model,
+            rating.digest,
+            pack(rating.model_dump(mode="json")),
+        ),
+    )
+
+
+def ratings(connection: sqlite3.Connection, protocol: Protocol, paths: Sequence[str]) -> Iterator[Rating]:
+    """The replies about the trajectories of these files, in the order of files, trajectories and judges."""
+    rows = connection.execute(
+        f"SELECT record FROM ratings WHERE protocol = ? AND path IN ({placeholders(paths)}) "  # noqa: S608
+        "ORDER BY path, trajectory, prompt, judge, shuffle",
+        (protocol, *paths),
+    )
+    return (Rating.model_validate(unpack(record)) for (record,) in rows)
+
+
+def outcomes_by_trajectory(connection: sqlite3.Connection) -> dict[tuple[str, str], dict[Outcome, int]]:
+    """How many calls of each outcome every trajectory has, by the absolute path of its file and its id."""
+    rows = connection.execute(
+        "SELECT f.absolute_path, t.name, c.outcome, count(*) FROM calls c JOIN trajectories t ON t.id = c.trajectory "
+        "JOIN files f ON f.id = t.file GROUP BY t.id, c.outcome"
+    )
+    counts: dict[tuple[str, str], dict[Outcome, int]] = {}
+    for path, name, outcome, count in rows:
+        counts.setdefault((path, name), {})[Outcome(outcome)] = count
+    return counts
