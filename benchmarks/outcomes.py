@@ -13,7 +13,7 @@ from pathlib import Path
 
 from labelled_answers import Case, all_cases
 
-from replay.records import Judgement, ToolResult, texts_of
+from replay.records import Judgement, TextAnswer, ToolResult, texts_of
 
 PAGE = Path(__file__).with_suffix(".md")
 UNSEEN = Path(__file__).with_name("outcomes_unseen.md")
@@ -54,6 +54,29 @@ def reliability(judged: Iterable[Judged]) -> list[str]:
         for name in ("certain", "likely", "fallback")
         if (count := counts[name])["n"]
     ]
+
+
+def by_kind(judged: Iterable[Judged]) -> list[str]:
+    """How often each rule is right, by how sure it says it is."""
+    counts: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+    for case, judgement in judged:
+        counts[judgement.rule][judgement.certainty].update(n=1, right=int(right(case, judgement)))
+    names = ("certain", "likely", "fallback")
+    return ["| rule | certain and right | likely and right | fallback and right |", "| --- | --- | --- | --- |"] + [
+        f"| `{rule}` | " + " | ".join(f"{found[name]['right']} of {found[name]['n']}" for name in names) + " |"
+        for rule, found in sorted(counts.items())
+    ]
+
+
+def without_flags(cases: Iterable[Case]) -> str:
+    """A sentence on failures that were flagged, judged as if nothing but their text had been recorded."""
+    missed = total = 0
+    for case in cases:
+        if case.fails and isinstance(case.answer, ToolResult) and case.answer.is_error:
+            bare = TextAnswer(text="\n".join(texts_of(case.answer)))
+            judgement = case._replace(answer=bare, call=case.call.model_copy(update={"answer": bare})).judged()
+            total, missed = total + 1, missed + (judgement.outcome == "success")
+    return f"Of {total} failures with a flag, {missed} are called a success where only their text is given."
 
 
 def by_flag(case: Case) -> bool:
@@ -103,6 +126,14 @@ def page(cases: Sequence[Case]) -> str:
         *reliability(judged),
         "",
         *(["The published recordings alone:", "", *reliability(published), ""] if published else []),
+        "By rule:",
+        "",
+        *by_kind(judged),
+        "",
+        "## Without their flags",
+        "",
+        without_flags(cases),
+        "",
         "## What a naive reader reaches",
         "",
         "Whether a call failed, and not why, on the answers whose labels all say the same of that.",

@@ -205,8 +205,12 @@ the arguments, the answer; the first that decides, decides. Rules that `servers.
 before the answer rules.
 
 A verdict is `certain` where a flag, a protocol error, a status or error code, a schema, a typed envelope or a value
-that the call asked for gave it; `likely` where words alone did; and a `fallback` where nothing spoke. How often each is
-right on labelled answers (`benchmarks/outcomes.md` says how it is measured):
+that the call asked for gave it; `likely` where words alone did; and a `fallback` where nothing spoke. A success is
+certain by what the answer brings: an exit status of zero, data, a value that the call asked for, an outputSchema kept.
+Where a text in it begins or ends with a complaint, data and values are a fallback, and so is a text of some length
+unless the tool hands out stored text. That a flag is false makes nothing certain: many servers flag no error. What may
+be called certain was chosen by what was right on answers that nobody had read. How often each is right on labelled
+answers (`benchmarks/outcomes.md` says how it is measured):
 
 {certainties}
 

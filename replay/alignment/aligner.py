@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replay.alignment.callwise import missed_calls, predicted_calls
-from replay.alignment.judges import Judges
+from replay.alignment.judges import Judges, with_nothing_given
 from replay.alignment.matching import Block, blocks_by_tool, match, match_blocks, matches_of, texts_to_embed
 from replay.alignment.metrics import MatchSet, Pair, aggregate, overall_average, score, task_average
 from replay.alignment.other_benchmarks import mcpbench, mcpeval, mean_of
@@ -16,6 +16,7 @@ from replay.alignment.tasks import Reference, SignedTask, pair_ids
 from replay.alignment.ties import model_ties, task_ties
 from replay.records import Outcome
 from replay.records.alignment import (
+    Aggregate,
     AlignedModel,
     AlignedTask,
     Definitions,
@@ -162,7 +163,8 @@ def _model(
     results: Results, settings: AlignmentSettings, tasks: list[AlignedTask], nothing: list[AlignedTask], judges: Judges
 ) -> AlignedModel:
     judge = judges.of_model(results.names, [task.id for task in tasks])
-    found, with_missing = aggregate(tasks), aggregate([*tasks, *nothing])
+    found, with_missing = _aggregate(tasks, settings), _aggregate([*tasks, *nothing], settings)
+    judge_with_missing = with_nothing_given(judge, len(tasks), len(nothing))
     kinds = Counter(call.kind for task in tasks for call in task.calls)
     return AlignedModel(
         file=results.file,
@@ -175,26 +177,33 @@ def _model(
         aggregate=found,
         average_score=overall_average(found, judge),
         aggregate_with_missing=with_missing,
-        average_score_with_missing=overall_average(with_missing, judge),
+        average_score_with_missing=overall_average(with_missing, judge_with_missing),
         ties=model_ties(tasks),
         missing=(),
         extra=(),
-        types=_types(tasks, results.names, judges),
+        types=_types(tasks, results.names, judges, settings),
         classes=dict(sorted(kinds.items())),
         mcpeval=mean_of([task.mcpeval for task in tasks]),
         mcpbench=None if results.outcomes is None else mcpbench(_all(results.outcomes)),
         judge=judge,
+        judge_with_missing=judge_with_missing,
     )
 
 
-def _types(tasks: Iterable[AlignedTask], names: Sequence[str], judges: Judges) -> tuple[TypeRow, ...]:
+def _aggregate(tasks: Sequence[AlignedTask], settings: AlignmentSettings) -> Aggregate:
+    return aggregate(tasks, settings.definitions, settings.tau_strong)
+
+
+def _types(
+    tasks: Iterable[AlignedTask], names: Sequence[str], judges: Judges, settings: AlignmentSettings
+) -> tuple[TypeRow, ...]:
     groups: dict[str, list[AlignedTask]] = defaultdict(list)
     for task in tasks:
         groups[task.type or UNTYPED].append(task)
     rows = []
     for kind, group in groups.items():
         judge = judges.mean(names, [task.id for task in group])
-        found = aggregate(group)
+        found = _aggregate(group, settings)
         rows.append(TypeRow(type=kind, aggregate=found, judge=judge, average_score=task_average(found, judge)))
     return tuple(sorted(rows, key=lambda row: (row.average_score, row.type)))
 

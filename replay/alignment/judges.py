@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Final
 
 from replay.errors import InputError
@@ -62,6 +63,30 @@ class Judges:
 _MAX_BYTES: Final = 64_000_000
 
 
+TRIMMED_FROM: Final = 4
+"""So many raw scores of a task there must be for the smallest and the largest to be dropped."""
+
+
+def trimmed_mean(scores: Sequence[float]) -> float:
+    """The mean without the smallest and the largest, where there are four or more; equation 7 of M3-Bench."""
+    return fmean(sorted(scores)[1:-1] if len(scores) >= TRIMMED_FROM else scores)
+
+
+def with_nothing_given(judge: JudgeScores | None, tasks: int, missing: int) -> JudgeScores | None:
+    """A model's scores where each missing prediction counts as nothing found.
+
+    Args:
+        judge: the means over the tasks that it predicted.
+        tasks: how many these are.
+        missing: how many it did not predict.
+    """
+    if judge is None or not missing:
+        return judge
+    share = tasks / (tasks + missing)
+    scores = {name: None if (score := getattr(judge, name)) is None else score * share for name in _FIELDS}
+    return JudgeScores(**scores)
+
+
 def read_judges(paths: Iterable[Path], models: Iterable[str]) -> Judges:
     """Read judge files; a later one replaces what an earlier one gives.
 
@@ -115,11 +140,20 @@ def _is_scores(value: Mapping[str, Any]) -> bool:
 
 
 def _scores(value: Mapping[str, Any], path: Path, place: str) -> JudgeScores:
-    for name in _FIELDS:
-        number = value.get(name)
-        if number is not None and not _is_share(number):
+    return JudgeScores(**{name: _share(value.get(name), name, path, place) for name in _FIELDS})
+
+
+def _share(value: Any, name: str, path: Path, place: str) -> float | None:
+    """A score, or what the raw scores of several judges come to: a list of them, or an object by judge."""
+    raw = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else [value]
+    if value is None:
+        return None
+    for number in raw:
+        if not _is_share(number):
             raise InputError(str(path), f"{name} must be a number from 0 to 1, found {json.dumps(number)[:40]}", place)
-    return JudgeScores(**{name: value.get(name) for name in _FIELDS})
+    if not raw:
+        raise InputError(str(path), f"{name} has no score in it", place)
+    return trimmed_mean(raw)
 
 
 def _is_share(value: Any) -> bool:

@@ -15,6 +15,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from replay.alignment.tasks import SignedCall
+from replay.errors import MissingExtraError
+from replay.extras import install_command
 from replay.records.alignment import MatchTriple
 
 if TYPE_CHECKING:
@@ -219,7 +221,6 @@ def narrow(found: OptimalAssignments, cost: Floats) -> OptimalAssignments:
 def first_in_order(found: OptimalAssignments) -> list[tuple[int, int]]:
     """The pairs of one assignment: row by row, each gets the first column that the rows before leave possible."""
     import numpy as np
-    from scipy.optimize import linear_sum_assignment
 
     pairs = found.pairs
     if not found.only_one:
@@ -228,7 +229,7 @@ def first_in_order(found: OptimalAssignments) -> list[tuple[int, int]]:
             if edges[row].sum() > 1:
                 cost = np.where(edges, 0.0, np.inf)
                 cost[row] += np.minimum(np.arange(len(edges)), found.columns)
-                column = linear_sum_assignment(cost)[1][row]
+                column = _linear_sum_assignment(cost)[1][row]
                 edges[row] = np.arange(len(edges)) == column
         pairs = edges[: found.rows, : found.columns]
     return [(int(row), int(column)) for row, column in np.argwhere(pairs)]
@@ -279,9 +280,8 @@ def _cheapest(cost: Floats) -> tuple[NDArray[np.intp], Flags]:
     at most u_k + cost(i, column of k) - cost(k, column of k).
     """
     import numpy as np
-    from scipy.optimize import linear_sum_assignment
 
-    rows, columns = linear_sum_assignment(cost)
+    rows, columns = _linear_sum_assignment(cost)
     paid = cost[rows, columns]
     steps = cost[:, columns] - paid
     left = np.zeros(len(cost))
@@ -290,3 +290,13 @@ def _cheapest(cost: Floats) -> tuple[NDArray[np.intp], Flags]:
     right = np.empty(len(cost))
     right[columns] = paid - left
     return columns, cost == left[:, None] + right
+
+
+def _linear_sum_assignment(cost: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """One cheapest assignment, as rows and their columns."""
+    try:
+        from scipy.optimize import linear_sum_assignment
+    except ImportError:
+        raise MissingExtraError(install_command("encoder"), "replay align") from None
+    rows, columns = linear_sum_assignment(cost)
+    return rows, columns

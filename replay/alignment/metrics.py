@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -73,8 +73,17 @@ def covered_similarity(matches: MatchSet, tau: float = -1.0) -> float:
 
 
 def mean_strong_similarity(matches: MatchSet, tau_strong: float) -> float:
-    """Equation 3: mean S over the matches with S >= tau_strong; 0 where there are none."""
-    strong = [pair.similarity for pair in matches.pairs if pair.similarity >= tau_strong]
+    """Equation 2 of one task: mean S over the matches with S >= tau_strong; 0 where there are none."""
+    return _mean_strong((pair.similarity for pair in matches.pairs), tau_strong)
+
+
+def pooled_strong_similarity(tasks: Iterable[AlignedTask], tau_strong: float) -> float:
+    """Equation 2 of many tasks: mean S over the strong matches of all of them together."""
+    return _mean_strong((similarity for task in tasks for _, _, similarity in task.matches), tau_strong)
+
+
+def _mean_strong(similarities: Iterable[float], tau_strong: float) -> float:
+    strong = [similarity for similarity in similarities if similarity >= tau_strong]
     return max(0.0, _ratio(sum(strong), len(strong)))
 
 
@@ -132,8 +141,13 @@ def merge_purity(matches: MatchSet) -> float:
     return recall(matches) * min(1.0, max(0.0, 1.0 - entropy / math.log(len(active))))
 
 
-def aggregate(tasks: Sequence[AlignedTask]) -> Aggregate:
-    """The metrics over tasks: recall and precision from the summed counts, the others weighted by N."""
+def aggregate(
+    tasks: Sequence[AlignedTask], definitions: Definitions = "published", tau_strong: float = 0.8
+) -> Aggregate:
+    """The metrics over tasks: recall and precision from the summed counts, the others weighted by N.
+
+    By the equations argument similarity is pooled: one mean over the strong matches of all tasks.
+    """
     calls = sum(task.total_gt_calls for task in tasks)
     predicted = sum(task.total_pred_calls for task in tasks)
     matched = sum(task.matched for task in tasks)
@@ -146,6 +160,8 @@ def aggregate(tasks: Sequence[AlignedTask]) -> Aggregate:
         )
         for name, metric in METRICS.items()
     }
+    if definitions == "equations":
+        scores["argument_similarity"] = pooled_strong_similarity(tasks, tau_strong)
     return Aggregate(
         num_ids=len(tasks),
         total_gt_calls=calls,

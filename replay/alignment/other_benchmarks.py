@@ -148,8 +148,8 @@ def _all(value: float) -> McpEvalScores:
     return McpEvalScores(**dict.fromkeys(McpEvalScores.model_fields, value))
 
 
-def mcpbench(outcomes: Iterable[Outcome]) -> McpBenchRates:
-    """The rates over calls.
+def mcpbench(outcomes: Iterable[Outcome] | Mapping[Outcome, int]) -> McpBenchRates:
+    """The rates over calls, which are given one by one or counted.
 
     - valid tool names: calls of tools that exist, of all calls that are not inconclusive;
     - schema compliance: calls whose arguments were accepted, of those of tools that exist;
@@ -171,6 +171,17 @@ def mcpbench(outcomes: Iterable[Outcome]) -> McpBenchRates:
         calls=calls,
         inconclusive=inconclusive,
     )
+
+
+def rates_line(model: str, rates: McpBenchRates) -> str:
+    """The three rates of a model in a sentence, with how many calls are undecided."""
+    named = (
+        ("valid tool names", rates.valid_tool_names),
+        ("schema compliance", rates.schema_compliance),
+        ("execution success", rates.execution_success),
+    )
+    said = ", ".join(f"{name} {'-' if rate is None else f'{rate:.1%}'}" for name, rate in named)
+    return f"{model}: {said}; {rates.inconclusive} of {rates.calls} calls undecided"
 
 
 def _rate(part: int, whole: int) -> float | None:

@@ -58,7 +58,8 @@ def leaderboard_text(models: Sequence[AlignedModel]) -> str:
         if model.missing:
             label = f"  with {len(model.missing)} missing"
             average = model.average_score_with_missing
-            rows.append(_score_row(label, model.aggregate_with_missing, model.judge, average, columns, judged=judged))
+            judge, whole = model.judge_with_missing, model.aggregate_with_missing
+            rows.append(_score_row(label, whole, judge, average, columns, judged=judged))
     return "\n".join([score_table(head, rows), _footnote(models, judged=judged, mixed=mixed), *map(ties_line, models)])
 
 

@@ -41,6 +41,7 @@ from replay.records.comparison import Figure, Parting
 from replay.records.files import CallRow
 from replay.records.unread import Unread, UnreadEffect, UnreadFile
 from replay.runfile import Run
+from replay.runfile.filters import filter_value
 from replay.runfile.trajectory_queries import TrajectoryPlace, trajectory_places
 
 _BENCHMARK: Final = "all models"
@@ -198,6 +199,7 @@ def _audited(
         undecided_lost=sum(not task.passed for task in own),
         undecided_passed=sum(task.passed for task in own),
         faults={bearing: faults[bearing] for bearing in get_args(Bearing)},
+        filter="fault:environment" if name == _BENCHMARK else f"model:{filter_value(name)} fault:environment",
     )
 
 
@@ -234,6 +236,7 @@ def _mends(undecided: Sequence[UndecidedTask], runs: int) -> Iterator[Mend]:
                 tasks=sum(cause in own for own in causes),
                 settles=settles,
                 points=100 * settles / runs,
+                filter=cause.filter,
             )
         )
     yield from sorted(mends, key=lambda mend: (-mend.settles, -mend.tasks, mend.name, mend.reason))
@@ -243,13 +246,20 @@ class _Cause(NamedTuple):
     subject: Literal["server", "reference"]
     name: str
     reason: str
+    filter: str
 
 
 def _causes(task: UndecidedTask) -> set[_Cause]:
     """What a benchmark's author can mend of it; nothing of a success that rests on nothing."""
     if task.doubt == "reference":
-        return {_Cause("reference", task.task, task.why)}
-    return {_Cause("server", fault.server or fault.tool or "(no name)", str(fault.reason)) for fault in task.faults}
+        return {_Cause("reference", task.task, task.why, f"trajectory:{filter_value(task.trajectory)}")}
+    return {_cause(fault) for fault in task.faults}
+
+
+def _cause(fault: AuditedFault) -> _Cause:
+    name, key = fault.server or fault.tool or "(no name)", "server" if fault.server else "tool"
+    chosen = f"{key}:{filter_value(name)} reason:{fault.reason} passed:no"
+    return _Cause("server", name, str(fault.reason), chosen)
 
 
 def _trials(table: TaskRuns) -> Iterator[RepeatedTrials]:

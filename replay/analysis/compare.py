@@ -221,6 +221,9 @@ def _notes_on_strata(strata: Strata, metric: str) -> Iterator[str]:
 
 UNKNOWN: Final = "(not known)"
 SERVER, SERVERS, TYPE = "server", "single-or-multi-server", "type"
+_AND: Final = " / "
+"""Between the labels of a stratum by several."""
+_EASIER_FIRST: Final = {"trivial": 1, "easy": 2, "simple": 2, "medium": 3, "moderate": 3, "hard": 4, "difficult": 4}
 
 
 def strata_of(run: Run, table: TaskRuns, models: Sequence[str], by: str, names: FileNames | None) -> Strata:
@@ -230,17 +233,14 @@ def strata_of(run: Run, table: TaskRuns, models: Sequence[str], by: str, names: 
         run: that they were read from.
         table: their runs of tasks.
         models: in the order of the rows.
-        by: `type`, `server`, `single-or-multi-server`, or the name of a label.
+        by: `type`, `server`, `single-or-multi-server`, or the name of a label; several with commas.
         names: how the names of the results files give labels.
 
     Raises:
         UsageError: no task has such a label.
     """
-    parts = _by_server(table) if by == SERVER else _by_label(table, _labels_of(run, table, by, names))
-    found = {stratum for stratum, _ in parts}
-    if by not in (TYPE, SERVER, SERVERS) and found <= {UNKNOWN}:
-        raise _no_such_label(by, table, names)
-    order = sorted(found, key=lambda stratum: (stratum == UNKNOWN, stratum))
+    parts = _by_server(table) if by == SERVER else _by_label(table, _joined_labels(run, table, by, names))
+    order = sorted({stratum for stratum, _ in parts}, key=_stratum_order)
     keys = [(stratum, model) for stratum in order for model in models if (stratum, model) in parts]
     return Strata(
         by=by,
@@ -255,6 +255,25 @@ def strata_of(run: Run, table: TaskRuns, models: Sequence[str], by: str, names: 
             for stratum, model in keys
         ),
     )
+
+
+def _joined_labels(run: Run, table: TaskRuns, by: str, names: FileNames | None) -> list[str | None]:
+    """The stratum of each run of a task; of several labels all of them."""
+    labels: list[list[str | None]] = []
+    for name in map(str.strip, by.split(",")):
+        if name == SERVER:
+            raise UsageError(f"--by {by}: {SERVER} sorts calls, not tasks, and stands alone")
+        labels.append(_labels_of(run, table, name, names))
+        if name not in (TYPE, SERVERS) and not any(labels[-1]):
+            raise _no_such_label(name, table, names)
+    return [
+        _AND.join(label or UNKNOWN for label in of_run) if any(of_run) else None for of_run in zip(*labels, strict=True)
+    ]
+
+
+def _stratum_order(stratum: str) -> tuple[tuple[bool, int, str], ...]:
+    """By the parts of a stratum: what is easier first, else by name, and what is not known last."""
+    return tuple((part == UNKNOWN, _EASIER_FIRST.get(part.casefold(), 0), part) for part in stratum.split(_AND))
 
 
 def strata_names(run: Run) -> list[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
+from replay.analysis.definitions import definition_changes
 from replay.analysis.estimates import differences_of, sums_by_model
 from replay.analysis.fingerprint import FailedCall, failed_calls, recurring_failures
 from replay.analysis.measures import sums_of
@@ -17,7 +18,7 @@ from replay.analysis.statistics import CONFIDENCE, mcnemar
 from replay.analysis.task_runs import read_task_runs
 from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.errors import UsageError
-from replay.records import FAILURES, Outcome
+from replay.records import FAILURES, Outcome, faults_of
 from replay.records.alignment import AlignedModel, Scores
 from replay.records.comparison import Change, MetricChange, RunDiff, SideSummary, ToolChange
 from replay.records.finding import History, KnownFailure, RecurringFailure, RunChange
@@ -73,9 +74,10 @@ def diff_runs(first: Run, second: Run, names: Sequence[str] | None = None, *, se
         for run, name in zip((first, second), names or (str(first.path), str(second.path)), strict=True)
     ]
     compared = _diff(sides, _pairs(*sides, apart=apart), _tested_calls)
-    if None in ids:
-        return compared
-    return compared.model_copy(update={"parting": parting_of(*map(_one_session, (first, second)))})
+    update: dict[str, object] = {"definitions": tuple(definition_changes(first, second))}
+    if None not in ids:
+        update["parting"] = parting_of(*map(_one_session, (first, second)))
+    return compared.model_copy(update=update)
 
 
 def _session_of(run: Run) -> str | None:
@@ -258,6 +260,8 @@ def _summary(side: _Side) -> SideSummary:
         judged=judged,
         failed=judged - outcomes[Outcome.SUCCESS],
         outcomes={outcome: outcomes[outcome] for outcome in Outcome},
+        faults=faults_of(outcomes, Counter(call.reason for call in side.calls.values() if call.reason is not None)),
+        certainties=dict(Counter(call.certainty for call in side.calls.values())),
     )
 
 

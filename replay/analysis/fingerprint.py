@@ -43,20 +43,28 @@ def fingerprint(context: TrajectoryContext, row: CallRow, findings: tuple[Findin
     """
     if row.outcome not in FAILURES:
         return None
+    tool = re.sub(r"[^a-z0-9]+", " ", (row.tool or context.calls[row.call].name or "").lower())
+    return digest([tool, row.rule, *_cause(context, row, findings)])[:FINGERPRINT_LENGTH]
+
+
+def cause_in_any_tool(context: TrajectoryContext, row: CallRow, findings: tuple[Finding, ...]) -> str:
+    """Digest of why a call failed, the same whatever tool it was to."""
+    return digest(_cause(context, row, findings))
+
+
+def _cause(context: TrajectoryContext, row: CallRow, findings: tuple[Finding, ...]) -> list[object]:
+    """The finding, its place, and the error's words without volatile values."""
     finding = primary_finding(findings)
     kind = finding.kind if finding else ""
     place = re.sub(r"/\d+(?=/|$)", "/*", (finding.pointer or "") if finding else "")
     names = [str(finding.details[key]) for key in ("expected", "found") if key in finding.details] if finding else []
     by_place = kind in _TOLD_BY_PLACE
-    parts = [
-        re.sub(r"[^a-z0-9]+", " ", (row.tool or context.calls[row.call].name or "").lower()),
-        row.rule,
+    return [
         kind,
         place,
         names if kind in {"missing-field", "misnamed-field"} else [],
         "" if by_place else _words(context, row, finding),
     ]
-    return digest(parts)[:FINGERPRINT_LENGTH]
 
 
 def primary_finding(findings: tuple[Finding, ...]) -> Finding | None:

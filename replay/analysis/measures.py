@@ -47,6 +47,12 @@ def _shares() -> Iterator[_Definition]:
     for outcome in judged:
         about = f"Share of judged calls with the outcome {outcome.label}."
         yield share(str(outcome), outcome.label, about, (outcome,), judged, low=outcome is not Outcome.SUCCESS)
+    named = tuple(outcome for outcome in judged if outcome not in (Outcome.ILLEGAL_FORMAT, Outcome.UNKNOWN_TOOL))
+    about = "MCP-Bench's valid tool names: share of judged calls that are legal and of a tool that exists."
+    yield share("valid_tool_names", "valid names", about, named, judged, low=False)
+    accepted = tuple(outcome for outcome in named if outcome is not Outcome.INVALID_ARGUMENTS)
+    about = "MCP-Bench's schema compliance: share of these whose arguments were accepted. Its third rate is success."
+    yield share("schema_compliance", "schema kept", about, accepted, named, low=False)
     about = "Share of all calls that count in no outcome."
     yield share("inconclusive", "inconclusive", about, (Outcome.INCONCLUSIVE,), Outcome, low=True)
     for fault, measure_id in FAULT_MEASURES.items():
@@ -131,6 +137,9 @@ def _definitions() -> Iterator[_Definition]:
     about = "Tokens read and written, a task run."
     tokens = Measure(id="tokens", label="tokens", kind="mean", about=about, lower_is_better=True)
     yield of_task(tokens, _known(lambda run: run.tokens))
+    about = "Seconds from the beginning to the end of the last call, a task run, as far as the recording has times."
+    seconds = Measure(id="seconds", label="seconds", kind="mean", about=about, lower_is_better=True)
+    yield of_task(seconds, _known(lambda run: run.seconds))
     calls = Measure(
         id="calls_a_task", label="calls a task", kind="mean", about="Calls, a task run.", lower_is_better=True
     )

@@ -6,10 +6,13 @@ import math
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from replay.errors import MissingExtraError
+from replay.extras import install_command
 
 CONFIDENCE: Final = 0.95
 QUANTILE: Final = 1.959963984540054
@@ -194,9 +197,16 @@ def _exact(differences: Numbers) -> Numbers:
     return shares
 
 
-def _t_test(differences: Numbers) -> Numbers:
-    from scipy.stats import ttest_1samp
+def _scipy_stats() -> Any:
+    try:
+        from scipy import stats
+    except ImportError:
+        raise MissingExtraError(install_command("stats"), "A test of whether models or runs differ") from None
+    return stats
 
+
+def _t_test(differences: Numbers) -> Numbers:
+    ttest_1samp = _scipy_stats().ttest_1samp
     with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):  # of pairs that do not differ at all
         p_values: Numbers = np.nan_to_num(ttest_1samp(differences, 0.0).pvalue, nan=1.0)
     return p_values
@@ -209,10 +219,8 @@ def mcnemar(first_only: int, second_only: int) -> float:
         first_only: pairs of which the first alone has the property.
         second_only: pairs of which the second alone has it.
     """
-    from scipy.stats import binomtest
-
     changed = first_only + second_only
-    return float(binomtest(first_only, changed).pvalue) if changed else 1.0
+    return float(_scipy_stats().binomtest(first_only, changed).pvalue) if changed else 1.0
 
 
 class OddsRatio(NamedTuple):
@@ -238,13 +246,11 @@ def odds_ratio(both: int, first_only: int, second_only: int, neither: int) -> Od
     Returns:
         None where a property is everywhere or nowhere: there is nothing to compare.
     """
-    from scipy.stats import fisher_exact
-
     cells = [both, first_only, second_only, neither]
     if not (both + first_only and second_only + neither and both + second_only and first_only + neither):
         return None
     a, b, c, d = (cell + 0.5 for cell in cells) if 0 in cells else map(float, cells)
     logarithm, error = math.log(a * d / (b * c)), math.sqrt(1 / a + 1 / b + 1 / c + 1 / d)
     low, high = math.exp(logarithm - QUANTILE * error), math.exp(logarithm + QUANTILE * error)
-    p_value = fisher_exact([[both, first_only], [second_only, neither]]).pvalue
+    p_value = _scipy_stats().fisher_exact([[both, first_only], [second_only, neither]]).pvalue
     return OddsRatio(math.exp(logarithm), Interval(low, high), float(p_value))

@@ -41,6 +41,8 @@ class TaskRun(NamedTuple):
     passed: bool | None
     score: float | None
     tokens: int | None
+    seconds: float | None
+    """Of the trajectory that started the others."""
     aligned: TaskScores | None
 
 
@@ -176,7 +178,17 @@ def _chosen(calls: Calls, groups: NDArray[np.bool_]) -> Calls:
 def _task_run(fact: TrajectoryFacts, number: int, tokens: int | None, aligned: TaskScores | None) -> TaskRun:
     type_ = fact.type or (aligned.type if aligned else None)
     return TaskRun(
-        fact.model, fact.task, number, fact.file, type_, fact.labels, fact.passed, fact.score, tokens, aligned
+        fact.model,
+        fact.task,
+        number,
+        fact.file,
+        type_,
+        fact.labels,
+        fact.passed,
+        fact.score,
+        tokens,
+        fact.seconds,
+        aligned,
     )
 
 

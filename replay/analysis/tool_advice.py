@@ -23,6 +23,7 @@ from replay.records.tool_usage import (
     FieldProblem,
     NameInstead,
     RefusedValue,
+    RepeatedCall,
     SchemaDisagreement,
     Sighting,
     ToolUsage,
@@ -58,6 +59,7 @@ def advice_on(usage: ToolUsage, tool: Tool | None) -> tuple[Advice, ...]:
         *(advice for fault in usage.schema_faults for advice in _of_disagreement(fault, usage, tool)),
         *(advice for value in usage.values for advice in _of_value(value, usage, tool)),
         *(advice for cause in usage.causes for advice in _of_cause(cause, usage)),
+        *(_of_repeats(repeats, usage) for repeats in usage.repeats if repeats.trajectories >= _MIN_ALIKE),
     ]
     return tuple(sorted(found, key=lambda advice: -advice.calls))
 
@@ -216,6 +218,17 @@ def _of_cause(cause: FailureCause, usage: ToolUsage) -> Iterator[Advice]:
         rewrite = "Say in the tool's description what must be so before it is called, or what its own error asks for."
         why = f"{_who(cause)} failed alike. {plain(cause.sentence, 240)}."
         yield _make(cause, "description", "", rewrite, why, current=usage.description)
+
+
+def _of_repeats(repeats: RepeatedCall, usage: ToolUsage) -> Advice:
+    """The same call in several trajectories, made again although nothing else could come of it."""
+    rewrite = (
+        "Let the error say what to change: models make the same call again."
+        if repeats.kind == "repeated-failure"
+        else "Let the answer say that it is whole, and until when it holds: models ask for it again."
+    )
+    why = f"{_who(repeats)}, in {repeats.trajectories} trajectories. {plain(repeats.sentence, 240)}."
+    return _make(repeats, "description", "", rewrite, why, current=usage.description)
 
 
 _EXAMPLE: Final = "Give an example of a well-formed {field} in its description."

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
-from replay.analysis.fingerprint import fingerprint, primary_finding
+from replay.analysis.fingerprint import cause_in_any_tool, fingerprint, primary_finding
 from replay.analysis.tool_advice import advice_on
 from replay.dag.documents import join, resolve
 from replay.diagnosis import TrajectoryContext
@@ -24,7 +24,9 @@ from replay.records.tool_usage import (
     ModelCalls,
     NameInstead,
     RefusedValue,
+    RepeatedCall,
     SchemaDisagreement,
+    SharedCause,
     Sighting,
     StrayName,
     ToolReport,
@@ -49,6 +51,7 @@ _VALUE_KINDS: Final = frozenset(
         "placeholder-argument",
     }
 )
+_REPEATED: Final = frozenset({"repeated-call", "repeated-failure"})
 _MAX_VALUES: Final = 5
 _MAX_VALUE_LENGTH: Final = 60
 
@@ -102,11 +105,9 @@ class _ToolTally:
         """Count a call of this tool."""
         self.models.setdefault(row.model, Counter())[row.outcome] += 1
         ref = context.ref(row.call)
-        if row.outcome in FAILURES or row.reason is Reason.UNEXPLAINED:
-            first = primary_finding(findings)
-            kind = first.kind if first else str(row.outcome)
-            cause = fingerprint(context, row, findings) or kind
-            self._see(FailureCause, cause, ref, kind=kind, sentence=first.sentence if first else row.message)
+        if is_failed(row):
+            kind, sentence = _why(row, findings)
+            self._see(FailureCause, fingerprint(context, row, findings) or kind, ref, kind=kind, sentence=sentence)
         for finding in findings:
             if finding.kind in _FIELD_FAULTS:
                 self._add_field(ref, finding)
@@ -120,6 +121,13 @@ class _ToolTally:
     def add_name(self, name: str, ref: CallRef, shown_by: str) -> None:
         """Count a call of another name that was to be one of this tool."""
         self._see(NameInstead, (name, shown_by), ref, name=name, shown_by=shown_by)
+
+    def add_repeats(self, repeated: Finding) -> None:
+        """Count a call that was made again and again in one trajectory."""
+        fixed = {"kind": repeated.kind, "sentence": repeated.sentence, "trajectories": 0}
+        for ref in repeated.calls:
+            seen = self._see(RepeatedCall, repeated.kind, ref, **fixed)
+        seen.fixed["trajectories"] += 1
 
     def usage(self) -> ToolUsage:
         """What was counted, with what to write otherwise."""
@@ -136,6 +144,7 @@ class _ToolTally:
                 for model, counts in sorted(self.models.items(), key=lambda item: -item[1].total())
             ),
             causes=self._of(FailureCause),
+            repeats=self._of(RepeatedCall),
             names_instead=self._of(NameInstead),
             fields=self._of(FieldProblem),
             values=self._of(RefusedValue),
@@ -218,6 +227,17 @@ class _ToolTally:
             )
 
 
+def is_failed(row: CallRow) -> bool:
+    """Whether a tool's author has something to learn: it failed, or met an error that nothing explains."""
+    return row.outcome in FAILURES or row.reason is Reason.UNEXPLAINED
+
+
+def _why(row: CallRow, findings: tuple[Finding, ...]) -> tuple[str, str]:
+    """Kind and sentence of the most telling finding; the outcome where there is none."""
+    first = primary_finding(findings)
+    return (first.kind, first.sentence) if first else (str(row.outcome), row.message)
+
+
 _KEYWORDS: Final = {
     "wrong-type": "type",
     "not-a-choice": "enum",
@@ -263,6 +283,7 @@ def tool_report(run: Run, selection: ToolSelection | None = None) -> ToolReport:
     for diagnosis in diagnoses(run, places):
         for position, row in diagnosis.context.rows.items():
             gatherer.add(diagnosis, row, diagnosis.calls.get(position, ()))
+        gatherer.add_repeats(diagnosis)
     return gatherer.report()
 
 
@@ -315,6 +336,7 @@ class _Gatherer:
     certainties: Counter[Certainty] = field(default_factory=Counter)
     _tallies: dict[tuple[str, str], _ToolTally] = field(default_factory=dict)
     _strays: dict[str, Sightings] = field(default_factory=dict)
+    _causes: dict[str, Sightings] = field(default_factory=dict)
     _models: dict[str, None] = field(default_factory=dict)
 
     def add(self, diagnosis: Diagnosis, row: CallRow, findings: tuple[Finding, ...]) -> None:
@@ -330,6 +352,21 @@ class _Gatherer:
             self.calls += 1
             self.certainties[row.certainty] += 1
             tally.add(diagnosis.context, row, findings)
+            if is_failed(row):
+                kind, sentence = _why(row, findings)
+                cause = cause_in_any_tool(diagnosis.context, row, findings)
+                seen = self._causes.setdefault(cause, Sightings({"kind": kind, "sentence": sentence}))
+                seen.add(diagnosis.context.ref(row.call))
+                seen.values[row.tool] += 1
+
+    def add_repeats(self, diagnosis: Diagnosis) -> None:
+        """Count the calls of a trajectory that were made again unchanged."""
+        for finding in diagnosis.together:
+            if finding.kind in _REPEATED:
+                row = diagnosis.context.rows[finding.calls[0].call]
+                tally = self._tallies.get((row.server or "", (row.tool or "").removeprefix(f"{row.server}/")))
+                if tally is not None:
+                    tally.add_repeats(finding)
 
     def _add_unknown(self, diagnosis: Diagnosis, row: CallRow, findings: tuple[Finding, ...]) -> None:
         """A name that is no tool: counted with the tool that was meant, where that can be known."""
@@ -367,8 +404,13 @@ class _Gatherer:
         """What was gathered, the tools with most failures first."""
         tools = sorted((tally.usage() for tally in self._tallies.values()), key=_order)
         strays = [sightings.record(StrayName) for sightings in self._strays.values()]
+        causes = [
+            SharedCause(**dict(seen.record(FailureCause)), tools=tuple(tool for tool, _ in seen.values.most_common()))
+            for seen in self._causes.values()
+        ]
         return ToolReport(
             tools=tuple(tools),
+            causes=tuple(sorted(causes, key=lambda cause: -cause.calls)),
             stray_names=tuple(sorted(strays, key=lambda stray: (-stray.calls, stray.name))),
             uncalled=tuple(self._uncalled()),
             models=tuple(self._models),

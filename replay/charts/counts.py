@@ -44,40 +44,65 @@ def outcomes_of(models: Sequence[ModelSummary | ComparedModel]) -> Chart:
     )
 
 
+FEWEST_DECIDED: Final = 0.1
+"""The share of a model's calls that must be decided for shares of them to be drawn."""
+
+
 def error_distribution(run: Run, options: ChartOptions) -> Chart:
-    """Shares of the judged calls, by model; the best model first: the M3-Bench paper's figure 6."""
+    """Shares of all calls, by model, the undecided ones too; best model first: after the M3-Bench paper's figure 6."""
     models = best_first(chosen_models(run, options))
-    unjudged = sum(model.outcomes[Outcome.INCONCLUSIVE] for model in models)
-    note = f"{unjudged} inconclusive calls count in no category." if unjudged else None
-    counts = tuple(tuple(model.outcomes[outcome] for outcome in ORDER) for model in models)
-    totals = tuple(model.conclusive for model in models)
+    columns = (*ORDER, Outcome.INCONCLUSIVE)
+    counts = tuple(tuple(model.outcomes[outcome] for outcome in columns) for model in models)
+    totals = tuple(model.calls for model in models)
     return Chart(
         figure="error-distribution",
         title="How the calls were judged",
-        measure="share of the judged calls",
+        measure="share of the calls",
         row_name="model",
         column_name="outcome",
         rows=tuple(model.model for model in models),
-        columns=tuple(map(str, ORDER)),
-        values=shares(counts, totals),
+        columns=tuple(map(str, columns)),
+        values=tuple(
+            row if _is_decided(model) else (*(None for _ in row[:-1]), row[-1])
+            for model, row in zip(models, shares(counts, totals), strict=True)
+        ),
         counts=counts,
         totals=totals,
-        notes=(*one_model_note(models), *([note] if note else [])),
+        notes=(*one_model_note(models), *_undecided_note(models)),
     )
+
+
+def _is_decided(model: ModelSummary) -> bool:
+    return model.conclusive >= FEWEST_DECIDED * model.calls
+
+
+def _undecided_note(models: Sequence[ModelSummary]) -> tuple[str, ...]:
+    names = [model.model for model in models if not _is_decided(model)]
+    return (f"Fewer than a tenth of the calls are decided, no shares: {', '.join(names)}.",) if names else ()
 
 
 def error_multiples(run: Run, options: ChartOptions) -> Chart:
     """Shares of the judged calls that failed, by model and outcome: the M3-Bench paper's figure 1."""
-    chart = error_distribution(run, options)
-    chosen = [chart.columns.index(outcome) for outcome in FAILURES]
-    return chart.model_copy(
-        update={
-            "figure": "error-multiples",
-            "title": "Failures by kind",
-            "columns": tuple(map(str, FAILURES)),
-            "values": tuple(tuple(row[column] for column in chosen) for row in chart.values),
-            "counts": tuple(tuple(row[column] for column in chosen) for row in chart.counts or ()),
-        }
+    models = best_first(chosen_models(run, options))
+    unjudged = sum(model.outcomes[Outcome.INCONCLUSIVE] for model in models)
+    note = f"{unjudged} inconclusive calls count in no category." if unjudged else None
+    counts = tuple(tuple(model.outcomes[outcome] for outcome in FAILURES) for model in models)
+    totals = tuple(model.conclusive for model in models)
+    return Chart(
+        figure="error-multiples",
+        title="Failures by kind",
+        measure="share of the judged calls",
+        row_name="model",
+        column_name="outcome",
+        rows=tuple(model.model for model in models),
+        columns=tuple(map(str, FAILURES)),
+        values=tuple(
+            row if _is_decided(model) else tuple(None for _ in row)
+            for model, row in zip(models, shares(counts, totals), strict=True)
+        ),
+        counts=counts,
+        totals=totals,
+        notes=(*one_model_note(models), *([note] if note else []), *_undecided_note(models)),
     )
 
 

@@ -26,7 +26,7 @@ class ModelSettings(Record):
     """The variable that holds the key; None for an endpoint that wants none."""
     temperature: float | None = None
     """Left out of the request where None, and where the model refuses it."""
-    timeout: float = Field(default=120.0, gt=0)
+    timeout: float = Field(default=600.0, gt=0)
     """Seconds without anything from the endpoint after which a request has failed."""
     retries: int = Field(default=4, ge=0)
     """How often a request is repeated after a fault of the endpoint or the network, or when it limits the rate."""

@@ -43,7 +43,10 @@ VERBS = {
     "show": ("replay.cli.show:show", "Print a trajectory: its steps, calls and data edges."),
     "servers": ("replay.cli.servers:servers", "Check a fleet's servers, list their tools, and log in to them."),
     "recover": ("replay.cli.recover:recover", "Save what can be read of a damaged run file or recording."),
-    "cassette": ("replay.cli.cassette:cassette", "Export the answers of a run, to replay them without servers."),
+    "cassette": (
+        "replay.cli.cassette:cassette",
+        "Export the answers of a run, to replay them without servers, or serve them.",
+    ),
 }
 """Each verb: where it is, and its line in the help (a test holds it against the verb's own docstring)."""
 _FORMER_NAMES = {"import": "convert"}

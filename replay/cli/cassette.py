@@ -13,13 +13,15 @@ EXAMPLES = """\b
 Examples:
   replay cassette export tests/answers.jsonl
   replay cassette export --run nightly.db tests/answers.jsonl
-  replay classify results/*.json --cassette tests/answers.jsonl
+  replay classify results/*.json --cassette tests/answers.jsonl --cassette-strict
+  replay cassette serve tests/answers.jsonl --server excel
+  replay cassette serve tests/answers.jsonl --http 8000 --servers servers.yaml
 """
 
 
 @click.group(epilog=EXAMPLES)
 def cassette() -> None:
-    """Export the answers of a run, to replay them without servers."""
+    """Export the answers of a run, to replay them without servers, or serve them."""
 
 
 @cassette.command(epilog=EXAMPLES)
@@ -39,3 +41,29 @@ def export(run_argument: Path | None, run_path: Path | None, file: Path | None, 
     with Run.read(run_to_read(run_path, run_argument)) as opened:
         count = export_cassette(opened, file, force=force)
     echo_err(f"{file}: {count} answers")
+
+
+@cassette.command(epilog=EXAMPLES)
+@click.argument("file", type=FILE)
+@click.option("--server", "only", metavar="NAME", help="Offer this server alone, its tools under their own names.")
+@click.option("--http", "port", type=click.IntRange(0, 65535), help="Serve on 127.0.0.1:PORT, not stdio.")
+@click.option("--servers", "fleet_path", type=FILE, help="Pass calls that have no answer on to this fleet's servers.")
+def serve(file: Path, only: str | None, port: int | None, fleet_path: Path | None) -> None:
+    """Serve the answers in FILE as an MCP server.
+
+    Without --servers it is strict: a call that has no answer gets an error that names the nearest one, and the exit
+    code is 1. A server with state answers by the calls before, as they were recorded.
+    """
+    from replay.cli.trust import say_what_starts
+    from replay.errors import FoundFailuresError
+    from replay.interpreter import Fleet
+    from replay.recorder.cassette_host import serve_cassette
+    from replay.replayer.cassette import read_cassette
+
+    fleet = Fleet.load(fleet_path) if fleet_path is not None else None
+    recorded = read_cassette(file)
+    if fleet is not None:
+        say_what_starts(fleet, named=True, names=[name for name in recorded.servers if name in fleet.servers])
+    misses = serve_cassette(recorded, only, fleet, port)
+    if misses and fleet is None:
+        raise FoundFailuresError(f"{file}: {misses} calls had no answer in it")

@@ -73,6 +73,11 @@ Examples:
     type=click.Path(path_type=Path, dir_okay=False),
     help="Judge by the answers in a cassette file; starts no server.",
 )
+@click.option(
+    "--cassette-strict",
+    is_flag=True,
+    help="With --cassette: exit with 1 if a call of its servers has no answer in it.",
+)
 @click.option("--jobs", type=click.IntRange(1, 256), default=4, show_default=True, help="Trajectories side by side.")
 @click.option(
     "--instances",
@@ -120,6 +125,7 @@ def classify(
     keep_inconclusive: bool,
     offline: bool,
     cassette: Path | None,
+    cassette_strict: bool,
     jobs: int,
     instances: int,
     workers: int | None,
@@ -145,8 +151,11 @@ def classify(
     """
     from replay.analysis.answer_labels import known_labels
     from replay.cli.options import NEW, fail_conditions, first_moment
+    from replay.errors import UsageError
     from replay.replayer.plan import Options
 
+    if cassette_strict and cassette is None:
+        raise UsageError("--cassette-strict goes with --cassette")
     conditions = fail_conditions(fail_on)
     by_recording = offline or cassette is not None
     location = worker_location(workers, cluster, 1 if by_recording else jobs)
@@ -169,6 +178,8 @@ def classify(
         _judge(run, inputs, sources, fleet, options, cassette, location)
         known = _known(run, inputs.paths, known_path, needed=NEW in {condition.name for condition in conditions})
         summary = _print(run, inputs, options, known, as_json=as_json, as_csv=as_csv)
+        if cassette is not None and cassette_strict:
+            _check_answered(run, cassette, inputs.paths)
     _check_none_found(conditions, summary, known)
     inputs.end(strict=strict)
 
@@ -200,6 +211,22 @@ def _judge(
         anyio.run(judge_with_progress, run, inputs, sources, fleet, options, cassette, location)
     with run.transaction() as db:
         save_unread(db, inputs.unread, inputs.paths)
+
+
+def _check_answered(run: Run, path: Path, paths: list[str]) -> None:
+    """See that the cassette answered every call of its servers that would have been sent.
+
+    Raises:
+        FoundFailuresError: it did not.
+    """
+    from replay.errors import FoundFailuresError
+    from replay.replayer.cassette import read_cassette
+    from replay.runfile.summary import calls_without_answer
+
+    servers = [name for name, server in read_cassette(path).servers.items() if server.error is None]
+    if missed := calls_without_answer(run, servers, run.file_ids(paths)):
+        more = f" and {len(missed) - 1} more" if len(missed) > 1 else ""
+        raise FoundFailuresError(f"--cassette-strict: {path} has no answer to {missed[0]}{more}; record it anew")
 
 
 def _check_none_found(conditions: Sequence[FailCondition], summary: RunSummary, known: KnownInRun | None) -> None:
@@ -293,8 +320,24 @@ def _print(
             click.echo(summary_text(summary, *_terminal()))
             if known is not None:
                 click.echo("\n" + "\n".join(known.lines()))
+            if rates := list(_mcpbench_rates(run, files, summary)):
+                click.echo("\n" + "\n".join(["MCP-Bench's rates", *rates]))
             click.echo("\n" + "\n".join(_next_commands(run, summary)))
     return summary
+
+
+def _mcpbench_rates(run: Run, files: Sequence[int], summary: RunSummary) -> Iterator[str]:
+    """The benchmark's three rates of each model, where its results are among the files."""
+    from replay.formats.mcpbench_results import McpBenchReader
+    from replay.runfile.compare_queries import has_format
+    from replay.safety.text import one_line
+
+    if not has_format(run.connection, McpBenchReader.name, files):
+        return
+    from replay.alignment.other_benchmarks import mcpbench, rates_line
+
+    for model in summary.models:
+        yield f"  {rates_line(one_line(model.model, 40), mcpbench(model.outcomes))}"
 
 
 def _note_other_files(run: Run, files: tuple[int, ...]) -> None:

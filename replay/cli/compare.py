@@ -25,6 +25,7 @@ Examples:
   replay compare results/*.json --reference test_mcp_GT.json
   replay compare --by type --metric average
   replay compare runs/ --names '{model}_{difficulty}_{task}.json' --by difficulty --metric task_success
+  replay compare --by family,difficulty --metric task_success
   replay compare --sort tokens --format markdown
 """
 _FORMATS = ("text", "json", "csv", "markdown", "html")
@@ -49,7 +50,7 @@ _SQLITE = b"SQLite format 3\0"
 @click.option(
     "--by",
     metavar="WHAT",
-    help="Strata: type, server, single-or-multi-server, difficulty, family, or a field of --names.",
+    help="Strata: type, server, single-or-multi-server, difficulty, family, a field of --names; several with commas.",
 )
 @click.option("--metric", metavar="MEASURE", help="What strata and differences are about.  [default: as --sort]")
 @click.option(

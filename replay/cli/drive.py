@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -48,6 +48,7 @@ _PROTOCOLS = ("native", "m3", "mcpbench")
     help="The variable that holds the key.  [default: OPENAI_API_KEY, where it is set]",
 )
 @click.option("--temperature", type=float, help="Left out where not given, or where the model refuses it.")
+@click.option("--max-output-tokens", type=click.IntRange(1), help="Tokens of one reply.")
 @click.option("--stream", is_flag=True, help="Take replies piece by piece.")
 @click.option(
     "--protocol",
@@ -78,6 +79,7 @@ def drive(
     base_url: str | None,
     api_key_env: str | None,
     temperature: float | None,
+    max_output_tokens: int | None,
     stream: bool,
     protocol: DriveProtocol,
     fleet_path: Path | None,
@@ -107,7 +109,14 @@ def drive(
     assert fleet is not None
     fleet.require(allow_effects)
     settings = DriveSettings(
-        model=_model(name, base_url, api_key_env, temperature, stream=stream),
+        model=_model(
+            name,
+            base_url,
+            api_key_env,
+            temperature=temperature,
+            max_output_tokens=max_output_tokens,
+            stream=stream,
+        ),
         protocol=protocol,
         turns=max_turns or TURNS[protocol],
         limits=Limits(calls=max_calls, tokens=max_tokens, seconds=max_seconds),
@@ -118,9 +127,7 @@ def drive(
         _drive(tasks_path, tasks, fleet, settings, output)
 
 
-def _model(
-    name: str, base_url: str | None, api_key_env: str | None, temperature: float | None, *, stream: bool
-) -> ModelSettings:
+def _model(name: str, base_url: str | None, api_key_env: str | None, **more: Any) -> ModelSettings:
     from pydantic import ValidationError
 
     from replay.chat import ModelSettings
@@ -130,7 +137,7 @@ def _model(
         raise UsageError("say where the model is: --base-url URL, or the variable OPENAI_BASE_URL")
     key = api_key_env or ("OPENAI_API_KEY" if os.environ.get("OPENAI_API_KEY") else None)
     try:
-        return ModelSettings(base_url=where, model=name, api_key_env=key, temperature=temperature, stream=stream)
+        return ModelSettings(base_url=where, model=name, api_key_env=key, **more)
     except ValidationError:
         raise UsageError(f"--base-url {where}: must begin with http:// or https://") from None
 

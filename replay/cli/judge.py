@@ -224,7 +224,7 @@ def _print(
         for request in requests
         if not is_rated(run.connection, request.key, judges[request.key.judge].model, request.asked.digest)
     )
-    report = report_of(run, protocol, task_runs, judges, unanswered, {})
+    report = report_of(run, protocol, task_runs, judges, unanswered)
     if output is not None:
         scores = score_file(rated(run, protocol, task_runs(), judges), protocol)
         write_output([json.dumps(scores, indent=1) + "\n"], output)

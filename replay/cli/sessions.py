@@ -131,7 +131,7 @@ async def _judge(run: Run, folders: Sequence[SessionFolder], since: str, seen: _
     from replay.formats import FileNames, UnopenedFile
     from replay.replayer.classifier import classify_stored
     from replay.replayer.plan import Options, Progress
-    from replay.replayer.pool import Place
+    from replay.replayer.pool import WorkerLocation
     from replay.replayer.sharing import open_pool
     from replay.replayer.workers import OnWorkers
 
@@ -140,7 +140,7 @@ async def _judge(run: Run, folders: Sequence[SessionFolder], since: str, seen: _
     async with shown_progress(progress), AsyncExitStack() as stack:
         executor = None
         if sum(map(_size, sources)) >= SHARED_FROM and (processors := os.cpu_count() or 1) > 1:
-            pool = await stack.enter_async_context(open_pool(Place(processors, None), note))
+            pool = await stack.enter_async_context(open_pool(WorkerLocation(processors, None), note))
             executor = OnWorkers(pool, None)
         await classify_stored(run, sources, Options(offline=True), progress=progress, listener=seen, executor=executor)
 

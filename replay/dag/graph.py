@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from replay.dag.candidate_values import (
     CandidateValue,
@@ -27,9 +27,6 @@ from replay.dag.history import Entry, Output, ValueHistory, is_maker
 from replay.records import Call, DataEdge, Outcome, Trajectory
 from replay.records.base import unchecked
 
-if TYPE_CHECKING:
-    import networkx as nx
-
 _ANNOUNCED_ROOT: Final = r"(?i)(?:allowed director|working director|workspace|cwd)[^/\n]{0,20}\s*(/[^\s'\"\\]+)"
 _COMMON_ROOTS: Final = frozenset(
     {"/", "/tmp", "/home", "/root", "/workspace", "/data", "/mnt", "/var", "/usr", ".", "./"}  # noqa: S108
@@ -42,7 +39,7 @@ _LISTING_LINE: Final = r"(?m)(?:^|[\]\s>│├└─|/'\"]){}/?['\"]?\s*$"
 
 
 class Graph:
-    """The data edges of a trajectory; as a `networkx.DiGraph` of call positions in `digraph`.
+    """The data edges of a trajectory.
 
     Args:
         trajectory: its own `edges` are used, or inferred where it has none.
@@ -60,20 +57,8 @@ class Graph:
         self._order = {
             position: number for number, position in enumerate(p for positions in self.steps for p in positions)
         }
+        """The calls, each after those that it depends on."""
         self._step_of = {position: number for number, positions in enumerate(self.steps) for position in positions}
-
-    @cached_property
-    def digraph(self) -> nx.DiGraph[str]:
-        """A node a call, with its `step`; an arrow from producer to consumer, with its `edges`."""
-        import networkx as nx  # a replay draws no graph, and need not wait for the library
-
-        digraph: nx.DiGraph[str] = nx.DiGraph()
-        digraph.add_nodes_from((position, {"step": number}) for position, number in self._step_of.items())
-        for edge in self.edges:
-            if not digraph.has_edge(edge.producer, edge.consumer):
-                digraph.add_edge(edge.producer, edge.consumer, edges=[])
-            digraph.edges[edge.producer, edge.consumer]["edges"].append(edge)
-        return digraph
 
     def into(self, position: str) -> tuple[DataEdge, ...]:
         """The edges that a call's arguments depend on."""
@@ -81,17 +66,19 @@ class Graph:
 
     def ancestors(self, position: str) -> tuple[str, ...]:
         """The calls that a call depends on, near or far, in order."""
-        if position not in self._into:
-            return ()
-        import networkx as nx
-
-        return self._sorted(nx.ancestors(self.digraph, position))
+        reached = {position}
+        for call in reversed(self._order):
+            if call in reached:
+                reached.update(edge.producer for edge in self.into(call))
+        return self._sorted(reached - {position})
 
     def dependents(self, position: str) -> tuple[str, ...]:
         """The calls that depend on a call, near or far, in order."""
-        import networkx as nx
-
-        return self._sorted(nx.descendants(self.digraph, position))
+        reached = {position}
+        for call in self._order:
+            if any(edge.producer in reached for edge in self.into(call)):
+                reached.add(call)
+        return self._sorted(reached - {position})
 
     @property
     def is_multi_hop(self) -> bool:
@@ -121,9 +108,10 @@ class Graph:
     @property
     def longest_chain(self) -> int:
         """Most calls on a path of data edges; 0 without calls."""
-        import networkx as nx
-
-        return int(nx.dag_longest_path_length(self.digraph, weight=None, default_weight=1)) + 1 if self._order else 0
+        lengths: dict[str, int] = {}
+        for call in self._order:
+            lengths[call] = 1 + max((lengths.get(edge.producer, 0) for edge in self.into(call)), default=0)
+        return max(lengths.values(), default=0)
 
     def root_cause(self, position: str, failed: Mapping[str, Outcome]) -> str | None:
         """The earliest failed call that a failed call depends on through failed calls, or None.

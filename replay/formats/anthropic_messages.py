@@ -43,6 +43,8 @@ class AnthropicMessagesReader:
             return Match(0.95, "messages with tool_use and tool_result blocks")
         tools = first.get("tools")
         own = isinstance(tools, list) and any(isinstance(tool, dict) and "input_schema" in tool for tool in tools)
+        if any("tool_calls" in message or message.get("role") == "tool" for message in messages):
+            return NO_MATCH
         if _messages(first) and (own or "anthropic_version" in first or "mcp_servers" in first):
             return Match(0.9, 'a request with "messages" and tools with "input_schema"')
         if _messages(first) and "max_tokens" in first and kinds:

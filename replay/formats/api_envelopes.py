@@ -1,6 +1,6 @@
 """Conversations in what logs and batches put around them: request and response, a batch's lines, another key.
 
-LangChain's messages are brought to OpenAI's.
+The messages of LangChain and fast-agent are brought to OpenAI's.
 
 `opened` brings them to the shape that the readers of API messages know: `{messages, model, ...}`, `{input, output}`.
 """
@@ -24,8 +24,10 @@ def opened(value: Any) -> Any:
     """A record without its envelope; one that has none, or one that nobody knows, as it is."""
     if isinstance(value, list):
         return _as_messages({}, value) or value
-    if not isinstance(value, dict) or _is_own_shape(value) or str(value.get("type")).startswith("response."):
+    if not isinstance(value, dict) or str(value.get("type")).startswith("response."):
         return value
+    if _is_own_shape(value):
+        return _with_reply(_from_fast_agent(value))
     if isinstance(value.get("choices"), list):
         return _exchange(value, {}, value) or value
     request = next((body for key in _REQUEST_KEYS if (body := _body(value.get(key)))), {})
@@ -55,6 +57,29 @@ def _body(value: Any) -> JsonObject:
         if _is_own_shape(body) or isinstance(body.get("choices"), list) or _as_messages({}, body.get("messages")):
             return body
     return {}
+
+
+def _with_reply(value: JsonObject) -> JsonObject:
+    """A request's messages with the completion that a log keeps beside them, unless they end with it."""
+    messages = objects(value.get("messages"))
+    completion = next((body for key in _RESPONSE_KEYS if (body := _body(value.get(key))).get("choices")), None)
+    if completion is None or not messages or messages[-1].get("role") == "assistant":
+        return value
+    return _exchange(value, value, completion) or value
+
+
+def _from_fast_agent(value: JsonObject) -> JsonObject:
+    """A history of fast-agent: calls and results are those of MCP by their ids, the results in a user's message."""
+    messages = objects(value.get("messages"))
+    if not any(as_object(message.get(key)) for message in messages for key in ("tool_calls", "tool_results")):
+        return value
+    read: list[JsonObject] = []
+    for message in messages:
+        calls, results = as_object(message.get("tool_calls")) or {}, as_object(message.get("tool_results")) or {}
+        written = [{"id": key, "function": (as_object(call) or {}).get("params")} for key, call in calls.items()]
+        read += [{"role": "tool", "tool_call_id": key, "content": result} for key, result in results.items()]
+        read.append({**message, "tool_calls": written})
+    return {**value, "messages": read}
 
 
 def _exchange(around: JsonObject, request: JsonObject, response: JsonObject) -> JsonObject | None:
@@ -95,7 +120,10 @@ def _as_messages(around: JsonObject, found: Any) -> JsonObject | None:
 def _from_langchain(message: JsonObject) -> JsonObject | None:
     """A message as LangChain dumps it: `{type: ai, content, tool_calls: [{name, args, id}]}`, in `data` or `kwargs`."""
     inner = as_object(first_of(message, "data", "kwargs")) or message
-    role = _LANGCHAIN_ROLES.get(str(first_of(inner, "type") or message.get("type")))
+    path = message.get("id")
+    kinds = [inner.get("type"), message.get("type"), path[-1] if isinstance(path, list) and path else None]
+    names = (str(kind).removesuffix("Chunk").removesuffix("Message").lower() for kind in kinds)
+    role = next((_LANGCHAIN_ROLES[name] for name in names if name in _LANGCHAIN_ROLES), None)
     if role is None or "content" not in inner:
         return None
     calls = [
@@ -104,7 +132,12 @@ def _from_langchain(message: JsonObject) -> JsonObject | None:
             "type": "function",
             "function": {"name": call.get("name"), "arguments": call.get("args")},
         }
-        for call in objects(inner.get("tool_calls"))
+        for key in ("tool_calls", "invalid_tool_calls")
+        for call in objects(inner.get(key))
     ]
+    about = as_object(inner.get("response_metadata")) or {}
     read = {"role": role, "content": inner["content"], "tool_call_id": inner.get("tool_call_id")}
+    read["model"] = first_of(about, "model_name", "model")
+    if inner.get("status") == "error":
+        read["content"] = {"content": [{"type": "text", "text": str(inner["content"])}], "isError": True}
     return {**read, "tool_calls": calls} if calls else read

@@ -136,6 +136,7 @@ def _reported(extra: JsonObject) -> ReportedResult | None:
 
 def _step(step: JsonObject, model: str | None, start: float | None, agent: str) -> Step:
     own_model = text_of(step.get("model_name"))
+    metrics = as_object(step.get("metrics")) or {}
     calls = objects(step.get("tool_calls"))
     answers = _answers(calls, _results(step))
     moment = seconds_of(step.get("timestamp"))
@@ -144,6 +145,7 @@ def _step(step: JsonObject, model: str | None, start: float | None, agent: str) 
         calls=tuple(_call(call, answer, started, agent) for call, answer in zip(calls, answers, strict=True)),
         text=text_of(_message(step.get("message"))),
         model=own_model if own_model != model else None,
+        usage=usage_of(metrics.get("prompt_tokens"), metrics.get("completion_tokens")),
     )
 
 

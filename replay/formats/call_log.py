@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,6 +57,8 @@ class CallLog:
         self._text: list[str] = []
         self._rounds = 0
         self._tokens: list[int | None] = [None, None]
+        self.step_tokens: Mapping[Any, tuple[int, int]] = {}
+        """Tokens read and written by the key of a step, where the file has them reply by reply."""
 
     def ask(self, text: str | None) -> None:
         """What the user wrote. All of it is one text from the start: it is not held twice."""
@@ -172,5 +174,6 @@ class CallLog:
             draft, number = drafts.pop(), len(finished) + 1
             calls = tuple(entry.finished(f"s{number}c{index}") for index, entry in enumerate(draft.entries, 1))
             other = draft.model if draft.model != model else None
-            finished.append(slim(Step(calls=calls, text=draft.text, model=other)))
+            usage = usage_of(*self.step_tokens[draft.key]) if draft.key in self.step_tokens else None
+            finished.append(slim(Step(calls=calls, text=draft.text, model=other, usage=usage)))
         return tuple(finished)

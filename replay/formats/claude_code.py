@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from replay.formats.call_log import CallLog
@@ -63,12 +64,24 @@ class ClaudeCodeReader:
         """The session, then the sub-agents whose lines stand between its own."""
         threads = _Threads()
         for element in document.records():
-            for line in nested_lines(element.value, _is_message_line) or [element.value]:
+            for written in nested_lines(element.value, _is_message_line) or [element.value]:
+                line = _reported_line(written, document) or written
                 if isinstance(line, dict) and _is_message_line(line):
                     threads.thread_of(line, element).read(line)
                 elif not _is_other_line(line):
                     document.leave(element)
         yield from threads.trajectories(document)
+
+
+def _reported_line(line: Any, document: Document) -> JsonObject | None:
+    """The line of a sub-agent that the session's progress reports, unless the sub-agent has a file of its own."""
+    data = line.get("data") if isinstance(line, dict) and line.get("type") == "progress" else None
+    if not isinstance(data, dict) or data.get("type") != "agent_progress" or not isinstance(data.get("message"), dict):
+        return None
+    name = f"agent-{data.get('agentId')}.jsonl"
+    if document.is_beside(name) or document.is_beside(Path(document.path).stem, "subagents", name):
+        return None
+    return {**data["message"], "sessionId": line.get("sessionId"), "isSidechain": True, "agentId": data.get("agentId")}
 
 
 @dataclass
@@ -134,7 +147,8 @@ class _Thread:
 
     def usage(self) -> Usage | None:
         """The tokens of all its messages, which are forgotten then, as are the calls that were written."""
-        counts, self.tokens, self.called = self.tokens, {}, set()
+        self.log.step_tokens = counts = self.tokens
+        self.tokens, self.called = {}, set()
         return summed_usage(counts.values())
 
     def _count_tokens(self, message: JsonObject) -> None:

@@ -91,7 +91,7 @@ def _messages_of(value: Any) -> list[JsonObject]:
 
 def _finished(log: CallLog, about: JsonObject, place: str, document: Document) -> Trajectory:
     model = as_object(about.get("model_config")) or {}
-    log.model = text_of(first_of(model, "model_name", "model"))
+    log.model = text_of(first_of(model, "model_name", "model")) or log.model
     usage = usage_of(
         first_of(about, "accumulated_input_tokens", "input_tokens"),
         first_of(about, "accumulated_output_tokens", "output_tokens"),
@@ -102,6 +102,8 @@ def _finished(log: CallLog, about: JsonObject, place: str, document: Document) -
 def _read(message: JsonObject, log: CallLog) -> None:
     time = iso_time(seconds_of(message.get("created")))
     log.started_at = log.started_at or time
+    inference = as_object((as_object(message.get("metadata")) or {}).get("inference")) or {}
+    log.model = log.model or text_of(first_of(inference, "resolvedModel", "requestedModel"))
     text = joined_text([block for block in objects(message["content"]) if block.get("type") == "text"])
     if message.get("role") == "assistant":
         log.say(text)
@@ -122,6 +124,9 @@ def _call(block: JsonObject) -> Call:
     name, arguments = value.get("name"), value.get("arguments")
     given, identifier = {} if arguments is None else arguments, text_of(block.get("id"))
     server, _, tool = name.partition("__") if isinstance(name, str) else ("", "", "")
+    extension = text_of((as_object(block.get("_meta")) or {}).get("goose_extension"))
+    if not tool and extension:
+        server, tool = extension, str(name)
     if not tool or server in _OWN_EXTENSIONS:
         return build_call(name, given, id=identifier, local=True)
     return build_call(name, given, id=identifier, server=server, tool=tool)

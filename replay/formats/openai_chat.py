@@ -16,6 +16,7 @@ from replay.formats.document import Document, Element, Head
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
     MISSING,
+    first_of,
     joined_text,
     json_text_call,
     number_calls,
@@ -25,6 +26,7 @@ from replay.formats.record_builders import (
     to_json,
     usage_in,
 )
+from replay.formats.record_builders import opened as opened_text
 from replay.formats.task_facts import labels_of, reported_of
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory
 
@@ -79,7 +81,7 @@ class OpenAIChatReader:
         steps, reply = conversation_steps(messages, document.path, place)
         return Trajectory(
             id=identifier,
-            model=text_of(record.get("model")) or text_of(record.get("model_name")) or document.model_beside(place),
+            model=_model(record) or document.model_beside(place),
             task=Task(
                 question=user_text(messages),
                 type=_string(record.get("type")),
@@ -102,6 +104,12 @@ def _is_message(value: Any) -> bool:
 def _holds_messages(value: Any) -> bool:
     messages = value.get("messages") if isinstance(value, dict) else None
     return isinstance(messages, list) and (not messages or _is_message(messages[0]))
+
+
+def _model(record: JsonObject) -> str | None:
+    """The model that a conversation names, or the first of its messages that does."""
+    replies = (message for message in objects(record["messages"]) if message.get("role") == "assistant")
+    return next((name for each in (record, *replies) if (name := text_of(first_of(each, "model", "model_name")))), None)
 
 
 def _id(element: Element, document: Document) -> str:
@@ -147,7 +155,7 @@ def is_unparsed_call(text: str) -> bool:
 
 
 def _written_calls(message: JsonObject) -> list[JsonObject]:
-    calls = message.get("tool_calls")
+    calls = opened_text(message.get("tool_calls"))
     if isinstance(calls, list) and calls:
         return [call if isinstance(call, dict) else {"function": call} for call in calls]
     legacy = message.get("function_call")

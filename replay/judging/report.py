@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from statistics import fmean
 
+from replay.alignment.judges import TRIMMED_FROM
+from replay.alignment.other_benchmarks import mcpbench
 from replay.judging.prompts import PROMPTS_OF, RatedRun, versioned
 from replay.judging.scores import (
-    TRIMMED_FROM,
     agreement,
     coefficient_of_variation,
     contradictions,
     rated_models,
     task_values,
 )
+from replay.records import Outcome
 from replay.records.rating import JudgeReport, Protocol, Rating
 from replay.runfile import Run
 from replay.runfile.ratings import outcomes_by_trajectory, ratings
@@ -24,7 +28,6 @@ def report_of(
     task_runs: Callable[[], Iterator[RatedRun]],
     judges: Iterable[str],
     unanswered: Mapping[str, int],
-    rates: Mapping[str, float],
 ) -> JudgeReport:
     """The report on what the run holds of these task runs and judges.
 
@@ -34,10 +37,11 @@ def report_of(
         task_runs: gives them, as often as it is called.
         judges: their names.
         unanswered: how many requests about each model have no reply.
-        rates: MCP-Bench's mean of the three rule-based rates, of each model.
     """
     named = tuple(judges)
     kept = rated(run, protocol, task_runs(), named)
+    outcomes = outcomes_by_trajectory(run.connection)
+    rates = _mean_rates(kept, outcomes) if protocol == "mcpbench" else {}
     return JudgeReport(
         protocol=protocol,
         prompts=tuple(map(versioned, PROMPTS_OF[protocol])),
@@ -46,7 +50,7 @@ def report_of(
         models=tuple(rated_models(kept, protocol, unanswered, rates)),
         agreement=tuple(agreement(kept)),
         coefficient_of_variation=coefficient_of_variation(kept, protocol),
-        contradictions=tuple(contradictions(kept, protocol, task_runs(), outcomes_by_trajectory(run.connection))),
+        contradictions=tuple(contradictions(kept, protocol, task_runs(), outcomes)),
     )
 
 
@@ -59,6 +63,23 @@ def rated(run: Run, protocol: Protocol, task_runs: Iterable[RatedRun], judges: I
         for rating in ratings(run.connection, protocol, sorted({file for file, _ in asked}))
         if (rating.file, rating.trajectory) in asked and rating.prompt in prompts and rating.judge in named
     ]
+
+
+def _mean_rates(
+    replies: Iterable[Rating], outcomes: Mapping[tuple[str, str], Mapping[Outcome, int]]
+) -> dict[str, float]:
+    """The mean of MCP-Bench's three rule-based rates over the rated task runs of each model, where all are known."""
+    counts: dict[str, Counter[Outcome]] = {}
+    for key, model in {(rating.file, rating.trajectory): rating.model for rating in replies}.items():
+        counts.setdefault(model, Counter()).update(outcomes.get(key, {}))
+    means = {}
+    for model, counted in counts.items():
+        found = mcpbench(counted)
+        rates = (found.valid_tool_names, found.schema_compliance, found.execution_success)
+        known = [rate for rate in rates if rate is not None]
+        if len(known) == len(rates):
+            means[model] = fmean(known)
+    return means
 
 
 def score_file(replies: list[Rating], protocol: Protocol) -> dict[str, dict[str, dict[str, float]]]:

@@ -12,6 +12,7 @@ from itertools import combinations
 from statistics import fmean, pstdev, stdev
 from typing import Final, TypeAlias
 
+from replay.alignment.judges import trimmed_mean
 from replay.judging.prompts import PROMPTS_OF, RatedRun, load_prompt
 from replay.records import FAILURES, Outcome, texts_of
 from replay.records.rating import Contradiction, JudgeAgreement, Protocol, RatedMeasure, RatedModel, Rating
@@ -20,8 +21,6 @@ TaskRunKey: TypeAlias = tuple[str, str]
 """File and trajectory."""
 Values: TypeAlias = dict[str, float]
 
-TRIMMED_FROM: Final = 4
-"""So many judges there must be for the smallest and the largest score to be dropped."""
 COMPLETION: Final[Mapping[Protocol, str]] = {
     "m3": "completion_rate",
     "mcpbench": "task_fulfillment",
@@ -46,11 +45,6 @@ def normalised(rating: Rating) -> Values:
     """The scores of one reply in [0, 1]; nothing where it could not be read."""
     most = load_prompt(rating.prompt.partition("/")[0]).scale[1]
     return {name: score / most for name, score in (rating.scores or {}).items()}
-
-
-def trimmed_mean(scores: Sequence[float]) -> float:
-    """The mean without the smallest and the largest, where there are four or more; equation 7 of M3-Bench."""
-    return fmean(sorted(scores)[1:-1] if len(scores) >= TRIMMED_FROM else scores)
 
 
 def coverage(pairs: Mapping[str, float]) -> float:

@@ -322,7 +322,8 @@ def runs_commands(arguments: ArgumentIndex) -> bool:
     if queries_a_database(arguments):
         return False
     named = bool(_RUNNING_WORDS & set(words)) and not _QUERY_WORDS & set(words) and words[0] not in _LOOKUP_VERBS
-    return named or any(name.casefold() in _PROGRAM_ARGUMENTS for name in arguments.argument_names)
+    given = any(name.casefold() in _PROGRAM_ARGUMENTS for name in arguments.argument_names)
+    return named or (given and _PROSE_VERBS.isdisjoint(words))
 
 
 def last_commands(arguments: ArgumentIndex, *, redirected: bool = False) -> list[str]:

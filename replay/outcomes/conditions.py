@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 from replay.outcomes.call_facts import (
     CODE_ARGUMENTS,
@@ -19,7 +18,6 @@ from replay.outcomes.call_facts import (
 from replay.outcomes.codes import cause_of_exit, cause_of_rpc, cause_of_status, causes_in, causes_said, forms_in
 from replay.outcomes.evidence import ParsedAnswer, decisive_part, strip_wrappers
 from replay.outcomes.input_schema import is_valid
-from replay.outcomes.residue import MESSAGE_FIELDS
 from replay.outcomes.sentences import FRAME_WORDS, misses_program, no_such_thing, own_words, server_is_unknown
 
 Condition = Callable[[ParsedAnswer], bool]
@@ -40,7 +38,7 @@ _INSTALL = re.compile(r"\b(?:pip3?|npm|brew|apt(?:-get)?|cargo|gem|conda) instal
 _EXCEPTION = re.compile(
     r"\b(?:Type|Reference|Syntax|Range|Name|Attribute|Key|Index|Value|Indentation|ZeroDivision|Assertion|Eval|Lookup"
     r"|Arithmetic|Overflow|UnboundLocal|Runtime|Recursion)Error\b|\bStopIteration\b|\bis not a function\b"
-    r"|\bis not defined\b|\bcannot read propert|\bunexpected token\b",
+    r"|\bis not defined\b|\bhas no attribute\b|\bcannot read propert|\bunexpected token\b",
     re.IGNORECASE,
 )
 _UNDEFINED_NAME = re.compile(
@@ -163,7 +161,9 @@ def tool_is_unknown(parsed: ParsedAnswer) -> bool:
         return True
     unknown = "tool-unknown" in causes_said(text)
     named = parsed.arguments.tool_named_in(text) or not parsed.arguments.tool_name or _ends_the_name(text, parsed)
-    of_a_tool = unknown and (named or (len(text) < 60 and "function" not in text.casefold()))
+    of_a_tool = unknown and (
+        named or (len(text) < 60 and not re.search(r"function|command|action", text, re.IGNORECASE))
+    )
     return of_a_tool or server_is_unknown(text, parsed.arguments, parsed.call.server or "")
 
 
@@ -338,7 +338,10 @@ def query_names_nothing(parsed: ParsedAnswer) -> bool:
 def own_program_failed(parsed: ParsedAnswer) -> bool:
     """The call brought a program of the model's, and an exception of a program is the failure."""
     error = parsed.error
-    if error is None or error.basis == "exit" or not brings_a_program(parsed.call.arguments):
+    if error is None or error.basis == "exit":
+        return False
+    runs = runs_commands(parsed.arguments) and any(" " in text for text in parsed.arguments.texts)
+    if not runs and not brings_a_program(parsed.call.arguments):
         return False
     return _EXCEPTION.search(error.text[:_MAX_TEXT]) is not None
 
@@ -433,6 +436,11 @@ def nothing_complains(parsed: ParsedAnswer) -> bool:
     return not parsed.complains
 
 
+def hands_out_text(parsed: ParsedAnswer) -> bool:
+    """The tool hands out stored text, in which a complaint is content."""
+    return returns_content(parsed.arguments, parsed.tool)
+
+
 def names_what_is_missing(parsed: ParsedAnswer) -> bool:
     """A code says that something is missing, or the report names a value that the call asked for."""
     error = parsed.error
@@ -456,15 +464,7 @@ def brings_data(parsed: ParsedAnswer) -> bool:
     if parsed.has_media or parsed.reading.affirmed:
         return True
     data = parsed.structured is not None or isinstance(parsed.body, dict | list)
-    return data and parsed.reading.words is None and not _tells_of_trouble(parsed.body)
-
-
-def _tells_of_trouble(body: Any) -> bool:
-    """Whether a message to the reader, beside what data there is, denies anything."""
-    if not isinstance(body, dict):
-        return False
-    said = (part for key, part in body.items() if isinstance(part, str) and str(key).casefold() in MESSAGE_FIELDS)
-    return any(forms_in(part[:_MAX_LINE_LENGTH]) & {"denies", "clause", "opens"} for part in said)
+    return data and parsed.reading.words is None
 
 
 def holds_what_was_asked(parsed: ParsedAnswer) -> bool:

@@ -321,7 +321,8 @@ _BRACKETS = re.compile(
 )
 _RESULT_BEFORE_COLON = re.compile(
     rf"(?:{_RESULT_WORD}|(?:(?:mcp|tool|function|action)[ _-]?(?:(?:call|use|execution)[ _-]?)?{_RESULT_WORD})"
-    r"(?: (?:of|from|for) [^\n:]{1,80})?)[:：]\s*",
+    r"(?: (?:of|from|for) [^\n:]{1,80})?|(?:command|tool|function|action) [\w./-]{1,80} returned)[:：]\s*"
+    r"|[\w -]{1,60}[:：]\s*(?=meta=|content=\[|CallToolResult\(|\{[\"'](?:content|isError)[\"']:)",
     re.IGNORECASE,
 )
 _BEFORE_COLON = re.compile(

@@ -232,7 +232,10 @@ class ParsedAnswer:
     def said(self) -> frozenset[str]:
         """What the phrases in the failure mean."""
         error = self.error
-        return causes_said(decisive_part(error)) if error is not None else frozenset()
+        if error is None:
+            return frozenset()
+        text = decisive_part(error)  # of which a program is quoted that the call brought
+        return causes_said(self.arguments.without_values(text) if runs_commands(self.arguments) else text)
 
     @cached_property
     def coded(self) -> frozenset[str]:
@@ -332,7 +335,7 @@ class ParsedAnswer:
             return _report(self.text, "flag")
         if own or reading.affirmed or found_nothing(self.body):
             return None
-        complaint = _only_complaint(self.body)
+        complaint = _only_complaint(self.body) or _only_text(self.body)
         said = reading.words if complaint is None else complaint
         if said is not None:
             return self._error_in_text(said, marked=False, message=reading.message or complaint is not None)
@@ -402,6 +405,14 @@ def _report(text: str, basis: Basis, status: int | None = None, code: int | None
     number = code or rpc_code(text) or (status if status is not None and status < 0 else None)
     http = status if status is not None and status > 0 else http_status(text)
     return ErrorReport(text.strip(), basis, http, number)
+
+
+def _only_text(body: Any) -> str | None:
+    """The text of an object that has nothing else, where it is a line."""
+    value = next(iter(body.values())) if isinstance(body, dict) and len(body) == 1 else None
+    if not isinstance(value, str) or len(value) > _MAX_LINE or "\n" in value:
+        return None
+    return value if parse_json(value) is None else None
 
 
 def _head_and_tail(text: str) -> list[str]:

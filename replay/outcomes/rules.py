@@ -42,8 +42,10 @@ class Rule(NamedTuple):
     matches: Condition
     reason: Reason | None = None
     certainty: Certainty = "certain"
-    certain_when: Condition | None = None
-    """What must hold besides, or the verdict is likely."""
+    provided: Condition | None = None
+    """What must hold besides for that certainty."""
+    otherwise: Certainty = "likely"
+    """How sure the verdict is where it does not hold."""
 
 
 @cache
@@ -73,7 +75,8 @@ def _rule(row: Mapping[str, Any]) -> Rule:
         matches=_one_of([_condition(kind, asked) for kind, asked in row["when"].items()]),
         reason=Reason(row["reason"]) if "reason" in row else None,
         certainty=row.get("certainty", "certain"),
-        certain_when=_condition("test", row["certain-when"]) if "certain-when" in row else None,
+        provided=_condition("test", row["provided"]) if "provided" in row else None,
+        otherwise=row.get("otherwise", "likely"),
     )
 
 

@@ -1,6 +1,6 @@
 """What else tells how a call went whose answer said nothing: the tool's other answers, and what the model did next.
 
-Both decide only where nothing stronger spoke (`success.answered`), and never for certain. They are pure functions of
+Both decide only where a success rests on nothing, and never for certain. They are pure functions of
 one trajectory's calls and judgements, made when all of its calls are judged.
 
 - A profile holds the shapes of a tool's other answers, as templates: words, with numbers, ids and names masked out. An
@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 from replay.records import Call, Judgement, Outcome, Reason, Step, Trajectory, texts_of
+from replay.records.verdict import UNFOUNDED
 
 SECOND_LOOK_RULES: Final[dict[str, tuple[str, str]]] = {
     "profile.failure": ("The answer reads like those with which the tool failed elsewhere.", "The blue one"),
@@ -26,9 +27,6 @@ SECOND_LOOK_RULES: Final[dict[str, tuple[str, str]]] = {
     "testimony.success": ("The model's next words say that the call went well.", "Good, that worked."),
 }
 """Rule id -> what it says, and an example."""
-
-OPEN_RULE: Final = "success.answered"
-"""The rule of an answer that said nothing."""
 
 _MAX_TEXT: Final = 400
 _MIN_OTHERS: Final = 3
@@ -131,7 +129,7 @@ def second_look(trajectory: Trajectory, judgements: Mapping[str, _Judged]) -> di
     Returns:
         New judgements, by position, of those calls alone of which more is known now.
     """
-    opened = {position for position, judgement in judgements.items() if judgement.rule == OPEN_RULE}
+    opened = {position for position, judgement in judgements.items() if _is_open(judgement)}
     if not opened:
         return {}
     profiles = profiles_of(_all_judged(trajectory, judgements))
@@ -148,11 +146,16 @@ def second_look(trajectory: Trajectory, judgements: Mapping[str, _Judged]) -> di
     return amended
 
 
+def _is_open(judgement: Judgement) -> bool:
+    """Whether a success rests on nothing but the absence of an error."""
+    return judgement.outcome is Outcome.SUCCESS and judgement.certainty == UNFOUNDED
+
+
 def profiles_of(judged: Sequence[JudgedCall]) -> dict[str, ToolProfile]:
     """The profile of each tool, from the answers whose judgement rests on something."""
     profiles: dict[str, ToolProfile] = {}
     for call, judgement in judged:
-        if judgement.certainty != "fallback" and call.answer is not None:
+        if judgement.certainty != UNFOUNDED and call.answer is not None:
             profiles.setdefault(_tool(call), ToolProfile()).add(_text(call), judgement)
     return profiles
 

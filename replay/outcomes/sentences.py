@@ -10,6 +10,7 @@ import re
 from typing import Literal
 
 from replay.outcomes.call_facts import (
+    MAX_NAMING_LENGTH,
     ArgumentIndex,
     answers_in_prose,
     asks_about_errors,
@@ -26,7 +27,7 @@ from replay.outcomes.call_facts import (
     says_it_was_done,
     searches,
 )
-from replay.outcomes.codes import causes_in, causes_said, forms_in, http_status
+from replay.outcomes.codes import causes_in, causes_said, forms_in
 from replay.outcomes.residue import error_in_tail, is_nothing
 from replay.records import Tool
 
@@ -244,7 +245,7 @@ def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, mes
     unknown = arguments.tool_named_in(beginning) and "tool-unknown" in causes_said(beginning.strip())
     unknown = unknown or server_is_unknown(beginning, arguments)
     unknown = unknown and len(stripped) <= MAX_SENTENCE_LENGTH
-    if unknown or _opens_with_status(stripped) or _complains_of_the_call(bare, arguments):
+    if unknown or _complains_of_the_call(bare, arguments):
         return "prefix"
     if misses_program("\n".join(stripped.rsplit("\n", 3)[-3:]), arguments) or _all_fields_deny(text):
         return "sentence"
@@ -310,12 +311,6 @@ def _names_a_code(stripped: str, arguments: ArgumentIndex) -> bool:
         return False
     head = stripped.split("\n", 1)[0][:_MAX_CLAUSE_LENGTH]
     return bool(causes_in(head)) or (len(stripped) > len(head) and "network" in causes_said(head))
-
-
-def _opens_with_status(text: str) -> bool:
-    """Whether a text of any length begins as a report of an HTTP error."""
-    first = text.split("\n", 1)[0][:MAX_SENTENCE_LENGTH]
-    return "opens" in forms_in(first) and http_status(first) is not None
 
 
 def _all_fields_deny(text: str) -> bool:
@@ -399,7 +394,8 @@ def _denies(
     if by_cause or (not prose and "opens-loose" in said) or asks_yes_or_no(arguments):
         return by_cause or "opens-loose" in said
     quoted = arguments.value_quoted_in(text[:_MAX_CLAUSE_LENGTH])
-    named = quoted if searches(arguments) else not prose or arguments.value_named_in(text)
+    discussed = prose and any(len(value) > MAX_NAMING_LENGTH for value in arguments.texts)
+    named = quoted if searches(arguments) else not prose or (not discussed and arguments.value_named_in(text))
     if named and not is_told_to_write(arguments) and ("missing-clause" if stores else "clause") in clauses:
         return True
     if prose or "denies" not in clauses or not _is_sentence(stripped) or _was_done(stripped, clauses):

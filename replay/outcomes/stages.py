@@ -291,8 +291,8 @@ def _certainty(rule: Rule, parsed: ParsedAnswer) -> Certainty:
     same of the call.
     """
     error = parsed.error
-    if rule.certain_when is not None and not rule.certain_when(parsed):
-        return "likely"
+    if rule.provided is not None and not rule.provided(parsed):
+        return rule.otherwise
     if error is None or rule.certainty != "certain":
         return rule.certainty
     if error.basis in ("sentence", "exit"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import anyio
 import mcp_types as types
@@ -15,9 +15,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from replay import __version__
-from replay.interpreter.interpreter import Interpreter
-from replay.recorder.recording_session import RecordingSession, ServerTool, to_result
-from replay.records import RpcError, Tool, ToolResult
+from replay.recorder.recording_session import ServerTool, to_result
+from replay.records import Answer, JsonObject, RpcError, Server, Tool, ToolResult
 
 MAX_NAME_LENGTH: Final = 64
 _FORBIDDEN: Final = re.compile(r"[^a-zA-Z0-9_-]")
@@ -27,7 +26,32 @@ _INVALID_PARAMS: Final = -32602
 _CONNECTION_CLOSED: Final = -32000
 
 
-SessionOf = Callable[[ServerRequestContext[Any, Any]], RecordingSession | None]
+class FleetSession(Protocol):
+    """One client's session with the fleet: it is recorded, or answered from a cassette."""
+
+    @property
+    def has_calls(self) -> bool:
+        """Whether the client called a tool."""
+
+    def record_servers(self, servers: Mapping[str, Server]) -> None:
+        """Take note of the servers as they are known by now."""
+
+    def record_rejected(self, request: dict[str, Any], code: int, message: str) -> None:
+        """Take note of a call that goes to no server, and of the error that the client gets."""
+
+    async def call(self, request: dict[str, Any], target: ServerTool, arguments: JsonObject) -> Answer:
+        """The answer to a call."""
+
+
+class HasServers(Protocol):
+    """Knows the servers of the fleet."""
+
+    @property
+    def servers(self) -> Mapping[str, Server]:
+        """By name."""
+
+
+SessionOf = Callable[[ServerRequestContext[Any, Any]], FleetSession | None]
 """Finds the session that a request belongs to; None for a request that begins none."""
 
 
@@ -35,12 +59,12 @@ class FleetServer:
     """All tools of a fleet as one MCP server.
 
     Args:
-        interpreter: holds the servers.
+        fleet: holds the servers.
         session_of: finds the session of a request.
     """
 
-    def __init__(self, interpreter: Interpreter, session_of: SessionOf) -> None:
-        self._interpreter, self._session_of = interpreter, session_of
+    def __init__(self, fleet: HasServers, session_of: SessionOf) -> None:
+        self._fleet, self._session_of = fleet, session_of
         self._tools_ready = anyio.Event()
         self._tools: list[dict[str, Any]] = []
         self._targets: Mapping[str, ServerTool] = {}
@@ -54,18 +78,20 @@ class FleetServer:
         )
         self.server.middleware.append(self._handle)
 
-    def expose_tools(self) -> int:
+    def expose_tools(self, *, own_names: bool = False) -> int:
         """The servers have started: list their tools from now on.
+
+        Args:
+            own_names: tools of a server that is alone have the names that it gives them.
 
         Returns:
             How many there are.
         """
         found = {
-            ServerTool(server.name, tool.name): tool
-            for server in self._interpreter.servers.values()
-            for tool in server.tools
+            ServerTool(server.name, tool.name): tool for server in self._fleet.servers.values() for tool in server.tools
         }
-        self._targets = exposed_names(found)
+        alone = own_names and len({target.server for target in found}) == 1
+        self._targets = {target.tool: target for target in found} if alone else exposed_names(found)
         self._tools = [_tool_entry(name, found[target]) for name, target in self._targets.items()]
         self._tools_ready.set()
         return len(self._tools)
@@ -78,13 +104,13 @@ class FleetServer:
         await self._tools_ready.wait()
         if session is not None and id(session) not in self._recorded_sessions:
             self._recorded_sessions.add(id(session))
-            session.record_servers(self._interpreter.servers)
+            session.record_servers(self._fleet.servers)
         if ctx.method == "tools/list":
             return _envelope(ctx, {"tools": self._tools})
         return await self._call(ctx, session, call_next)
 
     async def _call(
-        self, ctx: ServerRequestContext[Any, Any], session: RecordingSession | None, call_next: CallNext
+        self, ctx: ServerRequestContext[Any, Any], session: FleetSession | None, call_next: CallNext
     ) -> HandlerResult:
         params = {key: value for key, value in (ctx.params or {}).items() if key != "_meta"}
         request = {"id": ctx.request_id, "params": params}
@@ -109,7 +135,7 @@ class FleetServer:
 
     def _tool_of_failed_server(self, name: str) -> ServerTool | None:
         """A tool of a server that did not start: the client may know it from earlier, and should get the reason."""
-        failed = (server.name for server in self._interpreter.servers.values() if server.error is not None)
+        failed = (server.name for server in self._fleet.servers.values() if server.error is not None)
         return next(
             (ServerTool(server, name[len(server) + 2 :]) for server in failed if name.startswith(f"{server}__")), None
         )

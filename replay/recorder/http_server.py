@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import anyio
 import uvicorn
@@ -26,7 +26,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from replay.errors import UsageError
-from replay.recorder.recording_session import RecordingSession, SessionManager
+from replay.recorder.fleet_server import FleetSession
 
 LOOPBACK: Final = "127.0.0.1"
 _SESSION_HEADER: Final = "mcp-session-id"
@@ -43,6 +43,16 @@ class Access:
     """Of the web pages that may; programs other than browsers name no origin."""
 
 
+class FleetSessions(Protocol):
+    """Begins and ends the sessions of clients."""
+
+    def begin(self, identifier: str | None = None) -> FleetSession:
+        """A client has connected."""
+
+    def end(self, session: Any) -> None:
+        """The client has disconnected."""
+
+
 class HttpSessionResolver:
     """Finds the session of an HTTP request.
 
@@ -51,11 +61,11 @@ class HttpSessionResolver:
     client's name. A client that asks at `/mcp/LABEL` is known by that label, which is the trajectory's id.
     """
 
-    def __init__(self, sessions: SessionManager) -> None:
+    def __init__(self, sessions: FleetSessions) -> None:
         self._sessions = sessions
-        self._sessions_by_key: dict[object, RecordingSession] = {}
+        self._sessions_by_key: dict[object, FleetSession] = {}
 
-    def session_of(self, ctx: ServerRequestContext[Any, Any]) -> RecordingSession | None:
+    def session_of(self, ctx: ServerRequestContext[Any, Any]) -> FleetSession | None:
         """The session that a request belongs to; the first request of one begins it."""
         request = ctx.request
         if not isinstance(request, Request) or ctx.request_id is None:
@@ -78,21 +88,19 @@ class HttpSessionResolver:
             self._sessions.end(session)
         self._sessions_by_key.clear()
 
-    def _sessionless(
-        self, ctx: ServerRequestContext[Any, Any], request: Request, label: str | None
-    ) -> RecordingSession:
+    def _sessionless(self, ctx: ServerRequestContext[Any, Any], request: Request, label: str | None) -> FleetSession:
         if label is not None:
             return self._session(("label", label), label)
         client_key, address_key = ("client", str(_client_info(ctx))), ("address", request.client)
         if ctx.method == "server/discover":
             known = self._sessions_by_key.get(address_key)
-            if known is None or known.recording.calls:
+            if known is None or known.has_calls:
                 self._sessions_by_key[address_key] = self._sessions_by_key[client_key] = self._sessions.begin()
         elif address_key not in self._sessions_by_key:
             self._sessions_by_key[address_key] = self._session(client_key, None)
         return self._sessions_by_key[address_key]
 
-    def _session(self, key: object, label: str | None) -> RecordingSession:
+    def _session(self, key: object, label: str | None) -> FleetSession:
         if key not in self._sessions_by_key:
             self._sessions_by_key[key] = self._sessions.begin(label)
         return self._sessions_by_key[key]

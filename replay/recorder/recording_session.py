@@ -49,6 +49,11 @@ class RecordingSession:
         """The client has disconnected."""
         self._ended.set()
 
+    @property
+    def has_calls(self) -> bool:
+        """Whether the client called a tool."""
+        return bool(self.recording.calls)
+
     def record_servers(self, servers: Mapping[str, Server]) -> None:
         """Record the servers as they are known by now."""
         for server in servers.values():

@@ -238,6 +238,8 @@ class AlignedModel(Record):
     mcpbench: McpBenchRates | None = None
     """None without a run."""
     judge: JudgeScores | None = None
+    judge_with_missing: JudgeScores | None = None
+    """Where a missing prediction counts as nothing found."""
 
 
 class ReferenceFault(Record):

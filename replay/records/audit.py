@@ -69,6 +69,8 @@ class AuditedModel(Record):
     undecided_passed: int
     faults: dict[Bearing, int]
     """Calls that the environment failed, in all runs of tasks."""
+    filter: str
+    """What opens these calls in the browser and in `report --filter`; with `passed:no` those of lost tasks."""
 
     @property
     def lost_by_model(self) -> int:
@@ -113,6 +115,8 @@ class Mend(Record):
     """Those of them that nothing else leaves undecided."""
     points: float
     """`settles` in per cent of all reported runs."""
+    filter: str
+    """What opens its calls in lost tasks."""
 
 
 class RepeatedTrials(Record):

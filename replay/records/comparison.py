@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pydantic import Field
 
 from replay.records.base import Record
 from replay.records.unread import Unread
-from replay.records.verdict import FAILURES, Outcome
+from replay.records.verdict import FAILURES, Certainty, Fault, Outcome
 
 
 class SideSummary(Record):
@@ -20,6 +20,10 @@ class SideSummary(Record):
     """Calls that count in one of the five categories."""
     failed: int
     outcomes: dict[Outcome, int]
+    faults: dict[Fault, int] = Field(default_factory=dict)
+    """Whose fault the calls without success are."""
+    certainties: dict[Certainty, int] = Field(default_factory=dict)
+    """How many verdicts are how certain."""
 
 
 class Change(Record):
@@ -53,6 +57,20 @@ class MetricChange(Record):
     metric: str
     before: float
     after: float
+
+
+class DefinitionChange(Record):
+    """What a server's list says of a tool otherwise than it did."""
+
+    server: str
+    tool: str
+    change: Literal["added", "removed", "changed"]
+    """Of the tool; one that is changed has a line for each place."""
+    pointer: str = ""
+    """JSON pointer in the tool's definition, such as `/inputSchema/required`."""
+    before: Any = None
+    after: Any = None
+    """What stands there; None where nothing does."""
 
 
 class PartingSide(Record):
@@ -96,6 +114,8 @@ class RunDiff(Record):
     gone: tuple[Change, ...]
     tools: tuple[ToolChange, ...]
     metrics: tuple[MetricChange, ...]
+    definitions: tuple[DefinitionChange, ...] = ()
+    """What the servers of two runs say of their tools otherwise."""
     p_value: float | None
     """Of no difference in the shares of failed calls: of two runs by McNemar's exact test over the calls that both
     judged, of two models by task; None where there is nothing to test."""

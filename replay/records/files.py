@@ -9,6 +9,7 @@ from replay.records.answer import Answer
 from replay.records.base import JsonObject, Record
 from replay.records.finding import RecurringFailure
 from replay.records.server import FleetFacts, Server
+from replay.records.summary import Spending
 from replay.records.trajectory import Trajectory
 from replay.records.verdict import Fault, Verdict
 
@@ -66,6 +67,8 @@ class RunDocument(Record):
     calls: tuple[CallRow, ...]
     failures: tuple[RecurringFailure, ...] | None = None
     """By their fingerprints, with what is known of them; not there without a `replay-known.yaml`."""
+    spending: tuple[Spending, ...] | None = None
+    """What all calls, and those of each model, tool and task took; not there where no file says it."""
     summary: JsonObject
 
 
@@ -86,6 +89,8 @@ class CassetteAnswer(Record):
     server: str
     tool: str
     answer: Answer
+    arguments: str | None = None
+    """The start of the arguments as JSON, to name the nearest call where none is alike."""
 
 
 Migration: TypeAlias = Callable[[JsonObject], JsonObject]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -43,6 +43,26 @@ class ModelSummary(Record):
     def well_formed(self) -> int:
         """Calls that were right as calls, whether or not what they asked for was there."""
         return well_formed(self.outcomes)
+
+
+class Spending(Record):
+    """What the calls of all, of a model, a tool or a task took when they were recorded."""
+
+    by: Literal["all", "model", "tool", "task"]
+    name: str
+    timed: int
+    """Calls whose time the file has."""
+    seconds: float
+    """That these took."""
+    failed_seconds: float
+    """That those of them took that did not succeed."""
+    longest: float
+    tokens: int
+    """Read and written, of the replies that issued calls; 0 where the file does not have them reply by reply."""
+    failed_tokens: int
+    """Of the replies of which no call succeeded."""
+    tokens_after_fault: int
+    """Of the replies after the first call of their trajectory that the environment failed."""
 
 
 class FailureGroup(Record):

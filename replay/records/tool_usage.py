@@ -94,6 +94,23 @@ class FailureCause(Sighting):
     """Of the first of them."""
 
 
+class SharedCause(FailureCause):
+    """Why calls failed, whatever tool they were to: the same finding, place and words of the error."""
+
+    tools: tuple[str, ...]
+    """Those of most such calls first."""
+
+
+class RepeatedCall(Sighting):
+    """The same call, made again in one trajectory."""
+
+    kind: Literal["repeated-call", "repeated-failure"]
+    """It gave the same answer each time; or it failed each time."""
+    trajectories: int
+    sentence: str
+    """Of the first of them."""
+
+
 class Advice(Record):
     """One line of the tool's description or schema that would better be written otherwise, and why."""
 
@@ -127,6 +144,7 @@ class ToolUsage(Record):
     models: tuple[ModelCalls, ...]
     causes: tuple[FailureCause, ...]
     """Why its calls failed, the most frequent first."""
+    repeats: tuple[RepeatedCall, ...] = ()
     names_instead: tuple[NameInstead, ...]
     fields: tuple[FieldProblem, ...]
     values: tuple[RefusedValue, ...]
@@ -174,6 +192,8 @@ class ToolReport(Record):
 
     tools: tuple[ToolUsage, ...]
     """Those with most failures first."""
+    causes: tuple[SharedCause, ...] = ()
+    """Why calls failed, over all tools, the most frequent first."""
     stray_names: tuple[StrayName, ...]
     uncalled: tuple[UncalledTools, ...]
     models: tuple[str, ...]

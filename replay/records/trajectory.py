@@ -80,6 +80,13 @@ def qualified_name(server: str | None, tool: str | None) -> str:
     return f"{server}/{tool}" if server and tool else tool or ""
 
 
+class Usage(Record):
+    """Token counts, where the source gives them."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
 class Step(Record):
     """The calls that a model issued together."""
 
@@ -88,6 +95,8 @@ class Step(Record):
     """What the model wrote beside the calls."""
     model: str | None = None
     """The model that issued them, where it is not the trajectory's."""
+    usage: Usage | None = None
+    """The tokens of the reply that issued them, where the source gives them reply by reply."""
 
 
 class DataEdge(Record):
@@ -104,13 +113,6 @@ class DataEdge(Record):
     """JSON pointer in the consumer's arguments."""
     value: Any
     certainty: Literal["certain", "likely"] = "certain"
-
-
-class Usage(Record):
-    """Token counts, where the source gives them."""
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
 
 
 class ParentCall(Record):

@@ -85,12 +85,13 @@ def export_cassette(run: Run, path: Path, *, force: bool = False) -> int:
             f"{run.path} holds no answers of servers; make them with: replay classify FILES --run {run.path}"
         )
     redactor = Redactor()
-    count = 0
+    count, arguments = 0, run.arguments_of_answers()
     with atomic_writer(path, private=True) as out:
         header = CassetteHeader(fleet=facts, servers=tuple(run.servers().values()))
         out.write(_line(redactor.json(dump(header))))
         for key, server, tool, answer in run.answers():
-            line = CassetteAnswer(key=key, server=server, tool=tool, answer=answer)
+            shown = arguments.get(key)
+            line = CassetteAnswer(key=key, server=server, tool=tool, answer=answer, arguments=shown)
             out.write(_line({**redactor.json(dump(line)), "key": key}))
             count += not is_stderr_key(key)
     return count

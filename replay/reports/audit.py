@@ -85,6 +85,11 @@ def _headline(audit: Audit) -> Iterator[str]:
             f"show, and {whole.undecided_lost} are undecided; of {whole.passed} passed, {whole.undecided_passed} rest "
             "on nothing that is shown."
         )
+    if sum(whole.faults.values()):
+        yield (
+            f"These calls open with: replay browse --filter '{whole.filter}'; those in lost tasks with passed:no "
+            "beside it, those of a model with model:NAME."
+        )
     yield from unread_lines(audit.unread)
 
 
@@ -115,10 +120,17 @@ def _summaries(audit: Audit) -> Iterator[tuple[str, Table]]:
     """What stands beside the models."""
     if audit.mends:
         mends = [
-            [f"{mend.subject} {mend.name}", one_line(mend.reason, 80), mend.tasks, mend.settles, f"{mend.points:.1f}"]
+            [
+                f"{mend.subject} {mend.name}",
+                one_line(mend.reason, 80),
+                mend.tasks,
+                mend.settles,
+                f"{mend.points:.1f}",
+                mend.filter,
+            ]
             for mend in audit.mends
         ]
-        head = ["to mend", "because", "undecided tasks", "settles alone", "points"]
+        head = ["to mend", "because", "undecided tasks", "settles alone", "points", "opens with"]
         yield "What to mend in the benchmark, by what it settles", _table(head, mends)
     if audit.pairs:
         pairs = [

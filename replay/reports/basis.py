@@ -7,6 +7,7 @@ from typing import Final
 
 from replay.diagnosis.phrasing import counted
 from replay.records import UNFOUNDED, Certainty, Fault
+from replay.records.summary import Spending
 from replay.records.unread import Unread, UnreadEffect, UnreadFile
 from replay.safety.text import one_line
 
@@ -44,7 +45,29 @@ def fault_line(faults: Mapping[Fault, int]) -> str:
     if failed == faults.get(Fault.MODEL, 0):
         return ""
     shown = ", ".join(f"{_WHOSE[fault]} {faults.get(fault, 0):,}" for fault in Fault)
-    return f"Whose fault the {failed:,} calls without success are: {shown}"
+    calls = "1 call without success is" if failed == 1 else f"{failed:,} calls without success are"
+    return f"Whose fault the {calls}: {shown}"
+
+
+def spending_line(spending: Sequence[Spending]) -> str:
+    """What failures cost, and which tool took longest; "" where no file says what calls took."""
+    if not spending:
+        return ""
+    whole, parts = spending[0], []
+    if whole.tokens:
+        after, failed = (100 * part / whole.tokens for part in (whole.tokens_after_fault, whole.failed_tokens))
+        parts.append(
+            f"{after:.0f} % of the tokens were spent after the first fault of the environment, and {failed:.0f} % on "
+            "replies of which no call succeeded"
+        )
+    if whole.seconds:
+        slowest = next(one for one in spending if one.by == "tool")
+        failed, own = (100 * part / whole.seconds for part in (whole.failed_seconds, slowest.seconds))
+        parts.append(
+            f"of {whole.seconds:,.0f} seconds in calls {failed:.0f} % went to calls that did not succeed, and "
+            f"{own:.0f} % to {one_line(slowest.name, 60)}"
+        )
+    return "; ".join(parts)
 
 
 def unread_label(files: Sequence[UnreadFile]) -> str:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from replay.diagnosis.phrasing import counted
+from replay.diagnosis.phrasing import counted, quoted
 from replay.records import Outcome
 from replay.records.comparison import Change, Parting, RunDiff
 from replay.records.finding import History, KnownFailure, RecurringFailure
+from replay.reports.basis import certainty_line, fault_line
 from replay.safety.text import one_line
 
 _MAX_LISTED: Final = 25
+_MAX_VALUE: Final = 80
 
 
 def diff_text(comparison: RunDiff) -> str:
@@ -24,15 +26,24 @@ def diff_text(comparison: RunDiff) -> str:
         f"{common} in common: {len(comparison.worse)} worse, {len(comparison.better)} better",
         f"{counted(len(comparison.new), 'call')} new, {len(comparison.gone)} gone",
         comparison.test_summary,
+        *_basis(comparison),
         *_section("Worse", comparison.worse),
         *_section("New failures", comparison.new_failures),
         *_section("Better", comparison.better),
         *_section("Judged on one side only", comparison.unjudged),
         *_tools(comparison),
+        *_definitions(comparison),
         *_metrics(comparison),
         *(["\nThe two part", *parting_lines(comparison.parting)] if comparison.parting else []),
     ]
     return "\n".join(lines)
+
+
+def _basis(comparison: RunDiff) -> Iterator[str]:
+    """Of each side how many verdicts rest on nothing, and whose fault its failures are."""
+    for when, side in (("before", comparison.first), ("after", comparison.second)):
+        for line in filter(None, (certainty_line(side.certainties), fault_line(side.faults))):
+            yield f"{when + ':':<7} {line[0].lower()}{line[1:]}"
 
 
 def parting_lines(parting: Parting) -> Iterator[str]:
@@ -62,6 +73,18 @@ def _tools(comparison: RunDiff) -> Iterator[str]:
             f"  {one_line(tool.tool, 60)}: {tool.before} of {tool.calls_before} before, "
             f"{tool.after} of {tool.calls_after} after"
         )
+
+
+def _definitions(comparison: RunDiff) -> Iterator[str]:
+    if comparison.definitions:
+        yield f"\nWhat the servers say of their tools otherwise ({len(comparison.definitions)})"
+    for change in comparison.definitions[:_MAX_LISTED]:
+        name = one_line(f"{change.server}/{change.tool}", 60)
+        moved = f"{quoted(change.before, _MAX_VALUE)} -> {quoted(change.after, _MAX_VALUE)}"
+        at = one_line(change.pointer, 100)
+        yield f"  {name}: {change.change if change.change != 'changed' else f'{at}: {moved}'}"
+    if len(comparison.definitions) > _MAX_LISTED:
+        yield f"  ... and {len(comparison.definitions) - _MAX_LISTED} more; --json has them all"
 
 
 def _metrics(comparison: RunDiff) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, TextIO
 
 from pydantic import RootModel
 
+from replay.analysis.spending import spending_of
 from replay.diagnosis import Diagnosis, RunTally
 from replay.records import Outcome, Record
 from replay.records.base import JsonObject
@@ -235,6 +236,8 @@ def write_run_json(
     out.writelines(_list("calls", map(_as_text, call_rows(run, files=files))))
     if failures is not None:
         out.writelines(_list("failures", map(_as_text, failures)))
+    if spending := spending_of(run, files):
+        out.writelines(_list("spending", map(_as_text, spending)))
     out.write(f',\n"summary": {_as_text(summarize(run, most=1000, files=files, unread=unread))}}}\n')
 
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from replay.alignment.tasks import Reference, read_reference
 from replay.analysis.fingerprint import fingerprint
+from replay.analysis.spending import spending_of
 from replay.diagnosis import Diagnosis, RunTally, TrajectoryContext, diagnoses
 from replay.errors import UsageError
 from replay.formats import open_file
@@ -21,7 +22,7 @@ from replay.records.finding import Finding, KnownFailure
 from replay.records.summary import ModelSummary, RunSummary
 from replay.records.unread import Unread
 from replay.reports import Selection
-from replay.reports.basis import certainty_line, fault_line, unread_lines
+from replay.reports.basis import certainty_line, fault_line, spending_line, unread_lines
 from replay.runfile import Run, call_rows, summarize
 from replay.runfile.alignment_queries import aligned_models
 from replay.runfile.call_queries import calls_of_trajectories, matching_positions
@@ -118,6 +119,11 @@ class ReportScope:
         return summarize(self.run, most_models=MAX_MODELS)
 
     @cached_property
+    def spending(self) -> str:
+        """What failures cost; told of a whole run alone."""
+        return spending_line(spending_of(self.run)) if self.whole else ""
+
+    @cached_property
     def models(self) -> tuple[ModelSummary, ...]:
         """The counts of the models that the report is about; of a whole run those of the first ones."""
         if self.whole:
@@ -189,8 +195,9 @@ class ReportScope:
 
 
 def basis_lines(scope: ReportScope) -> list[str]:
-    """What stands beside outcomes: what was not read, what rests on nothing, and whose fault failures are."""
-    return [*unread_lines(scope.unread), *filter(None, [certainty_line(scope.certainties), fault_line(scope.faults)])]
+    """What stands beside outcomes: what was not read, what rests on nothing, whose fault failures are, their cost."""
+    lines = certainty_line(scope.certainties), fault_line(scope.faults), scope.spending
+    return [*unread_lines(scope.unread), *filter(None, lines)]
 
 
 def scope_of(run: Run, selection: Selection) -> ReportScope:

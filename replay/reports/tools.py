@@ -24,6 +24,7 @@ _MAX_LINES: Final = 12
 
 
 _MIN_NAME, _MAX_NAME = 16, 48
+CAUSES: Final = "Why calls failed, whatever the tool"
 NO_CALLS: Final = "There is no call of these tools in the run."
 
 
@@ -76,7 +77,15 @@ def tool_title(tool: ToolUsage) -> str:
 
 def has_trouble(tool: ToolUsage) -> bool:
     """Whether anything is to be said of a tool beside its numbers."""
-    return bool(tool.failed or tool.names_instead or tool.fields or tool.values or tool.schema_faults or tool.advice)
+    return bool(
+        tool.failed
+        or tool.repeats
+        or tool.names_instead
+        or tool.fields
+        or tool.values
+        or tool.schema_faults
+        or tool.advice
+    )
 
 
 def sections(tool: ToolUsage) -> Iterator[Section]:
@@ -87,6 +96,11 @@ def sections(tool: ToolUsage) -> Iterator[Section]:
     found = {
         "By model": _models(tool),
         "Why calls failed": [f"{cause.kind}: {cause.sentence} {_seen(cause)}" for cause in tool.causes],
+        "The same call again": [
+            f"{repeats.sentence} {_seen(repeats)}"
+            + (f"; in {repeats.trajectories} trajectories" if repeats.trajectories > 1 else "")
+            for repeats in tool.repeats
+        ],
         "Names called in its place": [
             f"{quoted(name.name, 80)}, {_SHOWN_BY[name.shown_by]} {_seen(name)}" for name in tool.names_instead
         ],
@@ -116,6 +130,18 @@ def advice_lines(tool: ToolUsage) -> list[AdviceLine]:
         )
         for advice in tool.advice
     ]
+
+
+def shared_causes(report: ToolReport) -> list[str]:
+    """Why calls failed, over all tools; nothing where no two tools failed."""
+    if len({tool for cause in report.causes for tool in cause.tools}) < 2:
+        return []
+    return _limited(
+        [
+            f"{cause.kind}: {cause.sentence} {_seen(cause)}; {listed([one_line(name, 60) for name in cause.tools])}"
+            for cause in report.causes
+        ]
+    )
 
 
 def closing_lists(report: ToolReport) -> list[Section]:
@@ -184,6 +210,8 @@ def tools_text(report: ToolReport, width: int = 160) -> str:
     if report.tools:
         basis = certainty_line(report.certainties)
         parts.append("\n".join([*_table_text(report, width), *(_indented(basis, width, 0) if basis else ())]))
+    if causes := shared_causes(report):
+        parts.append("\n".join([CAUSES, *(row for line in causes for row in _indented(line, width, 2))]))
     parts += ["\n".join(_tool_text(tool, width)) for tool in report.tools if has_trouble(tool)]
     for title, lines in closing_lists(report):
         parts.append("\n".join([title, *(row for line in lines for row in _indented(line, width, 2))]))
@@ -239,6 +267,8 @@ def tools_markdown(report: ToolReport) -> str:
     table = Table(columns, [[tool.name, *numbers(tool)] for tool in report.tools])
     parts.append(table.markdown() if report.tools else NO_CALLS)
     parts += filter(None, [prose(certainty_line(report.certainties))])
+    if causes := shared_causes(report):
+        parts.append(f"## {CAUSES}\n\n{_markdown_list(causes)}")
     for tool in filter(has_trouble, report.tools):
         parts.append(f"## {prose(tool_title(tool))}")
         parts += [f"### {title}\n\n{_markdown_list(lines)}" for title, lines in sections(tool)]
@@ -262,6 +292,7 @@ def tools_html(report: ToolReport) -> str:
         headline=headline(report),
         basis=certainty_line(report.certainties),
         headings=HEADINGS,
+        causes=Section(CAUSES, shared_causes(report)),
         tools=[
             {
                 "id": f"tool-{number}",

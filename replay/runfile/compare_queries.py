@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from replay.records import Outcome, qualified_name
+from replay.records import Certainty, Outcome, Reason, qualified_name
 from replay.runfile.conditions import in_files, is_failure
 from replay.runfile.connection import readable_path
 from replay.runfile.run import Run
@@ -72,6 +72,9 @@ class CallOutcome(NamedTuple):
     message: str
     arguments: str
     """The beginning of them, as JSON."""
+    reason: Reason | None
+    """Why it is inconclusive; None where it is not."""
+    certainty: Certainty
 
 
 def model_names(run: Run) -> list[str]:
@@ -84,16 +87,23 @@ def file_paths(connection: sqlite3.Connection) -> dict[int, str]:
     return dict(connection.execute("SELECT id, path FROM files ORDER BY id"))
 
 
+def has_format(connection: sqlite3.Connection, name: str, files: Sequence[int]) -> bool:
+    """Whether one of these results files is of a format."""
+    query = f"SELECT 1 FROM files WHERE format = ? AND {in_files('id', files)}"  # noqa: S608
+    return connection.execute(query, (name,)).fetchone() is not None
+
+
 def call_outcomes(run: Run) -> Iterator[CallOutcome]:
     """The calls of a run, trajectory by trajectory, in the order of the steps."""
     rows = run.connection.execute(
-        "SELECT f.model, t.name, c.position, c.server, c.tool, c.outcome, c.message, ifnull(c.arguments, '') "
+        "SELECT f.model, t.name, c.position, c.server, c.tool, c.outcome, c.message, ifnull(c.arguments, ''), "
+        "CASE c.outcome WHEN 'inconclusive' THEN c.reason END, c.certainty "
         "FROM calls c JOIN trajectories t ON t.id = c.trajectory JOIN files f ON f.id = c.file "
         "ORDER BY c.file, c.trajectory, c.ordinal"
     )
-    for model, trajectory, position, server, tool, outcome, message, arguments in rows:
-        name = qualified_name(server, tool) or None
-        yield CallOutcome(model, trajectory, position, name, Outcome(outcome), message, arguments)
+    for model, trajectory, position, server, tool, outcome, message, arguments, reason, certainty in rows:
+        name, why = qualified_name(server, tool) or None, Reason(reason) if reason else None
+        yield CallOutcome(model, trajectory, position, name, Outcome(outcome), message, arguments, why, certainty)
 
 
 def attach(connection: sqlite3.Connection, path: Path) -> None:

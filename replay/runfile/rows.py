@@ -148,6 +148,12 @@ def load_answers(connection: sqlite3.Connection) -> Iterator[tuple[str, str, str
         yield key, server, tool, _ANSWER.validate_python(unpack(blob))
 
 
+def arguments_of_answers(connection: sqlite3.Connection) -> dict[str, str]:
+    """The start of the arguments, as JSON, that each stored answer was given for, by its key."""
+    rows = connection.execute("SELECT answer_key, arguments FROM calls WHERE answer_key IS NOT NULL")
+    return {key: arguments for key, arguments in rows if arguments is not None}
+
+
 def answers_of(connection: sqlite3.Connection, trajectory: int) -> dict[str, Answer]:
     """The answers of a trajectory's calls, by position."""
     rows = connection.execute(

@@ -32,7 +32,15 @@ from replay.runfile.connection import (
 )
 from replay.runfile.effects_journal import EffectsJournal, absolute_path
 from replay.runfile.judged_files import forget_judged_file
-from replay.runfile.rows import call_columns, insertion_of_call, keep_answer, load_answer, load_answers, pack_text
+from replay.runfile.rows import (
+    arguments_of_answers,
+    call_columns,
+    insertion_of_call,
+    keep_answer,
+    load_answer,
+    load_answers,
+    pack_text,
+)
 from replay.runfile.salvage import damage_behind
 from replay.runfile.task_runs import save_task_run
 from replay.runfile.trajectory_state import (
@@ -415,6 +423,10 @@ class Run:
     def answers(self) -> Iterator[tuple[str, str, str, Answer]]:
         """All stored answers: key, server, tool, answer."""
         return load_answers(self.connection)
+
+    def arguments_of_answers(self) -> dict[str, str]:
+        """The start of the arguments, as JSON, that each stored answer was given for, by its key."""
+        return arguments_of_answers(self.connection)
 
     # --- inside
 

@@ -112,6 +112,18 @@ def withheld_servers(run: Run) -> dict[str, int]:
     return dict(rows.fetchall())
 
 
+def calls_without_answer(run: Run, servers: Sequence[str], files: Sequence[int]) -> list[str]:
+    """The addresses of calls to these servers that would be sent, and that no stored answer judges."""
+    addresses = Addresses.of(run)
+    rows = run.connection.execute(
+        "SELECT f.path, t.name, c.position FROM calls c JOIN trajectories t ON t.id = c.trajectory "  # noqa: S608
+        f"JOIN files f ON f.id = t.file WHERE c.server IN ({placeholders(servers)}) AND c.answer_key IS NULL "
+        f"AND c.evidence NOT IN ('format', 'registry') AND {in_files('f.id', files)} ORDER BY c.trajectory, c.ordinal",
+        tuple(servers),
+    )
+    return [addresses.call(*row) for row in rows]
+
+
 def _model_summary(counted: ModelCount, paths: Mapping[int, str]) -> ModelSummary:
     return ModelSummary(
         model=counted.model,

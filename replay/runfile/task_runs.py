@@ -145,6 +145,8 @@ class TrajectoryFacts(NamedTuple):
     score: float | None
     tokens: int | None
     """Read and written."""
+    seconds: float | None
+    """Up to the end of its last call."""
 
 
 class CallGroup(NamedTuple):
@@ -183,17 +185,17 @@ def trajectory_facts(connection: sqlite3.Connection, files: Sequence[int] | None
     rows = connection.execute(
         "SELECT t.id, t.file, t.name, ifnull(k.model, f.model), ifnull(k.task, t.name), t.task_type, k.labels, "  # noqa: S608
         "k.parent, k.passed, k.score, CASE WHEN k.input_tokens IS NOT NULL OR k.output_tokens IS NOT NULL "
-        "THEN ifnull(k.input_tokens, 0) + ifnull(k.output_tokens, 0) END "
+        "THEN ifnull(k.input_tokens, 0) + ifnull(k.output_tokens, 0) END, k.seconds "
         "FROM trajectories t JOIN files f ON f.id = t.file LEFT JOIN task_runs k ON k.trajectory = t.id "
         f"WHERE {in_files('t.file', files)} ORDER BY t.file, t.id"
     )
     read: dict[str | None, dict[str, str]] = {None: {}, "": {}}
-    for row, file, name, model, task, type_, labels, parent, passed, score, tokens in rows:
+    for row, file, name, model, task, type_, labels, parent, passed, score, tokens, seconds in rows:
         known = None if passed is None else bool(passed)
         if labels not in read:
             read[labels] = json.loads(labels)
         yield TrajectoryFacts(
-            row, file, name, intern(model), intern(task), type_, read[labels], parent, known, score, tokens
+            row, file, name, intern(model), intern(task), type_, read[labels], parent, known, score, tokens, seconds
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from replay.alignment.judges import read_judges
+from replay.alignment.judges import read_judges, with_nothing_given
 from replay.errors import InputError
 from replay.records.alignment import JudgeScores
 
@@ -37,8 +37,35 @@ def test_the_mean_over_tasks_leaves_out_what_was_not_judged(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
+    ("raw", "mean"),
+    [
+        ([0.0, 0.4, 0.6, 1.0], 0.5),
+        ({"gpt": 0.0, "gemini": 0.4, "deepseek": 0.6, "grok": 1.0}, 0.5),
+        ([0.0, 0.5, 1.0], 0.5),
+        ([0.7], 0.7),
+    ],
+)
+def test_raw_scores_of_a_task_are_trimmed_as_the_paper_says(tmp_path: Path, raw: Any, mean: float) -> None:
+    judges = read_judges([_file(tmp_path, {"m": {"t1": {"completion_rate": raw}}})], ["m"])
+    scores = judges.of_task(["m"], "t1")
+    assert scores is not None
+    assert scores.completion_rate == pytest.approx(mean)
+
+
+def test_a_missing_prediction_counts_as_nothing_found() -> None:
+    judge = JudgeScores(completion_rate=0.8, information_grounding_rate=None)
+    whole = with_nothing_given(judge, 3, 1)
+    assert whole is not None
+    assert (round(whole.completion_rate or 0, 9), whole.information_grounding_rate) == (0.6, None)
+    assert with_nothing_given(judge, 3, 0) is judge
+    assert with_nothing_given(None, 3, 1) is None
+
+
+@pytest.mark.parametrize(
     ("value", "said"),
     [
+        ({"completion_rate": []}, "no score in it"),
+        ({"completion_rate": [0.5, 2]}, "from 0 to 1"),
         ("{", "broken JSON"),
         ("[]", "expected"),
         ({"m": 1}, "$.m"),

@@ -133,6 +133,14 @@ def _task(identifier: str, total: int, predicted: int, matched: int, value: floa
     )
 
 
+def test_by_the_equations_argument_similarity_is_pooled_over_the_strong_matches_of_all_tasks() -> None:
+    small = _task("a", 10, 10, 1, 0.9).model_copy(update={"matches": ((0, 0, 0.9), (1, 1, 0.7))})
+    large = _task("b", 1, 3, 3, 1.0).model_copy(update={"matches": ((0, 0, 1.0), (0, 1, 1.0), (0, 2, 1.0))})
+    assert aggregate([small, large], "equations", 0.8).argument_similarity == pytest.approx(3.9 / 4)
+    assert aggregate([small, large]).argument_similarity == pytest.approx((10 * 0.9 + 1.0) / 11)
+    assert aggregate([_task("c", 1, 1, 0, 0.0)], "equations", 0.8).argument_similarity == 0.0
+
+
 def test_aggregate_sums_counts_and_weights_by_reference_calls() -> None:
     found = aggregate([_task("a", 2, 3, 1, 0.5), _task("b", 6, 3, 3, 0.1), _task("c", 0, 0, 0, 1.0)])
     assert (found.num_ids, found.total_gt_calls, found.total_pred_calls, found.matched) == (3, 8, 6, 4)

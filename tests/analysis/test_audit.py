@@ -14,6 +14,7 @@ from replay.records.audit import Audit, AuditedFault
 from replay.reports.audit import render
 from replay.runfile import Run, call_rows
 from tests.conftest import ROOT, SERVERS
+from tests.in_process import replay_here
 from tests.runs import Step, call, failed, make_run, write_trajectory
 
 TIMED_OUT = "Error: request timed out after 30 seconds"
@@ -207,6 +208,22 @@ def test_what_to_mend_is_ranked_by_what_it_settles_alone(benchmark: Benchmark) -
     first, second = benchmark.audit().mends
     assert (first.name, first.reason, first.tasks, first.settles, first.points) == ("a", "timeout", 3, 2, 50.0)
     assert (second.name, second.reason, second.tasks, second.settles) == ("b", "rate-limited", 1, 0)
+
+
+def test_the_filters_beside_the_numbers_open_their_calls(benchmark: Benchmark) -> None:
+    benchmark.add("ada", "t1", [failed("a/read", READ, TIMED_OUT)], passed=False)
+    benchmark.add("ada", "t2", [call("a/read", READ, "turnover: 12")], passed=True)
+    benchmark.add("bob", "t1", [failed("a/read", READ, TIMED_OUT)], passed=False)
+    found = benchmark.audit()
+    opened = {}
+    for chosen in (found.benchmark.filter, found.models[0].filter, found.mends[0].filter):
+        done = replay_here("report", "--run", benchmark.path / "run.db", "--filter", chosen, "--format", "json")
+        opened[chosen] = [f"{row['model']}:{row['trajectory']}" for row in json.loads(done.stdout)["calls"]]
+    assert opened == {
+        "fault:environment": ["ada:t1", "bob:t1"],
+        "model:ada fault:environment": ["ada:t1"],
+        "server:a reason:timeout passed:no": ["ada:t1", "bob:t1"],
+    }
 
 
 def test_models_are_told_apart_where_their_supported_intervals_are(benchmark: Benchmark) -> None:

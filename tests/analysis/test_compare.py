@@ -168,6 +168,29 @@ def test_strata_by_type_by_server_and_by_a_label_of_the_file_name(place: Place) 
     assert by_label.names == ("easy", "hard")
 
 
+def test_strata_are_by_several_labels_and_what_is_easier_stands_first(place: Place) -> None:
+    for number, (family, difficulty) in enumerate(
+        [("web", "medium"), ("files", "hard"), ("files", "easy"), ("web", "easy"), ("files", "Medium")]
+    ):
+        labels = {"family": family, "difficulty": difficulty}
+        place.add("ada", f"t{number}", [call("f/read")], task={"question": "?", "labels": labels})
+    place.add("ada", "bare", [call("f/read")], task={"question": "?"})
+    strata = place.compare(by="family, difficulty", metric="success").strata
+    assert strata is not None
+    assert strata.names == (
+        "files / easy",
+        "files / Medium",
+        "files / hard",
+        "web / easy",
+        "web / medium",
+        "(not known)",
+    )
+    with pytest.raises(UsageError, match="dificulty"):
+        place.compare(by="family,dificulty")
+    with pytest.raises(UsageError, match="stands alone"):
+        place.compare(by="server,family")
+
+
 def test_a_task_needs_several_servers_where_most_of_its_runs_called_several(place: Place) -> None:
     both = [call("f/read"), call("g/put")]
     for model, calls in (("ada", both), ("bob", both), ("eve", [call("f/read")])):

@@ -173,3 +173,40 @@ def test_two_models_have_the_p_value_that_compare_gives_them(replay: Replay, tmp
     compared = json.loads(replay("compare", run, "--metric", "success", "--json").stdout)
     assert diffed["p_value"] == compared["differences"][0]["p_value"] == pytest.approx(2 / 32)
     assert "paired by task, 5 tasks" in diffed["words"]
+
+
+def test_what_a_server_says_of_its_tools_otherwise_is_told(replay: Replay, tmp_path: Path) -> None:
+    file = write_trajectory(tmp_path / "t.trajectory.json", [GOOD])
+    renamed = schema("file_path", mode={"enum": ["a", "b"]})
+    servers = [
+        server("files", read=schema("path"), list=schema("path", mode={"enum": ["a", "b"]}), gone=schema()),
+        server("files", read=renamed, list=schema("path", mode={"enum": ["b", "a"]}), new=schema()),
+    ]
+    runs = [make_run(tmp_path / f"{number}.db", [file], each) for number, each in enumerate(servers)]
+    document = json.loads(replay("diff", *runs, "--json").stdout)
+    jsonschema.validate(document, schema_of("diff"))
+    changes = [(one["tool"], one["change"], one["pointer"]) for one in document["definitions"]]
+    assert changes == [
+        ("read", "changed", "/inputSchema/properties/path"),
+        ("read", "changed", "/inputSchema/properties/file_path"),
+        ("read", "changed", "/inputSchema/properties/mode"),
+        ("read", "changed", "/inputSchema/required"),
+        ("gone", "removed", ""),
+        ("new", "added", ""),
+    ]
+    shown = replay("diff", *runs).stdout
+    assert 'files/read: /inputSchema/required: ["path"] -> ["file_path"]' in shown
+    assert "files/gone: removed" in shown
+    assert "otherwise (" not in replay("diff", runs[0], runs[0]).stdout
+
+
+def test_beside_a_comparison_stands_what_rests_on_nothing_and_whose_fault_failures_are(
+    replay: Replay, make: Make
+) -> None:
+    before = make("before", t=[GOOD, failed("files/read", {"path": "/a"}, "E1042")])
+    after = make("after", t=[GOOD, failed("files/read", {"path": "/a"}, "HTTP 429 Too Many Requests")])
+    shown = replay("diff", before, after).stdout
+    assert "before: of 2 verdicts" in shown
+    assert "after:  whose fault the 1 call without success is: the model's 0, the environment's 1" in shown
+    document = json.loads(replay("diff", before, after, "--json").stdout)
+    assert document["second"]["faults"] == {"model": 0, "environment": 1, "policy": 0, "unknown": 0}

@@ -10,8 +10,9 @@ import pytest
 from replay.analysis.tool_usage import ToolSelection, tool_report
 from replay.diagnosis.schema_violations import field_location, keyword_location
 from replay.errors import UsageError
-from replay.records import Outcome, Server
+from replay.records import Outcome, Server, Tool
 from replay.records.tool_usage import ToolReport, ToolUsage
+from replay.reports.tools import tools_text
 from replay.runfile import Run
 from tests.runs import call, failed, make_run, schema, server, write_trajectory
 
@@ -223,3 +224,35 @@ def test_a_place_in_a_schema_is_found_through_references_lists_and_variants() ->
         keyword_location(document, "/properties/items/items/$ref/properties/a~1b/type")
         == "/$defs/item/properties/a~1b/type"
     )
+
+
+def test_failures_of_several_tools_are_grouped_by_their_cause(tmp_path: Path) -> None:
+    shop = server("shop", get_order=schema("order_id"), cancel_order=schema("order_id"), search=schema("query"))
+    calls = [
+        failed("shop/get_order", {"order_id": "ORD-17"}, "Order ORD-17 does not exist"),
+        failed("shop/cancel_order", {"order_id": "ORD-23"}, "Order ORD-23 does not exist"),
+        failed("shop/cancel_order", {"order_id": "ORD-24"}, "Order ORD-24 does not exist"),
+        failed("shop/search", {"query": ""}, "query must not be empty"),
+    ]
+    report = report_of(tmp_path, {"a": calls}, shop)
+    assert [(cause.calls, cause.tools) for cause in report.causes] == [
+        (3, ("shop/cancel_order", "shop/get_order")),
+        (1, ("shop/search",)),
+    ]
+    text = " ".join(tools_text(report).split())
+    assert text.index("Why calls failed, whatever the tool") < text.index("shop/cancel_order: 2 of 2")
+    assert "shop/cancel_order and shop/get_order" in text
+
+
+def test_the_same_call_again_is_told_of_its_tool(tmp_path: Path) -> None:
+    tool = Tool(name="read", input_schema=schema("path"), annotations={"readOnlyHint": True})
+    files = FILES.model_copy(update={"tools": (tool,)})
+    read = call("files/read", {"path": "/a"}, "text")
+    lost = failed("files/read", {"path": "/b"}, "ENOENT: no such file or directory, open '/b'")
+    found = tool_of(report_of(tmp_path, {"a": [read, lost, read, lost], "b": [read, read]}, files), "files/read")
+    assert [(one.kind, one.calls, one.trajectories) for one in found.repeats] == [
+        ("repeated-call", 4, 2),
+        ("repeated-failure", 2, 1),
+    ]
+    assert any("Let the answer say that it is whole" in advice.rewrite for advice in found.advice)
+    assert not any("make the same call again" in advice.rewrite for advice in found.advice)

@@ -63,13 +63,18 @@ def data_of(path: Path, name: str, **options: Any) -> Chart:
         return chart_data(name, run, ChartOptions(**options))
 
 
-def test_the_distribution_is_of_the_judged_calls_and_the_best_model_stands_first(run_path: Path) -> None:
+def test_the_distribution_draws_what_is_undecided_and_the_best_model_stands_first(run_path: Path) -> None:
     data = data_of(run_path, "error-distribution")
-    assert (data.rows[0], data.totals, data.columns) == ("good", (4, 4, 0), tuple(map(str, ORDER)))
-    assert data.values[0] == (0.75, 0.25, 0, 0, 0)
-    assert data.values[1] == (0.25, 0.25, 0.25, 0.25, 0)
-    assert data.values[2] == (None,) * 5
-    assert data.notes == ("2 inconclusive calls count in no category.",)
+    assert (data.rows[0], data.totals) == ("good", (4, 4, 2))
+    assert data.columns == (*map(str, ORDER), "inconclusive")
+    assert data.values[0] == (0.75, 0.25, 0, 0, 0, 0)
+    assert data.values[1] == (0.25, 0.25, 0.25, 0.25, 0, 0)
+
+
+def test_the_distribution_refuses_shares_where_less_than_a_tenth_is_decided(run_path: Path) -> None:
+    data = data_of(run_path, "error-distribution")
+    assert data.values[2] == (*(None,) * 5, 1.0)
+    assert data.notes == ("Fewer than a tenth of the calls are decided, no shares: open.",)
 
 
 def test_the_panels_have_the_failures_alone(run_path: Path) -> None:

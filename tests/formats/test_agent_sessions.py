@@ -191,6 +191,20 @@ def test_a_session_of_goose_is_read_from_its_file_and_its_export(content: Any, t
     assert [(call.local, call.server) for call in trajectory.calls()] == [(True, None), (False, "w")]
 
 
+def test_newer_sessions_of_goose_name_extension_and_model_beside_the_call(tmp_path: Path) -> None:
+    calls = [request("c1", "shell") | {"_meta": {"goose_extension": "developer"}}]
+    calls += [request("c2", "search") | {"_meta": {"goose_extension": "github"}}]
+    told = {"inference": {"provider": "p", "requestedModel": "m"}}
+    (trajectory,) = read(tmp_path, {**ABOUT, "model_config": None, "conversation": [
+        GOOSE[0], {"role": "assistant", "created": 1700000002, "content": calls, "metadata": told}
+    ]})  # fmt: skip
+    assert trajectory.model == "m"
+    assert [(call.name, call.local, call.server) for call in trajectory.calls()] == [
+        ("shell", True, None),
+        ("search", False, "github"),
+    ]
+
+
 def test_what_goose_printed_is_a_session(tmp_path: Path) -> None:
     printed = [*({"type": "message", "message": each} for each in GOOSE), {"type": "complete", "total_tokens": 9}]
     file = opened(tmp_path, lines(*printed))

@@ -23,6 +23,16 @@ LANGCHAIN: list[dict[str, Any]] = [
     {"type": "tool", "content": "ok", "tool_call_id": "c1"},
 ]
 
+FAST_AGENT: list[dict[str, Any]] = [
+    {"role": "user", "content": [{"type": "text", "text": "q"}]},
+    {"role": "assistant", "content": [], "tool_calls": {
+        "c1": {"method": "tools/call", "params": {"name": "read", "arguments": {"p": 1}}}
+    }},
+    {"role": "user", "content": [], "tool_results": {
+        "c1": {"content": [{"type": "text", "text": "ok"}], "isError": True}
+    }},
+]  # fmt: skip
+
 BLOCK = {"type": "tool_use", "id": "c1", "name": "read", "input": {"p": 1}}
 MESSAGE = {"id": "x", "type": "message", "role": "assistant", "model": "m", "content": [BLOCK]}
 
@@ -47,6 +57,21 @@ WRAPPED = {
     "langchain's messages": ("openai-chat", LANGCHAIN),
     "the state of a graph": ("openai-chat", {"messages": LANGCHAIN}),
     "langchain's dumps": ("openai-chat", [{"type": one["type"], "data": one} for one in LANGCHAIN]),
+    "langchain's constructors": (
+        "openai-chat",
+        [
+            {"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", kind], "kwargs": kwargs}
+            for kind, message in zip(["HumanMessage", "AIMessageChunk", "ToolMessage"], LANGCHAIN, strict=True)
+            for kwargs in [{key: value for key, value in message.items() if key != "type"}]
+        ],
+    ),
+    "a history of fast-agent": ("openai-chat", {"messages": FAST_AGENT}),
+    "messages with the completion beside them": ("openai-chat", {"messages": [ASKED], "response": COMPLETION}),
+    "calls as text": ("openai-chat", {"messages": [ASKED, {**CALLED, "tool_calls": json.dumps([CALL])}]}),
+    "chat messages with anthropic's tools": (
+        "openai-chat",
+        {"model": "m", "tools": [{"name": "read", "input_schema": {}}], "messages": CHAT},
+    ),
     "a batch of anthropic": (
         "anthropic-messages",
         {"custom_id": "t", "result": {"type": "succeeded", "message": MESSAGE}},
@@ -70,6 +95,29 @@ def test_a_call_is_found_in_what_stands_around_its_conversation(name: str, tmp_p
     (trajectory,) = file.trajectories()
     assert file.format == reader
     assert [(call.id, call.name, call.arguments) for call in trajectory.calls()] == [("c1", "read", {"p": 1})]
+
+
+def test_the_completion_beside_messages_that_end_with_it_is_no_second_call(tmp_path: Path) -> None:
+    (trajectory,) = read(tmp_path, {"messages": [ASKED, CALLED], "response": COMPLETION})
+    assert [call.name for call in trajectory.calls()] == ["read"]
+
+
+def test_an_answer_of_fast_agent_and_of_langchain_has_its_error_flag(tmp_path: Path) -> None:
+    failed = {**LANGCHAIN[2], "status": "error"}
+    for messages in (FAST_AGENT, [*LANGCHAIN[:2], failed]):
+        (trajectory,) = read(tmp_path, {"messages": messages})
+        (call,) = trajectory.calls()
+        assert isinstance(call.answer, ToolResult)
+        assert (call.answer.is_error, list(texts_of(call.answer))) == (True, ["ok"])
+
+
+def test_the_model_may_stand_in_the_messages(tmp_path: Path) -> None:
+    for messages in (
+        [ASKED, {**CALLED, "model": "m"}],
+        [LANGCHAIN[0], {**LANGCHAIN[1], "response_metadata": {"model_name": "m"}}],
+    ):
+        (trajectory,) = read(tmp_path, {"messages": messages})
+        assert trajectory.model == "m"
 
 
 def test_the_line_of_a_batch_gives_its_own_id_to_the_trajectory(tmp_path: Path) -> None:

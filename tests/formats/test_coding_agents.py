@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from replay.formats import open_file
 from replay.records import Call, ToolResult, Trajectory, texts_of
 from tests.formats.samples import opened, read
 
@@ -60,6 +61,32 @@ def test_what_claude_code_prints_is_a_session_and_its_sub_agents(content: Any, t
     assert summary(agent) == [("s1c1", "mcp__files__read", {"path": "a"}, "text of a", False)]
     assert agent.parent is not None
     assert (agent.parent.trajectory, agent.parent.call) == ("s", "s1c1")
+
+
+def test_a_sub_agent_that_only_the_progress_of_a_session_reports_is_read(tmp_path: Path) -> None:
+    def reported(line: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "type": "progress",
+            "sessionId": "s",
+            "data": {"type": "agent_progress", "agentId": "a", "message": line},
+        }
+
+    session = [
+        said("assistant", use("t1", "Task", prompt="look"), sessionId="s"),
+        reported(said("user", "look")),
+        reported(said("assistant", use("t2", "Bash", command="ls"))),
+        reported(said("user", result("t2", "one file"))),
+        said("user", result("t1", "done"), sessionId="s"),
+    ]
+    path = tmp_path / "s.jsonl"
+    path.write_text(lines(*session))
+    main, agent = open_file(path).trajectories()
+    assert summary(agent) == [("s1c1", "Bash", {"command": "ls"}, "one file", False)]
+    assert agent.parent is not None
+    assert (agent.id, agent.parent.trajectory, agent.parent.call) == ("agent-a", main.id, "s1c1")
+    (tmp_path / "s" / "subagents").mkdir(parents=True)
+    (tmp_path / "s" / "subagents" / "agent-a.jsonl").write_text("")
+    assert len(list(open_file(path).trajectories())) == 1
 
 
 def test_messages_of_claudes_sdk_under_a_key_are_read(tmp_path: Path) -> None:

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import json
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 from replay.records import ParentCall, ToolResult
@@ -67,3 +70,20 @@ def test_mcpeval_results_are_read_from_the_conversation(tmp_path: Path) -> None:
     assert (call.name, call.arguments, call.id) == ("get_price", {"ticker": "X"}, "c")
     assert trajectory.reported is not None
     assert (trajectory.model, trajectory.reported.passed) == ("m", True)
+
+
+def test_classify_prints_the_benchmarks_three_rates_with_the_undecided_calls(
+    tmp_path: Path, replay: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    open_call = mcpbench_call("s__a", "S", 3)
+    del open_call["response"], open_call["success"]
+    document = mcpbench(mcpbench_call("s__a", "S", 1), mcpbench_call("s__a", "S", 2), open_call)
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(document))
+    printed = replay("classify", path, "--offline").stdout
+    assert "MCP-Bench's rates" in printed
+    assert (
+        "valid tool names 100.0%, schema compliance 100.0%, execution success 100.0%; 1 of 3 calls undecided" in printed
+    )
+    compared = json.loads(replay("compare", "--json").stdout)["models"][0]["figures"]
+    assert (compared["valid_tool_names"]["value"], compared["schema_compliance"]["value"]) == (1.0, 1.0)

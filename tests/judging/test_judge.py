@@ -185,6 +185,19 @@ def test_m3_scores_are_written_as_align_reads_them(
     assert json.loads(aligned.stdout)["models"][0]["judge"] == pytest.approx(scores)
 
 
+def test_mcp_benchs_overall_counts_the_rates_of_the_runs_verdicts(
+    replay: Replay, judges_file: Callable[..., Path], results: Path
+) -> None:
+    dimensions = ("task_fulfillment", "grounding", "tool_appropriateness", "parameter_accuracy")
+    six = dict.fromkeys((*dimensions, "dependency_awareness", "parallelism_and_efficiency"), 6)
+    assert replay("classify", results, "--offline").returncode == 0
+    with scripted(in_turn(Reply(json.dumps(six)))) as server:
+        done = replay("judge", "--judges", judges_file("a", url=server.url), "--protocol", "mcpbench", "--json")
+    (model,) = json.loads(done.stdout)["models"]
+    means = {measure["name"]: measure["mean"] for measure in model["measures"]}
+    assert means["overall"] == pytest.approx((1 + 0.6 + 0.6 + 0.6) / 4)
+
+
 def test_a_run_that_is_killed_asks_nothing_twice_that_was_answered(
     judges_file: Callable[..., Path], results: Path, tmp_path: Path, replay: Replay
 ) -> None:

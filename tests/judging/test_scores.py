@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from replay.alignment.judges import trimmed_mean
 from replay.judging.prompts import Asked, RatedRun, prompts_for, versioned
 from replay.judging.replies import scores_in
 from replay.judging.scores import (
@@ -15,7 +16,6 @@ from replay.judging.scores import (
     coverage,
     rated_models,
     task_values,
-    trimmed_mean,
 )
 from replay.records import Call, Outcome, Source, Step, Task, TextAnswer, Trajectory
 from replay.records.rating import Rating

@@ -38,3 +38,23 @@ def test_other_wordings_of_the_same_envelopes_are_opened(text, outcome):
 @pytest.mark.parametrize("text", ['{"status": "ok", "failed": 3}', "Errors: none", "[failed tests: 3] done in 2s"])
 def test_other_content_that_speaks_of_errors_stays_content(text):
     assert judge_answer(CALL, TextAnswer(text=text), evidence="recorded", listed=False).outcome == "success"
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("Command get_item returned: The lamp is red, it is not for sale on Mondays and costs 12 EUR.", "success"),
+        ("Command get_item returned: Error: connection refused", "inconclusive"),
+        (
+            "MORE_STEPS: meta=None content=[TextContent(type='text', text='{\"row\": 1, \"of\": 2}')] isError=False",
+            "success",
+        ),
+        (
+            "MORE_STEPS: meta=None content=[TextContent(type='text', text='Failed to reach the host')] isError=False",
+            "inconclusive",
+        ),
+    ],
+)
+def test_what_a_harness_says_before_a_result_is_its_label(text, outcome):
+    call = Call(position="s1c1", name="get_item", tool="get_item", arguments={"id": "7"})
+    assert judge_answer(call, TextAnswer(text=text), evidence="recorded").outcome == outcome

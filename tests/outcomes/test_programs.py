@@ -104,3 +104,15 @@ def test_look_ups_limits_hooks_and_prompts(tool, arguments, text, flag, outcome)
     blocks = ({"type": "text", "text": text},)
     answer = TextAnswer(text=text) if flag is None else ToolResult(content=blocks, is_error=flag)
     assert judge_answer(call, answer, evidence="recorded").outcome == outcome
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "NameError(\"name 'torch' is not defined\")",
+        "SyntaxError('invalid syntax', ('<string>', 1, 5, 'pip install torch'))",
+    ],
+)
+def test_an_exception_of_the_models_own_program_is_not_charged_to_the_environment(text):
+    call = Call(position="s1c1", name="python_repl", tool="python_repl", arguments={"query": "pip install torch"})
+    assert judge_answer(call, TextAnswer(text=text), evidence="recorded").outcome == "invalid_arguments"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replay.outcomes import judge_answer
-from replay.outcomes.second_look import OPEN_RULE, second_look, shape_of, template_of
+from replay.outcomes.second_look import second_look, shape_of, template_of
 from replay.records import Call, Source, Step, TextAnswer, Trajectory
 
 SILENT = "The blue one"
@@ -42,7 +42,7 @@ def test_the_models_next_words_of_failure_decide_nothing():
     judgements, looked = _looked(
         _trajectory(("choose", {"q": "x"}, SILENT, None), ("get_item", {"id": 1}, "[]", "That failed: rate limit."))
     )
-    assert judgements["s1c1"].rule == OPEN_RULE
+    assert judgements["s1c1"].rule == "success.answered"
     assert looked == {}
 
 

@@ -12,7 +12,7 @@ from textual.containers import Container
 from textual.worker import get_current_worker
 
 from replay.analysis.compare import CompareSettings, compare_models, sorted_models, strata_names
-from replay.errors import UsageError
+from replay.errors import MissingExtraError, UsageError
 from replay.records.comparison import ModelComparison
 from replay.runfile.filters import filter_value
 from replay.safety.text import one_line
@@ -72,6 +72,9 @@ class ModelsScreen(RunScreen):
                 comparison = compare_models(run, settings)
             except UsageError:  # there is nothing to compare yet, or not by this any more
                 comparison = None
+            except MissingExtraError as error:
+                comparison = None
+                self.app.call_from_thread(self.app.notify, str(error), severity="error", markup=False)
         if not worker.is_cancelled:
             self.app.call_from_thread(self._compared, comparison)
 

@@ -1,0 +1,181 @@
+"""A cassette served as an MCP server: recorded answers, and no server behind them unless misses are passed on."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import tempfile
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+from mcp.server.stdio import stdio_server
+
+from replay.errors import UsageError
+from replay.interpreter import Fleet, Interpreter, Sandbox
+from replay.recorder.fleet_server import FleetServer
+from replay.recorder.http_server import Access, HttpSessionResolver, listen, serve
+from replay.recorder.recording import print_notice
+from replay.recorder.recording_session import ServerTool
+from replay.records import Answer, JsonObject, RpcError, Server, canonical, qualified_name
+from replay.records.trajectory import is_stderr_key
+from replay.replayer.backends import answer_key, next_state
+from replay.replayer.cassette import Cassette
+from replay.safety.text import one_line
+from replay.suggestions import nearest_name
+
+MISS: Final = -32004
+"""The code of the error for a call that the cassette has no answer to."""
+
+
+def serve_cassette(
+    cassette: Cassette, only: str | None = None, fleet: Fleet | None = None, port: int | None = None
+) -> int:
+    """Serve a cassette until its client goes or a signal arrives; returns how many calls it had no answer to.
+
+    Args:
+        cassette: the answers.
+        only: the one server to offer, under the names that it gives its tools; by default all, as `server__tool`.
+        fleet: where calls go that the cassette has no answer to; without it they get an error.
+        port: on loopback; stdio where None.
+
+    Raises:
+        UsageError: there is no such server in the cassette, or the port is taken.
+    """
+    known = {name: server for name, server in cassette.servers.items() if server.error is None}
+    if only is not None and only not in known:
+        nearest = nearest_name(only, known)
+        hint = f"; did you mean {nearest}?" if nearest else f"; it has {', '.join(known) or 'none'}"
+        raise UsageError(f"{cassette.path} has no server {only!r}{hint}")
+    host = _CassetteHost(cassette, {only: known[only]} if only is not None else known, fleet, own_names=bool(only))
+    if port is None:
+        anyio.run(host.serve_stdio)
+    else:
+        with listen(port) as listener:
+            anyio.run(host.serve_http, listener)
+    return host.misses
+
+
+class _CassetteHost:
+    """Holds what the sessions share, and begins them."""
+
+    def __init__(self, cassette: Cassette, servers: dict[str, Server], fleet: Fleet | None, *, own_names: bool) -> None:
+        self.cassette, self.servers = cassette, servers
+        self.live: Sandbox | None = None
+        self.misses = 0
+        self._fleet, self._own_names = fleet, own_names
+
+    def begin(self, identifier: str | None = None) -> _CassetteSession:
+        """A client has connected; the identifier is the task, for servers that begin from a template of its own."""
+        return _CassetteSession(self, identifier or "")
+
+    def end(self, session: _CassetteSession) -> None:
+        """Nothing is kept of a session."""
+
+    async def serve_stdio(self) -> None:
+        """Serve one client on our standard streams."""
+        session = self.begin()
+        async with AsyncExitStack() as stack:
+            server = await self._server(stack, FleetServer(self, lambda ctx: session))
+            tasks = await stack.enter_async_context(anyio.create_task_group())
+            tasks.start_soon(_stop_on_signal, tasks.cancel_scope)
+            async with stdio_server() as (read, write):
+                await server.server.run(read, write, server.server.create_initialization_options())
+            tasks.cancel_scope.cancel()
+
+    async def serve_http(self, listener: socket.socket) -> None:
+        """Serve any number of clients on a listening socket; each session begins where the recording did."""
+        resolver = HttpSessionResolver(self)
+        async with AsyncExitStack() as stack:
+            server = await self._server(stack, FleetServer(self, resolver.session_of))
+            print_notice(f"serving on http://127.0.0.1:{listener.getsockname()[1]}/mcp")
+            await serve(server.server, resolver, listener, Access(None))
+
+    async def _server(self, stack: AsyncExitStack, server: FleetServer) -> FleetServer:
+        if self._fleet is not None:
+            logs = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="replay-cassette-")))
+            interpreter = Interpreter(self._fleet, names=self.servers, logs=logs)
+            await stack.enter_async_context(interpreter)
+            await interpreter.start()
+            self.live = await stack.enter_async_context(interpreter.sandbox("cassette"))
+        count = server.expose_tools(own_names=self._own_names)
+        print_notice(f"offering {count} tools of {', '.join(self.servers)} from {self.cassette.path}")
+        return server
+
+
+class _CassetteSession:
+    """Answers one client; a server with state by what it was sent before, as in the replay of a trajectory."""
+
+    def __init__(self, host: _CassetteHost, task: str) -> None:
+        self._host = host
+        self._state = host.cassette.facts.state_of(task)
+        self._step: list[tuple[str, JsonObject]] = []
+        """What was sent to servers with state since `_state`: calls of one step happen together."""
+        self.has_calls = False
+
+    def record_servers(self, servers: Mapping[str, Server]) -> None:
+        """A cassette has them."""
+
+    def record_rejected(self, request: dict[str, Any], code: int, message: str) -> None:
+        """Nobody asks for it."""
+
+    async def call(self, request: dict[str, Any], target: ServerTool, arguments: JsonObject) -> Answer:
+        """The recorded answer; a miss is passed on where there are servers, else an error that names the nearest."""
+        self.has_calls = True
+        answer = self._recorded(target, arguments)
+        if answer is not None:
+            return answer
+        self._host.misses += 1
+        if self._host.live is not None:
+            return await self._host.live.call(target.server, target.tool, arguments)
+        message = f"the cassette has no answer to {qualified_name(*target)} {_short(canonical(arguments))}"
+        message += _nearest(self._host.cassette, target, arguments)
+        print_notice(message)
+        return RpcError(code=MISS, message=message)
+
+    def _recorded(self, target: ServerTool, arguments: JsonObject) -> Answer | None:
+        cassette = self._host.cassette
+        facts = cassette.facts.servers.get(target.server)
+        key = partial(answer_key, self._host.servers[target.server].digest or "", target.tool, arguments)
+        if facts is None or not facts.stateful:
+            line = cassette.answers.get(key(None))
+            return line.answer if line is not None else None
+        sent = (qualified_name(*target), arguments)
+        after = next_state(self._state, self._step)
+        for state, step in (
+            (after, [sent]),
+            (self._state, [*self._step, sent]),
+        ):  # a step of its own, or one with these
+            if (line := cassette.answers.get(key(state))) is not None:
+                self._state, self._step = state, step
+                return line.answer
+        self._state, self._step = after, [sent]
+        return None
+
+
+def _nearest(cassette: Cassette, target: ServerTool, arguments: JsonObject) -> str:
+    """The recorded call that is most like one, in words."""
+    alike = [
+        line for key, line in cassette.answers.items() if not is_stderr_key(key) and (line.server, line.tool) == target
+    ]
+    shown = [line.arguments for line in alike if line.arguments]
+    if not shown:
+        return f"; it has {len(alike)} answers of this tool" if alike else "; it has no answer of this tool"
+    wanted = json.dumps(arguments, ensure_ascii=False)
+    nearest = nearest_name(wanted, shown, min_score=0) or shown[0]
+    order = " (with other calls before it)" if nearest.strip() in {wanted, canonical(arguments)} else ""
+    return f"; the nearest recorded call is {_short(nearest)}{order}"
+
+
+def _short(text: str) -> str:
+    return one_line(text, 300)
+
+
+async def _stop_on_signal(scope: anyio.CancelScope) -> None:
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async for _ in signals:
+            scope.cancel()
