@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from replay.interpreter import Fleet
+    from replay.replayer.cassette import Cassette
     from replay.replayer.plan import Options
     from replay.runfile import Run as RunFile
 
@@ -130,6 +131,7 @@ def classify(
     files: Paths,
     *,
     servers: str | Path | None = None,
+    cassette: str | Path | None = None,
     run: str | Path | None = None,
     names: str | None = None,
     jobs: int = 4,
@@ -142,6 +144,7 @@ def classify(
         files: results files of any known format, folders or archives.
         servers: a fleet file, or the server JSON of an MCP client: its servers are started and the calls re-issued.
             Without it nothing is started, and the recorded answers are judged.
+        cassette: the answers in this file judge; no server is started.
         run: the run file, which is resumed where it exists; by default one that goes with the result.
         names: how file names give model and task, e.g. "{model}_{task}.json".
         jobs: trajectories side by side.
@@ -155,17 +158,19 @@ def classify(
     from anyio.from_thread import start_blocking_portal
 
     from replay.interpreter import Fleet
+    from replay.replayer.cassette import read_cassette
     from replay.replayer.plan import Options
 
     opened = _opened(files, names, on_note)
     if not sum(file.calls for file in opened):
         raise InputError("", "no call was found in any file")
     fleet = Fleet.load(Path(servers)) if servers is not None else None
-    options = Options(jobs=jobs, allow_effects=frozenset(allow_effects), offline=fleet is None)
+    options = Options(jobs=jobs, allow_effects=frozenset(allow_effects), offline=fleet is None or cassette is not None)
+    answers = read_cassette(Path(cassette)) if cassette is not None else None
     directory = mkdtemp(prefix="replay-") if run is None else None
     path = Path(directory, "replay-run.db") if directory else Path(run or "")
     with start_blocking_portal() as portal:  # a notebook has an event loop of its own in this thread
-        portal.call(_judge, opened, path, fleet, options, on_note)
+        portal.call(_judge, opened, path, fleet, answers, options, on_note)
     return Run(path, directory)
 
 
@@ -289,7 +294,12 @@ def _opened(files: Paths, names: str | None, on_note: Callable[[str], None]) -> 
 
 
 async def _judge(
-    files: list[ResultsFile], path: Path, fleet: Fleet | None, options: Options, on_note: Callable[[str], None]
+    files: list[ResultsFile],
+    path: Path,
+    fleet: Fleet | None,
+    cassette: Cassette | None,
+    options: Options,
+    on_note: Callable[[str], None],
 ) -> None:
     from replay.diagnosis.diagnose import FindingStore
     from replay.replayer.classifier import classify_live, classify_stored
@@ -299,7 +309,18 @@ async def _judge(
 
     progress = Progress(warn=on_note)
     with RunFile.open(path, redactor=Redactor(fleet.secrets() if fleet else ())) as run:
-        if fleet is None:
+        if cassette is not None:
+            await classify_stored(
+                run,
+                files,
+                options,
+                progress=progress,
+                fleet=fleet,
+                facts=cassette.facts,
+                servers=cassette.servers,
+                answers=cassette.matching(fleet).get,
+            )
+        elif fleet is None:
             await classify_stored(run, files, options, progress=progress)
         else:
             logs = path.with_name(f"{path.stem}.logs")

@@ -42,6 +42,7 @@ VERBS = {
     "mcp": ("replay.cli.mcp_server:mcp_server", "Serve an agent that asks about its own failures."),
     "show": ("replay.cli.show:show", "Print a trajectory: its steps, calls and data edges."),
     "servers": ("replay.cli.servers:servers", "Check a fleet's servers, list their tools, and log in to them."),
+    "redact": ("replay.cli.redact:redact", "Replace secrets, home paths, people and hosts in a session, to attach it."),
     "recover": ("replay.cli.recover:recover", "Save what can be read of a damaged run file or recording."),
     "cassette": (
         "replay.cli.cassette:cassette",

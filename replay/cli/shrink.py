@@ -20,6 +20,7 @@ EXAMPLES = """\b
 Examples:
   replay shrink --call 00060000:s7c1
   replay shrink --run nightly.db --call gpt-5:00060000:s7c1 --servers servers.yaml -o bug-17
+  replay shrink --call 00060000:s7c1 -o tests/bug_17 --pytest
 """
 
 
@@ -33,6 +34,7 @@ Examples:
     "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("repro"), show_default=True,
     help="Directory for repro.trajectory.json and repro.servers.yaml.",
 )  # fmt: skip
+@click.option("--pytest", "as_test", is_flag=True, help="Also write test_repro.py there, for the pytest plugin.")
 @click.option("--force", is_flag=True, help="Overwrite a reproduction that is there.")
 @click.option(
     "--most-replays",
@@ -53,6 +55,7 @@ def shrink(
     call: str,
     fleet_path: Path | None,
     output: Path,
+    as_test: bool,
     force: bool,
     most_replays: int,
     allow_effects: tuple[str, ...],
@@ -68,7 +71,7 @@ def shrink(
     from replay.analysis.answer_labels import known_labels
     from replay.cli.terminal import ended_in_order
     from replay.safety.redaction import Redactor
-    from replay.shrinking import confirm, write_repro
+    from replay.shrinking import confirm, write_repro, write_test
     from replay.shrinking import shrink as shrink_call
 
     _check_free(output, force)
@@ -95,6 +98,8 @@ def shrink(
         shrunk = anyio.run(find)
     repro = write_repro(shrunk, fleet, output)
     confirm(repro, shrunk, redactor)
+    if as_test:
+        echo_err(f"wrote {write_test(repro, shrunk)}: it fails until the call succeeds")
     _echo_summary(shrunk, redactor)
     if repro.variables:
         echo_err(f"set before: {', '.join(sorted(repro.variables))} (secrets of the fleet file, which are not written)")

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
 import click
 
+from replay.safety import posix
 from replay.safety.text import printable
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ VERBOSE: Final = "REPLAY_VERBOSE"
 """The environment variable that `--verbose` sets."""
 LINE_EVERY: Final = 10
 """Seconds from one line of progress to the next."""
-_SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
+_SIGNALS: Final = (signal.SIGTERM, *([posix.HANGUP] if posix.HANGUP is not None else []))
 _BARS: Final[list[Console]] = []
 """Consoles on which a progress bar is drawn now."""
 

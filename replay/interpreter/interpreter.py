@@ -29,6 +29,7 @@ from replay.interpreter.session.launch import Launch, launch_of
 from replay.interpreter.session.supervisor import OnEvent, Supervisor
 from replay.interpreter.workspace import PathMap, Workspace, all_at_once, task_group, workspace_of
 from replay.records import Answer, JsonObject, Server, TextAnswer, Tool, TransportFault, texts_of
+from replay.safety import posix
 from replay.safety.redaction import Redactor
 
 _UNSAFE_IN_FILE_NAME: Final = re.compile(r"[^\w.-]+")
@@ -54,6 +55,7 @@ class Interpreter:
         on_event: OnEvent | None = None,
         instances: int = 1,
     ) -> None:
+        posix.require("Starting servers")
         self.fleet = fleet
         self._names = tuple(dict.fromkeys(name for name in names if name in fleet.servers))
         self._logs = logs

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import secrets
@@ -18,12 +17,13 @@ from typing import Final
 import platformdirs
 
 from replay import __version__
+from replay.safety import posix
 
 PROGRAM: Final = "mcp-replay"
 MARKER: Final = "owner.json"
 """In each directory: which program made it, for whom. Its lock is held as long as the directory is in use."""
 _MAX_MARKER_BYTES: Final = 4096
-_DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_DIRECTORY: Final = os.O_RDONLY | posix.DIRECTORY | posix.NOFOLLOW | posix.CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def _make_in(parent: Path, note: str | None) -> OwnedDirectory:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         with _opened(name, base) as directory:
             lock = os.open(MARKER, flags, 0o600, dir_fd=directory)
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        posix.fcntl.flock(lock, posix.fcntl.LOCK_EX)
         marker = {"program": PROGRAM, "version": __version__, "uid": os.geteuid(), "pid": os.getpid()}
         os.write(lock, json.dumps(marker).encode() + b"\n")  # after the lock: without its marker it is never swept
     except BaseException:
@@ -128,7 +128,7 @@ def _sweep_one(base: int, name: str) -> None:
         marker = os.open(MARKER, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
         try:
             if _is_ours(marker):
-                fcntl.flock(marker, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                posix.fcntl.flock(marker, posix.fcntl.LOCK_EX | posix.fcntl.LOCK_NB)
                 _remove(base, name)
         finally:
             os.close(marker)

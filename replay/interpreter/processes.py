@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import os
 import re
-import resource
 import shutil
 import signal
 import subprocess
@@ -69,6 +68,8 @@ def find_command(command: str, *, path_first: bool = False) -> str | None:
 
 def spare_descriptors() -> int:
     """How many more files this process may open, once its own limit is raised as far as it may be."""
+    import resource  # Windows has none, and must read this module all the same
+
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, _MAX_OPEN_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:

@@ -112,7 +112,7 @@ def withheld_servers(run: Run) -> dict[str, int]:
     return dict(rows.fetchall())
 
 
-def calls_without_answer(run: Run, servers: Sequence[str], files: Sequence[int]) -> list[str]:
+def calls_without_answer(run: Run, servers: Sequence[str], files: Sequence[int] | None = None) -> list[str]:
     """The addresses of calls to these servers that would be sent, and that no stored answer judges."""
     addresses = Addresses.of(run)
     rows = run.connection.execute(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
 import re
@@ -19,6 +18,7 @@ from typing import BinaryIO, Final
 
 from replay.records import Record
 from replay.records.files import dump
+from replay.safety import posix
 
 _POLL_SECONDS: Final = 0.02
 _MAX_NAME_BYTES: Final = 255
@@ -52,7 +52,7 @@ def atomic_writer(path: Path, errors: str = "strict", *, private: bool = False) 
 
 def private_opener(path: str, flags: int) -> int:
     """For `open`: a file that is made can be read by the user alone, and a link is not followed."""
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    return os.open(path, flags | posix.NOFOLLOW | posix.CLOEXEC, 0o600)
 
 
 def write_atomically(path: Path, content: str | bytes, errors: str = "strict", *, private: bool = False) -> None:
@@ -70,7 +70,7 @@ def open_regular(path: Path) -> BinaryIO:
     Raises:
         OSError: it is something else, or cannot be opened.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY | posix.NONBLOCK | posix.CLOEXEC | posix.BINARY)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "not a regular file", str(path))
@@ -104,6 +104,8 @@ def check_is_ours(found: os.stat_result) -> None:
         raise OSError(errno.ELOOP, "it is a link; name the file that it leads to")
     if not stat.S_ISREG(found.st_mode):
         raise OSError(errno.EINVAL, "it is not a regular file")
+    if not posix.HAS_OWNERS:
+        return
     if found.st_uid != os.geteuid():
         raise PermissionError(errno.EPERM, "it belongs to another user")
     if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
@@ -155,11 +157,11 @@ def lock_file(path: Path, *, wait: float | None = 0, create: bool = True, flags:
     """
     deadline = None if wait is None else time.monotonic() + wait
     while True:
-        own = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | (os.O_CREAT if create else 0)
+        own = os.O_RDWR | posix.CLOEXEC | posix.NOFOLLOW | posix.NONBLOCK | (os.O_CREAT if create else 0)
         descriptor = os.open(path, own | flags, mode)
         try:
             check_is_ours(os.fstat(descriptor))
-            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if deadline is None else fcntl.LOCK_NB))
+            posix.lock(descriptor, wait=deadline is None)
             if _is_at(descriptor, path):
                 return descriptor
         except BlockingIOError:

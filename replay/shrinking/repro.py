@@ -29,6 +29,7 @@ from replay.shrinking.trial import Failure
 TRAJECTORY: Final = "repro.trajectory.json"
 FLEET: Final = "repro.servers.yaml"
 RUN: Final = "repro.db"
+TEST: Final = "test_repro.py"
 _MAX_LENGTH: Final = 200
 
 
@@ -81,6 +82,27 @@ def write_repro(shrunk: Shrunk, fleet: Fleet, directory: Path) -> Repro:
         words += ["--allow-effects", name]
     copies = tuple(scripts.copied.values())
     return Repro(trajectory, servers, run, tuple(words), variables, tuple(needs), copies, made)
+
+
+def write_test(repro: Repro, shrunk: Shrunk) -> Path:
+    """Write a test of the reproduction beside it, for the pytest plugin: it passes when the call succeeds."""
+    path = repro.trajectory.parent / TEST
+    allowed = f", allow_effects={sorted(shrunk.allowed)!r}" if shrunk.allowed else ""
+    verdict = shrunk.result.verdict
+    write_atomically(
+        path,
+        f'''"""A failure that `replay shrink` made small: {shrunk.position} was {verdict.outcome} ({verdict.rule})."""
+
+import pytest
+
+
+@pytest.mark.replay("{TRAJECTORY}", servers="{FLEET}", live=True{allowed})
+def test_the_call_succeeds(replay_run):
+    (call,) = [call for call in replay_run.calls() if call.call == "{shrunk.position}"]
+    assert call.outcome == "success", call.message
+''',
+    )
+    return path
 
 
 def _fleet_text(

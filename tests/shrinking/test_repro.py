@@ -45,7 +45,7 @@ def shrunk(tmp_path: Path, replay: Replay, fleet_file: Callable[..., Path]) -> C
         record_todo(tmp_path / "todo.trajectory.json", *calls)
         fleet_file(mine={"script": "todo.py", "effects": "sandboxed"})
         assert replay("classify", "todo.trajectory.json").returncode == 0
-        done = replay("shrink", "replay-run.db", "--call", f"todo:s{len(calls)}c1")
+        done = replay("shrink", "replay-run.db", "--call", f"todo:s{len(calls)}c1", "--pytest")
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
@@ -76,8 +76,9 @@ def test_the_files_stand_alone_on_another_machine(
     command = shrunk(("add", {"title": "milk", "due": "now"}), ("done", {"id": "77"}))
     assert str(tmp_path) not in command
     files = [path for path in (tmp_path / "repro").rglob("*") if path.is_file()]
-    assert {path.name for path in files} == {"repro.trajectory.json", "repro.servers.yaml", "todo.py", "raw.py"}
-    for path in (tmp_path / "repro").glob("repro.*"):
+    written = {"repro.trajectory.json", "repro.servers.yaml", "test_repro.py", "todo.py", "raw.py"}
+    assert {path.name for path in files} == written
+    for path in (tmp_path / "repro").glob("*repro.*"):
         for place in (tmp_path, SERVERS, Path(sys.prefix), Path.home()):
             assert str(place) not in path.read_text()
     assert "# To run it, this is needed: replay, Python." in (tmp_path / "repro" / "repro.servers.yaml").read_text()
@@ -86,6 +87,11 @@ def test_the_files_stand_alone_on_another_machine(
     done = replay(*shlex.split(command)[1:], cwd=elsewhere.parent)
     assert done.returncode == 0, done.stderr
     assert [outcome for outcome, _ in outcomes(elsewhere / "repro.db")] == ["not_found"]
+    options = ["-q", "-p", "replay.pytest_plugin", "-p", "no:cacheprovider", "test_repro.py"]
+    tested = subprocess.run(
+        [sys.executable, "-m", "pytest", *options], cwd=elsewhere, capture_output=True, text=True, check=False
+    )
+    assert 'call.outcome == "success"' in tested.stdout, tested.stdout
 
 
 def test_an_argument_whose_absence_is_another_failure_stays(tmp_path: Path, shrunk: Callable[..., str]) -> None:

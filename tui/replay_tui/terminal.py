@@ -8,7 +8,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import termios
 import threading
 import time
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from textual.color import Color
 from textual.filter import LineFilter
 
 from replay.runfile.trajectory_queries import StoredTrajectory
+from replay.safety import posix
 from replay.safety.text import printable
 
 _PAUSE_SECONDS: Final = 1.0
@@ -65,6 +65,8 @@ def end_with_terminal(clean_up: Callable[[], None] | None = None) -> None:
     Args:
         clean_up: called before the end.
     """
+    if posix.termios is None:
+        return
     threading.Thread(target=_watch, args=(clean_up,), name="terminal-watch", daemon=True).start()
 
 
@@ -81,8 +83,8 @@ def _watch(clean_up: Callable[[], None] | None) -> None:
 
 def _is_gone() -> bool:
     try:
-        termios.tcgetattr(sys.__stdin__ or 0)
-    except (termios.error, OSError, ValueError):
+        posix.termios.tcgetattr(sys.__stdin__ or 0)
+    except (posix.termios.error, OSError, ValueError):
         return True
     return False
 

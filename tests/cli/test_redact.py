@@ -1,0 +1,62 @@
+"""`replay redact`: a session that can be attached, and is judged as before."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import replay
+from tests.cli.test_sessions import claude_session
+from tests.in_process import replay_here
+
+TOLD = (
+    "ENOENT: no such file or directory, open '/home/adalovelace/shop/orders.csv' on https://build7.corp.internal/x "
+    "by Ada Lovelace <adalovelace@corp.internal> at 10.1.2.3 with token ghp_0123456789abcdefghijABCDEFGHIJ012345"
+)
+HIDDEN = ("adalovelace", "corp.internal", "build7", "Ada Lovelace", "10.1.2.3", "ghp_0123456789")
+
+
+@pytest.fixture
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "session.jsonl"
+    answers = [("mcp__files__read", TOLD, True), ("Bash", "adalovelace owns it; the unadalovelaced does not", False)]
+    path.write_text(claude_session(*answers))
+    return path
+
+
+def test_nothing_tells_who_and_where_and_a_name_has_one_stand_in(session: Path) -> None:
+    done = replay_here("redact", session, "-o", "shared.jsonl")
+    assert done.returncode == 0, done.stderr
+    shared = Path("shared.jsonl").read_text()
+    words = shared.replace("unadalovelaced", "")
+    assert [name for name in HIDDEN if name in words] == []
+    assert "/home/user-" in shared
+    assert "unadalovelaced" in shared
+    (user,) = {line.partition(" owns it")[0].rpartition('"')[2] for line in shared.splitlines() if " owns it" in line}
+    assert f"/home/{user}/shop" in shared
+    assert "1 person" in done.stderr
+    assert "look it through before you share it" in done.stderr
+
+
+def test_the_session_is_judged_as_before(session: Path) -> None:
+    replay_here("redact", session, "-o", "shared.jsonl")
+    with replay.classify(session) as before, replay.classify("shared.jsonl") as after:
+        verdicts = [[(row.call, row.outcome, row.rule) for row in run.calls()] for run in (before, after)]
+    assert verdicts[0] == verdicts[1]
+
+
+def test_json_stays_json_and_text_stays_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("one.json").write_text(json.dumps({"/Users/grace/x": ["mail grace@navy.example.org", "Acme"]}))
+    done = replay_here("redact", "one.json", "--name", "acme")
+    ((path, (mail, company)),) = json.loads(done.stdout).items()
+    user = path.split("/")[2]
+    assert (user[:5], mail.split("@")[0], company) == ("user-", f"mail {user}", "person-1")
+    Path("log.txt").write_text("at /home/grace\nplain\n")
+    assert "grace" not in replay_here("redact", "log.txt").stdout
+    Path("bytes").write_bytes(b"\xff\xfe\x00")
+    assert replay_here("redact", "bytes").returncode == 2
+    assert replay_here("redact", "gone.json").returncode == 2

@@ -1,0 +1,77 @@
+"""The GitHub Action's steps, run as a runner runs them; and the hook for pre-commit."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.conftest import record
+from tests.in_process import replay_here
+from tests.scripts import ROOT
+
+STEPS = {step["id"]: step for step in yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))["runs"]["steps"]}
+HOSTILE = "Error: ENOENT: no such file or directory, open 'x'\n::error::planted"
+Step = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def step(tmp_path: Path) -> Step:
+    (tmp_path / "bin").mkdir()
+    for name, words in (("replay", " -m replay"), ("python", "")):
+        script = tmp_path / "bin" / name
+        script.write_text(f'#!/bin/sh\nexec "{sys.executable}"{words} "$@"\n')
+        script.chmod(0o755)
+    files = {name: str(tmp_path / name) for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT")}
+    path = f"{tmp_path / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+
+    def run(name: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", STEPS[name]["run"]]
+        known = {"PATH": path, "HOME": str(tmp_path), **files, **environment}
+        return subprocess.run(command, cwd=tmp_path, env=known, capture_output=True, text=True, check=False)
+
+    return run
+
+
+def write_results(path: Path, answer: str) -> None:
+    path.write_text(json.dumps([record("task", [[("look/look", {"at": "x"}, answer)]])]))
+
+
+def test_the_steps_judge_annotate_and_compare_with_the_main_branch(step: Step, tmp_path: Path) -> None:
+    write_results(tmp_path / "results.json", "all well")
+    assert step("judge", FILES="results.json", SERVERS="").returncode == 0
+    assert step("compare", FAIL_ON="worse,new").returncode == 0
+    assert "There is no run of the main branch yet" in (tmp_path / "replay-comment.md").read_text()
+    assert step("collect").returncode == 0
+
+    write_results(tmp_path / "results.json", HOSTILE)
+    judged = step("judge", FILES="results.json", SERVERS="")
+    assert judged.returncode == 0, judged.stderr
+    annotated = step("annotate", ACTION=str(ROOT))
+    assert annotated.returncode == 0, annotated.stderr
+    (line,) = annotated.stdout.splitlines()
+    assert line.startswith("::warning file=results.json,title=look/look%3A not found::task:s1c1: ")
+    compared = step("compare", FAIL_ON="worse,new")
+    assert compared.returncode == 0, compared.stderr
+    assert "code=1" in (tmp_path / "GITHUB_OUTPUT").read_text()
+    assert step("end", CODE="1").returncode == 1
+
+
+def test_no_step_puts_an_input_into_its_script() -> None:
+    assert [name for name, step in STEPS.items() if "${{" in step.get("run", "")] == []
+
+
+def test_the_hook_refuses_a_trajectory_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+    words = hook["entry"].split()[1:]
+    write_results(tmp_path / "good.trajectory.json", "all well")
+    Path("bad.trajectory.json").write_text("{")
+    assert replay_here(*words, "good.trajectory.json").returncode == 0
+    assert replay_here(*words, "good.trajectory.json", "bad.trajectory.json").returncode == 2
