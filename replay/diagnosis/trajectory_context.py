@@ -14,7 +14,7 @@ from replay.dag.history import ValueHistory
 from replay.dag.rebinding import with_rebound
 from replay.diagnosis.failure_words import drawn_values
 from replay.diagnosis.named_arguments import Argument, arguments_of
-from replay.outcomes.evidence import own_words
+from replay.outcomes.error_report import program_words
 from replay.outcomes.literals import parse_json
 from replay.outcomes.residue import error_in_json
 from replay.records import Answer, Call, Outcome, Server, Tool, Trajectory, texts_of
@@ -186,9 +186,9 @@ class TrajectoryContext:
         answer = self.answer(position)
         if answer is None:
             return ""
-        text = own_words("\n".join(texts_of(answer))[:_MAX_CHARACTERS])
+        text = program_words("\n".join(texts_of(answer))[:_MAX_CHARACTERS])
         error = error_in_json(parse_json(text)) if text.startswith("{") else None
-        return own_words(error.message) if error is not None and error.message else text
+        return program_words(error.message) if error is not None and error.message else text
 
     def searched_text(self, position: str) -> str:
         """The arguments and answers of a call, in lower case."""

@@ -16,7 +16,8 @@ from replay.outcomes.call_facts import (
     says_the_verb,
 )
 from replay.outcomes.codes import cause_of_exit, cause_of_rpc, cause_of_status, causes_in, causes_said, forms_in
-from replay.outcomes.evidence import ParsedAnswer, decisive_part, strip_wrappers
+from replay.outcomes.error_report import decisive_part, strip_wrappers
+from replay.outcomes.evidence import ParsedAnswer
 from replay.outcomes.input_schema import is_valid
 from replay.outcomes.sentences import FRAME_WORDS, misses_program, no_such_thing, own_words, server_is_unknown
 
@@ -403,10 +404,8 @@ def own_file_missing(parsed: ParsedAnswer) -> bool:
 def says_a_cause(parsed: ParsedAnswer) -> bool:
     """Whether the report gives a cause that names an argument, a value or a limit, and so is the call's own."""
     error = parsed.error
-    if error is None:
-        return False
-    if error.basis == "exit":
-        return True
+    if error is None or error.basis == "exit":
+        return error is not None
     text = strip_wrappers(error.text[:_MAX_TEXT])
     words = own_words(text, parsed.arguments)
     names = {name.casefold() for name in parsed.arguments.argument_names}

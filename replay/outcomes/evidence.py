@@ -31,10 +31,9 @@ from replay.outcomes.codes import (
     causes_in,
     causes_said,
     forms_in,
-    http_status,
-    rpc_code,
 )
 from replay.outcomes.envelopes import OpenedAnswer, as_it_came, open_answer
+from replay.outcomes.error_report import ErrorReport, decisive_part, report_of, report_of_rpc
 from replay.outcomes.literals import parse_json
 from replay.outcomes.residue import (
     JsonReading,
@@ -54,12 +53,10 @@ from replay.outcomes.sentences import (
     MAX_REPORT_LENGTH,
     MAX_SENTENCE_LENGTH,
     TRACEBACK_LAST_LINE,
-    Basis,
     basis_of_text,
     counts_of,
     is_stored_json,
     is_stored_label,
-    without_line,
 )
 from replay.records import (
     Answer,
@@ -78,16 +75,6 @@ MAX_HEAD, MAX_TAIL = 24_000, 4_000
 _MAX_BATCH = 8_000_000
 _BATCH = re.compile(r'\s*(?:\{\s*"\w{1,30}"\s*:\s*)?\[\s*\{')
 _FAILED_ITEM = re.compile(r'"errors?"\s*:\s*["\[{]')
-_WRAPPER = re.compile(
-    r"^(?:#{1,4} (?:result|error)\s*\n+|error (?:executing|running|calling|invoking"
-    r"|in)(?: mcp)?(?: tool)? ['\"]?[\w./:-]{1,100}['\"]?:\s*"
-    r"|mcp error -?\d+:\s*|tool (?:execution|call) (?:failed|error):\s*|error ?\([^)\n]{0,60}\):\s*"
-    r"|error:\s*|<error>\s*"
-    r"|(?:i|we)(?:'ve| have)? (?:encountered|hit|got|ran into) an? [^\n.:]{0,120}[.:]\s*"
-    r"|(?:this|the error) (?:was|is)(?: the error)?:\s*)",
-    re.IGNORECASE,
-)
-"""What only wraps a report: the frame of an SDK or of a harness."""
 
 _EXIT_CODE = re.compile(
     r"^[^\d\t\n]{0,80}?(?:\b(?:return|exit)[ _]?(?:code|status)|\bexited with(?: an?)?(?: (?:code|status))?"
@@ -124,18 +111,6 @@ _PROGRAM_ERROR = re.compile(
     r"|command not found|not recognized|permission denied|invalid option",
     re.IGNORECASE,
 )
-_REPORT_OF_CHECKS = re.compile(
-    r"\b\d+ (?:failed|passed|failing|passing)\b|\bTest (?:Files|Suites)\b|\berror TS\d{4}|\b\d+ problems? \(\d+ error"
-    r"|^(?:FAIL(?:ED)?|PASS)[ :]|\bTest suite failed to run",
-    re.MULTILINE,
-)
-"""What tests, linters and type checks print: what failed in it is the code that they looked at."""
-_COMPLAINT = re.compile(
-    r"[^\w\n]{0,8}(?:[\w.@/\\-]{1,80} ?: |(?:npm |git |pip )?(?:errors?|fatal|err!|failed|failure|denied|cannot"
-    r"|could not|caused by)\b|[^\n]{0,400}\btimed out\b)",
-    re.IGNORECASE,
-)
-"""How a line begins in which a program says what it could not do."""
 _TERMINAL_ESCAPE = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\[(?:\d{1,2};){0,3}\d{1,2}m(?=\S|\s|$)")
 
 
@@ -151,18 +126,6 @@ _MAX_NOTHING = 300
 _OF_THE_HOST = frozenset(
     "not-permitted cancelled hidden session-lost tool-unknown input-not-json too-large".split()  # noqa: SIM905
 )
-
-
-class ErrorReport(NamedTuple):
-    """An answer that as a whole reports a failure."""
-
-    text: str
-    """What the rules look at: the message, without what only wraps it."""
-    basis: Basis
-    status: int | None = None
-    """HTTP status where the answer holds one."""
-    code: int | None = None
-    """JSON-RPC error code where the answer holds one."""
 
 
 class ProgramExit(NamedTuple):
@@ -202,7 +165,7 @@ class ParsedAnswer:
         self.program_exit: ProgramExit | None = None
         self.error: ErrorReport | None = None
         if isinstance(answer, RpcError):
-            self.error = _error_of_rpc(answer)
+            self.error = report_of_rpc(answer)
         elif isinstance(answer, ToolResult | TextAnswer):
             self._read_result(answer)
             if self.error is not None and not self.flagged and self._reads_back(stored_texts):
@@ -330,9 +293,9 @@ class ParsedAnswer:
             stored = not marked and returns_content(arguments, tool)
             if stored and is_stored_json(self.text, reading.error.message, arguments):
                 return None
-            return _report(reading.error.message, "flag" if marked else "body", status=reading.error.status)
+            return report_of(reading.error.message, "flag" if marked else "body", status=reading.error.status)
         if marked:
-            return _report(self.text, "flag")
+            return report_of(self.text, "flag")
         if own or reading.affirmed or found_nothing(self.body):
             return None
         complaint = _only_complaint(self.body) or _only_text(self.body)
@@ -341,19 +304,19 @@ class ParsedAnswer:
             return self._error_in_text(said, marked=False, message=reading.message or complaint is not None)
         few = isinstance(self.body, dict) and len(self.text) <= MAX_LOOK and not returns_content(arguments, tool)
         words = only_words(self.body) if few else None
-        return _report(words, "body") if words and "opens" in forms_in(words[:MAX_LOOK]) else None
+        return report_of(words, "body") if words and "opens" in forms_in(words[:MAX_LOOK]) else None
 
     def _error_in_text(self, text: str, marked: bool, message: bool = False) -> ErrorReport | None:
         if marked:
-            return _report(text, "flag")
+            return report_of(text, "flag")
         basis = basis_of_text(text, self.arguments, self.tool, message=message)
         if basis is not None:
-            return _report(text, basis)
+            return report_of(text, basis)
         shown = returns_content(self.arguments, self.tool) or runs_commands(self.arguments)
         if shown or "done" in forms_in(text[:MAX_SENTENCE_LENGTH]):
             return None
         tail = error_in_tail(text)
-        return _report(tail.message, "body", status=tail.status) if tail is not None else None
+        return report_of(tail.message, "body", status=tail.status) if tail is not None else None
 
     def _status_is_the_answer(self, program: ProgramExit) -> bool:
         """Whether exit status 1 is the program's way to say no: `grep` without a match, `diff` with a difference."""
@@ -369,52 +332,6 @@ class ParsedAnswer:
             and not _SHELL_COMPLAINS.search(program.output)
             and not any(holds_word(text, name) for name in said_by_others for text in self.arguments.texts)
         )
-
-
-def decisive_part(error: ErrorReport) -> str:
-    """The part of a failure's text that names its cause: the beginning, and the end of a program's output."""
-    text = error.text
-    if error.basis != "exit":
-        return text[:MAX_LOOK]
-    if _REPORT_OF_CHECKS.search(text[:500]) or _REPORT_OF_CHECKS.search(text[-4000:]):
-        return ""
-    text = text if len(text) <= MAX_LOOK else f"{text[:500]}\n{text[-1500:]}"
-    lines = text.strip().split("\n")
-    return "\n".join([line for line in lines[:-3] if _COMPLAINT.match(line)] + lines[-3:])
-
-
-def strip_wrappers(text: str) -> str:
-    """An error text without what only wraps it (`Error executing tool x: `, `MCP error -32603: `, `Error: `)."""
-    for _ in range(6):
-        inner = _WRAPPER.sub("", text.strip(), count=1)
-        if inner == text:
-            break
-        text = inner
-    return text.strip()
-
-
-_PROGRAM_HEAD = re.compile(r"(?:(?:[A-Z][A-Za-z ]{1,30}[:\d][^\n]{0,80})?\n){1,12}Output:[ \t]*(?:\n|$)")
-
-
-def own_words(text: str) -> str:
-    """What a program printed, without the lines about its run that a harness writes before `Output:`."""
-    text = strip_wrappers(text)
-    head = _PROGRAM_HEAD.match(text)
-    return text[head.end() :].strip() if head else text
-
-
-def _error_of_rpc(answer: RpcError) -> ErrorReport:
-    data = "" if answer.data is None else f" {answer.data!s}"[:4000]
-    return _report(answer.message[:MAX_REPORT_LENGTH] + data, "protocol", code=answer.code)
-
-
-def _report(text: str, basis: Basis, status: int | None = None, code: int | None = None) -> ErrorReport:
-    if status is None and basis != "protocol":
-        tail = error_in_tail(text)
-        status = None if tail is None else tail.status if (tail.status or 0) > 0 else http_status(tail.message)
-    number = code or rpc_code(text) or (status if status is not None and status < 0 else None)
-    http = status if status is not None and status > 0 else http_status(text)
-    return ErrorReport(text.strip(), basis, http, number)
 
 
 def _only_text(body: Any) -> str | None:
@@ -470,7 +387,7 @@ def _traceback_in(text: str, tail: str, arguments: ArgumentIndex, tool: Tool | N
         return None
     if not runs_commands(arguments):
         last = tail.strip().rsplit("\n", 1)[-1]
-        return _report(last, "prefix") if "\nTraceback (most" in tail and TRACEBACK_LAST_LINE.match(last) else None
+        return report_of(last, "prefix") if "\nTraceback (most" in tail and TRACEBACK_LAST_LINE.match(last) else None
     if "Traceback (most recent call last)" in text[:_MAX_BEFORE_TRACEBACK]:
         return ErrorReport(text, "exit")
     if "Traceback (most" not in tail:
@@ -501,7 +418,7 @@ def _stopped_in(tail: str, arguments: ArgumentIndex) -> ErrorReport | None:
         return None
     lines = tail.rstrip()[-MAX_SENTENCE_LENGTH:].rsplit("\n", 4)[-4:]
     line = next((line for line in lines if _STOPPED.search(line)), None)
-    return _report(line, "sentence") if line is not None else None
+    return report_of(line, "sentence") if line is not None else None
 
 
 def _program_exit(text: str, tail: str, body: object, arguments: ArgumentIndex) -> ProgramExit | None:
@@ -521,10 +438,10 @@ def _program_exit(text: str, tail: str, body: object, arguments: ArgumentIndex) 
     opening = _exit_codes(text[:300].split("\n", 1)[0])
     matches = _exit_codes(tail[-400:])
     if opening and not (matches and matches[-1][0].rstrip("-0123456789") == opening[0][0].rstrip("-0123456789")):
-        return ProgramExit(int(opening[0][1]), without_line(text, 0))  # a runner's own line; what follows is printed
+        return ProgramExit(int(opening[0][1]), _without_line(text, 0))  # a runner's own line; what follows is printed
     if matches:
         start = max(0, len(tail) - 400) + matches[-1].start()
-        return ProgramExit(int(matches[-1][1]), without_line(tail, start))
+        return ProgramExit(int(matches[-1][1]), _without_line(tail, start))
     first = _exit_codes("\n".join(text[:300].split("\n", 5)[:5]))
     return ProgramExit(int(first[0][1]), text) if first else None
 
@@ -532,3 +449,9 @@ def _program_exit(text: str, tail: str, body: object, arguments: ArgumentIndex) 
 def _exit_codes(text: str) -> list[re.Match[str]]:
     folded = text.casefold()
     return list(_EXIT_CODE.finditer(text)) if any(word in folded for word in _EXIT_WORDS) else []
+
+
+def _without_line(text: str, position: int) -> str:
+    """The text without the line that holds a position."""
+    start, end = text.rfind("\n", 0, position) + 1, text.find("\n", position)
+    return (text[:start] + (text[end:] if end >= 0 else "")).strip()

@@ -164,7 +164,8 @@ def _read_list(items: Sequence[Any], arguments: ArgumentIndex, depth: int) -> Js
     errors = [_error_in(body, arguments) if _explains(body) else None for body in map(_folded, items[:_MAX_ITEMS])]
     failed = [error for error in errors if error is not None]
     if failed and len(failed) == len(errors):
-        return JsonReading(failed[0]._replace(message=_joined(failed)))
+        messages = "; ".join(dict.fromkeys(error.message for error in failed[:_MAX_PARTS]))
+        return JsonReading(failed[0]._replace(message=messages[:4000]))
     return JsonReading(partial=tuple(error.message for error in failed))
 
 
@@ -469,10 +470,6 @@ def _status_of(body: JsonObject) -> int | None:
         if isinstance(part, int) and not isinstance(part, bool) and (400 <= part < 600 or -33000 < part <= -32000):
             return part
     return None
-
-
-def _joined(errors: Sequence[JsonError]) -> str:
-    return "; ".join(dict.fromkeys(error.message for error in errors[:_MAX_PARTS]))[:4000]
 
 
 def _message_of(body: JsonObject, error: Any) -> str:

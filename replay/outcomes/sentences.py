@@ -467,12 +467,6 @@ def _without_heading(text: str) -> str:
     return text[heading.end() :] if heading else text
 
 
-def without_line(text: str, position: int) -> str:
-    """The text without the line that holds a position."""
-    start, end = text.rfind("\n", 0, position) + 1, text.find("\n", position)
-    return (text[:start] + (text[end:] if end >= 0 else "")).strip()
-
-
 def _is_stored_text(text: str, said: frozenset[str], arguments: ArgumentIndex) -> bool:
     """Whether an error-shaped answer of a tool that returns content is that content.
 

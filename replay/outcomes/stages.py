@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 from replay.json_values import bounded
 from replay.outcomes.call_format import judge_format
 from replay.outcomes.envelopes import open_answer
-from replay.outcomes.evidence import ParsedAnswer, own_words
+from replay.outcomes.error_report import program_words
+from replay.outcomes.evidence import ParsedAnswer
 from replay.outcomes.input_schema import SchemaCheck, check_schema
 from replay.outcomes.registry import Registry, judge_registry
 from replay.outcomes.rules import Rule, deciding_rule
@@ -305,7 +306,7 @@ def _certainty(rule: Rule, parsed: ParsedAnswer) -> Certainty:
 
 
 def _message(rule: Rule, parsed: ParsedAnswer, *, explained: bool) -> str:
-    report = parsed.fault.message if parsed.fault else own_words(parsed.error.text) if parsed.error else ""
+    report = parsed.fault.message if parsed.fault else program_words(parsed.error.text) if parsed.error else ""
     message = f"{rule.sentence.rstrip('.')}: {_excerpt(report)}" if report.strip() else rule.sentence
     return f"{message} [{_describe(parsed.violations[0])}]" if explained else message
 

@@ -146,6 +146,15 @@ class EffectsJournal:
         self._db.execute("UPDATE journal SET answer = ? WHERE id = ?", (pack(clean), row))
 
 
+def is_there(path: str) -> bool:
+    """Whether a file is where it was, be it a member of an archive."""
+    while not os.path.lexists(path):
+        path = os.path.dirname(path)  # noqa: PTH120
+        if os.path.isdir(path):  # noqa: PTH112
+            return False
+    return True
+
+
 def absolute_path(path: str) -> str:
     """The name of a file by which the run knows it again: links are followed."""
     place = os.path.join(os.getcwd(), path)  # noqa: PTH109, PTH118 - asked for every file of very many

@@ -30,7 +30,7 @@ from replay.runfile.connection import (
     readable_path,
     take_lock,
 )
-from replay.runfile.effects_journal import EffectsJournal, absolute_path
+from replay.runfile.effects_journal import EffectsJournal, absolute_path, is_there
 from replay.runfile.judged_files import forget_judged_file
 from replay.runfile.rows import (
     arguments_of_answers,
@@ -491,15 +491,6 @@ def _digest_of(trajectory: Trajectory) -> str:
 def _is_digest_of(kept: str, trajectory: Trajectory, current: str) -> bool:
     """Whether what the run keeps is this trajectory; in older run files the path of its file counted."""
     return kept == current or kept == digest(trajectory.model_dump(mode="json"))
-
-
-def is_there(path: str) -> bool:
-    """Whether a file is where it was, be it a member of an archive."""
-    while not os.path.lexists(path):
-        path = os.path.dirname(path)  # noqa: PTH120
-        if os.path.isdir(path):  # noqa: PTH112
-            return False
-    return True
 
 
 def _common_end(first: str, second: str) -> int:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from pydantic import TypeAdapter
 
 from replay.records.unread import UnreadFile
-from replay.runfile.effects_journal import absolute_path
+from replay.runfile.effects_journal import absolute_path, is_there
 
 _FILES = TypeAdapter(dict[str, UnreadFile])
 
@@ -22,7 +21,7 @@ def save_unread(db: sqlite3.Connection, files: Sequence[UnreadFile], read: Itera
         files: that could not be read, or not as a whole.
         read: paths of those that could.
     """
-    known = {path: file for path, file in _by_path(db).items() if _is_there(Path(path))}
+    known = {path: file for path, file in _by_path(db).items() if is_there(path)}
     for path in map(absolute_path, read):
         known.pop(path, None)
     known |= {absolute_path(file.path): file for file in files}
@@ -40,8 +39,3 @@ def unread_files(db: sqlite3.Connection) -> tuple[UnreadFile, ...]:
 def _by_path(db: sqlite3.Connection) -> dict[str, UnreadFile]:
     found = db.execute("SELECT value FROM meta WHERE key = 'unread'").fetchone()
     return {} if found is None else _FILES.validate_json(found[0])
-
-
-def _is_there(path: Path) -> bool:
-    """On the disk, or in an archive that is."""
-    return path.exists() or any(parent.is_file() for parent in path.parents)

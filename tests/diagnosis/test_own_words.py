@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from replay.diagnosis import findings_of_call
-from replay.outcomes.evidence import own_words
+from replay.outcomes.error_report import program_words
 from tests.runs import case_of, failed
 
 HEAD = "Chunk ID: a696c4\nWall time: 0.6 seconds\nProcess exited with code 2\nOriginal token count: 9\nOutput:\n"
@@ -28,7 +28,7 @@ def test_a_program_that_printed_nothing_is_told_without_the_harness_lines(tmp_pa
 
 
 def test_a_text_that_has_an_output_line_of_its_own_keeps_what_stands_before() -> None:
-    assert own_words("the report says\nOutput:\n3") == "the report says\nOutput:\n3"
+    assert program_words("the report says\nOutput:\n3") == "the report says\nOutput:\n3"
 
 
 def test_a_tool_without_a_server_has_words_of_its_own(tmp_path: Path) -> None:

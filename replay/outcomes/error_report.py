@@ -1,0 +1,95 @@
+"""The text of an answer that reports a failure: without what only wraps it, and the part that names the cause."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from replay.outcomes.codes import http_status, rpc_code
+from replay.outcomes.residue import error_in_tail
+from replay.outcomes.sentences import MAX_LOOK, MAX_REPORT_LENGTH, Basis
+from replay.records import RpcError
+
+_WRAPPER = re.compile(
+    r"^(?:#{1,4} (?:result|error)\s*\n+|error (?:executing|running|calling|invoking"
+    r"|in)(?: mcp)?(?: tool)? ['\"]?[\w./:-]{1,100}['\"]?:\s*"
+    r"|mcp error -?\d+:\s*|tool (?:execution|call) (?:failed|error):\s*|error ?\([^)\n]{0,60}\):\s*"
+    r"|error:\s*|<error>\s*"
+    r"|(?:i|we)(?:'ve| have)? (?:encountered|hit|got|ran into) an? [^\n.:]{0,120}[.:]\s*"
+    r"|(?:this|the error) (?:was|is)(?: the error)?:\s*)",
+    re.IGNORECASE,
+)
+"""What only wraps a report: the frame of an SDK or of a harness."""
+
+_REPORT_OF_CHECKS = re.compile(
+    r"\b\d+ (?:failed|passed|failing|passing)\b|\bTest (?:Files|Suites)\b|\berror TS\d{4}|\b\d+ problems? \(\d+ error"
+    r"|^(?:FAIL(?:ED)?|PASS)[ :]|\bTest suite failed to run",
+    re.MULTILINE,
+)
+"""What tests, linters and type checks print: what failed in it is the code that they looked at."""
+
+_COMPLAINT = re.compile(
+    r"[^\w\n]{0,8}(?:[\w.@/\\-]{1,80} ?: |(?:npm |git |pip )?(?:errors?|fatal|err!|failed|failure|denied|cannot"
+    r"|could not|caused by)\b|[^\n]{0,400}\btimed out\b)",
+    re.IGNORECASE,
+)
+"""How a line begins in which a program says what it could not do."""
+
+_PROGRAM_HEAD = re.compile(r"(?:(?:[A-Z][A-Za-z ]{1,30}[:\d][^\n]{0,80})?\n){1,12}Output:[ \t]*(?:\n|$)")
+
+
+class ErrorReport(NamedTuple):
+    """An answer that as a whole reports a failure."""
+
+    text: str
+    """What the rules look at: the message, without what only wraps it."""
+    basis: Basis
+    status: int | None = None
+    """HTTP status where the answer holds one."""
+    code: int | None = None
+    """JSON-RPC error code where the answer holds one."""
+
+
+def report_of(text: str, basis: Basis, status: int | None = None, code: int | None = None) -> ErrorReport:
+    """The report that a text is, with the HTTP status and the JSON-RPC code that it names where none is given."""
+    if status is None and basis != "protocol":
+        tail = error_in_tail(text)
+        status = None if tail is None else tail.status if (tail.status or 0) > 0 else http_status(tail.message)
+    number = code or rpc_code(text) or (status if status is not None and status < 0 else None)
+    http = status if status is not None and status > 0 else http_status(text)
+    return ErrorReport(text.strip(), basis, http, number)
+
+
+def report_of_rpc(answer: RpcError) -> ErrorReport:
+    """The report that a protocol error is."""
+    data = "" if answer.data is None else f" {answer.data!s}"[:4000]
+    return report_of(answer.message[:MAX_REPORT_LENGTH] + data, "protocol", code=answer.code)
+
+
+def decisive_part(error: ErrorReport) -> str:
+    """The part of a failure's text that names its cause: the beginning, and the end of a program's output."""
+    text = error.text
+    if error.basis != "exit":
+        return text[:MAX_LOOK]
+    if _REPORT_OF_CHECKS.search(text[:500]) or _REPORT_OF_CHECKS.search(text[-4000:]):
+        return ""
+    text = text if len(text) <= MAX_LOOK else f"{text[:500]}\n{text[-1500:]}"
+    lines = text.strip().split("\n")
+    return "\n".join([line for line in lines[:-3] if _COMPLAINT.match(line)] + lines[-3:])
+
+
+def strip_wrappers(text: str) -> str:
+    """An error text without what only wraps it (`Error executing tool x: `, `MCP error -32603: `, `Error: `)."""
+    for _ in range(6):
+        inner = _WRAPPER.sub("", text.strip(), count=1)
+        if inner == text:
+            break
+        text = inner
+    return text.strip()
+
+
+def program_words(text: str) -> str:
+    """What a program printed, without the lines about its run that a harness writes before `Output:`."""
+    text = strip_wrappers(text)
+    head = _PROGRAM_HEAD.match(text)
+    return text[head.end() :].strip() if head else text
