@@ -58,7 +58,20 @@ def served_by(python: str) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    words = ["--model", weights, "--model_alias", "smollm2", "--port", str(port), "--n_ctx", "8192", "--n_threads", "2"]
+    words = [
+        "--model",
+        weights,
+        "--model_alias",
+        "smollm2",
+        "--port",
+        str(port),
+        "--n_ctx",
+        "8192",
+        "--n_threads",
+        "1",
+        "--n_threads_batch",
+        "1",
+    ]
     server = subprocess.Popen(
         [python, "-m", "llama_cpp.server", *words, "--chat_format", "chatml-function-calling"],
         stdout=subprocess.DEVNULL,

@@ -16,7 +16,7 @@ from replay.cli.terminal import closed_pipe_ignored, echo_err, ended_in_order
 from replay.errors import NoServerReachedError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from replay.chat import ModelSettings
     from replay.driving.drive import DriveSettings
@@ -148,6 +148,7 @@ def _drive(
     """Drive what is not done yet, write the results, and say what there is."""
     import anyio
 
+    from replay.diagnosis.phrasing import counted
     from replay.driving.drive import DrivenTask, Driver, finished
     from replay.driving.m3_results import write_m3_results
     from replay.safety.redaction import Redactor, secrets_around
@@ -159,10 +160,13 @@ def _drive(
         DrivenTask(task, folder / f"{stem}.trajectory.json", tasks_path)
         for task, stem in zip(tasks, stems, strict=True)
     ]
+    _check_same(finished(driven), settings, folder)
     left = [task for task in driven if not task.target.exists()]
     if left:
         model = settings.model
-        echo_err(f"{len(left)} tasks go to {model.model} at {model.base_url}, with what the tools answer")
+        echo_err(
+            f"sending {counted(len(left), 'task')} to {model.model} at {model.base_url}, with what the tools answer"
+        )
         redactor = Redactor({*fleet.secrets(), *secrets_around(os.environ)})
         driver = Driver(fleet, settings, redactor, echo_err, echo_server_event)
         for problem, ids in anyio.run(driver.drive, left).problems.items():
@@ -172,8 +176,22 @@ def _drive(
         raise NoServerReachedError("no task was finished; the same command goes on where this one stopped")
     results = output / f"{next(file_stems([settings.model.model]))}_test_mcp_fuzzy.json"
     write_m3_results(done, results)
-    echo_err(f"wrote {results} and {len(done)} trajectories")
+    more = "1 trajectory" if len(done) == 1 else f"{len(done)} trajectories"
+    echo_err(f"wrote {results} and {more}")
     _print(done, len(driven), folder)
+
+
+def _check_same(done: Iterable[Trajectory], settings: DriveSettings, folder: Path) -> None:
+    """See that what is done already is this model's, by this protocol.
+
+    Raises:
+        UsageError: it is not.
+    """
+    for trajectory in done:
+        protocol = (trajectory.reported.details or {}).get("protocol") if trajectory.reported else None
+        if (trajectory.model, protocol) != (settings.model.model, settings.protocol):
+            whose = f"{trajectory.model} by {protocol}"
+            raise UsageError(f"{folder} holds what was driven with {whose}; name another folder with -o")
 
 
 def _print(done: Sequence[Trajectory], wanted: int, folder: Path) -> None:

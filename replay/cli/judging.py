@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from replay.interpreter import Fleet
     from replay.replayer.judging import Source
     from replay.replayer.plan import Options, Progress
-    from replay.replayer.pool import WorkerLocation
+    from replay.replayer.pool import Pool, WorkerLocation
     from replay.runfile import Run
 
 
@@ -86,24 +86,6 @@ async def _replay(
     progress: Progress,
 ) -> None:
     """Replay in this process, or on workers."""
-    from replay.cli.progress import echo_server_event
-    from replay.diagnosis.diagnose import FindingStore
-    from replay.diagnosis.phrasing import counted
-    from replay.formats.results_file import ResultsFile
-    from replay.replayer.classifier import classify_live, classify_stored
-
-    unchanged = None
-    if options.offline and cassette is None:
-        from replay.replayer.unchanged_files import UnchangedFiles
-
-        unchanged, count = UnchangedFiles(run, fleet, options, inputs), counted(len(files), "file")
-        files = unchanged.changed(files)
-        if unchanged.kept:
-            progress.notes.append(
-                f"{unchanged.kept} of {count} unchanged: not read again, the verdicts stand (--fresh judges all again)"
-            )
-        if not files:
-            return
     async with AsyncExitStack() as stack:
         pool = None
         if location is not None:
@@ -113,6 +95,11 @@ async def _replay(
             pool = await stack.enter_async_context(open_pool(location, note))
             progress.stage = None
         if not options.offline and fleet is not None:
+            from replay.cli.progress import echo_server_event
+            from replay.diagnosis.diagnose import FindingStore
+            from replay.formats.results_file import ResultsFile
+            from replay.replayer.classifier import classify_live
+
             opened = [file for file in files if isinstance(file, ResultsFile)]
             logs = run.path.with_name(f"{run.path.stem}.logs")
             await classify_live(
@@ -126,21 +113,50 @@ async def _replay(
                 pool=pool,
                 finder=FindingStore,
             )
-            return
-        stored = _of_cassette(cassette, fleet) if cassette is not None else {}
-        executor = None
-        if pool is not None:
-            from replay.replayer.workers import OnWorkers
+        else:
+            await _judge_stored(run, inputs, files, fleet, options, cassette, pool, progress)
 
-            executor = OnWorkers(pool, fleet, answers=stored.get("answers"), finder=FindingStore)
-        listener = unchanged or inputs
-        try:
-            await classify_stored(
-                run, files, options, progress=progress, fleet=fleet, listener=listener, executor=executor, **stored
+
+async def _judge_stored(
+    run: Run,
+    inputs: InputFiles,
+    files: list[ResultsFile] | list[Source],
+    fleet: Fleet | None,
+    options: Options,
+    cassette: Path | None,
+    pool: Pool | None,
+    progress: Progress,
+) -> None:
+    """Judge by the recorded answers, of which what changed since the run was made, or by those of a cassette."""
+    from replay.diagnosis.diagnose import FindingStore
+    from replay.diagnosis.phrasing import counted
+    from replay.replayer.classifier import classify_stored
+    from replay.replayer.unchanged_files import UnchangedFiles
+
+    stored = _of_cassette(cassette, fleet) if cassette is not None else {}
+    unchanged = UnchangedFiles(run, fleet, options, inputs) if cassette is None else None
+    if unchanged is not None:
+        count = counted(len(files), "file")
+        files = unchanged.changed(files)
+        if unchanged.kept:
+            progress.notes.append(
+                f"{unchanged.kept} of {count} unchanged: not read again, the verdicts stand (--fresh judges all again)"
             )
-        finally:
-            if unchanged is not None:
-                unchanged.keep()
+        if not files:
+            return
+    executor = None
+    if pool is not None:
+        from replay.replayer.workers import OnWorkers
+
+        executor = OnWorkers(pool, fleet, answers=stored.get("answers"), finder=FindingStore)
+    listener = unchanged or inputs
+    try:
+        await classify_stored(
+            run, files, options, progress=progress, fleet=fleet, listener=listener, executor=executor, **stored
+        )
+    finally:
+        if unchanged is not None:
+            unchanged.keep()
 
 
 def _of_cassette(path: Path, fleet: Fleet | None) -> dict[str, Any]:

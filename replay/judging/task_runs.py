@@ -14,7 +14,8 @@ from replay.records import Trajectory, qualified_name
 from replay.records.server import Server, Tool
 from replay.runfile import Run
 from replay.runfile.effects_journal import absolute_path
-from replay.runfile.trajectory_queries import trajectory_places, trajectory_record
+from replay.runfile.ratings import trajectories_by_path
+from replay.runfile.trajectory_queries import trajectory_record
 
 _T = TypeVar("_T")
 
@@ -43,10 +44,10 @@ def runs_in_file(run: Run, knowledge: TaskKnowledge) -> Callable[[], Iterator[Ra
 
     def task_runs() -> Iterator[RatedRun]:
         servers = run.servers()
-        for place in trajectory_places(run):
-            trajectory = trajectory_record(run.connection, place.row)
+        for path, row in trajectories_by_path(run.connection):
+            trajectory = trajectory_record(run.connection, row)
             if trajectory.parent is None:
-                yield knowledge.rated(absolute_path(place.file), trajectory, servers)
+                yield knowledge.rated(path, trajectory, servers)
 
     return task_runs
 

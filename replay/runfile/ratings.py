@@ -59,3 +59,12 @@ def outcomes_by_trajectory(connection: sqlite3.Connection) -> dict[tuple[str, st
     for path, name, outcome, count in rows:
         counts.setdefault((path, name), {})[Outcome(outcome)] = count
     return counts
+
+
+def trajectories_by_path(connection: sqlite3.Connection) -> list[tuple[str, int]]:
+    """The absolute path of its file and the row of each trajectory, in the order in which they were read."""
+    rows = connection.execute(
+        "SELECT ifnull(f.absolute_path, f.path), t.id FROM trajectories t JOIN files f ON f.id = t.file "
+        "ORDER BY t.file, t.id"
+    )
+    return [(str(path), int(row)) for path, row in rows]

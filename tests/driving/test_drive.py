@@ -134,6 +134,9 @@ def test_a_task_that_is_done_is_not_driven_again(drive: Callable[..., subprocess
         assert drive(server.url).returncode == 0
         assert drive(server.url).returncode == 0
         assert len(server.requests) == 1
+        other = drive(server.url, "--protocol", "m3")
+    assert other.returncode == 2
+    assert "holds what was driven with tea-7b by native; name another folder" in other.stderr
 
 
 def test_limits_break_a_task_off_and_the_next_run_goes_on_with_it(

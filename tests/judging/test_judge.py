@@ -193,6 +193,12 @@ def test_mcp_benchs_overall_counts_the_rates_of_the_runs_verdicts(
     assert replay("classify", results, "--offline").returncode == 0
     with scripted(in_turn(Reply(json.dumps(six)))) as server:
         done = replay("judge", "--judges", judges_file("a", url=server.url), "--protocol", "mcpbench", "--json")
+        elsewhere = results.parent / "elsewhere"
+        elsewhere.mkdir()
+        words = ("../replay-run.db", "--judges", "../judges.yaml", "--protocol", "mcpbench", "--json")
+        again = replay("judge", *words, cwd=elsewhere)
+        assert again.stdout == done.stdout
+        assert len(server.requests) == 15
     (model,) = json.loads(done.stdout)["models"]
     means = {measure["name"]: measure["mean"] for measure in model["measures"]}
     assert means["overall"] == pytest.approx((1 + 0.6 + 0.6 + 0.6) / 4)

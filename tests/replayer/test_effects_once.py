@@ -271,6 +271,7 @@ def test_the_journal_of_an_older_run_file_counts(book: Book) -> None:
             DROP TABLE task_runs;
             DROP TABLE task_scores;
             DROP TABLE findings;
+            DROP TABLE ratings;
             UPDATE meta SET value = '2' WHERE key = 'version';
             """
         )
