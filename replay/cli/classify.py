@@ -16,8 +16,11 @@ from replay.cli.input_files import InputFiles
 from replay.cli.judging import judge_with_progress
 from replay.cli.options import (
     DEFAULT_RUN,
+    NEW,
     csv_option,
+    fail_conditions,
     files_argument,
+    first_moment,
     fleet_of,
     fleet_option,
     json_option,
@@ -150,12 +153,9 @@ def classify(
     allow them. The same command goes on where an interrupted one stopped.
     """
     from replay.analysis.answer_labels import known_labels
-    from replay.cli.options import NEW, fail_conditions, first_moment
-    from replay.errors import UsageError
     from replay.replayer.plan import Options
 
-    if cassette_strict and cassette is None:
-        raise UsageError("--cassette-strict goes with --cassette")
+    strict_cassette = _strict(cassette) if cassette_strict else None
     conditions = fail_conditions(fail_on)
     by_recording = offline or cassette is not None
     location = worker_location(workers, cluster, 1 if by_recording else jobs)
@@ -178,8 +178,8 @@ def classify(
         _judge(run, inputs, sources, fleet, options, cassette, location)
         known = _known(run, inputs.paths, known_path, needed=NEW in {condition.name for condition in conditions})
         summary = _print(run, inputs, options, known, as_json=as_json, as_csv=as_csv)
-        if cassette is not None and cassette_strict:
-            _check_answered(run, cassette, inputs.paths)
+        if strict_cassette is not None:
+            _check_answered(run, strict_cassette, inputs.paths)
     _check_none_found(conditions, summary, known)
     inputs.end(strict=strict)
 
@@ -211,6 +211,14 @@ def _judge(
         anyio.run(judge_with_progress, run, inputs, sources, fleet, options, cassette, location)
     with run.transaction() as db:
         save_unread(db, inputs.unread, inputs.paths)
+
+
+def _strict(cassette: Path | None) -> Path:
+    from replay.errors import UsageError
+
+    if cassette is None:
+        raise UsageError("--cassette-strict goes with --cassette")
+    return cassette
 
 
 def _check_answered(run: Run, path: Path, paths: list[str]) -> None:

@@ -32,8 +32,7 @@ from replay.outcomes.residue import error_in_tail, is_nothing
 from replay.records import Tool
 
 MAX_REPORT_LENGTH = 20_000
-MAX_SENTENCE_LENGTH = 600
-MAX_LOOK = 2_000
+MAX_SENTENCE_LENGTH, MAX_LOOK = 600, 2_000
 TRACEBACK_LAST_LINE = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Warning|Iteration)\b")
 COUNTS = re.compile(
     r"\b(?P<done>\d{1,9}) (?:\w+ ){0,3}?(?:succeeded|successful|imported|created|updated|added|inserted|sent|ok"
