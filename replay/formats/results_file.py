@@ -260,12 +260,8 @@ def looking_through(
     """The same in steps of one trajectory, for who has something else to do between them."""
     alone, room, size = room is None, room or Room(), file.size()
     _check_age(file, since, file.modified())
-    slots: list[_Slot] = []
-    held: list[Trajectory] = []
-    parts: list[Part] = []
-    warnings: list[str] = []
-    beside: list[str] = []
-    lost = 0
+    slots, held, parts = list[_Slot](), list[Trajectory](), list[Part]()
+    warnings, beside, lost = list[str](), list[str](), 0
     only: frozenset[str] | None = None
     while True:
         document = Document(file, names, only)

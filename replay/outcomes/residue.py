@@ -458,8 +458,7 @@ def _is_address(part: Any) -> bool:
 
 
 def _code_of(body: JsonObject) -> int:
-    code = body.get("code", 0)
-    return code if isinstance(code, int) else 0
+    return code if isinstance(code := body.get("code", 0), int) else 0
 
 
 def _status_of(body: JsonObject) -> int | None:
