@@ -48,7 +48,7 @@ def run_tests(tmp_path: Path, fleet_file: Callable[..., Path]) -> Run:
 
     def run(*options: str, evidence: str = "replay") -> str:
         (tmp_path / "test_it.py").write_text(TEST.replace("EVIDENCE", repr(evidence)))
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "replay.pytest_plugin", "-p", "no:cacheprovider", "-rA"]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rA"]
         done = subprocess.run([*command, *options], cwd=tmp_path, capture_output=True, text=True, check=False)
         return done.stdout + done.stderr
 

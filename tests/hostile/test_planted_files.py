@@ -293,7 +293,7 @@ def test_what_lies_beside_a_results_file_is_read_only_where_it_is_a_file(tmp_pat
 
 def document_at(path: Path) -> Any:
     document = Document.__new__(Document)
-    document.path = str(path)
+    document.path, document.looked_for = str(path), []
     document._file = InputFile(str(path), partial(open_regular, path), lambda: 0)
     return document
 

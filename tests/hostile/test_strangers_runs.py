@@ -23,6 +23,7 @@ ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
 NAMES = [
     "meta", "servers", "files", "trajectories", "calls", "outcome_counts", "call_groups", "call_group_index",
     "task_runs", "findings", "journal", "answers", "alignments", "aligned_tasks", "task_scores", "reference_tasks",
+    "ratings",
 ]  # fmt: skip
 
 

@@ -34,6 +34,7 @@ RUN = (*(f"replay-run.db{suffix}" for suffix in BESIDE), "replay-run.logs")
 """SQLite keeps its own files beside a run file, also beside one that is only read."""
 OTHER = tuple(f"b.db{suffix}" for suffix in BESIDE)
 SERVER = str(SERVERS / "counter.py")
+NOWHERE = "http://127.0.0.1:9/v1"
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,16 @@ VERBS: dict[str, tuple[Verb, ...]] = {
     "servers tools": (verb("servers tools", starts=SERVER),),
     "recover": (verb("recover replay-run.db", *RUN),),
     "cassette export": (verb("cassette export out.cassette", "out.cassette", *RUN),),
+    "cassette serve": (verb("cassette serve kept.cassette"),),
+    "demo": (verb("demo --run b.db", *OTHER),),
+    "sessions": (verb("sessions --run b.db", *OTHER),),
+    "mcp": (verb("mcp --run replay-run.db", *RUN),),
+    "redact": (verb("redact a.json -o out.json", "out.json"),),
+    "judge": (
+        verb("judge --judges judges.yaml --protocol mcpeval --dry-run", *RUN),
+        verb("judge --judges judges.yaml --protocol mcpeval", *RUN, starts="/bin/uname", sockets=True),
+    ),
+    "drive": (verb(f"drive a.json --model m --base-url {NOWHERE} -o driven", "driven", starts=SERVER, sockets=True),),
 }
 
 
@@ -132,6 +143,9 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.make_archive(str(folder / "results"), "zip", folder, "a.json")
     spec = {"command": sys.executable, "args": [SERVER], "effects": "sandboxed"}
     (folder / "servers.yaml").write_text(json.dumps({"version": 1, "servers": {"ledger": spec}}))
+    (folder / "judges.yaml").write_text(
+        json.dumps({"version": 1, "judges": {"j": {"base_url": NOWHERE, "model": "m"}}})
+    )
     known = {"format": "replay.known", "version": 1, "failures": {"0123456789ab": {"note": "known"}}}
     (folder / "replay-known.yaml").write_text(json.dumps(known))
     for words in (["classify", "a.json"], ["cassette", "export", "kept.cassette"]):
@@ -287,10 +301,13 @@ def test_a_verb_starts_connects_and_writes_what_its_row_says_and_nothing_else(cl
     calls, printed = traced(clone, given)
     programs = started(calls)
     python = "|".join(map(re.escape, (str(Path(sys.executable).with_name("python")), os.path.realpath(sys.executable))))
-    own = rf'execve\("((?:{python})[\d.]*|/sbin/ldconfig)"'
+    client = r"|/(?:usr/)?bin/uname" if given.words[0] == "drive" else ""  # the openai client asks what the machine is
+    own = rf'execve\("((?:{python})[\d.]*|/sbin/ldconfig{client})"'
     if given.starts:
         assert [line for line in programs if re.match(own, line) is None and given.starts not in line] == []
-        assert given.words[0] in {"record", "figure"} or any(given.starts in line for line in programs), printed
+        assert given.words[0] in {"record", "figure", "judge"} or any(given.starts in line for line in programs), (
+            printed
+        )
     else:
         assert programs == [], printed
     internet = [line for line in calls if re.match(r"(socket|connect|bind)\(.*AF_INET", line)]

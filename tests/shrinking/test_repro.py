@@ -87,7 +87,7 @@ def test_the_files_stand_alone_on_another_machine(
     done = replay(*shlex.split(command)[1:], cwd=elsewhere.parent)
     assert done.returncode == 0, done.stderr
     assert [outcome for outcome, _ in outcomes(elsewhere / "repro.db")] == ["not_found"]
-    options = ["-q", "-p", "replay.pytest_plugin", "-p", "no:cacheprovider", "test_repro.py"]
+    options = ["-q", "-p", "no:cacheprovider", "test_repro.py"]
     tested = subprocess.run(
         [sys.executable, "-m", "pytest", *options], cwd=elsewhere, capture_output=True, text=True, check=False
     )
