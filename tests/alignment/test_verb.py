@@ -259,7 +259,7 @@ def test_a_model_that_does_not_exist(align: Align, name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("offline", ["0", "1"])
+@pytest.mark.parametrize("offline", [pytest.param("0", marks=pytest.mark.exhaustive), "1"])
 def test_a_model_that_the_hub_does_not_have(align: Align, monkeypatch: pytest.MonkeyPatch, offline: str) -> None:
     pytest.importorskip("sentence_transformers", reason="the extra align is not installed")
     monkeypatch.setenv("HF_HUB_OFFLINE", offline)
