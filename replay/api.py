@@ -157,6 +157,7 @@ def classify(
     """
     from anyio.from_thread import start_blocking_portal
 
+    from replay.analysis.answer_labels import known_labels
     from replay.interpreter import Fleet
     from replay.replayer.cassette import read_cassette
     from replay.replayer.plan import Options
@@ -165,8 +166,15 @@ def classify(
     if not sum(file.calls for file in opened):
         raise InputError("", "no call was found in any file")
     fleet = Fleet.load(Path(servers)) if servers is not None else None
-    options = Options(jobs=jobs, allow_effects=frozenset(allow_effects), offline=fleet is None or cassette is not None)
+    options = Options(
+        jobs=jobs,
+        allow_effects=frozenset(allow_effects),
+        offline=fleet is None or cassette is not None,
+        labels=known_labels(fleet),
+    )
     answers = read_cassette(Path(cassette)) if cassette is not None else None
+    for warning in answers.warnings(fleet) if answers is not None else ():
+        on_note(warning)
     directory = mkdtemp(prefix="replay-") if run is None else None
     path = Path(directory, "replay-run.db") if directory else Path(run or "")
     with start_blocking_portal() as portal:  # a notebook has an event loop of its own in this thread
@@ -309,19 +317,9 @@ async def _judge(
 
     progress = Progress(warn=on_note)
     with RunFile.open(path, redactor=Redactor(fleet.secrets() if fleet else ())) as run:
-        if cassette is not None:
-            await classify_stored(
-                run,
-                files,
-                options,
-                progress=progress,
-                fleet=fleet,
-                facts=cassette.facts,
-                servers=cassette.servers,
-                answers=cassette.matching(fleet).get,
-            )
-        elif fleet is None:
-            await classify_stored(run, files, options, progress=progress)
+        if fleet is None or cassette is not None:
+            stored = cassette.evidence(fleet) if cassette is not None else {}
+            await classify_stored(run, files, options, progress=progress, fleet=fleet, **stored)
         else:
             logs = path.with_name(f"{path.stem}.logs")
             await classify_live(run, files, fleet, options, logs=logs, progress=progress)

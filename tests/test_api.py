@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 
 import replay
+from replay.analysis.answer_labels import AnswerLabel, write_label
+from replay.cli.browse import judge_recorded
 from replay.errors import MissingExtraError, RunFileError, UsageError
+from replay.formats import FileNames, open_files
 from tests.scripts import ROOT
 
 STEPS = [[("files/read", {"path": "<b>x</b>"}, "Error: ENOENT: no such file or directory, open '<b>x</b>'")]]
@@ -49,6 +52,20 @@ def test_calls_are_judged_within_an_event_loop_as_a_notebook_has_it(results_file
 
     (row,) = asyncio.run(cell())
     assert (row.outcome, row.tool) == (replay.Outcome.NOT_FOUND, "files/read")
+
+
+def test_what_a_person_said_an_answer_means_holds_in_python_and_where_files_are_browsed(
+    results_file: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    results = results_file(run=[[("rooms/pick", {"n": 7}, "the 7 one")]])
+    label = AnswerLabel(tool="*pick", template="the * one", outcome=replay.Outcome.NOT_FOUND)
+    write_label(tmp_path / "replay-labels.yaml", label)
+    with replay.classify(results) as run:
+        assert [row.outcome for row in run.calls()] == [replay.Outcome.NOT_FOUND]
+    asyncio.run(judge_recorded(list(open_files([results], FileNames(None))), tmp_path / "other.db", None))
+    with replay.open_run(tmp_path / "other.db") as run:
+        assert [row.outcome for row in run.calls()] == [replay.Outcome.NOT_FOUND]
 
 
 def test_tables_in_a_notebook_hold_nothing_that_a_server_could_run(results_file: Callable[..., Path]) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 from pydantic import ValidationError
@@ -14,6 +14,9 @@ from pydantic import ValidationError
 from replay.errors import InputError
 from replay.records import Outcome, Reason, Record, RuleSpec
 from replay.safety.filesystem import read_small_file, write_atomically
+
+if TYPE_CHECKING:
+    from replay.interpreter import Fleet
 
 NAME: Final = "replay-labels.yaml"
 FORMAT: Final = "replay.labels"
@@ -85,14 +88,14 @@ def write_label(path: Path, label: AnswerLabel) -> None:
     write_atomically(path, yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=120))
 
 
-def known_labels(fleet_directory: Path | None) -> tuple[RuleSpec, ...]:
+def known_labels(fleet: Fleet | None) -> tuple[RuleSpec, ...]:
     """What a person said that answers mean, as rules: of the file beside the fleet's, else of the one here.
 
     Raises:
         InputError: as `read_labels`.
     """
-    beside = fleet_directory / NAME if fleet_directory is not None else None
-    return rules_of_labels(read_labels(beside if beside is not None and beside.exists() else Path(NAME)))
+    beside = fleet.directory / NAME if fleet is not None else Path(NAME)
+    return rules_of_labels(read_labels(beside if beside.exists() else Path(NAME)))
 
 
 def rules_of_labels(labels: Iterable[AnswerLabel]) -> tuple[RuleSpec, ...]:

@@ -51,24 +51,17 @@ FEWEST_DECIDED: Final = 0.1
 def error_distribution(run: Run, options: ChartOptions) -> Chart:
     """Shares of all calls, by model, the undecided ones too; best model first: after the M3-Bench paper's figure 6."""
     models = best_first(chosen_models(run, options))
-    columns = (*ORDER, Outcome.INCONCLUSIVE)
-    counts = tuple(tuple(model.outcomes[outcome] for outcome in columns) for model in models)
-    totals = tuple(model.calls for model in models)
-    return Chart(
-        figure="error-distribution",
-        title="How the calls were judged",
-        measure="share of the calls",
-        row_name="model",
-        column_name="outcome",
-        rows=tuple(model.model for model in models),
-        columns=tuple(map(str, columns)),
-        values=tuple(
-            row if _is_decided(model) else (*(None for _ in row[:-1]), row[-1])
-            for model, row in zip(models, shares(counts, totals), strict=True)
-        ),
-        counts=counts,
-        totals=totals,
-        notes=(*one_model_note(models), *_undecided_note(models)),
+    chart = outcomes_of(models)
+    return chart.model_copy(
+        update={
+            "figure": "error-distribution",
+            "title": "How the calls were judged",
+            "values": tuple(
+                row if _is_decided(model) else (*(None for _ in row[:-1]), row[-1])
+                for model, row in zip(models, chart.values, strict=True)
+            ),
+            "notes": (*chart.notes, *_undecided_note(models)),
+        }
     )
 
 

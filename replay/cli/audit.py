@@ -110,6 +110,7 @@ def _issued_again(run: Run, found: Audit, fleet_path: Path | None) -> dict[str, 
 
     import anyio
 
+    from replay.analysis.answer_labels import known_labels
     from replay.cli.judging import judge_with_progress
     from replay.records.files import TrajectoryFile, dump
     from replay.replayer.plan import Options
@@ -126,7 +127,7 @@ def _issued_again(run: Run, found: Audit, fleet_path: Path | None) -> dict[str, 
             record = trajectory_record(run.connection, find_trajectory(run, reference).row)
             document = json.dumps(dump(TrajectoryFile(**dict(record))))
             (Path(directory) / f"{number}.trajectory.json").write_text(document, "utf-8")
-        inputs = InputFiles((Path(directory),), None)
+        inputs, options = InputFiles((Path(directory),), None), Options(labels=known_labels(fleet))
         with Run.open(Path(directory) / "run.db", redactor=Redactor(fleet.secrets() if fleet else ())) as again:
-            anyio.run(judge_with_progress, again, inputs, inputs.open_all(), fleet, Options(), None, None)
+            anyio.run(judge_with_progress, again, inputs, inputs.open_all(), fleet, options, None, None)
             return {f"{row.model}:{row.trajectory}:{row.call}": row for row in call_rows(again)}

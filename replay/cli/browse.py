@@ -152,6 +152,7 @@ async def judge_recorded(
     opened: list[ResultsFile], target: Path, fleet: Fleet | None, progress: Progress | None = None
 ) -> None:
     """The same in code that is asynchronous, with the servers of a fleet as far as they are known."""
+    from replay.analysis.answer_labels import known_labels
     from replay.diagnosis.diagnose import FindingStore
     from replay.replayer.classifier import classify_stored
     from replay.replayer.plan import Options, Progress
@@ -159,5 +160,5 @@ async def judge_recorded(
     from replay.safety.redaction import Redactor
 
     with Run.open(target, redactor=Redactor(fleet.secrets() if fleet else ())) as run:
-        options = Options(offline=True, on_done=FindingStore(run).keep)
+        options = Options(offline=True, on_done=FindingStore(run).keep, labels=known_labels(fleet))
         await classify_stored(run, opened, options, progress=progress or Progress(), fleet=fleet)

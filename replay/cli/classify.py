@@ -172,7 +172,7 @@ def classify(
         rebinding=not no_rebinding,
         offline=by_recording,
         keep_inconclusive=keep_inconclusive,
-        labels=known_labels(fleet.directory if fleet is not None else None),
+        labels=known_labels(fleet),
     )
     with _open_run(run_path, fresh, fleet, options, names) as run:
         _judge(run, inputs, sources, fleet, options, cassette, location)

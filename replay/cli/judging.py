@@ -166,4 +166,4 @@ def _of_cassette(path: Path, fleet: Fleet | None) -> dict[str, Any]:
     cassette = read_cassette(path)
     for warning in cassette.warnings(fleet):
         note(warning)
-    return {"facts": cassette.facts, "servers": cassette.servers, "answers": cassette.matching(fleet).get}
+    return cassette.evidence(fleet)

@@ -89,7 +89,7 @@ def shrink(
             fleet,
             logs=logs,
             allowed=frozenset(allow_effects),
-            labels=known_labels(fleet.directory),
+            labels=known_labels(fleet),
             max_replays=most_replays,
             tell=lambda text: echo_err(redactor.text(f"note: {text}")),
         )

@@ -58,6 +58,10 @@ class Cassette:
         left_out = set(self.differing(fleet))
         return {key: line.answer for key, line in self.answers.items() if line.server not in left_out}
 
+    def evidence(self, fleet: Fleet | None) -> dict[str, Any]:
+        """What `classify_stored` takes of it, by the names of its arguments."""
+        return {"facts": self.facts, "servers": self.servers, "answers": self.matching(fleet).get}
+
     def warnings(self, fleet: Fleet | None) -> Iterator[str]:
         """What a user should know before trusting the answers."""
         if self.torn:
