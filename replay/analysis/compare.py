@@ -7,13 +7,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from replay.analysis.estimates import TaskSums, differences_of, figures_of, spread_of, sums_by_model, sums_by_task
+from replay.analysis.estimates import (
+    TaskSums,
+    correlation_of,
+    differences_of,
+    figures_of,
+    spread_of,
+    sums_by_model,
+    sums_by_task,
+)
 from replay.analysis.measures import MEASURES, sums_of
 from replay.analysis.statistics import Numbers
 from replay.analysis.task_runs import OUTCOMES, TaskRuns, read_task_runs
 from replay.analysis.task_success import associations, failed_in_tasks, recoveries
 from replay.errors import UsageError
 from replay.records.comparison import ComparedModel, ModelComparison, ModelStratum, Strata
+from replay.records.recorded_scores import RECORDED_SCORES, SUMMED_UP
 from replay.records.tool_name import read_name
 from replay.records.unread import Unread, UnreadEffect, UnreadFile
 from replay.runfile import Run
@@ -30,8 +39,8 @@ if TYPE_CHECKING:
 MAX_PAIRED = 50
 """Models up to which every pair is tested."""
 _OF_CALLS = "well_formed"
-_BY_DEFAULT = ("average", "task_success", "score", _OF_CALLS)
-_OF_TASKS = ("task_success", "score", "recall")
+_BY_DEFAULT = ("average", "task_success", "score", *SUMMED_UP, _OF_CALLS)
+_OF_TASKS = ("task_success", "score", "recall", *RECORDED_SCORES)
 """What is known of a model that made no call, where it is one; a session without calls is none."""
 
 
@@ -120,6 +129,7 @@ def _models(run: Run, table: TaskRuns, sums_of_runs: Numbers, sums: Mapping[str,
                 figures=figures_of(own, judge=records[0].judge if len(records) == 1 else None),
                 spread=spread_of([_sums(table, sums_of_runs, numbered) for numbered in by_number]),
                 missing=max((len(record.missing) for record in records), default=0),
+                correlation=correlation_of(own),
             )
         )
     return [model for model in compared if model.calls or not model.figures.keys().isdisjoint(_OF_TASKS)]

@@ -155,6 +155,8 @@ class Figure(Record):
     low: float | None = None
     """None where there are too few to tell."""
     high: float | None = None
+    deviation: float | None = None
+    """Of a mean: the standard deviation over its tasks, as of a sample."""
 
 
 class Spread(Record):
@@ -185,6 +187,8 @@ class ComparedModel(Record):
     """Where tasks were run several times."""
     missing: int = 0
     """Tasks of the reference for which it has no result."""
+    correlation: float | None = None
+    """MCPEval: Pearson's, of the recorded scores of trajectory and completion over the tasks."""
 
 
 class ModelStratum(Record):

@@ -16,6 +16,7 @@ from replay.records import UNFOUNDED
 from replay.records.chart import Chart
 from replay.records.comparison import Association, Figure, Measure, ModelComparison, ModelDifference
 from replay.records.files import dump
+from replay.records.recorded_scores import RECORDED_SCORES, SUMMED_UP
 from replay.reports.basis import certainty_line, fault_line, unread_calls, unread_label, unread_lines
 from replay.reports.markdown_syntax import prose
 from replay.reports.tables import Column, Table
@@ -26,6 +27,9 @@ CSV_COLUMNS: Final = ("model", "by", "stratum", "tasks", "measure", "value", "n"
 """In this order; new ones are only ever added at the end."""
 MODELS: Final = "Models"
 """The title of the first table."""
+_RECORDED: Final = "Scores that the files record, mean and deviation over tasks"
+_JUDGED: Final = RECORDED_SCORES.keys() - set(SUMMED_UP)
+"""The scores that stand in the table of these alone."""
 _MAX_NAME: Final = 40
 _MAX_LISTED: Final = 12
 _MAX_KINDS: Final = 25
@@ -52,6 +56,7 @@ def comparison_text(comparison: ModelComparison, width: int) -> str:
     metric = _metric(comparison)
     parts = [
         _models_text(comparison, width),
+        _recorded_text(comparison, width),
         _spread_text(comparison, metric),
         _strata_text(comparison, metric, width),
         _differences_text(comparison, metric),
@@ -111,17 +116,37 @@ def _metric(comparison: ModelComparison) -> Measure | None:
 
 
 def _model_table(comparison: ModelComparison, *, with_runs: bool = True) -> Table:
-    head = ["tasks", *(["runs"] if with_runs else []), "calls", *(measure.label for measure in comparison.measures)]
+    measures = [measure for measure in comparison.measures if measure.id not in _JUDGED]
+    head = ["tasks", *(["runs"] if with_runs else []), "calls", *(measure.label for measure in measures)]
     rows = [
         [model.model, model.tasks, *([model.runs] if with_runs else []), f"{model.calls:,}"]
-        + [shown(measure, model.figures.get(measure.id)) for measure in comparison.measures]
+        + [shown(measure, model.figures.get(measure.id)) for measure in measures]
         for model in comparison.models
     ]
     if comparison.unread is not None:
         calls = unread_calls(comparison.unread.files)
-        cells = [*(["-"] if with_runs else []), calls, *["-"] * len(comparison.measures)]
+        cells = [*(["-"] if with_runs else []), calls, *["-"] * len(measures)]
         rows.append([unread_label(comparison.unread.files), "?", *cells])
     return _table(["model", *head], rows)
+
+
+def _recorded_table(comparison: ModelComparison) -> Table | None:
+    """What the files' own judges gave, a row a score; None where the files hold none."""
+    rows = [
+        [measure.label, *(_with_deviation(model.figures.get(measure.id)) for model in comparison.models)]
+        for measure in comparison.measures
+        if measure.id in RECORDED_SCORES
+    ]
+    if any(model.correlation is not None for model in comparison.models):
+        known = (model.correlation for model in comparison.models)
+        rows.append(["MCPEval correlation of the two", *("-" if value is None else f"{value:.3f}" for value in known)])
+    return _table(["score", *(model.model for model in comparison.models)], rows) if rows else None
+
+
+def _with_deviation(figure: Figure | None) -> str:
+    if figure is None:
+        return "-"
+    return f"{figure.value:.3f}" + ("" if figure.deviation is None else f" ± {figure.deviation:.3f}")
 
 
 def _strata_table(comparison: ModelComparison, metric: Measure) -> Table | None:
@@ -166,6 +191,11 @@ def _calls_of(comparison: ModelComparison, measure: str) -> int:
     """How many calls of all models a share of calls counts."""
     figures = (model.figures.get(measure) for model in comparison.models)
     return sum(round(figure.value * figure.n) for figure in figures if figure is not None)
+
+
+def _recorded_text(comparison: ModelComparison, width: int) -> list[str]:
+    table = _recorded_table(comparison)
+    return [_RECORDED, *table.text(width, _MAX_NAME)] if table is not None else []
 
 
 def _spread_text(comparison: ModelComparison, metric: Measure | None) -> list[str]:
@@ -266,6 +296,9 @@ def _cells(figure: Figure) -> list[float | None]:
 def _tables(comparison: ModelComparison) -> Iterator[tuple[str, Table]]:
     """Every table of the documents, with its title."""
     yield MODELS, _model_table(comparison)
+    recorded = _recorded_table(comparison)
+    if recorded is not None:
+        yield _RECORDED, recorded
     metric = _metric(comparison)
     if metric is not None:
         rows = [[model.model, interval_text(metric, model.figures.get(metric.id))] for model in comparison.models]
