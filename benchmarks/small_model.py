@@ -35,9 +35,10 @@ one of the results, and was classified, aligned and audited. It is far too weak 
 what the tool is for. The page shows the run as it was; `make models` makes it anew (llama.cpp serves the model by the
 OpenAI protocol; no network but the package registries).
 
-By function calling llama.cpp holds what the model writes to the tool's schema (`--chat_format chatml-function-calling`): its calls can
-be read, and what is wrong with them is their arguments. In the other protocols, and as a judge, it writes JSON of its own, which
-mostly runs on until the limit of tokens; such replies are kept as they came, and counted.
+By function calling llama.cpp holds what the model writes to the tool's schema (`--chat_format
+chatml-function-calling`): its calls can be read, and what is wrong with them is their arguments. In the other
+protocols, and as a judge, it writes JSON of its own, which mostly runs on until the limit of tokens; such replies are
+kept as they came, and counted.
 """
 
 

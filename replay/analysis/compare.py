@@ -20,6 +20,7 @@ from replay.analysis.measures import MEASURES, sums_of
 from replay.analysis.statistics import Numbers
 from replay.analysis.task_runs import OUTCOMES, TaskRuns, read_task_runs
 from replay.analysis.task_success import associations, failed_in_tasks, recoveries
+from replay.analysis.taxonomies import TAXONOMIES, taxonomy_of
 from replay.errors import UsageError
 from replay.records.comparison import ComparedModel, ModelComparison, ModelStratum, Strata
 from replay.records.recorded_scores import RECORDED_SCORES, SUMMED_UP
@@ -54,6 +55,7 @@ class CompareSettings:
     metric: str | None = None
     """Of strata and differences; by default what is sorted by."""
     by: str | None = None
+    """What tasks are sorted by, or the published taxonomy that findings are."""
     names: FileNames | None = None
     """How file names give the label of `by`."""
     unread: tuple[UnreadFile, ...] | None = None
@@ -87,7 +89,10 @@ def compare_models(run: Run, settings: CompareSettings = CompareSettings()) -> M
     ordered = sorted_models(models, sort)
     sums = {model.model: sums[model.model] for model in ordered}
     names = tuple(sums)
-    strata = strata_of(run, table, names, settings.by, settings.names) if settings.by else None
+    taxonomy = settings.by if settings.by in TAXONOMIES else None
+    by = None if taxonomy else settings.by
+    strata = strata_of(run, table, names, by, settings.names) if by else None
+    aligned = any("recall" in model.figures for model in models)
     if settings.metric is None and strata is not None and not _is_known(metric, strata):
         metric = _OF_CALLS
     return ModelComparison(
@@ -102,6 +107,7 @@ def compare_models(run: Run, settings: CompareSettings = CompareSettings()) -> M
         recoveries=recoveries(run, table, names, settings.files),
         failed_in_tasks=failed_in_tasks(table, names),
         findings=tuple(row for row in finding_counts(run.connection, settings.files) if row.model in sums),
+        taxonomy=taxonomy_of(run, table, names, taxonomy, aligned=aligned) if taxonomy else None,
         unread=_unread(unread_files(run.connection) if settings.unread is None else settings.unread, ordered),
         notes=tuple(_notes(ordered, sums, metric, strata)),
     )
@@ -273,6 +279,8 @@ def _joined_labels(run: Run, table: TaskRuns, by: str, names: FileNames | None) 
     for name in map(str.strip, by.split(",")):
         if name == SERVER:
             raise UsageError(f"--by {by}: {SERVER} sorts calls, not tasks, and stands alone")
+        if name in TAXONOMIES:
+            raise UsageError(f"--by {by}: {name} sorts findings, not tasks, and stands alone")
         labels.append(_labels_of(run, table, name, names))
         if name not in (TYPE, SERVERS) and not any(labels[-1]):
             raise _no_such_label(name, table, names)

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from statistics import correlation
 
 import numpy as np
 
@@ -128,8 +129,7 @@ def correlation_of(sums: TaskSums) -> float | None:
     both = both[:, ~np.isnan(both).any(axis=0)]
     if both.shape[1] < 2 or not both.std(axis=1).all():
         return None
-    matrix: Numbers = np.corrcoef(both)
-    return float(matrix[0, 1])
+    return correlation(*both.tolist())
 
 
 def _figure(value: float, n: int, interval: Interval | None) -> Figure:

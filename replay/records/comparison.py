@@ -276,6 +276,26 @@ class FindingOfModel(Record):
     trajectories: int
 
 
+class ErrorClassOfModels(Record):
+    """How many task runs show one class of a published taxonomy of failures."""
+
+    category: str
+    name: str
+    kinds: tuple[str, ...]
+    """The kinds of finding that show it."""
+    task_runs: dict[str, int]
+    """By model; empty where nothing here shows it."""
+    left_to_judges: str | None = None
+    """What of it nobody can tell without a judge."""
+
+
+class Taxonomy(Record):
+    """The findings of a run by the classes of a published taxonomy."""
+
+    name: str
+    classes: tuple[ErrorClassOfModels, ...]
+
+
 class ModelComparison(Record):
     """What `replay compare --json` prints."""
 
@@ -298,6 +318,8 @@ class ModelComparison(Record):
     recoveries: tuple[Recovery, ...] = ()
     failed_in_tasks: tuple[FailedInTasks, ...] = ()
     findings: tuple[FindingOfModel, ...] = ()
+    taxonomy: Taxonomy | None = None
+    """The findings by a published taxonomy, where it was asked for."""
     unread: Unread | None = None
     """Files that stand in no number; None where all were read."""
     notes: tuple[str, ...] = ()

@@ -59,6 +59,7 @@ def comparison_text(comparison: ModelComparison, width: int) -> str:
         _recorded_text(comparison, width),
         _spread_text(comparison, metric),
         _strata_text(comparison, metric, width),
+        _taxonomy_text(comparison, width),
         _differences_text(comparison, metric),
         _success_text(comparison),
         _recovery_text(comparison),
@@ -224,6 +225,41 @@ def _strata_text(comparison: ModelComparison, metric: Measure | None, width: int
     return [title, *table.text(width, _MAX_NAME)]
 
 
+def _taxonomy_table(comparison: ModelComparison) -> Table | None:
+    if comparison.taxonomy is None:
+        return None
+    names = [model.model for model in comparison.models]
+    rows = [
+        [f"{error.category}: {error.name}", *(error.task_runs.get(name, "-") for name in names)]
+        for error in comparison.taxonomy.classes
+    ]
+    return _table([comparison.taxonomy.name, *names], rows)
+
+
+def _taxonomy_title(comparison: ModelComparison) -> str:
+    name = comparison.taxonomy.name if comparison.taxonomy else ""
+    return f"Task runs that show each class of {name}; -: nothing here shows it"
+
+
+def _left_to_judges(comparison: ModelComparison) -> Iterator[str]:
+    """What the classes leave open; those of which all is open share a line."""
+    classes = comparison.taxonomy.classes if comparison.taxonomy else ()
+    open_: dict[str, list[str]] = {}
+    for error in classes:
+        if error.left_to_judges:
+            open_.setdefault(error.left_to_judges, []).append(error.name)
+    for what, names in open_.items():
+        yield f"not told without a judge, of {', '.join(names)}: {what}"
+
+
+def _taxonomy_text(comparison: ModelComparison, width: int) -> list[str]:
+    table = _taxonomy_table(comparison)
+    if table is None:
+        return []
+    told = (part for line in _left_to_judges(comparison) for part in wrap(line, width, subsequent_indent="  "))
+    return [_taxonomy_title(comparison), *table.text(width, 2 * _MAX_NAME), *told]
+
+
 def _differences_text(comparison: ModelComparison, metric: Measure | None) -> list[str]:
     if metric is None or not comparison.differences:
         return []
@@ -284,6 +320,12 @@ def _csv(comparison: ModelComparison) -> str:
         for name, figure in row.figures.items():
             by = comparison.strata.by if comparison.strata else ""
             lines.append(csv_line([row.model, by, row.stratum, row.tasks, name, *_cells(figure), "", ""]))
+    for error in comparison.taxonomy.classes if comparison.taxonomy else ():
+        by = comparison.taxonomy.name if comparison.taxonomy else ""
+        for model in comparison.models:
+            if (count := error.task_runs.get(model.model)) is not None:
+                cells = [count, model.trajectories, "", "", "", ""]
+                lines.append(csv_line([model.model, by, error.name, model.tasks, "task_runs_showing_it", *cells]))
     unread = Counter(file.model or "" for file in comparison.unread.files) if comparison.unread else {}
     lines += [csv_line([model, "", "", "", "unread_files", count, *[""] * 5]) for model, count in unread.items()]
     return "".join(lines)
@@ -332,6 +374,9 @@ def _tables(comparison: ModelComparison) -> Iterator[tuple[str, Table]]:
             [row.subject, row.name or "(no name)", row.failed, row.recovered, row.open] for row in comparison.recoveries
         ]
         yield "Failed calls recovered or open", _table(["by", "name", "failed", "recovered", "open"], fates)
+    if (taxonomy := _taxonomy_table(comparison)) is not None:
+        yield _taxonomy_title(comparison), taxonomy
+        yield "What is not told without a judge", _table(["class"], [[line] for line in _left_to_judges(comparison)])
     findings = _finding_chart(comparison, _MAX_KINDS)
     if findings.columns:
         counts = zip(*(findings.counts or ()), strict=True)
