@@ -313,7 +313,7 @@ class ParsedAnswer:
             return report_of(self.text, "flag")
         if own or reading.affirmed or found_nothing(self.body):
             return None
-        complaint = _only_complaint(self.body) or _only_text(self.body)
+        complaint = _only_complaint(self.body) or (None if returns_content(arguments, tool) else _only_text(self.body))
         said = reading.words if complaint is None else complaint
         if said is not None:
             return self._error_in_text(said, marked=False, message=reading.message or complaint is not None)
