@@ -33,7 +33,15 @@ from replay.outcomes.codes import (
     forms_in,
 )
 from replay.outcomes.envelopes import OpenedAnswer, as_it_came, open_answer
-from replay.outcomes.error_report import ErrorReport, decisive_part, report_of, report_of_rpc
+from replay.outcomes.error_report import (
+    MAX_LOOK,
+    MAX_REPORT_LENGTH,
+    MAX_SENTENCE_LENGTH,
+    ErrorReport,
+    decisive_part,
+    report_of,
+    report_of_rpc,
+)
 from replay.outcomes.literals import parse_json
 from replay.outcomes.residue import (
     JsonReading,
@@ -49,9 +57,6 @@ from replay.outcomes.residue import (
 from replay.outcomes.sentences import (
     CAUSES,
     COUNTS,
-    MAX_LOOK,
-    MAX_REPORT_LENGTH,
-    MAX_SENTENCE_LENGTH,
     TRACEBACK_LAST_LINE,
     basis_of_text,
     counts_of,
@@ -106,6 +111,8 @@ _LAST_WORDS = re.compile(
     r"|(?:Username|Password|Enter passphrase) for "
 )
 """How a program's last line says that it gave up."""
+_POWERSHELL_ERROR = re.compile(r"\+ FullyQualifiedErrorId : (?!NativeCommandError)\w")
+"""What PowerShell writes below an error in any language; `NativeCommandError` is said of all that a program logs."""
 _PROGRAM_ERROR = re.compile(
     r"traceback|no such file|usage:|\berror:|\b(?:Import|ModuleNotFound|Syntax)Error\b|no module named"
     r"|command not found|not recognized|permission denied|invalid option",
@@ -114,6 +121,12 @@ _PROGRAM_ERROR = re.compile(
 _TERMINAL_ESCAPE = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\[(?:\d{1,2};){0,3}\d{1,2}m(?=\S|\s|$)")
 
 
+_PROMPT = re.compile(
+    r"|\[(?!err|fail|fatal|warn|exc)[a-z][\w -]{1,40}: [^\]]{1,300}\]|[$#%>❯]|(?:PS )?[a-z]:\\[^\n]{0,200}>"
+    r"|(?:\(\w{1,40}\) )?[\w.-]{1,60}@[\w.-]{1,60}[: ]\S{0,200} ?[$#%>]",
+    re.IGNORECASE,
+)
+"""A line that a shell or a harness writes below what a program printed: the next prompt, `[Interpreter: python3]`."""
 _COMPLAINING_LINE = re.compile(
     r"^\W*(?:[\w.'-]+:? ){0,3}(?i:errors?|exception|fail(?:ed|ure)?|traceback|fatal|cannot|could not|unable|denied"
     r"|invalid)\b|[a-z](?:Error|Exception)\b",
@@ -247,6 +260,8 @@ class ParsedAnswer:
             self.body = self.structured
             self.text = json.dumps(self.structured, ensure_ascii=False, default=str)[:MAX_HEAD]
         self.program_exit = _program_exit(self.text, self.tail, self.body, self.arguments)
+        if self.program_exit is None and runs_commands(self.arguments):
+            self.text, self.tail = _without_prompt(self.text), _without_prompt(self.tail)
         self.flagged = opened.flagged
         self.error = self._find_error(opened.marked)
 
@@ -403,7 +418,11 @@ def _complaint_in(text: str, arguments: ArgumentIndex, tool: Tool | None) -> Err
         return None
     few = len(lines) < _FEW_LINES
     ends = (lines[0], lines[-1]) if few else (lines[-1],)
-    gave_up = any(map(_LAST_WORDS.match, ends)) or (len(lines) < 2 * _FEW_LINES and _SHELL_COMPLAINS.match(lines[0]))
+    gave_up = (
+        _POWERSHELL_ERROR.search(text) is not None
+        or any(map(_LAST_WORDS.match, ends))
+        or (len(lines) < 2 * _FEW_LINES and _SHELL_COMPLAINS.match(lines[0]))
+    )
     commands = " ".join(arguments.texts)[:MAX_LOOK]
     complains = few and all(
         _SHELL_COMPLAINS.match(line) or ((said := _SAID_BY.match(line)) and holds_word(commands, said[1]))
@@ -449,6 +468,15 @@ def _program_exit(text: str, tail: str, body: object, arguments: ArgumentIndex) 
 def _exit_codes(text: str) -> list[re.Match[str]]:
     folded = text.casefold()
     return list(_EXIT_CODE.finditer(text)) if any(word in folded for word in _EXIT_WORDS) else []
+
+
+def _without_prompt(text: str) -> str:
+    """A program's output without the prompt, and the like, that stands below it."""
+    lines = text.rstrip().split("\n")
+    printed = len(lines)
+    while printed and _PROMPT.fullmatch(lines[printed - 1].strip()):
+        printed -= 1
+    return "\n".join(lines[:printed]) if printed < len(lines) else text
 
 
 def _without_line(text: str, position: int) -> str:

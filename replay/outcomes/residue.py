@@ -36,6 +36,7 @@ _MESSAGE_KEYS = tuple(
     message msg detail details reason description title hint result text explanation cause statustext status_text
     """.split()  # noqa: SIM905
 )
+_TO_READER = ("message", "msg", "detail", "reason")
 MESSAGE_FIELDS = ("message", "msg", "detail", "reason", "title", "explanation", "cause", "details")
 _STATUS_KEYS = tuple(
     "status statuscode status_code code cod http_status httpstatus error_code errorcode errcode".split()  # noqa: SIM905
@@ -184,7 +185,7 @@ def _read_object(value: JsonObject, arguments: ArgumentIndex, depth: int) -> Jso
     left = _without_counts(body, _left(body, arguments))
     if len(left) == 1 and _may_wrap(body, left[0], arguments):
         inner = read_json(body[left[0]], arguments, depth + 1)
-        words = inner.words if left[0] in CARRIERS else None
+        words = inner.words if left[0] in CARRIERS or left[0] in _TO_READER else None
         to_reader = inner.message or left[0] in MESSAGE_FIELDS
         return inner._replace(words=words, message=to_reader, affirmed=inner.affirmed or affirmed)
     words = _sole_message(body, arguments)
@@ -219,8 +220,8 @@ def _explains(body: JsonObject) -> bool:
 
 
 def _left(body: JsonObject, arguments: ArgumentIndex) -> list[str]:
-    """The fields of an object that say anything, and no wrapper's bookkeeping."""
-    counted = [key for key, part in body.items() if not is_nothing(part)]
+    """The fields of an object that say anything: neither a wrapper's bookkeeping, nor what repeats the call."""
+    counted = [key for key, part in body.items() if not is_nothing(part) and not arguments.echoed_by(key, part)]
     return [key for key in counted if key not in WRAPPING or (key == "status" and isinstance(body[key], dict))] or [
         key for key in ("message", "text", "input", "name", "error") if len(body) == 1 and key in body
     ]
@@ -308,9 +309,8 @@ def _errors_of_parts(value: JsonObject, arguments: ArgumentIndex) -> list[JsonEr
 
 def _sole_message(body: JsonObject, arguments: ArgumentIndex) -> str | None:
     """What an object says whose only substance is a message to the reader (`{"message": "...", "url": "..."}`)."""
-    if not any(isinstance(body.get(key), str) for key in ("message", "msg", "detail")):
-        return None
-    return None if _has_payload(body, arguments) else _message_of(body, None)
+    said = any(isinstance(body.get(key), str) for key in _TO_READER)
+    return _message_of(body, None) if said and not _has_payload(body, arguments) else None
 
 
 def only_words(value: Any) -> str | None:
