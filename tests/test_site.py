@@ -58,7 +58,7 @@ def test_the_notebook_holds_the_results_of_each_cell_and_no_path() -> None:
     assert [cell["source"] for cell in cells if not cell["outputs"]] == []
     assert "<table>" in text
     assert "site-packages" not in text
-    assert "/home/" not in text
+    assert "/tmp/" not in text
 
 
 def test_an_error_is_one_sentence_in_a_notebook() -> None:
