@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from replay.records import Call, Trajectory, digest
+from replay.records.alignment import TRAJECTORY_MATCH
 from replay.records.digests import effect_keys
 from replay.records.recorded_scores import MCPBENCH, MCPEVAL
 from replay.records.tool_name import read_name
@@ -15,7 +16,7 @@ from replay.runfile.rows import unpack
 from replay.runfile.task_runs import rebuild_task_runs, rebuild_task_scores, scores_of, times_of
 
 FORMAT = "replay.run-file"
-VERSION = 7
+VERSION = 8
 APPLICATION_ID = 0x52504C59
 """In the header of our files ("RPLY"): what tells them from the SQLite files of other programs."""
 
@@ -205,6 +206,8 @@ CREATE TABLE task_scores (
   argument_similarity REAL NOT NULL, argument_similarity_strong REAL NOT NULL,
   step_coherence REAL NOT NULL, order_consistency REAL NOT NULL, merge_purity REAL NOT NULL,
   completion_rate REAL, information_grounding_rate REAL,
+  trajectory_strict_match REAL, trajectory_unordered_match REAL, trajectory_subset_match REAL,
+  trajectory_superset_match REAL, tool_call_f1 REAL,
   PRIMARY KEY (file, task)
 ) WITHOUT ROWID;
 CREATE INDEX task_scores_by_trajectory ON task_scores (trajectory);
@@ -321,6 +324,8 @@ CREATE TABLE task_scores (
   argument_similarity REAL NOT NULL, argument_similarity_strong REAL NOT NULL,
   step_coherence REAL NOT NULL, order_consistency REAL NOT NULL, merge_purity REAL NOT NULL,
   completion_rate REAL, information_grounding_rate REAL,
+  trajectory_strict_match REAL, trajectory_unordered_match REAL, trajectory_subset_match REAL,
+  trajectory_superset_match REAL, tool_call_f1 REAL,
   PRIMARY KEY (file, task)
 ) WITHOUT ROWID
 """,
@@ -409,6 +414,14 @@ def _from_5_to_6(db: sqlite3.Connection) -> None:
 
 
 def _from_6_to_7(db: sqlite3.Connection) -> None:
+    """The trajectory matches of aligned tasks."""
+    known = {name for _, name, *_ in db.execute("PRAGMA table_info(task_scores)")}
+    for name in TRAJECTORY_MATCH:
+        if name not in known:
+            db.execute(f"ALTER TABLE task_scores ADD COLUMN {name} REAL")
+
+
+def _from_7_to_8(db: sqlite3.Connection) -> None:
     """What judges gave before stood in the records alone; MCP-Bench's files have no one score."""
     if "recorded_scores" not in {name for _, name, *_ in db.execute("PRAGMA table_info(task_runs)")}:
         db.execute("ALTER TABLE task_runs ADD COLUMN recorded_scores TEXT")
@@ -426,6 +439,7 @@ STEPS: Final[Mapping[int, Callable[[sqlite3.Connection], None]]] = {
     4: _from_4_to_5,
     5: _from_5_to_6,
     6: _from_6_to_7,
+    7: _from_7_to_8,
 }
 """Version n to n + 1: what does it, in a transaction."""
 
