@@ -52,6 +52,10 @@ class ArgumentIndex:
             return True
         return isinstance(part, str) and len(part) >= MIN_NAME_LENGTH and part.strip() in self.texts
 
+    def echoed_by(self, key: str, part: Any) -> bool:
+        """Whether a field of an answer, named in lower case, is an argument as it was sent: its name and its value."""
+        return any(name.casefold() == key and value == part for name, value in self.by_name.items())
+
     def tool_named_in(self, text: str) -> bool:
         """Whether the text names the tool, or the call's name as written."""
         return any(len(name) > 1 and name in text for name in (self.tool_name, self.written_name))
@@ -160,7 +164,7 @@ _PROSE_VERBS = _set_of("""
 """)
 _RUNNING_WORDS = _set_of("""
     run exec execute shell command terminal bash python cmd eval evaluate powershell repl
-    interpreter
+    interpreter ipython jupyter zsh pwsh
 """)
 _QUERY_WORDS = _set_of("sql query queries statement cypher graphql")
 _LOOKUP_VERBS = _set_of("get list read show describe cancel delete view find check stop")
@@ -402,6 +406,12 @@ def _built_by(program: str, body: Any) -> bool:
     if not isinstance(body, dict) or len(body) < 2:
         return False
     return all(re.search(rf"(?<!\w){re.escape(str(key))}(?!\w)", program) for key in list(body)[:50])
+
+
+def same_path(value: str, path: str) -> bool:
+    """Whether an argument names a path, or what stands last in it, or a folder above it."""
+    own, whole = (text.replace("\\\\", "/").replace("\\", "/").strip("/") for text in (value, path))
+    return bool(own) and (own in whole if "/" in own else own in (whole, whole.rpartition("/")[2]))
 
 
 def holds_number(text: str, number: object) -> bool:

@@ -35,8 +35,9 @@ _SQLSTATE: Final = re.compile(
     r"\b(?:SQLSTATE|sqlstate|pgcode|SQL state)\W{1,4}([0-9A-Z]{5})\b|\b\d{4,6} \(([0-9A-Z]{5})\):"
 )
 _CURL: Final = re.compile(r"\bcurl:? \(?(\d{1,2})\)? ")
-_WINDOWS: Final = re.compile(r"\[WinError (\d{1,5})\]")
-_ERRNO: Final = re.compile(r"\[Errno (-?\d{1,3})\]|\(os error (\d{1,3})\)", re.IGNORECASE)
+_WINDOWS: Final = re.compile(r"\bWinError (\d{1,5})\b|\b(?:Errno|os error) (1[01]\d{3})\b", re.IGNORECASE)
+"""Numbers from 10,000 on are those of Windows Sockets, whoever writes them."""
+_ERRNO: Final = re.compile(r"\bErrno (-?\d{1,3})\b|\(os error (\d{1,3})\)", re.IGNORECASE)
 _SMTP: Final = re.compile(r"(?<![\d.])[45]\d\d[ -]#?([45])\.(\d{1,3})\.\d{1,3}(?![\d.])")
 _TOKEN: Final = re.compile(r"ORA-\d{5}|[A-Za-z][A-Za-z0-9_.]{3,60}")
 _PLAIN_TOKEN: Final = re.compile(
@@ -159,7 +160,7 @@ def _causes(text: str) -> Iterator[str | None]:
         yield words.get(errno.errorcode.get(int(written), "EAI_FAIL" if written.startswith("-") else ""))
     windows = _WINDOWS.search(text)
     if windows is not None:
-        yield _numbers("Windows").get(windows[1])
+        yield _numbers("Windows").get(windows[1] or windows[2])
     transfer = _CURL.search(text)
     if transfer is not None:
         yield _numbers("curl").get(transfer[1])

@@ -13,13 +13,14 @@ from replay.outcomes.call_facts import (
     queries_a_database,
     returns_content,
     runs_commands,
+    same_path,
     says_the_verb,
 )
 from replay.outcomes.codes import cause_of_exit, cause_of_rpc, cause_of_status, causes_in, causes_said, forms_in
-from replay.outcomes.error_report import decisive_part, strip_wrappers
+from replay.outcomes.error_report import decisive_part, misses_program, server_is_unknown, strip_wrappers
 from replay.outcomes.evidence import ParsedAnswer
 from replay.outcomes.input_schema import is_valid
-from replay.outcomes.sentences import FRAME_WORDS, misses_program, no_such_thing, own_words, server_is_unknown
+from replay.outcomes.sentences import FRAME_WORDS, no_such_thing, own_words
 
 Condition = Callable[[ParsedAnswer], bool]
 
@@ -56,7 +57,7 @@ _FILE_NAME = re.compile(
     r"|\b(?:open|mkdir|l?stat|scandir|access|unlink|rmdir|copyfile|rename) '[^'\n]{1,200}'"
 )
 _FILE_ARGUMENT = re.compile(
-    r"path|file|dir|folder|name|uri|url|source|target|cwd|root|repo|location|input|output", re.IGNORECASE
+    r"path|file|dir|folder|name|ur[il]|source|target|cwd|root|repo|location|(?:in|out)put", re.I
 )
 _LIMIT = re.compile(r"\b(?:limit|maximum|minimum|max|min|at (?:least|most)|more than|less than|only|left|full)\b", re.I)
 _STEM = 5
@@ -160,7 +161,11 @@ def tool_is_unknown(parsed: ParsedAnswer) -> bool:
     text = strip_wrappers(error.text[:600])
     if error.code == -32601:
         return True
-    unknown = "tool-unknown" in causes_said(text)
+    said = causes_said(text)
+    names = (name.casefold() for name in parsed.arguments.argument_names)
+    if "tool-unlisted" in said and not any(word in name for name in names for word in ("action", "tool", "func")):
+        return True
+    unknown = "tool-unknown" in said
     named = parsed.arguments.tool_named_in(text) or not parsed.arguments.tool_name or _ends_the_name(text, parsed)
     of_a_tool = unknown and (
         named or (len(text) < 60 and not re.search(r"function|command|action", text, re.IGNORECASE))
@@ -282,13 +287,7 @@ def os_denies_own_path(parsed: ParsedAnswer) -> bool:
     if error is None:
         return False
     named = _PATH_DENIED.search(error.text[:_MAX_TEXT])
-    return named is not None and not any(_same_path(value, named["path"]) for value in parsed.arguments.texts)
-
-
-def _same_path(value: str, path: str) -> bool:
-    """Whether an argument names a path, or what stands last in it, or a folder above it."""
-    own, whole = (text.replace("\\\\", "/").replace("\\", "/").strip("/") for text in (value, path))
-    return bool(own) and (own in whole if "/" in own else own in (whole, whole.rpartition("/")[2]))
+    return named is not None and not any(same_path(value, named["path"]) for value in parsed.arguments.texts)
 
 
 def os_denies_named_path(parsed: ParsedAnswer) -> bool:
@@ -402,7 +401,7 @@ def own_file_missing(parsed: ParsedAnswer) -> bool:
 
 
 def says_a_cause(parsed: ParsedAnswer) -> bool:
-    """Whether the report gives a cause that names an argument, a value or a limit, and so is the call's own."""
+    """Whether the report names an argument, quotes a value or tells a limit, and so is about the call."""
     error = parsed.error
     if error is None or error.basis == "exit":
         return error is not None
@@ -413,8 +412,7 @@ def says_a_cause(parsed: ParsedAnswer) -> bool:
         return True
     stems = {word[:_STEM] for word in name_words(parsed.arguments.tool_name)}
     of_its_own = {word for word in words - FRAME_WORDS if word[:_STEM] not in stems and len(word) > 1}
-    limit = _LIMIT.search(text) is not None
-    return bool(of_its_own) and (limit or parsed.arguments.value_named_in(text))
+    return bool(of_its_own) and (_LIMIT.search(text) is not None or parsed.arguments.value_quoted_in(text))
 
 
 def is_an_error(parsed: ParsedAnswer) -> bool:

@@ -23,15 +23,14 @@ from replay.records import EnvelopeKind, EnvelopeLayer, JsonObject, TextAnswer, 
 FLAGS = ("isError", "is_error", "iserror")
 
 BLOCK_BODIES = {
-    "text": "text",
-    "input_text": "text",
-    "output_text": "text",
     "image": "data",
     "audio": "data",
     "resource": "resource",
     "resource_link": "uri",
 }
-"""The type of a content block -> the field that holds what it carries."""
+"""The type of a content block without text -> the field that holds what it carries."""
+_OF_A_TEXT_BLOCK = frozenset(["text", "input", "output", "tool", "function", "result", "content", "message"])
+"""What the type of a content block with text is made of: `text`, `input_text`, `tool_output`."""
 
 _FIELD = (
     r"(?:_?meta|content|isError|is_error|structured_?[cC]ontent|type|text|result|output|response|jsonrpc|id|annotations"
@@ -260,13 +259,13 @@ def _of_carrier(kind: EnvelopeKind, value: JsonObject, flag: bool | None) -> _Co
 
 
 def _of_blocks(kind: EnvelopeKind, blocks: Sequence[JsonObject], flag: bool | None) -> _Content:
-    pieces = tuple(str(block["text"]) for block in blocks if _is_text(block))
+    pieces = tuple(text for block in blocks if (text := _text_of(block)) is not None)
     marks = [block["error"] for block in blocks if isinstance(block.get("error"), bool)]
     return _Content(
         kind=kind,
         pieces=pieces,
         flag=flag,
-        has_media=any(not _is_text(block) for block in blocks),
+        has_media=len(pieces) < len(blocks),
         marked=True if True in marks else None,
     )
 
@@ -287,11 +286,16 @@ def _is_block(value: Any) -> bool:
         return True
     if kind is None and CLASS in value:
         return isinstance(value.get("text"), str) and _flag_of(value) is None and "content" not in value
-    return isinstance(kind, str) and BLOCK_BODIES.get(kind, "") in value
+    return isinstance(kind, str) and (_text_of(value) is not None or BLOCK_BODIES.get(kind, "") in value)
 
 
-def _is_text(block: JsonObject) -> bool:
-    return block.get("type", "text") in ("text", "input_text", "output_text") and "text" in block
+def _text_of(block: JsonObject) -> str | None:
+    """The text of a content block; None where it carries something else."""
+    kind = block.get("type", "text")
+    if not isinstance(kind, str) or not set(kind.casefold().replace("-", "_").split("_")) <= _OF_A_TEXT_BLOCK:
+        return None
+    text = block.get("text", block.get("content") if "type" in block else None)
+    return text if isinstance(text, str) else None
 
 
 def _text_block(text: str) -> JsonObject:
@@ -325,6 +329,8 @@ _RESULT_BEFORE_COLON = re.compile(
     r"|[\w -]{1,60}[:：]\s*(?=meta=|content=\[|CallToolResult\(|\{[\"'](?:content|isError)[\"']:)",
     re.IGNORECASE,
 )
+_ASSIGNED = re.compile(r"\s*(?:# ?)?[a-z]\w{0,40} = (?=[\"'][^\n]*[\"']\s*\Z)")
+"""A string that is shown as the value of a variable: `# result = "Error: no such user"`."""
 _BEFORE_COLON = re.compile(
     r"[^\w\[(<{\"'`]{0,6}(?P<text>\w[^\n:：{}<>]{0,100}?)(?P<colon>\*{0,2}[:：]\*{0,2}(?:\s+|\Z))"
 )
@@ -459,7 +465,7 @@ def _result_in_brackets(text: str, words: str, end: int) -> Label | None:
 
 def _before_colon(text: str) -> Label | None:
     text = text.lstrip() if text[:1].isspace() else text
-    result = _RESULT_BEFORE_COLON.match(text)
+    result = _RESULT_BEFORE_COLON.match(text) or _ASSIGNED.match(text)
     if result:
         return Label("label", result[0].strip(), None, text[result.end() :])
     found = _BEFORE_COLON.match(text)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+from replay.outcomes.call_facts import ArgumentIndex, runs_commands
 from replay.outcomes.codes import http_status, rpc_code
 from replay.outcomes.residue import error_in_tail
-from replay.outcomes.sentences import MAX_LOOK, MAX_REPORT_LENGTH, Basis
 from replay.records import RpcError
+
+MAX_REPORT_LENGTH = 20_000
+MAX_SENTENCE_LENGTH, MAX_LOOK = 600, 2_000
+Basis = Literal["protocol", "flag", "exit", "body", "prefix", "sentence"]
 
 _WRAPPER = re.compile(
     r"^(?:#{1,4} (?:result|error)\s*\n+|error (?:executing|running|calling|invoking"
@@ -36,6 +40,32 @@ _COMPLAINT = re.compile(
 """How a line begins in which a program says what it could not do."""
 
 _PROGRAM_HEAD = re.compile(r"(?:(?:[A-Z][A-Za-z ]{1,30}[:\d][^\n]{0,80})?\n){1,12}Output:[ \t]*(?:\n|$)")
+
+
+_NO_PROGRAM = re.compile(
+    r"No such file or directory: ['\"]?(?P<first>[\w.+-]+)['\"]?\W*$"
+    r"|command not found: (?P<zsh>[\w.+-]+)"
+    r"|(?:^|: )(?P<shell>[\w.+-]+): (?:command )?not found\b|\bterm '(?P<term>[\w.+-]+)' is not recognized"
+    r"|^'(?P<cmd>[\w.+-]+)' is not recognized"
+    r"|python[\d.]*(?:\.exe)?: No module named (?P<module>[\w.]+)"
+    r"|failed to spawn:? [`'\"](?P<spawn>[\w.+-]+)[`'\"]|\bspawn (?P<node>[\w.+-]+) ENOENT"
+    r"|exec(?:utable)?:? \"?(?P<go>[\w.+-]+)\"?: executable file not found",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""How shells and programs that start others say that there is no such program."""
+_SERVER_UNKNOWN = re.compile(
+    r"\b(?:unknown|no such|invalid|unrecogni[sz]ed|undefined|unavailable) (?:mcp )?server"
+    r":? ['\"`]?(?P<first>[\w./:-]{1,100})"
+    r"|\bserver(?: named| with name)?:? "
+    r"(?:['\"`](?P<quoted>[^'\"`\n]{1,100})['\"`]|(?P<second>[\w./:-]{1,100})) (?:is |was )?"
+    r"(?:not (?:found|available|known|registered|configured|connected|defined|enabled|listed|exposed)"
+    r"|does(?: not|n't) exist|unknown|unavailable|undefined)"
+    r"|\bno (?:(?:active |open )?(?:connection|client|session) (?:was )?(?:found |available |registered )?"
+    r"(?:for|to|with) )?(?:the )?(?:mcp )?server(?: (?:named|called|with (?:the )?name|for(?: tool)?))?:? "
+    r"['\"`]?(?P<third>[\w./:-]{1,100})",
+    re.IGNORECASE,
+)
+"""How a harness says that it has no server of that name."""
 
 
 class ErrorReport(NamedTuple):
@@ -93,3 +123,30 @@ def program_words(text: str) -> str:
     text = strip_wrappers(text)
     head = _PROGRAM_HEAD.match(text)
     return text[head.end() :].strip() if head else text
+
+
+def server_is_unknown(text: str, arguments: ArgumentIndex, server: str = "") -> bool:
+    """Whether a text says that there is no such server, of the one that the call is for.
+
+    Args:
+        text: the report.
+        arguments: of the call, with its name as written.
+        server: the server that the name was read as, where it is known.
+    """
+    match = _SERVER_UNKNOWN.search(text[:MAX_SENTENCE_LENGTH])
+    name = next(filter(None, match.groups()), "").rstrip(".:'\"`") if match else ""
+    if not name:
+        return False
+    names_a_tool = any("tool" in key.casefold() for key in arguments.argument_names)
+    asked = (server, *(arguments.by_name.values() if names_a_tool else ()))
+    return arguments.written_name.startswith(name) or name.casefold() in map(str.casefold, asked)
+
+
+def misses_program(text: str, arguments: ArgumentIndex) -> bool:
+    """Whether the output of a command says that a program which the command names, by no path, is not installed."""
+    match = _NO_PROGRAM.search(text[-MAX_LOOK:]) if runs_commands(arguments) else None
+    if match is None:
+        return False
+    name = re.escape(next(filter(None, match.groups())))
+    starts = r"(?:^|[|;&(`\n]\s*|\b(?:sudo|xargs|env|time|exec) )" if match["first"] else r"(?<![\w./\\-])"
+    return any(re.search(rf"{starts}{name}(?![\w./\\-])", command[:MAX_LOOK]) for command in arguments.texts)

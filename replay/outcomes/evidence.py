@@ -33,8 +33,16 @@ from replay.outcomes.codes import (
     forms_in,
 )
 from replay.outcomes.envelopes import OpenedAnswer, as_it_came, open_answer
-from replay.outcomes.error_report import ErrorReport, decisive_part, report_of, report_of_rpc
-from replay.outcomes.literals import parse_json
+from replay.outcomes.error_report import (
+    MAX_LOOK,
+    MAX_REPORT_LENGTH,
+    MAX_SENTENCE_LENGTH,
+    ErrorReport,
+    decisive_part,
+    report_of,
+    report_of_rpc,
+)
+from replay.outcomes.literals import structure_in
 from replay.outcomes.residue import (
     JsonReading,
     error_in_tail,
@@ -42,16 +50,13 @@ from replay.outcomes.residue import (
     is_empty,
     is_nothing,
     json_at_end,
-    leaves,
     only_words,
     read_json,
+    scalars,
 )
 from replay.outcomes.sentences import (
     CAUSES,
     COUNTS,
-    MAX_LOOK,
-    MAX_REPORT_LENGTH,
-    MAX_SENTENCE_LENGTH,
     TRACEBACK_LAST_LINE,
     basis_of_text,
     counts_of,
@@ -106,6 +111,8 @@ _LAST_WORDS = re.compile(
     r"|(?:Username|Password|Enter passphrase) for "
 )
 """How a program's last line says that it gave up."""
+_POWERSHELL_ERROR = re.compile(r"\+ FullyQualifiedErrorId : (?!NativeCommandError)\w")
+"""What PowerShell writes below an error in any language; `NativeCommandError` is said of all that a program logs."""
 _PROGRAM_ERROR = re.compile(
     r"traceback|no such file|usage:|\berror:|\b(?:Import|ModuleNotFound|Syntax)Error\b|no module named"
     r"|command not found|not recognized|permission denied|invalid option",
@@ -114,6 +121,12 @@ _PROGRAM_ERROR = re.compile(
 _TERMINAL_ESCAPE = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\[(?:\d{1,2};){0,3}\d{1,2}m(?=\S|\s|$)")
 
 
+_PROMPT = re.compile(
+    r"|\[(?!err|fail|fatal|warn|exc)[a-z][\w -]{1,40}: [^\]]{1,300}\]|[$#%>❯]|(?:PS )?[a-z]:\\[^\n]{0,200}>"
+    r"|(?:\(\w{1,40}\) )?[\w.-]{1,60}@[\w.-]{1,60}[: ]\S{0,200} ?[$#%>]",
+    re.IGNORECASE,
+)
+"""A line that a shell or a harness writes below what a program printed: the next prompt, `[Interpreter: python3]`."""
 _COMPLAINING_LINE = re.compile(
     r"^\W*(?:[\w.'-]+:? ){0,3}(?i:errors?|exception|fail(?:ed|ure)?|traceback|fatal|cannot|could not|unable|denied"
     r"|invalid)\b|[a-z](?:Error|Exception)\b",
@@ -215,7 +228,7 @@ class ParsedAnswer:
     def complains(self) -> bool:
         """Whether any text in the answer begins or ends with a complaint: then no success is certain."""
         body = self.body if self.body is not None else self.structured
-        texts = [part for part in islice(leaves(body), _MAX_LEAVES) if isinstance(part, str)] if body else [self.text]
+        texts = [part for part in islice(scalars(body), _MAX_LEAVES) if isinstance(part, str)] if body else [self.text]
         lines = (line for text in texts for line in _head_and_tail(text))
         said = self.arguments.without_values("\n".join(line[:_MAX_LINE] for line in lines)[:MAX_REPORT_LENGTH])
         forms = forms_in(said) & {"clause", "missing-clause"}
@@ -241,12 +254,14 @@ class ParsedAnswer:
         if "\x1b" in self.text or "[0m" in self.text:  # some recordings lose the escape and keep the rest of it
             self.text, self.tail = _TERMINAL_ESCAPE.sub("", self.text), _TERMINAL_ESCAPE.sub("", self.tail)
         self.has_media = opened.has_media
-        self.body = parse_json(self.text) if len(self.text) <= MAX_HEAD else _long_batch(pieces)
+        self.body = structure_in(self.text) if len(self.text) <= MAX_HEAD else _long_batch(pieces)
         self.structured = opened.structured
         if not pieces and self.structured is not None:
             self.body = self.structured
             self.text = json.dumps(self.structured, ensure_ascii=False, default=str)[:MAX_HEAD]
         self.program_exit = _program_exit(self.text, self.tail, self.body, self.arguments)
+        if self.program_exit is None and runs_commands(self.arguments):
+            self.text, self.tail = _without_prompt(self.text), _without_prompt(self.tail)
         self.flagged = opened.flagged
         self.error = self._find_error(opened.marked)
 
@@ -298,7 +313,7 @@ class ParsedAnswer:
             return report_of(self.text, "flag")
         if own or reading.affirmed or found_nothing(self.body):
             return None
-        complaint = _only_complaint(self.body) or _only_text(self.body)
+        complaint = _only_complaint(self.body) or (None if returns_content(arguments, tool) else _only_text(self.body))
         said = reading.words if complaint is None else complaint
         if said is not None:
             return self._error_in_text(said, marked=False, message=reading.message or complaint is not None)
@@ -334,12 +349,16 @@ class ParsedAnswer:
         )
 
 
+def _has_one(body: Any) -> bool:
+    return isinstance(body, dict | list) and len(body) == 1
+
+
 def _only_text(body: Any) -> str | None:
-    """The text of an object that has nothing else, where it is a line."""
-    value = next(iter(body.values())) if isinstance(body, dict) and len(body) == 1 else None
+    """The text of an object or a list that has nothing else, where it is a line."""
+    value = next(iter(body.values() if isinstance(body, dict) else body)) if _has_one(body) else None
     if not isinstance(value, str) or len(value) > _MAX_LINE or "\n" in value:
         return None
-    return value if parse_json(value) is None else None
+    return value if structure_in(value) is None else None
 
 
 def _head_and_tail(text: str) -> list[str]:
@@ -358,7 +377,7 @@ def _long_batch(pieces: list[str]) -> Any:
     """The JSON value of a long list of records of which one holds an error; of other answers the ends say enough."""
     if len(pieces) != 1 or _BATCH.match(pieces[0]) is None or _FAILED_ITEM.search(pieces[0], 0, _MAX_BATCH) is None:
         return None
-    return parse_json(pieces[0], _MAX_BATCH)
+    return structure_in(pieces[0], _MAX_BATCH)
 
 
 def _ends(pieces: list[str]) -> tuple[str, str]:
@@ -403,7 +422,11 @@ def _complaint_in(text: str, arguments: ArgumentIndex, tool: Tool | None) -> Err
         return None
     few = len(lines) < _FEW_LINES
     ends = (lines[0], lines[-1]) if few else (lines[-1],)
-    gave_up = any(map(_LAST_WORDS.match, ends)) or (len(lines) < 2 * _FEW_LINES and _SHELL_COMPLAINS.match(lines[0]))
+    gave_up = (
+        _POWERSHELL_ERROR.search(text) is not None
+        or any(map(_LAST_WORDS.match, ends))
+        or (len(lines) < 2 * _FEW_LINES and _SHELL_COMPLAINS.match(lines[0]))
+    )
     commands = " ".join(arguments.texts)[:MAX_LOOK]
     complains = few and all(
         _SHELL_COMPLAINS.match(line) or ((said := _SAID_BY.match(line)) and holds_word(commands, said[1]))
@@ -449,6 +472,15 @@ def _program_exit(text: str, tail: str, body: object, arguments: ArgumentIndex) 
 def _exit_codes(text: str) -> list[re.Match[str]]:
     folded = text.casefold()
     return list(_EXIT_CODE.finditer(text)) if any(word in folded for word in _EXIT_WORDS) else []
+
+
+def _without_prompt(text: str) -> str:
+    """A program's output without the prompt, and the like, that stands below it."""
+    lines = text.rstrip().split("\n")
+    printed = len(lines)
+    while printed and _PROMPT.fullmatch(lines[printed - 1].strip()):
+        printed -= 1
+    return "\n".join(lines[:printed]) if printed < len(lines) else text
 
 
 def _without_line(text: str, position: int) -> str:

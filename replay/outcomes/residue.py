@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from replay.outcomes.call_facts import ArgumentIndex, asks_about_errors, changes_something, name_words
-from replay.outcomes.literals import parse_json
+from replay.outcomes.literals import structure_in
 from replay.records import JsonObject
 from replay.safety.text import cut
 
@@ -36,6 +36,7 @@ _MESSAGE_KEYS = tuple(
     message msg detail details reason description title hint result text explanation cause statustext status_text
     """.split()  # noqa: SIM905
 )
+_TO_READER = ("message", "msg", "detail", "reason")
 MESSAGE_FIELDS = ("message", "msg", "detail", "reason", "title", "explanation", "cause", "details")
 _STATUS_KEYS = tuple(
     "status statuscode status_code code cod http_status httpstatus error_code errorcode errcode".split()  # noqa: SIM905
@@ -135,14 +136,14 @@ def read_json(value: Any, arguments: ArgumentIndex, depth: int = 0) -> JsonReadi
     """Take out of a JSON value all that says nothing.
 
     Args:
-        value: what `parse_json` gave.
+        value: what `structure_in` gave.
         arguments: of the call: what repeats them is taken out.
         depth: of wrappers that were opened before.
     """
     if depth > _MAX_DEPTH:
         return JsonReading()
     if isinstance(value, str):
-        inner = parse_json(value) if value.lstrip()[:1] in ("{", "[") else None
+        inner = structure_in(value) if value.lstrip()[:1] in ("{", "[") else None
         return JsonReading(words=value) if inner is None else read_json(inner, arguments, depth + 1)
     if _lists_issues(value):
         return JsonReading(JsonError("Invalid arguments: " + _message_of({}, value), None))
@@ -184,7 +185,7 @@ def _read_object(value: JsonObject, arguments: ArgumentIndex, depth: int) -> Jso
     left = _without_counts(body, _left(body, arguments))
     if len(left) == 1 and _may_wrap(body, left[0], arguments):
         inner = read_json(body[left[0]], arguments, depth + 1)
-        words = inner.words if left[0] in CARRIERS else None
+        words = inner.words if left[0] in CARRIERS or left[0] in _TO_READER else None
         to_reader = inner.message or left[0] in MESSAGE_FIELDS
         return inner._replace(words=words, message=to_reader, affirmed=inner.affirmed or affirmed)
     words = _sole_message(body, arguments)
@@ -219,8 +220,8 @@ def _explains(body: JsonObject) -> bool:
 
 
 def _left(body: JsonObject, arguments: ArgumentIndex) -> list[str]:
-    """The fields of an object that say anything, and no wrapper's bookkeeping."""
-    counted = [key for key, part in body.items() if not is_nothing(part)]
+    """The fields of an object that say anything: neither a wrapper's bookkeeping, nor what repeats the call."""
+    counted = [key for key, part in body.items() if not is_nothing(part) and not arguments.echoed_by(key, part)]
     return [key for key in counted if key not in WRAPPING or (key == "status" and isinstance(body[key], dict))] or [
         key for key in ("message", "text", "input", "name", "error") if len(body) == 1 and key in body
     ]
@@ -308,16 +309,15 @@ def _errors_of_parts(value: JsonObject, arguments: ArgumentIndex) -> list[JsonEr
 
 def _sole_message(body: JsonObject, arguments: ArgumentIndex) -> str | None:
     """What an object says whose only substance is a message to the reader (`{"message": "...", "url": "..."}`)."""
-    if not any(isinstance(body.get(key), str) for key in ("message", "msg", "detail")):
-        return None
-    return None if _has_payload(body, arguments) else _message_of(body, None)
+    said = any(isinstance(body.get(key), str) for key in _TO_READER)
+    return _message_of(body, None) if said and not _has_payload(body, arguments) else None
 
 
 def only_words(value: Any) -> str | None:
     """The one text that an answer's fields hold between them, where the others are empty, or numbers."""
     words: set[str] = set()
     empty = 0
-    for count, leaf in enumerate(leaves(value)):
+    for count, leaf in enumerate(scalars(value)):
         if count > 60:
             return None
         if leaf in (None, ""):
@@ -375,7 +375,7 @@ def json_at_end(text: str) -> Any:
 
 def _tail(text: str) -> tuple[int, Any]:
     start = text.find("{", 0, 600)
-    body = parse_json(text[start:]) if start >= 0 and text.rstrip().endswith("}") else None
+    body = structure_in(text[start:]) if start >= 0 and text.rstrip().endswith("}") else None
     return start, body
 
 
@@ -491,10 +491,10 @@ def _strings(part: Any, depth: int = 0) -> Iterator[str]:
             yield from _strings(inner, depth + 1)
 
 
-def leaves(part: Any, depth: int = 0) -> Iterator[Any]:
+def scalars(part: Any, depth: int = 0) -> Iterator[Any]:
     """The values of a JSON value that hold no others."""
     if isinstance(part, dict | list) and depth < 6:
         for inner in part.values() if isinstance(part, dict) else part:
-            yield from leaves(inner, depth + 1)
+            yield from scalars(inner, depth + 1)
     else:
         yield part

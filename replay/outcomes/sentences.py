@@ -7,7 +7,6 @@ the call, is short, and holds no data.
 from __future__ import annotations
 
 import re
-from typing import Literal
 
 from replay.outcomes.call_facts import (
     MAX_NAMING_LENGTH,
@@ -28,11 +27,17 @@ from replay.outcomes.call_facts import (
     searches,
 )
 from replay.outcomes.codes import causes_in, causes_said, forms_in
+from replay.outcomes.error_report import (
+    MAX_LOOK,
+    MAX_REPORT_LENGTH,
+    MAX_SENTENCE_LENGTH,
+    Basis,
+    misses_program,
+    server_is_unknown,
+)
 from replay.outcomes.residue import error_in_tail, is_nothing
 from replay.records import Tool
 
-MAX_REPORT_LENGTH = 20_000
-MAX_SENTENCE_LENGTH, MAX_LOOK = 600, 2_000
 TRACEBACK_LAST_LINE = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Warning|Iteration)\b")
 COUNTS = re.compile(
     r"\b(?P<done>\d{1,9}) (?:\w+ ){0,3}?(?:succeeded|successful|imported|created|updated|added|inserted|sent|ok"
@@ -45,7 +50,6 @@ COUNTS = re.compile(
     re.IGNORECASE,
 )
 """`imported 2 rows, 1 failed`: how much of a batch was done."""
-Basis = Literal["protocol", "flag", "exit", "body", "prefix", "sentence"]
 
 _MAX_CLAUSE_LENGTH = 200
 _MAX_DENIAL_LENGTH = 240
@@ -54,6 +58,7 @@ _MIN_WORDS = 3
 _OF_NO_CONTENT = frozenset({"policy", "too-large", "environment", "unauthorized"})
 """Causes in a text of one line, which no file is likely to be."""
 _MAX_REFUSAL_LENGTH = 120
+_MAX_HEADINGS = 3
 _MAX_FOLDED = 3
 """Letters that one letter becomes where case is folded."""
 
@@ -77,6 +82,7 @@ _HEADING = re.compile(
     r"(?:={3,} [a-z ]*(?:error|timeout|failed)[a-z ]* ={3,}\s*\n)"
     r"|(?:#{1,4} (?:[\w-]{1,30} ){0,3}(?:result|error|output|response|錯誤|错误)s?[ \t]*\n{1,9})+"
     r"|(?:```\w*\n)|<(?:tool_(?:use_)?)?error>\s*"
+    r"|\[(?:stderr|err)\]:? |(?:\[[a-z][\w ]{1,40}: [^\]\n]{1,300}\]\s*\n)+"
     r"|(?:note|warning): (?=(?:could not|cannot|unable to|failed to) \w+ (?:\w+ ){0,2}['\"`])",
     re.IGNORECASE,
 )
@@ -108,30 +114,6 @@ _NO_SUCH_THING = re.compile(
     r"|match\w{0,3})\b",
     re.IGNORECASE,
 )
-_NO_PROGRAM = re.compile(
-    r"No such file or directory: ['\"]?(?P<first>[\w.+-]+)['\"]?\W*$"
-    r"|command not found: (?P<zsh>[\w.+-]+)"
-    r"|(?:^|: )(?P<shell>[\w.+-]+): (?:command )?not found\b|\bterm '(?P<term>[\w.+-]+)' is not recognized"
-    r"|^'(?P<cmd>[\w.+-]+)' is not recognized"
-    r"|python[\d.]*(?:\.exe)?: No module named (?P<module>[\w.]+)"
-    r"|failed to spawn:? [`'\"](?P<spawn>[\w.+-]+)[`'\"]|\bspawn (?P<node>[\w.+-]+) ENOENT"
-    r"|exec(?:utable)?:? \"?(?P<go>[\w.+-]+)\"?: executable file not found",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""How shells and programs that start others say that there is no such program."""
-_SERVER_UNKNOWN = re.compile(
-    r"\b(?:unknown|no such|invalid|unrecogni[sz]ed|undefined|unavailable) (?:mcp )?server"
-    r":? ['\"`]?(?P<first>[\w./:-]{1,100})"
-    r"|\bserver(?: named| with name)?:? "
-    r"(?:['\"`](?P<quoted>[^'\"`\n]{1,100})['\"`]|(?P<second>[\w./:-]{1,100})) (?:is |was )?"
-    r"(?:not (?:found|available|known|registered|configured|connected|defined|enabled|listed|exposed)"
-    r"|does(?: not|n't) exist|unknown|unavailable|undefined)"
-    r"|\bno (?:(?:active |open )?(?:connection|client|session) (?:was )?(?:found |available |registered )?"
-    r"(?:for|to|with) )?(?:the )?(?:mcp )?server(?: (?:named|called|with (?:the )?name|for(?: tool)?))?:? "
-    r"['\"`]?(?P<third>[\w./:-]{1,100})",
-    re.IGNORECASE,
-)
-"""How a harness says that it has no server of that name."""
 _EXITED = re.compile(
     r"\b(?:process|command|program|cli)\b[^\n]{0,40} (?:exited|failed|terminated) with (?:exit )?(?:code|status) [1-9]",
     re.IGNORECASE,
@@ -142,7 +124,10 @@ _FIRST_SENTENCE = re.compile(r"\n|[.!?](?:\s|$)|。")
 _FIRST_WORD = re.compile(r"\W*(\w+)")
 _SHORT_REFUSAL = re.compile(
     r"\W{0,4}(?:search |input |the )?(?:[\w'\"-]{1,30} ){1,4}(?:cannot be (?:empty|blank|null|negative)"
-    r"|must (?:be|have|not be|contain)|is required|are required|(?:is|are) (?:invalid|missing))\b",
+    r"|(?:must|should) (?:only |not )?(?:be|have|contain)|is required|are required|(?:is|are) (?:invalid|missing)"
+    r"|contains? (?:NaN|null|invalid|illegal|unsupported))\b"
+    r"|\W{0,4}please (?:input|enter|provide|specify|use|give|supply|pass|choose|select) (?:an? |the )?"
+    r"(?:valid|correct|proper|existing)\b",
     re.IGNORECASE,
 )
 """A refusal in so few words that it is no search result."""
@@ -158,7 +143,8 @@ _FIRST_PERSON = re.compile(r"\W*(?:i|we)\b", re.IGNORECASE)
 _CELLS = re.compile(r"\A[^\n]*(?:\||[^\n]\t)")
 """The first line of a table."""
 _FIELD = re.compile(r"[-\w .*]{1,40}:")
-_FIELDS = re.compile(r"\s*+[-\w .*]{1,40}:[^\n]*+\n\s*+[-\w .*]{1,40}:")
+_FIELDS = re.compile(r"\s*+[-\w .*]{1,40}:[^\n]*+(?:\n(?: [^\n]*+)?){0,12}\n\s*+[-\w .*]{1,40}:")
+"""Two fields, of which the first may go on over some lines."""
 _NOT_DONE = re.compile(r"\b(?:not|n't|no|never|cannot|can't|fail\w*|error\w*|must|only|unable)\b", re.IGNORECASE)
 _REQUEST = re.compile(r"\b(?:please|first|before|must|needs?|provide|specify|required?|instead|try)\b", re.IGNORECASE)
 
@@ -194,33 +180,6 @@ def counts_of(match: re.Match[str]) -> tuple[int, int]:
     done = match["done"] or match["done_after"] or "0"
     failed = match["failed"] or match["failed_before"] or match["failed_after"] or "0"
     return int(done), int(failed)
-
-
-def server_is_unknown(text: str, arguments: ArgumentIndex, server: str = "") -> bool:
-    """Whether a text says that there is no such server, of the one that the call is for.
-
-    Args:
-        text: the report.
-        arguments: of the call, with its name as written.
-        server: the server that the name was read as, where it is known.
-    """
-    match = _SERVER_UNKNOWN.search(text[:MAX_SENTENCE_LENGTH])
-    name = next(filter(None, match.groups()), "").rstrip(".:'\"`") if match else ""
-    if not name:
-        return False
-    names_a_tool = any("tool" in key.casefold() for key in arguments.argument_names)
-    asked = (server, *(arguments.by_name.values() if names_a_tool else ()))
-    return arguments.written_name.startswith(name) or name.casefold() in map(str.casefold, asked)
-
-
-def misses_program(text: str, arguments: ArgumentIndex) -> bool:
-    """Whether the output of a command says that a program which the command names, by no path, is not installed."""
-    match = _NO_PROGRAM.search(text[-MAX_LOOK:]) if runs_commands(arguments) else None
-    if match is None:
-        return False
-    name = re.escape(next(filter(None, match.groups())))
-    starts = r"(?:^|[|;&(`\n]\s*|\b(?:sudo|xargs|env|time|exec) )" if match["first"] else r"(?<![\w./\\-])"
-    return any(re.search(rf"{starts}{name}(?![\w./\\-])", command[:MAX_LOOK]) for command in arguments.texts)
 
 
 def no_such_thing(text: str) -> bool:
@@ -365,10 +324,11 @@ def _is_report(
     if len(stripped) <= _MAX_CLAUSE_LENGTH and lines == 1:
         first = stripped
     clauses = forms_in(first) if len(first) <= _MAX_CLAUSE_LENGTH else frozenset()
-    if runs_commands(arguments):
+    refused = _refuses_shortly(stripped, stores=stores)
+    if refused or runs_commands(arguments):
         named = lines == 1 and "clause" in clauses and arguments.value_named_in(text)
-        return named or (not stores and _program_complains(stripped, arguments))
-    if _refuses_shortly(stripped, stores=stores) or (no_such_thing(stripped) and changes_something(arguments)):
+        return refused or named or (not stores and _program_complains(stripped, arguments))
+    if no_such_thing(stripped) and changes_something(arguments):
         return True
     if "nothing" in said and not _REQUEST.search(stripped) and causes_said(stripped).isdisjoint(CAUSES):
         silent = answers_in_prose(arguments) or searches(arguments)
@@ -462,8 +422,12 @@ def _was_asked_for(text: str, arguments: ArgumentIndex, tool: Tool | None) -> bo
 def _without_heading(text: str) -> str:
     """The text without what may stand before a report."""
     text = text.lstrip()
-    heading = _HEADING.match(text)
-    return text[heading.end() :] if heading else text
+    for _ in range(_MAX_HEADINGS):
+        heading = _HEADING.match(text)
+        if heading is None:
+            break
+        text = text[heading.end() :].lstrip()
+    return text
 
 
 def _is_stored_text(text: str, said: frozenset[str], arguments: ArgumentIndex) -> bool:
