@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from replay.analysis.estimates import TaskSums, differences_of, figures_of, spread_of, sums_by_model, sums_by_task
 from replay.analysis.measures import MEASURES, sums_of
+from replay.analysis.spending import spending_of
 from replay.analysis.statistics import Numbers
 from replay.analysis.task_runs import OUTCOMES, TaskRuns, read_task_runs
 from replay.analysis.task_success import associations, failed_in_tasks, recoveries
@@ -93,6 +94,7 @@ def compare_models(run: Run, settings: CompareSettings = CompareSettings()) -> M
         recoveries=recoveries(run, table, names, settings.files),
         failed_in_tasks=failed_in_tasks(table, names),
         findings=tuple(row for row in finding_counts(run.connection, settings.files) if row.model in sums),
+        spending=spending_of(run, settings.files),
         unread=_unread(unread_files(run.connection) if settings.unread is None else settings.unread, ordered),
         notes=tuple(_notes(ordered, sums, metric, strata)),
     )

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 from pydantic import Field
 
 from replay.records.base import Record
+from replay.records.summary import Spending
 from replay.records.unread import Unread
 from replay.records.verdict import FAILURES, Certainty, Fault, Outcome
 
@@ -294,6 +295,8 @@ class ModelComparison(Record):
     recoveries: tuple[Recovery, ...] = ()
     failed_in_tasks: tuple[FailedInTasks, ...] = ()
     findings: tuple[FindingOfModel, ...] = ()
+    spending: tuple[Spending, ...] = ()
+    """What calls took, of all models together and by model, tool and task."""
     unread: Unread | None = None
     """Files that stand in no number; None where all were read."""
     notes: tuple[str, ...] = ()
