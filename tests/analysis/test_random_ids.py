@@ -12,6 +12,7 @@ import pytest
 
 from replay.diagnosis.failure_words import failure_words
 from replay.records import Call
+from replay.runfile import Run, call_rows
 from tests.recordings import Taken, record
 
 Replay = Callable[..., subprocess.CompletedProcess[str]]
@@ -85,6 +86,15 @@ def test_the_error_of_a_call_with_a_rebound_id_is_traced_to_its_argument(
     (run,) = runs(1)
     said = replay("report", run, "--call", "task:s6c1").stdout
     assert 'its error speaks of "order"' in said
+
+
+def test_answers_in_which_only_a_drawn_id_differs_have_not_drifted(
+    replay: Replay, runs: Callable[..., list[Path]]
+) -> None:
+    (run,) = runs(1)
+    with Run.read(run) as opened:
+        drift = {row.call: row.drift for row in call_rows(opened)}
+    assert {drift[position] for position in ("s1c1", "s3c1", "s4c1")} == {"volatile"}
 
 
 @pytest.mark.parametrize("position", FAILING)
