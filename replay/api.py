@@ -14,8 +14,7 @@ from shutil import rmtree
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, Self
 
-from replay.errors import FormatError, InputError, MissingExtraError
-from replay.extras import install_command
+from replay.errors import FormatError, InputError, MissingExtraError, install_command
 from replay.formats import FileNames, ResultsFile, open_files
 from replay.records import Outcome, Trajectory
 from replay.records.alignment import AlignedModel

@@ -329,6 +329,8 @@ _RESULT_BEFORE_COLON = re.compile(
     r"|[\w -]{1,60}[:：]\s*(?=meta=|content=\[|CallToolResult\(|\{[\"'](?:content|isError)[\"']:)",
     re.IGNORECASE,
 )
+_ASSIGNED = re.compile(r"\s*(?:# ?)?[a-z]\w{0,40} = (?=[\"'][^\n]*[\"']\s*\Z)")
+"""A string that is shown as the value of a variable: `# result = "Error: no such user"`."""
 _BEFORE_COLON = re.compile(
     r"[^\w\[(<{\"'`]{0,6}(?P<text>\w[^\n:：{}<>]{0,100}?)(?P<colon>\*{0,2}[:：]\*{0,2}(?:\s+|\Z))"
 )
@@ -463,7 +465,7 @@ def _result_in_brackets(text: str, words: str, end: int) -> Label | None:
 
 def _before_colon(text: str) -> Label | None:
     text = text.lstrip() if text[:1].isspace() else text
-    result = _RESULT_BEFORE_COLON.match(text)
+    result = _RESULT_BEFORE_COLON.match(text) or _ASSIGNED.match(text)
     if result:
         return Label("label", result[0].strip(), None, text[result.end() :])
     found = _BEFORE_COLON.match(text)

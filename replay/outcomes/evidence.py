@@ -42,7 +42,7 @@ from replay.outcomes.error_report import (
     report_of,
     report_of_rpc,
 )
-from replay.outcomes.literals import parse_json
+from replay.outcomes.literals import structure_in
 from replay.outcomes.residue import (
     JsonReading,
     error_in_tail,
@@ -50,9 +50,9 @@ from replay.outcomes.residue import (
     is_empty,
     is_nothing,
     json_at_end,
-    leaves,
     only_words,
     read_json,
+    scalars,
 )
 from replay.outcomes.sentences import (
     CAUSES,
@@ -228,7 +228,7 @@ class ParsedAnswer:
     def complains(self) -> bool:
         """Whether any text in the answer begins or ends with a complaint: then no success is certain."""
         body = self.body if self.body is not None else self.structured
-        texts = [part for part in islice(leaves(body), _MAX_LEAVES) if isinstance(part, str)] if body else [self.text]
+        texts = [part for part in islice(scalars(body), _MAX_LEAVES) if isinstance(part, str)] if body else [self.text]
         lines = (line for text in texts for line in _head_and_tail(text))
         said = self.arguments.without_values("\n".join(line[:_MAX_LINE] for line in lines)[:MAX_REPORT_LENGTH])
         forms = forms_in(said) & {"clause", "missing-clause"}
@@ -254,7 +254,7 @@ class ParsedAnswer:
         if "\x1b" in self.text or "[0m" in self.text:  # some recordings lose the escape and keep the rest of it
             self.text, self.tail = _TERMINAL_ESCAPE.sub("", self.text), _TERMINAL_ESCAPE.sub("", self.tail)
         self.has_media = opened.has_media
-        self.body = parse_json(self.text) if len(self.text) <= MAX_HEAD else _long_batch(pieces)
+        self.body = structure_in(self.text) if len(self.text) <= MAX_HEAD else _long_batch(pieces)
         self.structured = opened.structured
         if not pieces and self.structured is not None:
             self.body = self.structured
@@ -313,7 +313,7 @@ class ParsedAnswer:
             return report_of(self.text, "flag")
         if own or reading.affirmed or found_nothing(self.body):
             return None
-        complaint = _only_complaint(self.body) or _only_text(self.body)
+        complaint = _only_complaint(self.body) or (None if returns_content(arguments, tool) else _only_text(self.body))
         said = reading.words if complaint is None else complaint
         if said is not None:
             return self._error_in_text(said, marked=False, message=reading.message or complaint is not None)
@@ -349,12 +349,16 @@ class ParsedAnswer:
         )
 
 
+def _has_one(body: Any) -> bool:
+    return isinstance(body, dict | list) and len(body) == 1
+
+
 def _only_text(body: Any) -> str | None:
-    """The text of an object that has nothing else, where it is a line."""
-    value = next(iter(body.values())) if isinstance(body, dict) and len(body) == 1 else None
+    """The text of an object or a list that has nothing else, where it is a line."""
+    value = next(iter(body.values() if isinstance(body, dict) else body)) if _has_one(body) else None
     if not isinstance(value, str) or len(value) > _MAX_LINE or "\n" in value:
         return None
-    return value if parse_json(value) is None else None
+    return value if structure_in(value) is None else None
 
 
 def _head_and_tail(text: str) -> list[str]:
@@ -373,7 +377,7 @@ def _long_batch(pieces: list[str]) -> Any:
     """The JSON value of a long list of records of which one holds an error; of other answers the ends say enough."""
     if len(pieces) != 1 or _BATCH.match(pieces[0]) is None or _FAILED_ITEM.search(pieces[0], 0, _MAX_BATCH) is None:
         return None
-    return parse_json(pieces[0], _MAX_BATCH)
+    return structure_in(pieces[0], _MAX_BATCH)
 
 
 def _ends(pieces: list[str]) -> tuple[str, str]:

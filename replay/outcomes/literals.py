@@ -34,7 +34,7 @@ _CLOSES = {"[": "]", "(": ")", "{": "}", "<": ">"}
 _NOTHING = object()
 
 
-def parse_json(text: str, max_length: int = MAX_JSON_LENGTH) -> Any:
+def structure_in(text: str, max_length: int = MAX_JSON_LENGTH) -> Any:
     """The JSON value that is the whole text, or the Python literal of a dict; None where it is neither, or longer."""
     stripped = text.strip()
     if len(stripped) > max_length or stripped[:1] not in ("{", "[", '"'):
@@ -43,7 +43,7 @@ def parse_json(text: str, max_length: int = MAX_JSON_LENGTH) -> Any:
         return known_json(stripped)
     except ValueError:
         pass
-    if stripped[:2] not in ("{'", "[{") or len(stripped) > MAX_JSON_LENGTH // 4:
+    if not stripped.startswith(("{'", "[{", "['", "[(")) or len(stripped) > MAX_JSON_LENGTH // 4:
         return None
     try:
         return bounded(ast.literal_eval(stripped))

@@ -143,7 +143,8 @@ _FIRST_PERSON = re.compile(r"\W*(?:i|we)\b", re.IGNORECASE)
 _CELLS = re.compile(r"\A[^\n]*(?:\||[^\n]\t)")
 """The first line of a table."""
 _FIELD = re.compile(r"[-\w .*]{1,40}:")
-_FIELDS = re.compile(r"\s*+[-\w .*]{1,40}:[^\n]*+\n\s*+[-\w .*]{1,40}:")
+_FIELDS = re.compile(r"\s*+[-\w .*]{1,40}:[^\n]*+(?:\n(?: [^\n]*+)?){0,12}\n\s*+[-\w .*]{1,40}:")
+"""Two fields, of which the first may go on over some lines."""
 _NOT_DONE = re.compile(r"\b(?:not|n't|no|never|cannot|can't|fail\w*|error\w*|must|only|unable)\b", re.IGNORECASE)
 _REQUEST = re.compile(r"\b(?:please|first|before|must|needs?|provide|specify|required?|instead|try)\b", re.IGNORECASE)
 

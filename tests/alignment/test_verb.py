@@ -14,7 +14,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from replay.extras import install_command
+from replay.errors import install_command
 from tests.scripts import schema_of
 
 from .align_command import START, Align, Finished
