@@ -112,3 +112,5 @@ def test_codes_stay_apart_and_ids_do_not() -> None:
     alike = ["no ord_k7f2q9 here", "no ord_123456 here", "no ord_ab1234 here", "no ord_a1b2c3 here"]
     assert len({failure_words(said, call) for said in alike}) == 1
     assert failure_words("failed with E1042", call) != failure_words("failed with W1042", call)
+    bare = "Error executing tool t: {}"
+    assert failure_words(bare.format("E1042"), call) != failure_words(bare.format("E1007"), call)
