@@ -76,7 +76,9 @@ class AnswerComparison:
 SAME: Final = AnswerComparison("same")
 
 
-def compare(recorded: Answer, replayed: Answer, drawn: Mapping[str, str] = MappingProxyType({})) -> AnswerComparison:
+def compare_answers(
+    recorded: Answer, replayed: Answer, drawn: Mapping[str, str] = MappingProxyType({})
+) -> AnswerComparison:
     """How a replayed answer differs from the recorded one.
 
     Members of JSON objects have no order; items of lists and lines of texts have. Where the recording kept only text,
@@ -87,14 +89,14 @@ def compare(recorded: Answer, replayed: Answer, drawn: Mapping[str, str] = Mappi
         replayed: the new one.
         drawn: recorded values, each with what the server is known to have drawn in its place: those are volatile.
     """
-    comparison = _compare(recorded, replayed)
+    comparison = _compare_as_they_are(recorded, replayed)
     known = {old: new for old, new in drawn.items() if len(old) >= _MIN_DRAWN_LENGTH}
     if comparison.drift != "different" or not known or isinstance(recorded, TransportFault):
         return comparison
     values = re.compile("|".join(map(re.escape, sorted(known, key=len, reverse=True))))
     fields = [name for name in ("content", "structured", "text", "message", "data") if hasattr(recorded, name)]
     update = {name: _with_drawn(getattr(recorded, name), values, known) for name in fields}
-    rest = _compare(recorded.model_copy(update=update), replayed)
+    rest = _compare_as_they_are(recorded.model_copy(update=update), replayed)
     return comparison if rest.drift == "different" else AnswerComparison("volatile", comparison.difference)
 
 
@@ -108,7 +110,7 @@ def _with_drawn(value: Any, values: re.Pattern[str], drawn: Mapping[str, str]) -
     return value
 
 
-def _compare(recorded: Answer, replayed: Answer) -> AnswerComparison:
+def _compare_as_they_are(recorded: Answer, replayed: Answer) -> AnswerComparison:
     if isinstance(recorded, TextAnswer) or isinstance(replayed, TextAnswer):
         return _compare_texts(recorded, replayed)
     if recorded.kind != replayed.kind:

@@ -12,7 +12,7 @@ import anyio
 
 from replay.dag import Graph, infer_edges, rebind
 from replay.dag.documents import as_text
-from replay.dag.drift import AnswerComparison, compare, volatile_pointers
+from replay.dag.drift import AnswerComparison, compare_answers, volatile_pointers
 from replay.dag.history import failed_visibly
 from replay.dag.rebinding import new_values
 from replay.errors import ReplayError
@@ -247,7 +247,7 @@ class TrajectoryReplayer:
         if self._rebinding:
             self._drawn.update((as_text(value.recorded), as_text(value.replayed)) for value in rebound)
             self._drawn.update(new_values(call, self.edges, call.answer, answer))
-        return compare(call.answer, answer, self._drawn)
+        return compare_answers(call.answer, answer, self._drawn)
 
     def _unsent(self, call: Call, target: CallTarget, recorded: Judgement | None, *findings: str) -> CallResult:
         judgement = self._classifier.not_reissued(target, recorded, offline=self._session.evidence == "stored")
