@@ -92,6 +92,10 @@ class Reason(StrEnum):
         return Fault.POLICY if self in _POLICY_REASONS else Fault.UNKNOWN
 
 
+ERRORS_OF_TOOLS: Final = frozenset({Reason.UNEXPLAINED, Reason.SERVER_FAULT})
+"""Why a call is inconclusive that met an error of the tool's own: as a failure is, it can be shown again."""
+
+
 ENVIRONMENT_REASONS = (
     Reason.SERVER_UNAVAILABLE,
     Reason.TIMEOUT,
