@@ -17,6 +17,7 @@ from replay.analysis.estimates import (
     sums_by_task,
 )
 from replay.analysis.measures import MEASURES, sums_of
+from replay.analysis.spending import spending_of
 from replay.analysis.statistics import Numbers
 from replay.analysis.task_runs import OUTCOMES, TaskRuns, read_task_runs
 from replay.analysis.task_success import associations, failed_in_tasks, recoveries
@@ -108,6 +109,7 @@ def compare_models(run: Run, settings: CompareSettings = CompareSettings()) -> M
         failed_in_tasks=failed_in_tasks(table, names),
         findings=tuple(row for row in finding_counts(run.connection, settings.files) if row.model in sums),
         taxonomy=taxonomy_of(run, table, names, taxonomy, aligned=aligned) if taxonomy else None,
+        spending=spending_of(run, settings.files),
         unread=_unread(unread_files(run.connection) if settings.unread is None else settings.unread, ordered),
         notes=tuple(_notes(ordered, sums, metric, strata)),
     )

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 from pydantic import Field
 
 from replay.records.base import Record
+from replay.records.summary import Spending
 from replay.records.unread import Unread
 from replay.records.verdict import FAILURES, Certainty, Fault, Outcome
 
@@ -320,6 +321,8 @@ class ModelComparison(Record):
     findings: tuple[FindingOfModel, ...] = ()
     taxonomy: Taxonomy | None = None
     """The findings by a published taxonomy, where it was asked for."""
+    spending: tuple[Spending, ...] = ()
+    """What calls took, of all models together and by model, tool and task."""
     unread: Unread | None = None
     """Files that stand in no number; None where all were read."""
     notes: tuple[str, ...] = ()

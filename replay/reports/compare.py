@@ -17,7 +17,7 @@ from replay.records.chart import Chart
 from replay.records.comparison import Association, Figure, Measure, ModelComparison, ModelDifference
 from replay.records.files import dump
 from replay.records.recorded_scores import RECORDED_SCORES, SUMMED_UP
-from replay.reports.basis import certainty_line, fault_line, unread_calls, unread_label, unread_lines
+from replay.reports.basis import certainty_line, fault_line, spending_line, unread_calls, unread_label, unread_lines
 from replay.reports.markdown_syntax import prose
 from replay.reports.tables import Column, Table
 from replay.safety.redaction import Redactor
@@ -177,7 +177,7 @@ def _models_text(comparison: ModelComparison, width: int) -> list[str]:
 
 
 def basis_lines(comparison: ModelComparison) -> Iterator[str]:
-    """What was not read and could change, how many verdicts rest on nothing, and whose fault failures are."""
+    """What was not read and could change, what verdicts rest on, whose fault failures are, and what they cost."""
     yield from unread_lines(comparison.unread)
     nothing = _calls_of(comparison, UNFOUNDED_MEASURE)
     if line := certainty_line(
@@ -186,6 +186,8 @@ def basis_lines(comparison: ModelComparison) -> Iterator[str]:
         yield line
     if line := fault_line({fault: _calls_of(comparison, measure) for fault, measure in FAULT_MEASURES.items()}):
         yield line
+    if line := spending_line(comparison.spending):
+        yield f"{line}."
 
 
 def _calls_of(comparison: ModelComparison, measure: str) -> int:

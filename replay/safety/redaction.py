@@ -310,7 +310,8 @@ class Redactor:
         Only free text and JSON of others are searched: a field that holds one of our own words (an outcome, a rule, a
         position) or a number stays as it is, also where a secret is spelled alike.
         """
-        return self._record(record, record.model_dump(mode="json", exclude_none=True))
+        dumped = record.model_dump(mode="json", exclude_none=True)
+        return dumped if self._is_clean(dumped) else self._record(record, dumped)
 
     def record_text(self, record: Record) -> bytes:
         """A record as JSON text without its secrets; the same as that of `record`."""
@@ -326,8 +327,6 @@ class Redactor:
         return text if self._is_clean_text(text) else None
 
     def _record(self, record: BaseModel, dumped: dict[str, Any]) -> dict[str, Any]:
-        if self._is_clean(dumped):
-            return dumped
         cleaned = dict(dumped)
         for name in type(record).model_fields:
             if name in dumped and name not in _OWN_FIELDS:
