@@ -176,7 +176,8 @@ _NOT_ONE: Final = (
 )
 """What may stand after the name of a secret instead of it: a variable, a placeholder, code that gets it."""
 _VALUE: Final = r"""[^\s"'\\&;,)\]}>]+"""
-_QUOTED: Final = r"""(?P<quote>\\*["'])(?!\$\{|\[REDACTED\])(?=\S)(?:(?!(?P=quote))(?:\\.|[^\\\n]))+(?=(?P=quote))"""
+_QUOTED: Final = r"""(?P<quote>\\*["'])(?!\$\{|\[REDACTED\])(?=\S)(?:(?!(?P=quote))(?:\\.|[^\\\n]))+(?=(?P=quote)|\Z)"""
+"""Up to the quote that closes it, or to the end of a text that was cut off before that quote."""
 _PLAIN: Final = r"(?:string|str|text|required|optional|incorrect|invalid|wrong|missing|empty|ok|yes|no|\*+)\b"
 """What a line says of a password that is none."""
 

@@ -168,3 +168,9 @@ def test_a_file_that_is_no_run_gets_no_lock_beside_it(tmp_path: Path, replay: Re
     (tmp_path / "notes.txt").write_text(text or "a,b\n")
     assert replay("classify", "t.trajectory.json", "--offline", "--run", "notes.txt").returncode == 2
     assert {path.name for path in tmp_path.iterdir()} == {"t.trajectory.json", "notes.txt"}
+
+
+@pytest.mark.parametrize("length", range(19, 30))
+def test_a_quoted_secret_that_is_cut_off_is_taken_out_as_far_as_it_goes(length: int) -> None:
+    text = "login(password='publicpassword')"
+    assert Redactor().text(text[:length]) == f"login(password='{REDACTED}"
