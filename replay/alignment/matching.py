@@ -15,8 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from replay.alignment.tasks import SignedCall
-from replay.errors import MissingExtraError
-from replay.extras import install_command
+from replay.errors import MissingExtraError, install_command
 from replay.records.alignment import MatchTriple
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.errors import MissingExtraError
-from replay.extras import install_command
+from replay.errors import MissingExtraError, install_command
 
 CONFIDENCE: Final = 0.95
 QUANTILE: Final = 1.959963984540054

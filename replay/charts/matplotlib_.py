@@ -11,8 +11,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from replay.charts.style import FRAME, HATCHES, INK, MUTE, OUTCOME_COLOURS, SERIES, SHADES, ranked_kind, value_text
-from replay.errors import MissingExtraError
-from replay.extras import install_command
+from replay.errors import MissingExtraError, install_command
 from replay.records import Outcome
 from replay.records.chart import Chart
 from replay.safety.text import one_line

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from replay.chat.settings import ModelSettings
-from replay.errors import MissingExtraError, ReplayError
-from replay.extras import install_command
+from replay.errors import MissingExtraError, ReplayError, install_command
 from replay.records.base import Record
 from replay.safety.text import one_line
 

@@ -156,8 +156,7 @@ def classify(
     from replay.replayer.plan import Options
 
     strict_cassette = _strict(cassette) if cassette_strict else None
-    conditions = fail_conditions(fail_on)
-    by_recording = offline or cassette is not None
+    conditions, by_recording = fail_conditions(fail_on), offline or cassette is not None
     location = worker_location(workers, cluster, 1 if by_recording else jobs)
     inputs = InputFiles(files, names, first_moment(since))
     sources = _sources(inputs, by_recording, is_known=run_path.exists() and not fresh)
@@ -178,8 +177,7 @@ def classify(
         _judge(run, inputs, sources, fleet, options, cassette, location)
         known = _known(run, inputs.paths, known_path, needed=NEW in {condition.name for condition in conditions})
         summary = _print(run, inputs, options, known, as_json=as_json, as_csv=as_csv)
-        if strict_cassette is not None:
-            _check_answered(run, strict_cassette, inputs.paths)
+        _check_answered(run, strict_cassette, inputs.paths)
     _check_none_found(conditions, summary, known)
     inputs.end(strict=strict)
 
@@ -221,8 +219,8 @@ def _strict(cassette: Path | None) -> Path:
     return cassette
 
 
-def _check_answered(run: Run, path: Path, paths: list[str]) -> None:
-    """See that the cassette answered every call of its servers that would have been sent.
+def _check_answered(run: Run, path: Path | None, paths: list[str]) -> None:
+    """See that the cassette, where there is one, answered every call of its servers that would have been sent.
 
     Raises:
         FoundFailuresError: it did not.
@@ -231,6 +229,8 @@ def _check_answered(run: Run, path: Path, paths: list[str]) -> None:
     from replay.replayer.cassette import read_cassette
     from replay.runfile.summary import calls_without_answer
 
+    if path is None:
+        return
     servers = [name for name, server in read_cassette(path).servers.items() if server.error is None]
     if missed := calls_without_answer(run, servers, run.file_ids(paths)):
         more = f" and {len(missed) - 1} more" if len(missed) > 1 else ""

@@ -15,7 +15,7 @@ from replay.dag.rebinding import with_rebound
 from replay.diagnosis.failure_words import drawn_values
 from replay.diagnosis.named_arguments import Argument, arguments_of
 from replay.outcomes.error_report import program_words
-from replay.outcomes.literals import parse_json
+from replay.outcomes.literals import structure_in
 from replay.outcomes.residue import error_in_json
 from replay.records import Answer, Call, Outcome, Server, Tool, Trajectory, texts_of
 from replay.records.alignment import AlignedTask
@@ -187,7 +187,7 @@ class TrajectoryContext:
         if answer is None:
             return ""
         text = program_words("\n".join(texts_of(answer))[:_MAX_CHARACTERS])
-        error = error_in_json(parse_json(text)) if text.startswith("{") else None
+        error = error_in_json(structure_in(text)) if text.startswith("{") else None
         return program_words(error.message) if error is not None and error.message else text
 
     def searched_text(self, position: str) -> str:

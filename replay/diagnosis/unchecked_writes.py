@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from replay.diagnosis.phrasing import listed, quoted
 from replay.diagnosis.trajectory_context import TrajectoryContext
-from replay.outcomes.literals import parse_json
+from replay.outcomes.literals import structure_in
 from replay.records import Outcome, texts_of
 from replay.records.finding import Finding
 
@@ -173,7 +173,7 @@ def written_record(context: TrajectoryContext, position: str) -> WrittenRecord |
         return None
     arguments = ((_last(scalar.pointer), str(scalar.value)) for scalar in context.scalars(position))
     named = [(key, value) for key, value in arguments if _IDENTITY.search(key)]
-    key, value = next(iter(named or _identities(parse_json(text))), ("", ""))
+    key, value = next(iter(named or _identities(structure_in(text))), ("", ""))
     return WrittenRecord(server, key, value) if value else None
 
 

@@ -13,8 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from replay.errors import FormatError
-from replay.extras import install_command
+from replay.errors import FormatError, install_command
 from replay.formats.document import Document, Head
 from replay.records import JsonObject
 

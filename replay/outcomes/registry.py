@@ -174,7 +174,7 @@ def judge_registry(call: Call, registry: Registry, recorded: Judgement | None = 
     exists = server is not None and has_tools_list(server) and server.tool(tool) is not None
     ran = _ran_when_recorded(call, recorded)
     if exists and not registry.writes_the_case_of(call) and not ran:
-        near = nearest_names(call.name, tool, registry)
+        near = nearest_tools(call.name, tool, registry)
         message = f'No server of the fleet has a tool "{call.name}": names are compared with their case'
         return _unknown_tool("registry.misspelt", f"{message}; nearest: {', '.join(near)}.", near)
     tools_unknown = not has_tools_list(server) if server is not None else server_name in registry.server_names
@@ -225,7 +225,7 @@ def _judge_missing(call: Call, name: str, registry: Registry, *, ran: bool) -> J
     return _explain_unknown(name, server, tool, registry, known_server=server in registry.servers)
 
 
-def nearest_names(name: str, tool: str, registry: Registry) -> tuple[str, ...]:
+def nearest_tools(name: str, tool: str, registry: Registry) -> tuple[str, ...]:
     """Names that exist and come nearest, best first: the same tool name before similar ones."""
     index = registry.name_index
     wanted = (_fold(tool), _fold(name))
@@ -241,7 +241,7 @@ def nearest_names(name: str, tool: str, registry: Registry) -> tuple[str, ...]:
 
 
 def _explain_unknown(name: str, server: str | None, tool: str, registry: Registry, *, known_server: bool) -> Judgement:
-    near = nearest_names(name, tool, registry)
+    near = nearest_tools(name, tool, registry)
     message = f'Server {server} has no tool "{tool}"' if known_server else f'No server of the fleet has a tool "{name}"'
     hint = f"; nearest: {', '.join(near)}" if near else ""
     if _PLACEHOLDER.fullmatch(name.strip()):

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from replay.outcomes.call_facts import ArgumentIndex, asks_about_errors, changes_something, name_words
-from replay.outcomes.literals import parse_json
+from replay.outcomes.literals import structure_in
 from replay.records import JsonObject
 from replay.safety.text import cut
 
@@ -136,14 +136,14 @@ def read_json(value: Any, arguments: ArgumentIndex, depth: int = 0) -> JsonReadi
     """Take out of a JSON value all that says nothing.
 
     Args:
-        value: what `parse_json` gave.
+        value: what `structure_in` gave.
         arguments: of the call: what repeats them is taken out.
         depth: of wrappers that were opened before.
     """
     if depth > _MAX_DEPTH:
         return JsonReading()
     if isinstance(value, str):
-        inner = parse_json(value) if value.lstrip()[:1] in ("{", "[") else None
+        inner = structure_in(value) if value.lstrip()[:1] in ("{", "[") else None
         return JsonReading(words=value) if inner is None else read_json(inner, arguments, depth + 1)
     if _lists_issues(value):
         return JsonReading(JsonError("Invalid arguments: " + _message_of({}, value), None))
@@ -317,7 +317,7 @@ def only_words(value: Any) -> str | None:
     """The one text that an answer's fields hold between them, where the others are empty, or numbers."""
     words: set[str] = set()
     empty = 0
-    for count, leaf in enumerate(leaves(value)):
+    for count, leaf in enumerate(scalars(value)):
         if count > 60:
             return None
         if leaf in (None, ""):
@@ -375,7 +375,7 @@ def json_at_end(text: str) -> Any:
 
 def _tail(text: str) -> tuple[int, Any]:
     start = text.find("{", 0, 600)
-    body = parse_json(text[start:]) if start >= 0 and text.rstrip().endswith("}") else None
+    body = structure_in(text[start:]) if start >= 0 and text.rstrip().endswith("}") else None
     return start, body
 
 
@@ -491,10 +491,10 @@ def _strings(part: Any, depth: int = 0) -> Iterator[str]:
             yield from _strings(inner, depth + 1)
 
 
-def leaves(part: Any, depth: int = 0) -> Iterator[Any]:
+def scalars(part: Any, depth: int = 0) -> Iterator[Any]:
     """The values of a JSON value that hold no others."""
     if isinstance(part, dict | list) and depth < 6:
         for inner in part.values() if isinstance(part, dict) else part:
-            yield from leaves(inner, depth + 1)
+            yield from scalars(inner, depth + 1)
     else:
         yield part

@@ -49,7 +49,7 @@ _WENT_WELL: Final = re.compile(
 _Judged = TypeVar("_Judged", bound=Judgement)
 
 
-class JudgedCall(NamedTuple):
+class JudgedAnswer(NamedTuple):
     """A call, and what was said of its answer."""
 
     call: Call
@@ -151,7 +151,7 @@ def _is_open(judgement: Judgement) -> bool:
     return judgement.outcome is Outcome.SUCCESS and judgement.certainty == UNFOUNDED
 
 
-def profiles_of(judged: Sequence[JudgedCall]) -> dict[str, ToolProfile]:
+def profiles_of(judged: Sequence[JudgedAnswer]) -> dict[str, ToolProfile]:
     """The profile of each tool, from the answers whose judgement rests on something."""
     profiles: dict[str, ToolProfile] = {}
     for call, judgement in judged:
@@ -160,8 +160,8 @@ def profiles_of(judged: Sequence[JudgedCall]) -> dict[str, ToolProfile]:
     return profiles
 
 
-def _all_judged(trajectory: Trajectory, judgements: Mapping[str, Judgement]) -> list[JudgedCall]:
-    return [JudgedCall(call, judgements[call.position]) for call in trajectory.calls() if call.position in judgements]
+def _all_judged(trajectory: Trajectory, judgements: Mapping[str, Judgement]) -> list[JudgedAnswer]:
+    return [JudgedAnswer(call, judgements[call.position]) for call in trajectory.calls() if call.position in judgements]
 
 
 def _by_testimony(judgement: _Judged, testimony: Testimony | None) -> _Judged | None:

@@ -19,8 +19,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
-from replay.errors import MissingExtraError
-from replay.extras import install_command
+from replay.errors import MissingExtraError, install_command
 from replay.replayer import worker as on_worker
 from replay.replayer.pool import KEPT, ClusterError, Pool, WorkerLocation, WorkerLostError
 

@@ -128,7 +128,7 @@ class LimitedConnection(sqlite3.Connection):
         return self._turns > _MAX_TURNS
 
 
-def check_schema(path: Path, connection: sqlite3.Connection) -> None:
+def check_run_schema(path: Path, connection: sqlite3.Connection) -> None:
     """See that reading and writing our tables does no more than that: no view, trigger or computed column of others.
 
     The triggers of an older version are looked at when it has been brought up to date.
@@ -204,7 +204,7 @@ def open_connection(path: Path, *, readonly: bool) -> sqlite3.Connection:
             uri = f"{uri}&immutable=1"
             connection = sqlite3.connect(uri, uri=True, isolation_level=None, factory=LimitedConnection)
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        check_schema(path, connection)
+        check_run_schema(path, connection)
     except (sqlite3.Error, OSError) as error:
         raise RunFileError(
             str(path), f"cannot be opened as a run file: {error}; name another ({RECOVER} {path})"
@@ -246,7 +246,7 @@ def prepare_tables(path: Path, connection: sqlite3.Connection) -> None:
     version = version_of(path, connection)
     try:
         migrate(connection, version)
-        check_schema(path, connection)
+        check_run_schema(path, connection)
     except sqlite3.Error as error:
         raise RunFileError(str(path), f"version {version} cannot be brought up to date: {error}") from None
 

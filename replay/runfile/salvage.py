@@ -22,7 +22,7 @@ from replay.runfile.connection import (
     SAVE,
     LimitedConnection,
     check_is_run,
-    check_schema,
+    check_run_schema,
     open_connection,
     prepare_tables,
     version_of,
@@ -227,7 +227,7 @@ def _readable(path: Path, copy: Path) -> sqlite3.Connection:
 def _opened(path: Path, copy: Path) -> sqlite3.Connection | None:
     connection = sqlite3.connect(copy, isolation_level=None, factory=LimitedConnection)
     try:
-        check_schema(path, connection)
+        check_run_schema(path, connection)
         for table in _KEEPS:
             connection.execute(f"SELECT 1 FROM sqlite_master WHERE name = '{table}'").fetchone()  # noqa: S608
         meta = dict(connection.execute("SELECT key, value FROM meta"))

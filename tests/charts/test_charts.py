@@ -22,8 +22,7 @@ from replay.charts.matplotlib_ import drawn
 from replay.charts.metrics import bootstrap
 from replay.charts.options import ChartOptions
 from replay.charts.style import HATCHES, OUTCOME_COLOURS, SERIES
-from replay.errors import MissingExtraError, UsageError
-from replay.extras import install_command
+from replay.errors import MissingExtraError, UsageError, install_command
 from replay.records import Outcome
 from replay.records.chart import Chart
 from replay.runfile import Run

@@ -21,8 +21,7 @@ import psutil
 import pytest
 
 from replay.cli.options import worker_location
-from replay.errors import UsageError
-from replay.extras import install_command
+from replay.errors import UsageError, install_command
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
