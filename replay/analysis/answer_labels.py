@@ -41,7 +41,7 @@ class AnswerLabel(Record):
         return RuleSpec(
             id=f"label.{label_id(self.tool, self.template)}",
             tool=self.tool,
-            pattern=pattern_of(self.template),
+            pattern=template_pattern(self.template),
             outcome=self.outcome,
             reason=self.reason,
             sentence=self.note or f"A person labelled answers that read like this: {self.template[:160]}",
@@ -53,7 +53,7 @@ def label_id(tool: str, template: str) -> str:
     return hashlib.sha256(f"{tool}\n{template}".encode()).hexdigest()[:10]
 
 
-def pattern_of(template: str) -> str:
+def template_pattern(template: str) -> str:
     """A linear expression that matches the answers of a template, and few others."""
     words = template.split()
     parts = [".*" if word == "*" else re.escape(word) for word in words[:_MAX_WORDS]]

@@ -292,7 +292,8 @@ def _metric_changes(first: _Side, second: _Side) -> Iterator[MetricChange]:
     for before, after in pairs:
         for metric in Scores.model_fields:
             values = getattr(before.aggregate, metric), getattr(after.aggregate, metric)
-            yield MetricChange(model=after.model, metric=metric, before=values[0], after=values[1])
+            if None not in values:
+                yield MetricChange(model=after.model, metric=metric, before=values[0], after=values[1])
         yield MetricChange(
             model=after.model, metric="average_score", before=before.average_score, after=after.average_score
         )

@@ -15,7 +15,7 @@ import numpy as np
 from replay.analysis.statistics import Numbers
 from replay.analysis.task_runs import TaskRun, TaskRuns
 from replay.records import FAILURES, Fault, Outcome
-from replay.records.alignment import COLUMNS, METRICS
+from replay.records.alignment import COLUMNS, METRICS, TRAJECTORY_MATCH
 from replay.records.comparison import Measure
 from replay.records.summary import WELL_FORMED
 
@@ -84,10 +84,11 @@ def _aligned(name: str) -> Callable[[TaskRuns], Sums]:
 
     def sums(runs: TaskRuns) -> Sums:
         aligned = [run.aligned for run in runs.runs]
-        whole = _numbers(getattr(scores, metric.whole) if scores else 0 for scores in aligned)
+        whole = _numbers(metric.weight(scores) if scores else 0 for scores in aligned)
         if metric.counts_matches:
             return _numbers(scores.matched if scores else 0 for scores in aligned), whole
-        return _numbers(scores.scores[column] if scores else 0 for scores in aligned) * whole, whole
+        values = _numbers(scores.scores[column] if scores else None for scores in aligned)
+        return np.nan_to_num(values) * whole, whole * ~np.isnan(values)
 
     return sums
 
@@ -122,7 +123,7 @@ def _definitions() -> Iterator[_Definition]:
     )
     recovery = Measure(id="recovery", label="recovered", kind="share", about=about)
     yield _Definition(recovery, lambda runs: (runs.recovered_counts, runs.calls_with(FAILURES)), of_calls=True)
-    for name in COLUMNS:
+    for name in (*COLUMNS, *TRAJECTORY_MATCH):
         about = f"{METRICS[name].about}, aligned with the reference; as `replay align` has it."
         yield of_task(Measure(id=name, label=METRICS[name].label, kind="mean", about=about), _aligned(name))
     for name, words in (("completion", "Task completion"), ("grounding", "Information grounding")):

@@ -73,7 +73,7 @@ class AnswerComparison:
 SAME: Final = AnswerComparison("same")
 
 
-def compare(recorded: Answer, replayed: Answer) -> AnswerComparison:
+def compare_answers(recorded: Answer, replayed: Answer) -> AnswerComparison:
     """How a replayed answer differs from the recorded one.
 
     Members of JSON objects have no order; items of lists and lines of texts have. Where the recording kept only text,

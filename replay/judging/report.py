@@ -19,7 +19,7 @@ from replay.judging.scores import (
 from replay.records import Outcome
 from replay.records.rating import JudgeReport, Protocol, Rating
 from replay.runfile import Run
-from replay.runfile.ratings import outcomes_by_trajectory, ratings
+from replay.runfile.ratings import outcomes_by_file_and_id, ratings
 
 
 def report_of(
@@ -40,7 +40,7 @@ def report_of(
     """
     named = tuple(judges)
     kept = rated(run, protocol, task_runs(), named)
-    outcomes = outcomes_by_trajectory(run.connection)
+    outcomes = outcomes_by_file_and_id(run.connection)
     rates = _mean_rates(kept, outcomes) if protocol == "mcpbench" else {}
     return JudgeReport(
         protocol=protocol,

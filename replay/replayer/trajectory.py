@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 
 from replay.dag import Graph, infer_edges, rebind
-from replay.dag.drift import compare, volatile_pointers
+from replay.dag.drift import compare_answers, volatile_pointers
 from replay.errors import ReplayError
 from replay.interpreter import Timing
 from replay.outcomes import CallTarget, Classifier, Registry
@@ -222,7 +222,7 @@ class TrajectoryReplayer:
         inputs = replace(
             inputs,
             replayed=replayed,
-            comparison=compare(call.answer, answer) if call.answer is not None else None,
+            comparison=compare_answers(call.answer, answer) if call.answer is not None else None,
             gap=self._gaps.before(request.server, self._graph.ancestors(call.position)),
             missing_dependency=missing_program(answer) if call.answer and not missing_program(call.answer) else None,
             absent_path=absent_path(request.arguments, answer) if failed else None,

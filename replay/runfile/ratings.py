@@ -49,7 +49,7 @@ def ratings(connection: sqlite3.Connection, protocol: Protocol, paths: Sequence[
     return (Rating.model_validate(unpack(record)) for (record,) in rows)
 
 
-def outcomes_by_trajectory(connection: sqlite3.Connection) -> dict[tuple[str, str], dict[Outcome, int]]:
+def outcomes_by_file_and_id(connection: sqlite3.Connection) -> dict[tuple[str, str], dict[Outcome, int]]:
     """How many calls of each outcome every trajectory has, by the absolute path of its file and its id."""
     rows = connection.execute(
         "SELECT f.absolute_path, t.name, c.outcome, count(*) FROM calls c JOIN trajectories t ON t.id = c.trajectory "

@@ -8,13 +8,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from replay.records import Call, Trajectory, digest
+from replay.records.alignment import TRAJECTORY_MATCH
 from replay.records.digests import effect_keys
 from replay.records.tool_name import read_name
 from replay.runfile.rows import unpack
 from replay.runfile.task_runs import rebuild_task_runs, rebuild_task_scores, times_of
 
 FORMAT = "replay.run-file"
-VERSION = 6
+VERSION = 7
 APPLICATION_ID = 0x52504C59
 """In the header of our files ("RPLY"): what tells them from the SQLite files of other programs."""
 
@@ -203,6 +204,8 @@ CREATE TABLE task_scores (
   argument_similarity REAL NOT NULL, argument_similarity_strong REAL NOT NULL,
   step_coherence REAL NOT NULL, order_consistency REAL NOT NULL, merge_purity REAL NOT NULL,
   completion_rate REAL, information_grounding_rate REAL,
+  trajectory_strict_match REAL, trajectory_unordered_match REAL, trajectory_subset_match REAL,
+  trajectory_superset_match REAL, tool_call_f1 REAL,
   PRIMARY KEY (file, task)
 ) WITHOUT ROWID;
 CREATE INDEX task_scores_by_trajectory ON task_scores (trajectory);
@@ -318,6 +321,8 @@ CREATE TABLE task_scores (
   argument_similarity REAL NOT NULL, argument_similarity_strong REAL NOT NULL,
   step_coherence REAL NOT NULL, order_consistency REAL NOT NULL, merge_purity REAL NOT NULL,
   completion_rate REAL, information_grounding_rate REAL,
+  trajectory_strict_match REAL, trajectory_unordered_match REAL, trajectory_subset_match REAL,
+  trajectory_superset_match REAL, tool_call_f1 REAL,
   PRIMARY KEY (file, task)
 ) WITHOUT ROWID
 """,
@@ -405,12 +410,21 @@ def _from_5_to_6(db: sqlite3.Connection) -> None:
     db.execute(RATINGS.strip())
 
 
+def _from_6_to_7(db: sqlite3.Connection) -> None:
+    """The trajectory matches of aligned tasks."""
+    known = {name for _, name, *_ in db.execute("PRAGMA table_info(task_scores)")}
+    for name in TRAJECTORY_MATCH:
+        if name not in known:
+            db.execute(f"ALTER TABLE task_scores ADD COLUMN {name} REAL")
+
+
 STEPS: Final[Mapping[int, Callable[[sqlite3.Connection], None]]] = {
     1: _from_1_to_2,
     2: _from_2_to_3,
     3: _from_3_to_4,
     4: _from_4_to_5,
     5: _from_5_to_6,
+    6: _from_6_to_7,
 }
 """Version n to n + 1: what does it, in a transaction."""
 

@@ -169,8 +169,8 @@ class TaskScores(NamedTuple):
     total_gt_calls: int
     total_pred_calls: int
     matched: int
-    scores: tuple[float, ...]
-    """In the order of `METRICS`."""
+    scores: tuple[float | None, ...]
+    """In the order of `METRICS`; None for what an older version did not compute."""
     completion: float | None
     grounding: float | None
 

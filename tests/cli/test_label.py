@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from replay.analysis.answer_labels import AnswerLabel, label_id, pattern_of, read_labels, write_label
+from replay.analysis.answer_labels import AnswerLabel, label_id, read_labels, template_pattern, write_label
 from replay.errors import InputError
 from replay.outcomes.second_look import template_of
 from replay.records import Outcome
@@ -93,7 +93,7 @@ def test_a_label_that_is_written_again_gives_way(tmp_path: Path):
 
 def test_the_pattern_of_a_template_matches_its_answers_and_no_longer_ones():
     template = template_of("Room 7 of 'North' it was")
-    pattern = compile_pattern(pattern_of(template))
+    pattern = compile_pattern(template_pattern(template))
     assert pattern.search("Room 12 of 'South' it was.")
     assert not pattern.search("Room 12 of 'South' it was not")
     assert label_id("pick", template) != label_id("take", template)

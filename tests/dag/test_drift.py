@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from replay.dag.drift import compare, volatile_pointers
+from replay.dag.drift import compare_answers, volatile_pointers
 from replay.records import Answer, RpcError, TextAnswer, ToolResult, TransportFault
 
 
@@ -15,11 +15,11 @@ def result(*texts: str, structured: Any = None, is_error: bool = False) -> ToolR
 
 
 def drift(recorded: str, replayed: str) -> str:
-    return compare(result(recorded), result(replayed)).drift
+    return compare_answers(result(recorded), result(replayed)).drift
 
 
 def test_the_same_answer_is_the_same_and_has_no_difference() -> None:
-    comparison = compare(result("a\nb"), result("a\nb"))
+    comparison = compare_answers(result("a\nb"), result("a\nb"))
     assert (comparison.drift, comparison.difference) == ("same", None)
 
 
@@ -46,7 +46,7 @@ def test_the_same_answer_is_the_same_and_has_no_difference() -> None:
 )
 def test_volatile_values_are_told_from_real_differences(recorded: str, replayed: str) -> None:
     assert drift(recorded, replayed) == "volatile"
-    assert compare(TextAnswer(text=recorded), result(replayed)).drift == "volatile"
+    assert compare_answers(TextAnswer(text=recorded), result(replayed)).drift == "volatile"
 
 
 @pytest.mark.parametrize(
@@ -67,18 +67,18 @@ def test_real_differences_are_different(recorded: str, replayed: str) -> None:
 
 
 def test_the_first_difference_is_told_in_words() -> None:
-    assert compare(TextAnswer(text="a\nb\nc"), result("a\nB\nC")).difference == "line 2: 'b' then, 'B' now"
+    assert compare_answers(TextAnswer(text="a\nb\nc"), result("a\nB\nC")).difference == "line 2: 'b' then, 'B' now"
     recorded, replayed = {"items": [{"name": "x"}, {"name": "y"}]}, {"items": [{"name": "x"}, {"name": "z"}]}
-    comparison = compare(TextAnswer(text=json.dumps(recorded)), result(json.dumps(replayed)))
+    comparison = compare_answers(TextAnswer(text=json.dumps(recorded)), result(json.dumps(replayed)))
     assert comparison.difference == "/items/1/name: 'y' then, 'z' now"
-    assert compare(result(structured=recorded), result(structured=replayed)).difference == (
+    assert compare_answers(result(structured=recorded), result(structured=replayed)).difference == (
         "/structured/items/1/name: 'y' then, 'z' now"
     )
-    assert compare(result("a"), result("a\nb")).difference == "/content/0/text: line 2: no line then, 'b' now"
+    assert compare_answers(result("a"), result("a\nb")).difference == "/content/0/text: line 2: no line then, 'b' now"
 
 
 def test_a_real_difference_is_told_before_a_volatile_one() -> None:
-    comparison = compare(result("at 10:00:00\n3 files"), result("at 11:00:00\n4 files"))
+    comparison = compare_answers(result("at 10:00:00\n3 files"), result("at 11:00:00\n4 files"))
     assert comparison.difference is not None
     assert "line 2" in comparison.difference
 
@@ -90,25 +90,34 @@ def test_members_of_objects_have_no_order_and_items_of_lists_have() -> None:
 
 def test_numbers_under_names_of_times_are_volatile() -> None:
     recorded, replayed = {"elapsed_ms": 12, "createdAt": 1, "pid": 7}, {"elapsed_ms": 99, "createdAt": 2, "pid": 8}
-    assert compare(result(structured=recorded), result(structured=replayed)).drift == "volatile"
-    assert compare(result(structured={"count": 12}), result(structured={"count": 99})).drift == "different"
-    assert compare(result(structured={"v": 0.1 + 0.2}), result(structured={"v": 0.3})).drift == "volatile"
-    assert compare(result(structured={"v": True}), result(structured={"v": 1})).drift == "different"
+    assert compare_answers(result(structured=recorded), result(structured=replayed)).drift == "volatile"
+    assert compare_answers(result(structured={"count": 12}), result(structured={"count": 99})).drift == "different"
+    assert compare_answers(result(structured={"v": 0.1 + 0.2}), result(structured={"v": 0.3})).drift == "volatile"
+    assert compare_answers(result(structured={"v": True}), result(structured={"v": 1})).drift == "different"
 
 
 def test_a_missing_member_is_a_difference_and_null_is_not_nothing() -> None:
-    comparison = compare(result(structured={"a": None}), result(structured={}))
+    comparison = compare_answers(result(structured={"a": None}), result(structured={}))
     assert comparison.difference == "/structured/a: None then, nothing now"
 
 
 def test_an_error_flag_and_other_kinds_are_differences() -> None:
-    assert compare(result("x"), result("x", is_error=True)).difference == "isError: False then, True now"
-    assert compare(result("x"), RpcError(code=-32602, message="x")).difference == "a result then, a JSON-RPC error now"
+    assert compare_answers(result("x"), result("x", is_error=True)).difference == "isError: False then, True now"
+    assert (
+        compare_answers(result("x"), RpcError(code=-32602, message="x")).difference
+        == "a result then, a JSON-RPC error now"
+    )
     fault = TransportFault(fault="timeout", message="none in 30 s")
-    assert compare(result("x"), fault).difference == "a result then, no answer (timeout) now"
-    assert compare(fault, fault).drift == "same"
-    assert compare(RpcError(code=1, message="a"), RpcError(code=2, message="a")).difference == "code: 1 then, 2 now"
-    assert compare(RpcError(code=1, message="a 10:00:00"), RpcError(code=1, message="a 11:00:00")).drift == "volatile"
+    assert compare_answers(result("x"), fault).difference == "a result then, no answer (timeout) now"
+    assert compare_answers(fault, fault).drift == "same"
+    assert (
+        compare_answers(RpcError(code=1, message="a"), RpcError(code=2, message="a")).difference
+        == "code: 1 then, 2 now"
+    )
+    assert (
+        compare_answers(RpcError(code=1, message="a 10:00:00"), RpcError(code=1, message="a 11:00:00")).drift
+        == "volatile"
+    )
 
 
 @pytest.mark.parametrize(
@@ -116,8 +125,8 @@ def test_an_error_flag_and_other_kinds_are_differences() -> None:
     ["hello\n", '{"type": "text", "text": "hello", "annotations": null}', '[{"type": "text", "text": " hello "}]'],
 )
 def test_a_recorded_text_is_compared_by_its_texts(recorded: str) -> None:
-    assert compare(TextAnswer(text=recorded), result("hello")).drift == "same"
-    assert compare(TextAnswer(text=recorded), RpcError(code=1, message="hello")).drift == "same"
+    assert compare_answers(TextAnswer(text=recorded), result("hello")).drift == "same"
+    assert compare_answers(TextAnswer(text=recorded), RpcError(code=1, message="hello")).drift == "same"
 
 
 LONG = "\n".join(f"row {n} of the table" for n in range(100))
@@ -133,7 +142,7 @@ LONG = "\n".join(f"row {n} of the table" for n in range(100))
     ],
 )  # fmt: skip
 def test_a_recording_that_was_cut_for_length_is_the_same_and_says_so(recorded: str) -> None:
-    comparison = compare(TextAnswer(text=recorded), result(LONG))
+    comparison = compare_answers(TextAnswer(text=recorded), result(LONG))
     assert comparison.drift == "same"
     assert comparison.difference is not None
     assert "cut after" in comparison.difference
@@ -141,17 +150,17 @@ def test_a_recording_that_was_cut_for_length_is_the_same_and_says_so(recorded: s
 
 def test_a_cut_recording_with_another_beginning_is_different() -> None:
     recorded = LONG.replace("row 3 ", "row X ")[:900] + "... [truncated]"
-    assert compare(TextAnswer(text=recorded), result(LONG)).difference == (
+    assert compare_answers(TextAnswer(text=recorded), result(LONG)).difference == (
         "line 4: 'row X of the table' then, 'row 3 of the table' now"
     )
 
 
 def test_a_short_beginning_is_no_cut() -> None:
-    assert compare(TextAnswer(text="33"), result("33 files")).drift == "different"
+    assert compare_answers(TextAnswer(text="33"), result("33 files")).drift == "different"
 
 
 def test_hostile_text_is_made_safe_in_the_difference() -> None:
-    comparison = compare(result("a"), result("\x1b[31mred\u202e"))
+    comparison = compare_answers(result("a"), result("\x1b[31mred\u202e"))
     assert comparison.difference is not None
     assert "\x1b" not in comparison.difference
     assert "\u202e" not in comparison.difference
@@ -180,4 +189,4 @@ def test_megabytes_are_compared(filler: str) -> None:
 def test_a_long_answer_that_repeats_itself_is_compared_to_its_end(unit: str) -> None:
     text = unit * (100_000 // len(unit))
     recorded, replayed = TextAnswer(text=f"id 12 {text} a"), TextAnswer(text=f"id 13 {text} b")
-    assert compare(recorded, replayed).drift == "different"
+    assert compare_answers(recorded, replayed).drift == "different"
