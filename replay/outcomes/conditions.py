@@ -135,7 +135,7 @@ def session_is_lost(parsed: ParsedAnswer) -> bool:
 def cause_is_hidden(parsed: ParsedAnswer) -> bool:
     """A host or an SDK says that the call failed, and keeps the cause to itself."""
     error = parsed.error
-    if error is None or error.basis == "exit" or parsed.coded:
+    if error is None or error.basis == "exit" or parsed.coded or error_is_only_a_value(parsed):
         return False
     return host_says("hidden")(parsed)
 
@@ -260,11 +260,13 @@ def error_is_only_a_value(parsed: ParsedAnswer) -> bool:
 
 
 _NO_VALUE = re.compile(
-    r"\W*no (?!(?:\w+ )?(?:access|permissions?|rights?|space|memory|connection|network|response|changes?|route)\b)"
-    r"(?:[a-z][\w-]{0,30}\W+){1,3}\W*",
+    r"\W*(?:unknown (?!(?:\w+ )?(?:arg|command|curr|enc|err|field|format|func|kind|lang|level|method|mode|op|param|prop"
+    r"|stat|type|unit|val))"
+    r"|no (?!(?:\w+ )?(?:access|permissions?|rights?|space|memory|connection|network|response|changes?|route)\b)"
+    r")(?:[a-z][\w-]{0,30}\W+){1,3}\W*",
     re.IGNORECASE,
 )
-"""What is left of `no item sofa` without the arguments' values: which kind of thing there is none of."""
+"""What is left of `no item sofa` and `unknown item: sofa` without the arguments' values: a kind of thing."""
 
 
 def thing_is_missing(parsed: ParsedAnswer) -> bool:
@@ -401,7 +403,7 @@ def own_file_missing(parsed: ParsedAnswer) -> bool:
 
 
 def says_a_cause(parsed: ParsedAnswer) -> bool:
-    """Whether the report names an argument, quotes a value or tells a limit, and so is about the call."""
+    """Whether the report names an argument, tells of a value or a limit, and so is about the call."""
     error = parsed.error
     if error is None or error.basis == "exit":
         return error is not None
@@ -412,7 +414,7 @@ def says_a_cause(parsed: ParsedAnswer) -> bool:
         return True
     stems = {word[:_STEM] for word in name_words(parsed.arguments.tool_name)}
     of_its_own = {word for word in words - FRAME_WORDS if word[:_STEM] not in stems and len(word) > 1}
-    return bool(of_its_own) and (_LIMIT.search(text) is not None or parsed.arguments.value_quoted_in(text))
+    return bool(of_its_own) and (_LIMIT.search(text) is not None or parsed.arguments.value_told_of_in(text))
 
 
 def is_an_error(parsed: ParsedAnswer) -> bool:
