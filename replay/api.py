@@ -103,6 +103,10 @@ class Run:
         rows = [row.model_dump(mode="json") for row in self.calls()]
         return pd.DataFrame(rows, columns=list(CallRow.model_fields))
 
+    def __repr__(self) -> str:
+        models = self.summary.models
+        return f"<Run: {sum(model.calls for model in models)} calls of {len(models)} models>"
+
     def _repr_html_(self) -> str:
         models = self.summary.models
         head = ["model", "calls", *(outcome.label for outcome in Outcome)]
@@ -118,6 +122,9 @@ class JudgedTrajectory:
         self.record = record
         """As it was replayed, with its data edges."""
         self.calls = calls
+
+    def __repr__(self) -> str:
+        return f"<JudgedTrajectory: {len(self.calls)} calls of {self.model} in {self.record.id}>"
 
     def _repr_html_(self) -> str:
         rows = [[row.call, row.tool or "(no name)", row.outcome.label, row.message] for row in self.calls]
