@@ -71,12 +71,19 @@ class Redactor:
         secrets: values to take out wherever they stand, however they are spelled there (`replay.safety.spellings`).
             Those shorter than `MIN_SECRET_LENGTH` characters are left alone.
         patterns: regular expressions; whatever one matches is taken out.
+        further: what else becomes of a text that is without secrets.
 
     Raises:
         UsageError: a pattern is not a regular expression.
     """
 
-    def __init__(self, secrets: Iterable[str] = (), patterns: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        secrets: Iterable[str] = (),
+        patterns: Iterable[str] = (),
+        further: Callable[[str], str] | None = None,
+    ) -> None:
+        self._further = further
         stripped = (secret.strip() for secret in secrets)
         self._secrets = frozenset(secret for secret in stripped if len(secret) >= MIN_SECRET_LENGTH)
         self._patterns = tuple(map(_compiled, patterns))
@@ -109,7 +116,7 @@ class Redactor:
                 text = kind.taken_out(text)
         for pattern in self._patterns:
             text = pattern.sub(_unless_empty, text)
-        return text
+        return text if self._further is None else self._further(text)
 
     def _without_known(self, text: str) -> str:
         known = pattern_of(self._secrets)
@@ -175,7 +182,9 @@ class Redactor:
 
     def _is_clean_text(self, text: bytes) -> bool:
         known = pattern_of(self._secrets)
-        return not self._patterns and (known is None or known.search(text) is None) and not may_hold_secret(text)
+        if self._patterns or self._further is not None:
+            return False
+        return (known is None or known.search(text) is None) and not may_hold_secret(text)
 
     def _cleaned(self, value: Any) -> Any:
         if isinstance(value, str):
