@@ -117,7 +117,7 @@ def test_an_older_run_file_gets_them_from_its_records(tmp_path: Path) -> None:
     path = make_run(tmp_path / "run.db", [bench_file(tmp_path / "bench.json", 4.0)])
     with closing(sqlite3.connect(path)) as db:
         db.execute("UPDATE task_runs SET score = 4.0, recorded_scores = NULL")
-        db.execute("UPDATE meta SET value = '6' WHERE key = 'version'")
+        db.execute("UPDATE meta SET value = '7' WHERE key = 'version'")
         db.commit()
     with Run.read(path) as run:
         figures = compare_models(run).models[0].figures
