@@ -154,13 +154,9 @@ def classify(
     allow them. The same command goes on where an interrupted one stopped.
     """
     from replay.analysis.answer_labels import known_labels
-    from replay.errors import UsageError
-    from replay.replayer.cassette import read_cassette
     from replay.replayer.plan import Options
 
-    if cassette_strict and cassette is None:
-        raise UsageError("--cassette-strict goes with --cassette")
-    recorded = read_cassette(cassette) if cassette is not None else None
+    recorded = _cassette(cassette, strict=cassette_strict)
     conditions, by_recording = fail_conditions(fail_on), offline or cassette is not None
     location = worker_location(workers, cluster, 1 if by_recording else jobs)
     inputs = InputFiles(files, names, first_moment(since))
@@ -182,10 +178,18 @@ def classify(
         _judge(run, inputs, sources, fleet, options, recorded, location)
         known = _known(run, inputs.paths, known_path, needed=NEW in {condition.name for condition in conditions})
         summary = _print(run, inputs, options, known, as_json=as_json, as_csv=as_csv)
-        if recorded is not None:
-            _check_answered(run, recorded, inputs.paths, strict=cassette_strict)
+        _check_answered(run, recorded, inputs.paths, strict=cassette_strict)
     _check_none_found(conditions, summary, known)
     inputs.end(strict=strict)
+
+
+def _cassette(path: Path | None, *, strict: bool) -> Cassette | None:
+    from replay.errors import UsageError
+    from replay.replayer.cassette import read_cassette
+
+    if strict and path is None:
+        raise UsageError("--cassette-strict goes with --cassette")
+    return read_cassette(path) if path is not None else None
 
 
 def _sources(inputs: InputFiles, by_recording: bool, *, is_known: bool) -> list[Source] | list[ResultsFile]:
@@ -217,8 +221,8 @@ def _judge(
         save_unread(db, inputs.unread, inputs.paths)
 
 
-def _check_answered(run: Run, cassette: Cassette, paths: list[str], *, strict: bool) -> None:
-    """See that the cassette answered every call of its servers that would have been sent, and that there was one.
+def _check_answered(run: Run, cassette: Cassette | None, paths: list[str], *, strict: bool) -> None:
+    """See that the cassette, if any, answered every call of its servers that would have been sent, and there was one.
 
     Raises:
         FoundFailuresError: it is strict, and the cassette did not.
@@ -226,6 +230,8 @@ def _check_answered(run: Run, cassette: Cassette, paths: list[str], *, strict: b
     from replay.errors import FoundFailuresError
     from replay.runfile.summary import calls_without_answer, has_calls_of
 
+    if cassette is None:
+        return
     servers = [name for name, server in cassette.servers.items() if server.error is None]
     files = run.file_ids(paths)
     if not has_calls_of(run, servers, files):

@@ -42,10 +42,8 @@ def redact(file: Path, names: tuple[str, ...], patterns: tuple[str, ...], output
     of a shape that nobody knows, and a name that stands in no path, address or author's line, stay: look through the
     file before you share it.
     """
-    from replay.safety.identities import Identities
     from replay.safety.redaction import Redactor, secrets_around
     from replay.safety.secret_patterns import REDACTED
-    from replay.safety.redaction import REDACTED, Redactor, secrets_around
 
     if output is not None:
         check_free(output, force=force)

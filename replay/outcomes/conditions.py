@@ -166,18 +166,15 @@ def tool_is_unknown(parsed: ParsedAnswer) -> bool:
     if "tool-unlisted" in said and not any(word in name for name in names for word in ("action", "tool", "func")):
         return True
     unknown = "tool-unknown" in said
-    named = parsed.arguments.tool_named_in(text) or not parsed.arguments.tool_name or _ends_the_name(text, parsed)
+    named = (
+        parsed.arguments.tool_named_in(text)
+        or not parsed.arguments.tool_name
+        or parsed.arguments.ends_in_a_name_of(text)
+    )
     of_a_tool = unknown and (
         named or (len(text) < 60 and not re.search(r"function|command|action", text, re.IGNORECASE))
     )
     return of_a_tool or server_is_unknown(text, parsed.arguments, parsed.call.server or "")
-
-
-def _ends_the_name(text: str, parsed: ParsedAnswer) -> bool:
-    """Whether a name that the report gives is the last part of the call's name as written."""
-    written = parsed.arguments.written_name
-    names = re.findall(r"\w{1,80}[_./:-][\w./:-]{2,80}|['\"`]\w{3,80}['\"`]", text[:300])
-    return any(written.endswith(name.strip("'\"`").rstrip(".:")) for name in names)
 
 
 def stored_json_is_broken(parsed: ParsedAnswer) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -139,9 +139,9 @@ class Redactor:
         position) or a number stays as it is, also where a secret is spelled alike.
         """
         dumped = record.model_dump(mode="json", exclude_none=True)
-        return dumped if self._is_clean(dumped) else self._record(record, dumped)
-        if not self._is_clean(dumped):
-            self.learn(dumped)
+        if self._is_clean(dumped):
+            return dumped
+        self.learn(dumped)
         return self._record(record, dumped)
 
     def record_text(self, record: Record) -> bytes:
