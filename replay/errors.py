@@ -34,6 +34,10 @@ class ReplayError(Exception):
 
     exit_code: ClassVar[int] = 2
 
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows, by IPython's protocol: the sentence alone."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 class InputError(ReplayError):
     """A file that cannot be read as what it should be.

@@ -29,6 +29,7 @@ _Text = TypeVar("_Text", str, bytes, str | bytes)
 _CONTAINERS: Final = (dict, list, tuple)
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 _MAX_REMEMBERED_TEXT: Final = 64_000
+_TOO_DEEP_AT = re.compile(r"recursion limit exceeded at line (\d+) column (\d+)")
 _LONE_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 _ESCAPED_SURROGATES: Final = re.compile(
     r"(?<!\\)((?:\\\\)*)(?:(\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2})|\\u[dD][89a-fA-F][\da-fA-F]{2})"
@@ -81,16 +82,39 @@ def first_json(text: str, start: int) -> tuple[Any, int]:
         raise TooDeepError("nested too deeply") from None
 
 
-def begun_json(text: str) -> Any:
-    """The JSON value that begins a text which may end in the middle of it: whatever is complete; None without any."""
+def begun_json(text: str, *, cut_texts: bool = False) -> Any:
+    """The JSON value that begins a text which may end in the middle of it; None without any.
+
+    Args:
+        text: of which what is complete is read.
+        cut_texts: read a string that is cut off, too, as far as it goes.
+    """
+    partly: Any = "trailing-strings" if cut_texts else True
     try:
-        return pydantic_core.from_json(text, allow_partial=True)
+        return pydantic_core.from_json(text, allow_partial=partly)
     except ValueError:
         repaired = with_whole_pairs(text)
     try:
-        return None if repaired == text else pydantic_core.from_json(repaired, allow_partial=True)
+        return None if repaired == text else pydantic_core.from_json(repaired, allow_partial=partly)
     except ValueError:
         return None
+
+
+def cut_json(text: str) -> Any:
+    """The value that a text begins which ends in the middle of it, or nests it too deeply; None where neither is so."""
+    try:
+        pydantic_core.from_json(text)
+    except ValueError as error:
+        if "EOF while parsing" in str(error):
+            return begun_json(text, cut_texts=True)
+        depth = _TOO_DEEP_AT.search(str(error))
+    else:
+        return None
+    if depth is None:
+        return None
+    line, column = int(depth[1]), int(depth[2])
+    lines = text.split("\n", line)
+    return begun_json("\n".join([*lines[: line - 1], lines[line - 1][: column - 1]]))
 
 
 def parse_json(text: str | bytes) -> Any:

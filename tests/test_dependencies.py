@@ -13,8 +13,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PACKAGES = (ROOT / "replay", ROOT / "tui" / "replay_tui")
 OWN = {package.name for package in PACKAGES}
-TOOLS = "dev"
-"""The extra for work on the project itself; the wheel need not import it."""
+TOOLS = {"dev", "docs"}
+"""The extras for work on the project itself; the wheel need not import them."""
 
 
 def normalized(name: str) -> str:
@@ -24,7 +24,7 @@ def normalized(name: str) -> str:
 def declared() -> tuple[set[str], set[str]]:
     """The distributions of the base install, and those of the extras for users."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    extras = [line for extra, lines in project["optional-dependencies"].items() if extra != TOOLS for line in lines]
+    extras = [line for extra, lines in project["optional-dependencies"].items() if extra not in TOOLS for line in lines]
     return names_of(project["dependencies"]), names_of(extras)
 
 

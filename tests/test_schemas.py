@@ -27,8 +27,9 @@ def test_each_schema_is_a_valid_schema(name: str) -> None:
     jsonschema.Draft202012Validator.check_schema(schema_of(name))
 
 
-def test_no_other_schema_lies_about() -> None:
-    assert {path.name for path in SCHEMAS.iterdir()} == {f"{name}.schema.json" for name in DOCUMENTS}
+def test_no_other_schema_lies_about_and_a_page_lists_them() -> None:
+    assert {path.name for path in SCHEMAS.iterdir()} == {"README.md", *(f"{name}.schema.json" for name in DOCUMENTS)}
+    assert (SCHEMAS / "README.md").read_text("utf-8") == script("schemas").overview(), "stale: run make schemas"
 
 
 def test_what_classify_prints_is_what_the_schema_says(
@@ -77,6 +78,7 @@ def test_what_label_and_known_list_print_is_what_the_schemas_say(
     jsonschema.validate(json.loads(replay("label", results, "--json").stdout), schema_of("label"))
     replay("classify", results, "--offline")
     listed = json.loads(replay("known", "list", "--json").stdout)
+    assert listed == json.loads(replay("known", "list", "replay-run.db", "--json").stdout)
     assert listed
     jsonschema.validate(listed, schema_of("known-list"))
 

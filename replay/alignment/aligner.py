@@ -14,6 +14,7 @@ from replay.alignment.metrics import MatchSet, Pair, aggregate, overall_average,
 from replay.alignment.other_benchmarks import mcpbench, mcpeval, mean_of
 from replay.alignment.tasks import Reference, SignedTask, pair_ids
 from replay.alignment.ties import model_ties, task_ties
+from replay.alignment.trajectory_match import trajectory_match
 from replay.records import Outcome
 from replay.records.alignment import (
     Aggregate,
@@ -23,6 +24,7 @@ from replay.records.alignment import (
     JudgeScores,
     MatchTriple,
     SweepRow,
+    ToolArgsMatchMode,
     TypeRow,
 )
 
@@ -43,6 +45,7 @@ class AlignmentSettings:
     definitions: Definitions = "published"
     tau_strong: float = 0.8
     tau_weak: float = 0.6
+    tool_args_match_mode: ToolArgsMatchMode = "exact"
     encoder: str = ""
     """The model's name, to show."""
 
@@ -138,6 +141,7 @@ def align_task(
         mcpeval=mcpeval(reference.calls, predicted.calls),
         judge=judge,
         **scores.model_dump(),
+        **trajectory_match(reference, predicted, settings.tool_args_match_mode).model_dump(),
     )
 
 
@@ -173,6 +177,7 @@ def _model(
         definitions=settings.definitions,
         tau_strong=settings.tau_strong,
         tau_weak=settings.tau_weak,
+        tool_args_match_mode=settings.tool_args_match_mode,
         encoder=settings.encoder,
         aggregate=found,
         average_score=overall_average(found, judge),

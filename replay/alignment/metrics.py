@@ -13,7 +13,16 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from replay.records.alignment import COLUMNS, METRICS, Aggregate, AlignedTask, Definitions, JudgeScores, Scores
+from replay.records.alignment import (
+    COLUMNS,
+    METRICS,
+    Aggregate,
+    AlignedTask,
+    Definitions,
+    JudgeScores,
+    M3BenchScores,
+    Scores,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +50,12 @@ class MatchSet:
         return sum(self.calls_per_step)
 
 
-def score(matches: MatchSet, tau_strong: float, definitions: Definitions) -> Scores:
-    """All metrics of one task. With no call on either side, similarities are 0 and the rest 1."""
+def score(matches: MatchSet, tau_strong: float, definitions: Definitions) -> M3BenchScores:
+    """M3-Bench's metrics of one task. With no call on either side, similarities are 0 and the rest 1."""
     if not matches.reference and not matches.predicted:
         return _constant(1.0)
     published = definitions == "published"
-    return Scores(
+    return M3BenchScores(
         recall=recall(matches),
         precision=precision(matches),
         argument_similarity=(covered_similarity(matches) if published else mean_strong_similarity(matches, tau_strong)),
@@ -144,7 +153,7 @@ def merge_purity(matches: MatchSet) -> float:
 def aggregate(
     tasks: Sequence[AlignedTask], definitions: Definitions = "published", tau_strong: float = 0.8
 ) -> Aggregate:
-    """The metrics over tasks: recall and precision from the summed counts, the others weighted by N.
+    """The metrics over tasks: recall and precision from the summed counts, the others as their weights say.
 
     By the equations argument similarity is pooled: one mean over the strong matches of all tasks.
     """
@@ -152,12 +161,7 @@ def aggregate(
     predicted = sum(task.total_pred_calls for task in tasks)
     matched = sum(task.matched for task in tasks)
     scores: dict[str, Any] = {
-        name: _ratio(
-            matched
-            if metric.counts_matches
-            else sum(getattr(task, name) * getattr(task, metric.whole) for task in tasks),
-            sum(getattr(task, metric.whole) for task in tasks),
-        )
+        name: _ratio(matched, sum(map(metric.weight, tasks))) if metric.counts_matches else _mean_of(name, tasks)
         for name, metric in METRICS.items()
     }
     if definitions == "equations":
@@ -173,10 +177,18 @@ def aggregate(
     )
 
 
-def _constant(value: float) -> Scores:
-    names: Iterator[str] = (name for name in Scores.model_fields if not name.startswith("argument"))
+def _mean_of(name: str, tasks: Sequence[AlignedTask]) -> float | None:
+    """The mean of a metric over tasks by their weights; None where an older version did not compute it."""
+    values, weights = [getattr(task, name) for task in tasks], list(map(METRICS[name].weight, tasks))
+    if None in values:
+        return None
+    return _ratio(sum(value * weight for value, weight in zip(values, weights, strict=True)), sum(weights))
+
+
+def _constant(value: float) -> M3BenchScores:
+    names: Iterator[str] = (name for name in M3BenchScores.model_fields if not name.startswith("argument"))
     rest: dict[str, Any] = dict.fromkeys(names, value)
-    return Scores(argument_similarity=0.0, argument_similarity_strong=0.0, **rest)
+    return M3BenchScores(argument_similarity=0.0, argument_similarity_strong=0.0, **rest)
 
 
 def _ratio(part: float, whole: float) -> float:

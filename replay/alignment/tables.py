@@ -12,6 +12,7 @@ from replay.alignment.ties import STEP_METRICS
 from replay.records.alignment import (
     COLUMNS,
     METRICS,
+    TRAJECTORY_MATCH,
     Aggregate,
     AlignedCall,
     AlignedModel,
@@ -107,6 +108,20 @@ def calls_table(models: Sequence[AlignedModel]) -> str:
         row += [_mcpeval(model.mcpeval, "strict"), _mcpeval(model.mcpeval, "flexible")]
         rows.append(row + (_mcpbench(model) if rates else []))
     return score_table(head, rows)
+
+
+def trajectory_match_table(models: Sequence[AlignedModel]) -> str:
+    """The share of tasks that match the reference in each mode, and the mean tool-call F1."""
+    rows = (
+        [one_line(model.model, _NAME_WIDTH), *(_share(getattr(model.aggregate, name)) for name in TRAJECTORY_MATCH)]
+        for model in models
+    )
+    head = ["trajectory match", *(METRICS[name].label for name in TRAJECTORY_MATCH)]
+    mode = models[0].tool_args_match_mode
+    return (
+        f"{score_table(head, rows)}\n"
+        f"share of tasks, arguments compared: {mode}; F1: the mean over tasks, arguments equal"
+    )
 
 
 def differing_ids(model: AlignedModel, reference: Reference) -> Iterator[str]:

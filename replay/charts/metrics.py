@@ -154,6 +154,12 @@ def metric_by_type(run: Run, options: ChartOptions) -> Chart:
         raise UsageError(
             f"{run.path} is not aligned with a reference, so {metric} is not known; see replay align --help"
         )
+    if (
+        metric is not None
+        and metric in ALIGNED
+        and any(getattr(model.aggregate, metric) is None for model in aligned.values())
+    ):
+        raise UsageError(f"{run.path} was aligned by a version that did not know {metric}; align it again")
     return _of_alignment(run, options, metric or AVERAGE, {file: model.model for file, model in aligned.items()})
 
 
@@ -253,23 +259,19 @@ def bootstrap(tasks: Sequence[AlignedTask], metrics: Sequence[str]) -> Ends:
 
     Args:
         tasks: of one model.
-        metrics: fields of `Scores`, aggregated as `replay align` does: precision over the predicted calls, the others
-            over the reference's.
+        metrics: fields of `Scores`, aggregated as `replay align` does.
 
     Returns:
         Nothing where there are fewer than two tasks.
     """
     if not tasks:
         return None, None
-    reference, predicted, matched = (
-        np.array([getattr(task, name) for task in tasks], dtype=float)
-        for name in ("total_gt_calls", "total_pred_calls", "matched")
-    )
+    matched = np.array([task.matched for task in tasks], dtype=float)
     parts, wholes = [], []
     for metric in metrics:
         scores = np.array([getattr(task, metric) for task in tasks], dtype=float)
-        parts.append(matched if ALIGNED[metric].counts_matches else scores * reference)
-        wholes.append(predicted if ALIGNED[metric].whole == "total_pred_calls" else reference)
+        wholes.append(np.array(list(map(ALIGNED[metric].weight, tasks)), dtype=float))
+        parts.append(matched if ALIGNED[metric].counts_matches else scores * wholes[-1])
     resampling = Resampling(len(tasks))
     drawn = np.nan_to_num(resampling.ratios(np.column_stack(parts), np.column_stack(wholes)))
     return resampling.interval(drawn.mean(axis=1)) or (None, None)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from replay.alignment.judges import Judges
     from replay.alignment.output import RunStore
     from replay.records import Certainty
-    from replay.records.alignment import Definitions
+    from replay.records.alignment import Definitions, ToolArgsMatchMode
     from replay.records.unread import Unread, UnreadFile
     from replay.replayer.pool import WorkerLocation
     from replay.replayer.sharing import DoAll
@@ -65,6 +65,13 @@ _SHARE = click.FloatRange(0.0, 1.0)
 @click.option("--tau-strong", type=_SHARE, default=0.8, show_default=True, help="Least similarity of a correct call.")
 @click.option("--tau-weak", type=_SHARE, default=0.6, show_default=True, help="Least similarity of a matched pair.")
 @click.option(
+    "--tool-args-match-mode",
+    type=click.Choice(["exact", "ignore", "subset", "superset"]),
+    default="exact",
+    show_default=True,
+    help="How the trajectory matches (strict, unordered, subset, superset) compare arguments, as in agentevals.",
+)
+@click.option(
     "--model",
     metavar="PATH|NAME",
     help="Embedding model: a directory, or a name on the model hub.  [default: all-MiniLM-L6-v2, as installed]",
@@ -94,6 +101,7 @@ def align(
     definitions: Definitions,
     tau_strong: float,
     tau_weak: float,
+    tool_args_match_mode: ToolArgsMatchMode,
     model: str | None,
     workers: int | None,
     cluster: str | None,
@@ -112,7 +120,7 @@ def align(
 
     FILES are results files, folders, archives, glob patterns or - for stdin; the files of one model count as one. Each
     call is compared with the reference's calls of the same tool in the same task; the best assignment counts. Prints
-    the classes of the calls, and last a leaderboard.
+    the classes of the calls, the share of tasks that match the reference as a whole, and last a leaderboard.
     """
     from replay.alignment import AlignmentSettings
 
@@ -126,7 +134,7 @@ def align(
         inputs,
         reference,
         _run(run_path),
-        settings=AlignmentSettings(definitions, tau_strong, tau_weak),
+        settings=AlignmentSettings(definitions, tau_strong, tau_weak, tool_args_match_mode),
         judge_paths=judge_paths,
         model=model,
         cached=not no_cache,
@@ -326,7 +334,7 @@ def _print(done: _Aligned, *, explained: str | None, types: bool, swept: bool, a
         from replay.alignment.output import alignment_json
 
         sweeps = {each.model.file: sweep(each) for each in done.alignments} if swept else {}
-        parts = [alignment_json(done.alignments, done.reference.faults, sweeps, done.unread)]
+        parts = [alignment_json(done.alignments, done.reference.faults, sweeps, done.unread, done.certainties)]
     elif as_csv:
         from replay.alignment.output import to_csv
 
@@ -348,6 +356,7 @@ def _tables(done: _Aligned, *, types: bool, swept: bool) -> Iterator[str]:
     if types:
         yield from map(tables.by_type, models)
     yield "\n".join(filter(None, [tables.calls_table(models), certainty_line(done.certainties)]))
+    yield tables.trajectory_match_table(models)
     if differing := [line for model in models for line in tables.differing_ids(model, done.reference)]:
         yield "\n".join(differing)
     if swept:

@@ -13,7 +13,7 @@ import click
 
 from replay.cli.options import FILE, first_moment
 from replay.cli.terminal import closed_pipe_ignored, echo_err, note
-from replay.errors import UsageError
+from replay.errors import RunFileError, UsageError
 
 if TYPE_CHECKING:
     from replay.errors import FormatError
@@ -28,7 +28,7 @@ Examples:
   replay sessions
   replay sessions --since 2026-11-01
 """
-SHARED_FROM: Final = 32_000_000
+SHARED_FROM: Final = 64_000_000
 """So many bytes of sessions are worth the start of worker processes."""
 
 
@@ -46,12 +46,16 @@ SHARED_FROM: Final = 32_000_000
     type=FILE,
     help="The run file, which is made anew.  [default: sessions.db in your cache directory]",
 )
-def sessions(since: str, run_path: Path | None) -> None:
+@click.option("--fresh", is_flag=True, help="Judge all sessions again, also those that are as they were.")
+def sessions(since: str, run_path: Path | None, fresh: bool) -> None:
     """Say what failed in the sessions of this machine's coding agents.
 
     The default folders of Claude Code, Codex, Gemini CLI, opencode, Copilot CLI and Cursor are read, and their calls
     judged by the answers that the sessions hold. Nothing is started, and nothing leaves the machine. Cursor's
     transcripts keep no answers; of opencode the files are read, and not the database of newer versions.
+
+    The verdicts are kept in your cache directory, so that the next time only sessions that went on are read. To remove
+    them, delete sessions.db there. What answers mean by a replay-labels.yaml in this directory counts.
     """
     from replay.formats.session_folders import session_folders
 
@@ -67,7 +71,7 @@ def sessions(since: str, run_path: Path | None) -> None:
     if not any(folder.files for folder in folders):
         echo_err("no session is that young; look further back: replay sessions --since 90d")
         return
-    _report(folders, moment, run_path or default_run())
+    _report(folders, moment, run_path, fresh=fresh)
 
 
 def default_run() -> Path:
@@ -88,26 +92,37 @@ def judge_sessions(since: str) -> None:
     import anyio
 
     from replay.formats.session_folders import session_folders
-    from replay.runfile import Run
 
     moment = first_moment(since)
     folders = [folder for folder in session_folders(moment) if folder.files]
     if not folders:
         raise UsageError(f"there is no session of a coding agent since {moment}")
-    with Run.open(default_run(), fresh=True) as run:
+    with _opened(None) as run:
         anyio.run(_judge, run, folders, moment, _Seen())
 
 
-def _report(folders: Sequence[SessionFolder], since: str, run_path: Path) -> None:
+def _opened(path: Path | None, *, fresh: bool = False) -> Run:
+    """The run to judge sessions into: one that was named is made anew; the usual one is gone on with if it is whole."""
+    from replay.runfile import Run
+
+    if path is not None or fresh:
+        return Run.open(path or default_run(), fresh=True)
+    try:
+        return Run.open(default_run())
+    except RunFileError:
+        return Run.open(default_run(), fresh=True)
+
+
+def _report(folders: Sequence[SessionFolder], since: str, run_path: Path | None, *, fresh: bool) -> None:
     import anyio
 
     from replay.cli.terminal import ended_in_order
     from replay.cli.tools import stdout_width
     from replay.reports.sessions import sessions_text, worst_lines
-    from replay.runfile import Run, summarize
+    from replay.runfile import summarize
 
     seen = _Seen()
-    with Run.open(run_path, fresh=True) as run:
+    with _opened(run_path, fresh=fresh) as run:
         with ended_in_order():
             anyio.run(_judge, run, folders, since, seen)
         summary = summarize(run)
@@ -116,7 +131,7 @@ def _report(folders: Sequence[SessionFolder], since: str, run_path: Path) -> Non
         if not calls:
             echo_err("no call was made in them since then; look further back: replay sessions --since 90d")
             return
-        where = f"--run {shlex.quote(str(run_path))}"
+        where = f"--run {shlex.quote(str(run.path))}"
         with closed_pipe_ignored():
             click.echo(sessions_text(run, summary, stdout_width()))
             for number, (group, sentence) in enumerate(worst_lines(summary)):
@@ -126,23 +141,37 @@ def _report(folders: Sequence[SessionFolder], since: str, run_path: Path) -> Non
 
 
 async def _judge(run: Run, folders: Sequence[SessionFolder], since: str, seen: _Seen) -> None:
-    """Judge the sessions by what they hold; many of them on all processors. Their findings are made when asked for."""
+    """Judge the sessions by what they hold; many of them on all processors. Their findings are made when asked for.
+
+    Those that are as they were when the run judged them are not read; what it has of other sessions goes.
+    """
+    from replay.analysis.answer_labels import known_labels
     from replay.cli.progress import shown_progress
     from replay.formats import FileNames, UnopenedFile
     from replay.replayer.classifier import classify_stored
     from replay.replayer.plan import Options, Progress
     from replay.replayer.pool import WorkerLocation
     from replay.replayer.sharing import open_pool
+    from replay.replayer.unchanged_files import UnchangedFiles
     from replay.replayer.workers import OnWorkers
 
-    sources = [UnopenedFile(file, FileNames(None), since) for folder in folders for file in folder.files]
+    options = Options(offline=True, labels=known_labels(None))
+    every = [UnopenedFile(file, FileNames(None), since) for folder in folders for file in folder.files]
+    unchanged = UnchangedFiles(run, None, options, seen)
+    sources = [source for source in unchanged.changed(every) if isinstance(source, UnopenedFile)]
+    if unchanged.kept:
+        note(f"{unchanged.kept} of {len(every):,} sessions are as they were: their verdicts stand")
     progress = Progress(warn=note)
     async with shown_progress(progress), AsyncExitStack() as stack:
         executor = None
         if sum(map(_size, sources)) >= SHARED_FROM and (processors := os.cpu_count() or 1) > 1:
             pool = await stack.enter_async_context(open_pool(WorkerLocation(processors, None), note))
             executor = OnWorkers(pool, None)
-        await classify_stored(run, sources, Options(offline=True), progress=progress, listener=seen, executor=executor)
+        try:
+            await classify_stored(run, sources, options, progress=progress, listener=unchanged, executor=executor)
+        finally:
+            unchanged.keep()
+    run.keep_files(seen.read)
 
 
 def _size(source: UnopenedFile) -> int:
@@ -154,9 +183,12 @@ class _Seen:
 
     def __init__(self) -> None:
         self._unread: list[str] = []
+        self.read: list[str] = []
+        """The sessions, now or when they were last judged."""
 
     def opened(self, source: Source, file: FileSummary) -> None:
         """A session was looked through."""
+        self.read.append(file.path)
         if file.lost:
             self._unread.append(file.path)
 

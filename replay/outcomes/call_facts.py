@@ -22,6 +22,7 @@ MIN_WORD_LENGTH: Final = 3
 MAX_BOUNDED_LENGTH: Final = 7
 """A longer word of an argument counts also as a part of another word."""
 MIN_NAME_LENGTH: Final = 4
+_MAX_TOLD: Final = 40
 _WORD_IN_VALUE: Final = re.compile(r"[^\s\"'`=,;()<>|{}\[\]]{3,200}")
 
 
@@ -60,6 +61,11 @@ class ArgumentIndex:
         """Whether the text names the tool, or the call's name as written."""
         return any(len(name) > 1 and name in text for name in (self.tool_name, self.written_name))
 
+    def ends_in_a_name_of(self, text: str) -> bool:
+        """Whether a name that the text gives is the last part of the call's name as written."""
+        names = re.findall(r"\w{1,80}[_./:-][\w./:-]{2,80}|['\"`]\w{3,80}['\"`]", text[:300])
+        return any(self.written_name.endswith(name.strip("'\"`").rstrip(".:")) for name in names)
+
     def tool_spoken_of_in(self, line: str) -> bool:
         """Whether a line speaks of the tool: names it, with spaces or as one word, and not as a word of its own."""
         words, server = name_words(self.tool_name), self.written_name.casefold().split("/")[0]
@@ -93,6 +99,15 @@ class ArgumentIndex:
         ):
             return True
         return any(holds_number(text, number) for number in self._numbers)
+
+    def value_told_of_in(self, text: str) -> bool:
+        """Whether a sentence tells of a value: holds one of one short word, and not as the label before a colon."""
+        values = (value for value in self.texts if MIN_WORD_LENGTH <= len(value) <= _MAX_TOLD)
+        return self.value_quoted_in(text) or any(
+            re.search(rf"(?<![\w/]){re.escape(value)}(?![\w/]|\s?:)", text, re.IGNORECASE)
+            for value in values
+            if not re.search(r"[\s/\\]", value)
+        )
 
     def value_quoted_in(self, text: str) -> bool:
         """Whether the text holds a word of an argument's value in quotes."""
@@ -162,10 +177,9 @@ _PROSE_VERBS = _set_of("""
     search find query list ask chat summarize summarise answer explain translate analyze analyse
     generate think transcribe classify
 """)
-_RUNNING_WORDS = _set_of("""
-    run exec execute shell command terminal bash python cmd eval evaluate powershell repl
-    interpreter ipython jupyter zsh pwsh
-""")
+_RUNNERS = _set_of("shell command terminal bash python cmd powershell repl interpreter ipython jupyter zsh pwsh")
+_RUNNING_VERBS = _set_of("run exec execute eval evaluate")
+"""Of a tool that is given one text, or a program: what `run_report` runs is no program that the call brought."""
 _QUERY_WORDS = _set_of("sql query queries statement cypher graphql")
 _LOOKUP_VERBS = _set_of("get list read show describe cancel delete view find check stop")
 _LOOKING_VERBS = _set_of("""
@@ -325,9 +339,12 @@ def runs_commands(arguments: ArgumentIndex) -> bool:
     words = name_words(arguments.tool_name)
     if queries_a_database(arguments):
         return False
-    named = bool(_RUNNING_WORDS & set(words)) and not _QUERY_WORDS & set(words) and words[0] not in _LOOKUP_VERBS
-    given = any(name.casefold() in _PROGRAM_ARGUMENTS for name in arguments.argument_names)
-    return named or (given and _PROSE_VERBS.isdisjoint(words))
+    names = {name.casefold() for name in arguments.argument_names}
+    given = not names.isdisjoint(_PROGRAM_ARGUMENTS)
+    holds = given or not names.isdisjoint(CODE_ARGUMENTS) or len(arguments.by_name) < 2
+    runs = holds and not _RUNNING_VERBS.isdisjoint(words)
+    named = (runs or not _RUNNERS.isdisjoint(words)) and _QUERY_WORDS.isdisjoint(words)
+    return (named and words[0] not in _LOOKUP_VERBS) or (given and _PROSE_VERBS.isdisjoint(words))
 
 
 def last_commands(arguments: ArgumentIndex, *, redirected: bool = False) -> list[str]:

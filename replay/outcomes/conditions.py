@@ -135,7 +135,7 @@ def session_is_lost(parsed: ParsedAnswer) -> bool:
 def cause_is_hidden(parsed: ParsedAnswer) -> bool:
     """A host or an SDK says that the call failed, and keeps the cause to itself."""
     error = parsed.error
-    if error is None or error.basis == "exit" or parsed.coded:
+    if error is None or error.basis == "exit" or parsed.coded or error_is_only_a_value(parsed):
         return False
     return host_says("hidden")(parsed)
 
@@ -166,18 +166,15 @@ def tool_is_unknown(parsed: ParsedAnswer) -> bool:
     if "tool-unlisted" in said and not any(word in name for name in names for word in ("action", "tool", "func")):
         return True
     unknown = "tool-unknown" in said
-    named = parsed.arguments.tool_named_in(text) or not parsed.arguments.tool_name or _ends_the_name(text, parsed)
+    named = (
+        parsed.arguments.tool_named_in(text)
+        or not parsed.arguments.tool_name
+        or parsed.arguments.ends_in_a_name_of(text)
+    )
     of_a_tool = unknown and (
         named or (len(text) < 60 and not re.search(r"function|command|action", text, re.IGNORECASE))
     )
     return of_a_tool or server_is_unknown(text, parsed.arguments, parsed.call.server or "")
-
-
-def _ends_the_name(text: str, parsed: ParsedAnswer) -> bool:
-    """Whether a name that the report gives is the last part of the call's name as written."""
-    written = parsed.arguments.written_name
-    names = re.findall(r"\w{1,80}[_./:-][\w./:-]{2,80}|['\"`]\w{3,80}['\"`]", text[:300])
-    return any(written.endswith(name.strip("'\"`").rstrip(".:")) for name in names)
 
 
 def stored_json_is_broken(parsed: ParsedAnswer) -> bool:
@@ -260,11 +257,13 @@ def error_is_only_a_value(parsed: ParsedAnswer) -> bool:
 
 
 _NO_VALUE = re.compile(
-    r"\W*no (?!(?:\w+ )?(?:access|permissions?|rights?|space|memory|connection|network|response|changes?|route)\b)"
-    r"(?:[a-z][\w-]{0,30}\W+){1,3}\W*",
+    r"\W*(?:unknown (?!(?:\w+ )?(?:arg|command|curr|enc|err|field|format|func|kind|lang|level|method|mode|op|param|prop"
+    r"|stat|type|unit|val))"
+    r"|no (?!(?:\w+ )?(?:access|permissions?|rights?|space|memory|connection|network|response|changes?|route)\b)"
+    r")(?:[a-z][\w-]{0,30}\W+){1,3}\W*",
     re.IGNORECASE,
 )
-"""What is left of `no item sofa` without the arguments' values: which kind of thing there is none of."""
+"""What is left of `no item sofa` and `unknown item: sofa` without the arguments' values: a kind of thing."""
 
 
 def thing_is_missing(parsed: ParsedAnswer) -> bool:
@@ -282,16 +281,24 @@ def thing_is_missing(parsed: ParsedAnswer) -> bool:
 
 
 def os_denies_own_path(parsed: ParsedAnswer) -> bool:
-    """The operating system denies access to a path that the call does not name: the server's own."""
+    """The operating system denies access to a path that the call names neither itself nor by what is in it."""
     error = parsed.error
     if error is None:
         return False
     named = _PATH_DENIED.search(error.text[:_MAX_TEXT])
-    return named is not None and not any(same_path(value, named["path"]) for value in parsed.arguments.texts)
+    if named is None or _is_above_an_argument(named["path"], parsed):
+        return False
+    return not any(same_path(value, named["path"]) for value in parsed.arguments.texts)
+
+
+def _is_above_an_argument(path: str, parsed: ParsedAnswer) -> bool:
+    """Whether a path is a folder in which the call was to work: who makes `/a/b/c` is refused `/a`."""
+    folder = path.strip().rstrip("/")
+    return folder.startswith("/") and any(value.strip().startswith(folder + "/") for value in parsed.arguments.texts)
 
 
 def os_denies_named_path(parsed: ParsedAnswer) -> bool:
-    """`EACCES`, `Permission denied` about a path that the call names: a refusal, not missing credentials."""
+    """`EACCES`, `Permission denied` about a path that the call names, or a folder above it: a refusal of the call."""
     error = parsed.error
     if error is None:
         return False
@@ -301,8 +308,11 @@ def os_denies_named_path(parsed: ParsedAnswer) -> bool:
     if error.basis == "exit":  # that a program says its own name names nothing
         program = re.escape(last_program(parsed.arguments))
         lines = [re.sub(rf"^\W{{0,8}}{program}\b", "", line) for line in lines]
-    denied = (line for line in lines if _DENIED.search(line) or "denied" in causes_in(line))
-    return any(map(parsed.arguments.value_named_in, denied))
+    denied = [line for line in lines if _DENIED.search(line) or "denied" in causes_in(line)]
+    folders = (_PATH_DENIED.search(line) for line in denied)
+    return any(map(parsed.arguments.value_named_in, denied)) or any(
+        folder is not None and _is_above_an_argument(folder["path"], parsed) for folder in folders
+    )
 
 
 def unauthorized(parsed: ParsedAnswer) -> bool:
@@ -401,7 +411,7 @@ def own_file_missing(parsed: ParsedAnswer) -> bool:
 
 
 def says_a_cause(parsed: ParsedAnswer) -> bool:
-    """Whether the report names an argument, quotes a value or tells a limit, and so is about the call."""
+    """Whether the report names an argument, tells of a value or a limit, and so is about the call."""
     error = parsed.error
     if error is None or error.basis == "exit":
         return error is not None
@@ -412,7 +422,7 @@ def says_a_cause(parsed: ParsedAnswer) -> bool:
         return True
     stems = {word[:_STEM] for word in name_words(parsed.arguments.tool_name)}
     of_its_own = {word for word in words - FRAME_WORDS if word[:_STEM] not in stems and len(word) > 1}
-    return bool(of_its_own) and (_LIMIT.search(text) is not None or parsed.arguments.value_quoted_in(text))
+    return bool(of_its_own) and (_LIMIT.search(text) is not None or parsed.arguments.value_told_of_in(text))
 
 
 def is_an_error(parsed: ParsedAnswer) -> bool:

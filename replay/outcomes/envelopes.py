@@ -12,11 +12,12 @@ All expressions are linear: no nested repetition, every gap bounded.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from replay.outcomes.literals import CLASS, MAX_JSON_LENGTH, last_event, load_cut_json, load_json, load_repr
+from replay.json_values import cut_json
+from replay.outcomes.literals import CLASS, MAX_JSON_LENGTH, MAX_SCANNED, last_event, load_json, load_repr
 from replay.outcomes.residue import CARRIERS, WRAPPING, is_bare_wrapper, is_nothing
 from replay.records import EnvelopeKind, EnvelopeLayer, JsonObject, TextAnswer, ToolResult, blocks_of
 
@@ -186,16 +187,15 @@ def _says(content: _Content) -> bool | None:
 
 def _parse(text: str) -> tuple[Any, bool]:
     """The value that an envelope's text is, and whether it is a Python repr; None where it does not begin as one."""
-    readers: list[tuple[Callable[[str], Any], bool]] = []
     if looks_like_json_envelope(text):
-        readers.append((load_json, False))
-        if _JSON_HEAD.match(text):
-            readers.append((load_cut_json, False))
-    if looks_like_repr(text):
-        readers.append((load_repr, True))
-    for read, is_repr in readers:
         with suppress(ValueError):
-            return read(text), is_repr
+            return load_json(text), False
+        cut = cut_json(text[:MAX_SCANNED]) if text.lstrip()[:1] in "{[" and _JSON_HEAD.match(text) else None
+        if cut is not None:
+            return cut, False
+    if looks_like_repr(text):
+        with suppress(ValueError):
+            return load_repr(text), True
     return None, False
 
 

@@ -39,6 +39,7 @@ _COMPLAINT = re.compile(
 )
 """How a line begins in which a program says what it could not do."""
 
+TRACEBACK_LAST_LINE = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Warning|Iteration)\b")
 _PROGRAM_HEAD = re.compile(r"(?:(?:[A-Z][A-Za-z ]{1,30}[:\d][^\n]{0,80})?\n){1,12}Output:[ \t]*(?:\n|$)")
 
 
@@ -119,8 +120,13 @@ def strip_wrappers(text: str) -> str:
 
 
 def program_words(text: str) -> str:
-    """What a program printed, without the lines about its run that a harness writes before `Output:`."""
+    """What a program says of its failure: the line that ends a traceback, else what it printed.
+
+    The lines about its run that a harness writes before `Output:` are none of it.
+    """
     text = strip_wrappers(text)
+    if (start := text.rfind("Traceback (most recent call last)")) >= 0:
+        return next((line for line in text[start:].splitlines()[1:] if TRACEBACK_LAST_LINE.match(line)), text[start:])
     head = _PROGRAM_HEAD.match(text)
     return text[head.end() :].strip() if head else text
 

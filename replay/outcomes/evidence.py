@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple
 
+from replay.json_values import cut_json
 from replay.outcomes.call_facts import (
     ArgumentIndex,
     holds_word,
@@ -37,6 +38,7 @@ from replay.outcomes.error_report import (
     MAX_LOOK,
     MAX_REPORT_LENGTH,
     MAX_SENTENCE_LENGTH,
+    TRACEBACK_LAST_LINE,
     ErrorReport,
     decisive_part,
     report_of,
@@ -57,7 +59,6 @@ from replay.outcomes.residue import (
 from replay.outcomes.sentences import (
     CAUSES,
     COUNTS,
-    TRACEBACK_LAST_LINE,
     basis_of_text,
     counts_of,
     is_stored_json,
@@ -254,8 +255,8 @@ class ParsedAnswer:
         if "\x1b" in self.text or "[0m" in self.text:  # some recordings lose the escape and keep the rest of it
             self.text, self.tail = _TERMINAL_ESCAPE.sub("", self.text), _TERMINAL_ESCAPE.sub("", self.tail)
         self.has_media = opened.has_media
-        self.body = structure_in(self.text) if len(self.text) <= MAX_HEAD else _long_batch(pieces)
-        self.structured = opened.structured
+        self.body = structure_in(self.text) if len(self.text) <= MAX_HEAD else _long_body(pieces, self.text)
+        self.structured = None if pieces and _only_repeats(opened.structured) else opened.structured
         if not pieces and self.structured is not None:
             self.body = self.structured
             self.text = json.dumps(self.structured, ensure_ascii=False, default=str)[:MAX_HEAD]
@@ -353,6 +354,11 @@ def _has_one(body: Any) -> bool:
     return isinstance(body, dict | list) and len(body) == 1
 
 
+def _only_repeats(structured: Any) -> bool:
+    """Whether structured content is one text, as SDKs put it beside the content that it is: it is no data."""
+    return isinstance(structured, dict) and _has_one(structured) and isinstance(next(iter(structured.values())), str)
+
+
 def _only_text(body: Any) -> str | None:
     """The text of an object or a list that has nothing else, where it is a line."""
     value = next(iter(body.values() if isinstance(body, dict) else body)) if _has_one(body) else None
@@ -373,11 +379,13 @@ def _only_complaint(body: Any) -> str | None:
     return body["stderr"] if body["stderr"].strip() and is_nothing(body["stdout"]) else None
 
 
-def _long_batch(pieces: list[str]) -> Any:
-    """The JSON value of a long list of records of which one holds an error; of other answers the ends say enough."""
-    if len(pieces) != 1 or _BATCH.match(pieces[0]) is None or _FAILED_ITEM.search(pieces[0], 0, _MAX_BATCH) is None:
+def _long_body(pieces: list[str], head: str) -> Any:
+    """Of a long JSON value what its head holds; all of a list of records of which one holds an error."""
+    if head.lstrip()[:1] not in ("{", "["):
         return None
-    return structure_in(pieces[0], _MAX_BATCH)
+    batch = len(pieces) == 1 and _BATCH.match(pieces[0]) and _FAILED_ITEM.search(pieces[0], 0, _MAX_BATCH)
+    whole = structure_in(pieces[0], _MAX_BATCH) if batch else None
+    return whole if whole is not None else cut_json(head[:MAX_HEAD])
 
 
 def _ends(pieces: list[str]) -> tuple[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 from typing import Any
 
@@ -16,8 +15,6 @@ _EVENT = re.compile(r"\s*(?:(?:event|id|retry): ?[^\n]*\n){0,3}data: ?[{\[\"]")
 CLASS = "__class__"
 """The key under which a repr's class name stands beside its fields."""
 
-_JSON_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]|[^"\[\]{}]++', re.DOTALL)
-_CUT_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
 _REPR_TOKEN = re.compile(
     r"\s*+(?:(?P<string>[bBuUrR]{0,2}+(?P<quote>['\"]))|(?P<name>[A-Za-z_][\w.]*+)|(?P<number>[-+]?\d[\w.+-]*+)"
     r"|(?P<mark>[\[\](){},=:<>])|(?P<end>\Z)|(?P<other>.))",
@@ -52,69 +49,15 @@ def structure_in(text: str, max_length: int = MAX_JSON_LENGTH) -> Any:
 
 
 def load_json(text: str) -> Any:
-    """The JSON value that a text is. Nesting deeper than anybody reads is cut off.
+    """The JSON value that a text is.
 
     Raises:
-        ValueError: it is not JSON.
+        ValueError: it is not JSON, or is nested too deeply to be read.
     """
     try:
         return decode(text, unbounded_json)
     except RecursionError:
-        return json.loads("".join(_shallow(text)[0]))
-
-
-def load_cut_json(text: str) -> Any:
-    """The object or list that a text begins, with what is still open closed.
-
-    Raises:
-        ValueError: it does not begin one, or nothing in it is open.
-    """
-    parts, closing = _shallow(text[:MAX_SCANNED])
-    if not closing or text.lstrip()[:1] not in ("{", "["):
-        raise ValueError("not cut JSON")
-    for _ in range(6):
-        try:
-            return json.loads("".join(parts) + closing)
-        except ValueError:
-            if not parts or parts[-1] in ("{", "[", "}", "]"):
-                break
-            parts.pop()
-            if parts:
-                parts[-1] = parts[-1].rstrip(" \n\r\t,:")
-    raise ValueError("not JSON")
-
-
-def _shallow(text: str) -> tuple[list[str], str]:
-    """JSON's tokens without what lies too deep, and the brackets that would close them."""
-    parts: list[str] = []
-    closing: list[str] = []
-    too_deep = 0
-    for token in _JSON_TOKEN.findall(text):
-        if too_deep:
-            too_deep += (token in ("{", "[")) - (token in ("}", "]"))
-        elif token in ("{", "["):
-            if len(closing) == MAX_DEPTH:
-                too_deep = 1
-                parts.append("null")
-            else:
-                closing.append(_CLOSES[token])
-                parts.append(token)
-        elif token in ("}", "]"):
-            if closing:
-                closing.pop()
-            parts.append(token)
-        elif token.startswith('"') and not _is_closed(token):
-            parts.append(_CUT_ESCAPE.sub("", token) + '"')
-        else:
-            parts.append(token)
-    return parts, "".join(reversed(closing))
-
-
-def _is_closed(token: str) -> bool:
-    if len(token) < 2 or not token.endswith('"'):
-        return False
-    before = token[:-1]
-    return (len(before) - len(before.rstrip("\\"))) % 2 == 0
+        raise ValueError("nested too deeply") from None
 
 
 class _Frame:

@@ -31,6 +31,7 @@ from replay.outcomes.error_report import (
     MAX_LOOK,
     MAX_REPORT_LENGTH,
     MAX_SENTENCE_LENGTH,
+    TRACEBACK_LAST_LINE,
     Basis,
     misses_program,
     server_is_unknown,
@@ -38,7 +39,6 @@ from replay.outcomes.error_report import (
 from replay.outcomes.residue import error_in_tail, is_nothing
 from replay.records import Tool
 
-TRACEBACK_LAST_LINE = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Warning|Iteration)\b")
 COUNTS = re.compile(
     r"\b(?P<done>\d{1,9}) (?:\w+ ){0,3}?(?:succeeded|successful|imported|created|updated|added|inserted|sent|ok"
     r"|done|processed|completed|uploaded|deleted)\b[^\n]{0,60}?\b(?P<failed>\d{1,9}) (?:\w+ ){0,2}?(?:failed|errors?"
@@ -126,6 +126,8 @@ _SHORT_REFUSAL = re.compile(
     r"\W{0,4}(?:search |input |the )?(?:[\w'\"-]{1,30} ){1,4}(?:cannot be (?:empty|blank|null|negative)"
     r"|(?:must|should) (?:only |not )?(?:be|have|contain)|is required|are required|(?:is|are) (?:invalid|missing)"
     r"|contains? (?:NaN|null|invalid|illegal|unsupported))\b"
+    r"|\W{0,4}nothing (?:was|has been) (?:removed|deleted|changed|updated|written|saved|created|added|sent|moved"
+    r"|applied|done)\b"
     r"|\W{0,4}please (?:input|enter|provide|specify|use|give|supply|pass|choose|select) (?:an? |the )?"
     r"(?:valid|correct|proper|existing)\b",
     re.IGNORECASE,
@@ -145,7 +147,9 @@ _CELLS = re.compile(r"\A[^\n]*(?:\||[^\n]\t)")
 _FIELD = re.compile(r"[-\w .*]{1,40}:")
 _FIELDS = re.compile(r"\s*+[-\w .*]{1,40}:[^\n]*+(?:\n(?: [^\n]*+)?){0,12}\n\s*+[-\w .*]{1,40}:")
 """Two fields, of which the first may go on over some lines."""
-_NOT_DONE = re.compile(r"\b(?:not|n't|no|never|cannot|can't|fail\w*|error\w*|must|only|unable)\b", re.IGNORECASE)
+_NOT_DONE = re.compile(
+    r"\b(?:not|n't|no|nothing|never|cannot|can't|fail\w*|error\w*|must|only|unable)\b", re.IGNORECASE
+)
 _REQUEST = re.compile(r"\b(?:please|first|before|must|needs?|provide|specify|required?|instead|try)\b", re.IGNORECASE)
 
 _OPENINGS = frozenset({"opens", "opens-sdk", "opens-short"})

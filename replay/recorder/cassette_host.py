@@ -18,7 +18,7 @@ from mcp.server.stdio import stdio_server
 from replay.errors import UsageError
 from replay.interpreter import Fleet, Interpreter, Sandbox
 from replay.recorder.fleet_server import FleetServer
-from replay.recorder.http_server import Access, HttpSessionResolver, listen, serve
+from replay.recorder.http_server import LOOPBACK, Access, HttpSessionResolver, is_loopback, listen, serve
 from replay.recorder.recording import print_notice
 from replay.recorder.recording_session import ServerTool
 from replay.records import Answer, JsonObject, RpcError, Server, canonical, qualified_name
@@ -33,7 +33,12 @@ MISS: Final = -32004
 
 
 def serve_cassette(
-    cassette: Cassette, only: str | None = None, fleet: Fleet | None = None, port: int | None = None
+    cassette: Cassette,
+    only: str | None = None,
+    fleet: Fleet | None = None,
+    port: int | None = None,
+    host: str = LOOPBACK,
+    token: str | None = None,
 ) -> int:
     """Serve a cassette until its client goes or a signal arrives; returns how many calls it had no answer to.
 
@@ -41,23 +46,28 @@ def serve_cassette(
         cassette: the answers.
         only: the one server to offer, under the names that it gives its tools; by default all, as `server__tool`.
         fleet: where calls go that the cassette has no answer to; without it they get an error.
-        port: on loopback; stdio where None.
+        port: to serve there by HTTP; stdio where None.
+        host: the address of this machine that is listened on.
+        token: what clients must send; without it those on this machine need none, unless calls reach a fleet.
 
     Raises:
-        UsageError: there is no such server in the cassette, or the port is taken.
+        UsageError: there is no such server in the cassette, the port is taken, or other machines would need no token.
     """
     known = {name: server for name, server in cassette.servers.items() if server.error is None}
     if only is not None and only not in known:
         nearest = nearest_name(only, known)
         hint = f"; did you mean {nearest}?" if nearest else f"; it has {', '.join(known) or 'none'}"
         raise UsageError(f"{cassette.path} has no server {only!r}{hint}")
-    host = _CassetteHost(cassette, {only: known[only]} if only is not None else known, fleet, own_names=bool(only))
+    served = _CassetteHost(cassette, {only: known[only]} if only is not None else known, fleet, own_names=bool(only))
     if port is None:
-        anyio.run(host.serve_stdio)
-    else:
-        with listen(port) as listener:
-            anyio.run(host.serve_http, listener)
-    return host.misses
+        anyio.run(served.serve_stdio)
+        return served.misses
+    with listen(port, host) as listener:
+        if token is None and not is_loopback(listener):
+            raise UsageError(f"--host {host} lets other machines in; say with --token TOKEN what they must send")
+        access = Access() if token is None and fleet is not None else Access(token)
+        anyio.run(served.serve_http, listener, access)
+    return served.misses
 
 
 class _CassetteHost:
@@ -87,13 +97,16 @@ class _CassetteHost:
                 await server.server.run(read, write, server.server.create_initialization_options())
             tasks.cancel_scope.cancel()
 
-    async def serve_http(self, listener: socket.socket) -> None:
+    async def serve_http(self, listener: socket.socket, access: Access) -> None:
         """Serve any number of clients on a listening socket; each session begins where the recording did."""
         resolver = HttpSessionResolver(self)
         async with AsyncExitStack() as stack:
             server = await self._server(stack, FleetServer(self, resolver.session_of))
-            print_notice(f"serving on http://127.0.0.1:{listener.getsockname()[1]}/mcp")
-            await serve(server.server, resolver, listener, Access(None))
+            host, port = listener.getsockname()
+            print_notice(f"serving on http://{host}:{port}/mcp")
+            if access.token is not None:
+                print_notice(f"to those who send the header Authorization: Bearer {access.token}")
+            await serve(server.server, resolver, listener, access)
 
     async def _server(self, stack: AsyncExitStack, server: FleetServer) -> FleetServer:
         if self._fleet is not None:

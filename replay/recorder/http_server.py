@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import secrets
 import signal
 import socket
@@ -107,27 +108,33 @@ class HttpSessionResolver:
 
 
 @contextlib.contextmanager
-def listen(port: int) -> Iterator[socket.socket]:
-    """A socket that listens on loopback.
+def listen(port: int, host: str = LOOPBACK) -> Iterator[socket.socket]:
+    """A socket that listens, on loopback unless a host is named.
 
     Raises:
-        UsageError: the port is taken.
+        UsageError: the port is taken, or the host is not an address of this machine.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listener.bind((LOOPBACK, port))
+            listener.bind((host, port))
             listener.listen()  # before the address is printed: an early client waits instead of being refused
         except OSError as error:
-            raise UsageError(f"--http {port}: {error.strerror}; choose another port") from error
+            other = "port" if host == LOOPBACK else "port, or another --host"
+            raise UsageError(f"--http {port}: {error.strerror}; choose another {other}") from error
         yield listener
+
+
+def is_loopback(listener: socket.socket) -> bool:
+    """Whether no other machine can reach the port."""
+    return ipaddress.ip_address(listener.getsockname()[0]).is_loopback
 
 
 async def serve(server: McpServer[Any], resolver: HttpSessionResolver, listener: socket.socket, access: Access) -> None:
     """Serve until a signal to stop arrives."""
     port = listener.getsockname()[1]
     security = TransportSecuritySettings(
-        enable_dns_rebinding_protection=True,
+        enable_dns_rebinding_protection=is_loopback(listener),  # elsewhere the token keeps web pages out
         allowed_hosts=[f"{LOOPBACK}:{port}", f"localhost:{port}"],
         allowed_origins=list(access.origins),
     )
@@ -160,7 +167,7 @@ class TokenMiddleware:
         if secrets.compare_digest(given, self._expected):
             await self._app(scope, receive, send)
         else:
-            why = "This recorder wants the header that it printed: Authorization: Bearer TOKEN\n"
+            why = "This server wants the header Authorization: Bearer TOKEN\n"
             refusal = PlainTextResponse(why, HTTPStatus.UNAUTHORIZED, {"www-authenticate": "Bearer"})
             await refusal(scope, receive, send)
 

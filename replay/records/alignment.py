@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal, NamedTuple, TypeAlias
 
 from replay.records.base import Record
 from replay.records.unread import Unread
-from replay.records.verdict import Outcome, SchemaViolation
+from replay.records.verdict import Certainty, Outcome, SchemaViolation
 
 Definitions: TypeAlias = Literal["published", "equations"]
 """`published`: what the released evaluator computes and the paper's tables hold; `equations`: the paper's own 2-6."""
@@ -37,16 +37,25 @@ class Metric(NamedTuple):
     label: str
     """At the head of a column."""
     about: str
-    whole: Literal["total_gt_calls", "total_pred_calls"] = "total_gt_calls"
-    """What tasks are weighted by."""
+    whole: Literal["total_gt_calls", "total_pred_calls", "tasks"] = "total_gt_calls"
+    """What tasks are weighted by; by `tasks` all weigh the same."""
     counts_matches: bool = False
     """The part is the number of matched calls; else it is the metric times the weight."""
     short: str = ""
     """At the head of a column where there is little room; by default the label."""
 
+    def weight(self, task: object) -> int:
+        """Of a task that has the counts of its calls."""
+        return 1 if self.whole == "tasks" else int(getattr(task, self.whole))
 
-class Scores(Record):
-    """The metrics of one task, or of many; each in [0, 1]. All that lists metrics takes them from here."""
+
+ToolArgsMatchMode: TypeAlias = Literal["exact", "ignore", "subset", "superset"]
+"""When a predicted call's arguments fit a reference call's of the same tool, as `agentevals` has it: equal; always;
+all of them stand in the reference's with the same value (`subset`), or all of the reference's in them (`superset`)."""
+
+
+class M3BenchScores(Record):
+    """M3-Bench's metrics."""
 
     recall: Annotated[float, Metric("recall", "Reference calls matched", counts_matches=True)]
     precision: Annotated[float, Metric("precision", "Predicted calls matched", "total_pred_calls", True, "prec.")]
@@ -57,6 +66,33 @@ class Scores(Record):
     merge_purity: Annotated[float, Metric("purity", "Merge purity")]
 
 
+class TrajectoryMatchScores(Record):
+    """The trajectory matches of `agentevals`, each 0 or 1 for one task, and the tool-call F1 of `ragas`.
+
+    None in runs of older versions.
+    """
+
+    trajectory_strict_match: Annotated[
+        float | None, Metric("strict", "Trajectory match, strict: the reference's calls, step by step", "tasks")
+    ] = None
+    trajectory_unordered_match: Annotated[
+        float | None, Metric("unordered", "Trajectory match, unordered: the reference's calls and no others", "tasks")
+    ] = None
+    trajectory_subset_match: Annotated[
+        float | None, Metric("subset", "Trajectory match, subset: no calls but the reference's", "tasks")
+    ] = None
+    trajectory_superset_match: Annotated[
+        float | None, Metric("superset", "Trajectory match, superset: all of the reference's calls", "tasks")
+    ] = None
+    tool_call_f1: Annotated[
+        float | None, Metric("tool-call F1", "Tool-call F1 over the sets of calls, arguments equal", "tasks")
+    ] = None
+
+
+class Scores(TrajectoryMatchScores, M3BenchScores):
+    """The metrics of one task, or of many; each in [0, 1]. All that lists metrics takes them from here."""
+
+
 METRICS: Final[Mapping[str, Metric]] = {
     name: metric
     for name, field in Scores.model_fields.items()
@@ -64,8 +100,10 @@ METRICS: Final[Mapping[str, Metric]] = {
     if isinstance(metric, Metric)
 }
 """By the names of their fields."""
-COLUMNS: Final = tuple(name for name in METRICS if name != "argument_similarity_strong")
+COLUMNS: Final = tuple(name for name in M3BenchScores.model_fields if name != "argument_similarity_strong")
 """The columns of the leaderboard that need no judge, in the order of the paper's tables."""
+TRAJECTORY_MATCH: Final = tuple(TrajectoryMatchScores.model_fields)
+"""The metrics that stand in no average."""
 
 
 class Aggregate(Scores):
@@ -218,6 +256,8 @@ class AlignedModel(Record):
     definitions: Definitions
     tau_strong: float
     tau_weak: float
+    tool_args_match_mode: ToolArgsMatchMode = "exact"
+    """Of the trajectory matches."""
     encoder: str
     aggregate: Aggregate
     average_score: float
@@ -279,5 +319,8 @@ class AlignmentDocument(Record):
     version: Literal[1] = 1
     models: tuple[AlignedFile, ...]
     reference_faults: tuple[ReferenceFault, ...] = ()
+    certainties: dict[Certainty, int] | None = None
+    """How many verdicts, from which calls have their classes, are how certain; `fallback` rests on nothing. None where
+    there is no run."""
     unread: Unread | None = None
     """Files that stand in no number; None where all were read."""

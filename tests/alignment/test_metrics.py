@@ -22,7 +22,7 @@ from replay.alignment.metrics import (
     step_coherence,
     task_average,
 )
-from replay.records.alignment import AlignedTask, JudgeScores, McpEvalScores, Scores
+from replay.records.alignment import AlignedTask, JudgeScores, M3BenchScores, McpEvalScores, Scores
 
 from .builders import matches
 
@@ -156,7 +156,7 @@ def test_aggregate_of_nothing_is_zero() -> None:
 
 
 def _scores(values: list[float]) -> Scores:
-    names = [name for name in Scores.model_fields if name != "argument_similarity_strong"]
+    names = [name for name in M3BenchScores.model_fields if name != "argument_similarity_strong"]
     return Scores(**dict(zip(names, values, strict=True)), argument_similarity_strong=0.0)
 
 

@@ -53,11 +53,40 @@ def test_json_has_the_documented_shape(align: Align) -> None:
         "step_coherence",
         "order_consistency",
         "merge_purity",
+        "trajectory_strict_match",
+        "trajectory_unordered_match",
+        "trajectory_subset_match",
+        "trajectory_superset_match",
+        "tool_call_f1",
         "average_steps",
         "average_calls",
     }
     assert model["tasks"][0]["id"] == "t1"
     assert model["tasks"][0]["matches"] == [[0, 0, 1.0], [1, 1, 1.0], [2, 2, 1.0]]
+
+
+def test_the_table_has_the_trajectory_matches_by_their_familiar_names(align: Align) -> None:
+    reference = align.write("ref.json", REFERENCE)
+    other = align.write("m.json", record("t1", [[("a/d", {})], [("a/c", {"q": "one"}), CALL]]))
+    shown = align(other, "--reference", reference, check=True).stdout.splitlines()
+    head = next(number for number, line in enumerate(shown) if line.startswith("trajectory match"))
+    assert shown[head].split() == [
+        "trajectory",
+        "match",
+        "strict",
+        "unordered",
+        "subset",
+        "superset",
+        "tool-call",
+        "F1",
+    ]
+    assert shown[head + 1].split() == ["m", "0.000", "1.000", "1.000", "1.000", "1.000"]
+    assert "arguments compared: exact" in shown[head + 2]
+    changed = align.write("n.json", record("t1", [[("a/b", {"x": 1}), ("a/c", {})], [("a/d", {})]]))
+    (model,) = align.models(changed, "--reference", reference, "--tool-args-match-mode", "subset")
+    assert model["tool_args_match_mode"] == "subset"
+    assert model["aggregate"]["trajectory_strict_match"] == 1.0
+    assert model["tasks"][0]["tool_call_f1"] == pytest.approx(2 / 3)
 
 
 def test_equal_files_need_neither_torch_nor_the_extra(align: Align) -> None:

@@ -3,7 +3,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +19,16 @@ from replay.alignment.judges import Judges
 from replay.alignment.output import RunStore
 from replay.analysis.compare import CompareSettings, compare_models
 from replay.analysis.statistics import wilson
+from replay.charts.metrics import metric_by_type
+from replay.charts.options import ChartOptions
 from replay.errors import UsageError
 from replay.formats import open_file
 from replay.formats.file_names import FileNames
-from replay.records.alignment import AlignedModel, JudgeScores
+from replay.records.alignment import COLUMNS, TRAJECTORY_MATCH, AlignedModel, JudgeScores
 from replay.records.comparison import ComparedModel, ModelComparison
 from replay.reports.compare import comparison_text, render
 from replay.runfile import Run
+from replay.runfile.rows import pack, unpack
 from tests.alignment.builders import vectors
 from tests.runs import call, failed, make_run, write_trajectory
 
@@ -305,10 +310,39 @@ def test_the_leaderboards_numbers_are_those_of_align(tmp_path: Path) -> None:
     ]
     for one in models:
         figures = by_name(found)[one.model].figures
-        for name in ("recall", "precision", "argument_similarity", "step_coherence", "order_consistency"):
+        for name in (*COLUMNS, *TRAJECTORY_MATCH):
             assert figures[name].value == pytest.approx(getattr(one.aggregate, name)), (one.model, name)
         assert figures["average"].value == pytest.approx(one.average_score)
         assert by_name(found)[one.model].missing == len(one.missing)
+
+
+def test_an_alignment_of_an_older_version_has_no_trajectory_match_and_all_else(tmp_path: Path) -> None:
+    aligned(tmp_path, Judges())
+    with closing(sqlite3.connect(tmp_path / "run.db")) as db:
+        for name in TRAJECTORY_MATCH:
+            db.execute(f"ALTER TABLE task_scores DROP COLUMN {name}")
+        for table, key in (("alignments", "file"), ("aligned_tasks", "task")):
+            for row, record in db.execute(f"SELECT {key}, record FROM {table}").fetchall():
+                db.execute(
+                    f"UPDATE {table} SET record = ? WHERE {key} = ?", (pack(without_matches(unpack(record))), row)
+                )
+        db.execute("UPDATE meta SET value = '6' WHERE key = 'version'")
+        db.commit()
+    with Run.read(tmp_path / "run.db") as run:
+        figures = by_name(compare_models(run, CompareSettings()))["ada"].figures
+        assert set(figures) & {*COLUMNS, *TRAJECTORY_MATCH} == set(COLUMNS)
+        chart = metric_by_type(run, ChartOptions(metric="recall"))
+        assert all(value is not None for row in chart.values for value in row)
+        with pytest.raises(UsageError, match="aligned by a version that did not know tool_call_f1"):
+            metric_by_type(run, ChartOptions(metric="tool_call_f1"))
+
+
+def without_matches(value: Any) -> Any:
+    """The record as a version that knew no trajectory match wrote it."""
+    if isinstance(value, dict):
+        gone = {*TRAJECTORY_MATCH, "tool_args_match_mode"}
+        return {name: without_matches(item) for name, item in value.items() if name not in gone}
+    return [without_matches(item) for item in value] if isinstance(value, list) else value
 
 
 def test_the_averages_with_judge_columns_are_those_of_the_papers_two_kinds_of_table(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -98,6 +100,53 @@ def test_sessions_of_an_unknown_version_are_counted_and_the_others_go_on(home: P
     assert done.returncode == 0
     assert "1 file could not be read, or not as a whole" in done.stderr
     assert ["(no", "server", "named)", "1", "0", "0.0%", "0"] in [line.split() for line in done.stdout.splitlines()]
+
+
+def failing_rows(output: str) -> list[list[str]]:
+    return [line.split() for line in output.splitlines() if line.startswith("(no server named)")]
+
+
+def test_only_sessions_that_went_on_are_judged_again_and_those_out_of_the_window_leave(home: Path) -> None:
+    folder = home / ".claude/projects/shop"
+    for name in ("one", "two", "three"):
+        (folder / f"{name}.jsonl").write_text(claude_session(("Bash", "boom", True)))
+    first = replay_here("sessions")
+    assert "as they were" not in first.stderr
+    assert failing_rows(first.stdout) == [["(no", "server", "named)", "3", *failing_rows(first.stdout)[0][4:]]]
+
+    (folder / "two.jsonl").write_text(claude_session(("Bash", "boom", True), ("Bash", "done", False)))
+    again = replay_here("sessions")
+    assert "note: 2 of 3 sessions are as they were: their verdicts stand" in again.stderr
+    assert failing_rows(again.stdout)[0][3] == "4"
+    assert replay_here("sessions", "--fresh").stdout == again.stdout
+    assert "as they were" not in replay_here("sessions", "--fresh").stderr
+
+    (folder / "one.jsonl").unlink()
+    os.utime(folder / "three.jsonl", (0, 0))
+    assert failing_rows(replay_here("sessions", "--since", "30d").stdout)[0][3] == "2"
+
+
+def test_a_usual_run_that_cannot_be_gone_on_with_is_made_anew(home: Path) -> None:
+    (home / ".claude/projects/shop/one.jsonl").write_text(claude_session(("Bash", "boom", True)))
+    first = replay_here("sessions")
+    command = next(line for line in first.stdout.splitlines() if line.startswith("Next: replay browse --run "))
+    run = Path(command.rpartition(" ")[2])
+    with closing(sqlite3.connect(run)) as db:
+        db.execute("UPDATE meta SET value = '99' WHERE key = 'version'")
+        db.commit()
+    assert replay_here("sessions").stdout == first.stdout
+
+
+def test_what_answers_mean_by_the_labels_here_counts(home: Path) -> None:
+    (home / ".claude/projects/shop/one.jsonl").write_text(claude_session(("mcp__paint__choose", "the blue one", False)))
+    plain = replay_here("sessions")
+    assert ["paint", "1", "0", "0.0%", "0"] in [line.split() for line in plain.stdout.splitlines()]
+    Path("replay-labels.yaml").write_text(
+        "format: replay.labels\nversion: 1\nlabels:\n- {tool: '*choose', template: the blue one, outcome: not_found}\n"
+    )
+    labelled = replay_here("sessions")
+    assert "as they were" not in labelled.stderr
+    assert ["paint", "1", "1", "100.0%", "0"] in [line.split() for line in labelled.stdout.splitlines()]
 
 
 def test_an_agent_s_variable_moves_its_folder(tmp_path: Path) -> None:

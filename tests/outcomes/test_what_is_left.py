@@ -7,7 +7,7 @@ import json
 import pytest
 
 from replay.outcomes import judge_answer
-from replay.records import Call, TextAnswer
+from replay.records import Call, TextAnswer, ToolResult
 
 ERROR = {"error": "no item with this id", "status": 404}
 
@@ -156,3 +156,30 @@ def test_a_success_is_certain_by_what_it_brings_and_not_where_anything_in_it_com
 def test_that_there_is_none_of_the_value_asked_for_is_not_found(error, outcome):
     judged = _judge({"ok": False, "error": error}, "price_of", item="sofa")
     assert (str(judged.outcome) == "not_found") is (outcome == "not_found")
+
+
+def test_records_too_long_to_be_read_whole_are_data_and_no_sentences():
+    records = [{"title": "Mend it with_tools, not invalid", "body": "must fail " * 2000} for _ in range(6)]
+
+    judged = _judge(records, tool="list_requests", state="open")
+
+    assert (judged.outcome, judged.rule) == ("success", "success.structured")
+
+
+def test_one_text_that_an_sdk_repeats_as_structured_content_is_judged_as_the_text():
+    text = "No berth 12: berths must be between 1 and 9"
+    call = Call(position="s1c1", name="book", tool="book", arguments={"berth": 12})
+    answer = ToolResult(content=({"type": "text", "text": text},), is_error=False, structured={"result": text})
+
+    assert judge_answer(call, answer, evidence="replay").outcome == "invalid_arguments"
+
+
+def test_a_failure_is_told_by_the_line_that_ends_a_traceback():
+    text = "NaN 17 NaN\nTraceback (most recent call last):\n  File 'a.py', line 3\n    x['id']\nKeyError: 'id'"
+    call = Call(position="s1c1", name="python", tool="python", arguments={"code": "x['id']"})
+
+    judged = judge_answer(call, TextAnswer(text=f"{text}\nexit code: 1"), evidence="recorded")
+
+    assert judged.rule == "program.failed"
+    assert "KeyError: 'id'" in judged.message
+    assert "NaN" not in judged.message

@@ -6,12 +6,14 @@ import re
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 import anyio
+import httpx2
 import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
@@ -100,6 +102,46 @@ def test_it_serves_over_http_and_says_where_a_port_is_taken(cassette: Path) -> N
     with socket.create_server(("127.0.0.1", 0)) as taken:
         done = replay_here("cassette", "serve", cassette, "--http", str(taken.getsockname()[1]))
     assert (done.returncode, "choose another port" in done.stderr) == (2, True)
+
+
+@contextmanager
+def serving(*arguments: str | Path) -> Iterator[str]:
+    """The server over HTTP, and what it says until it serves."""
+    command = [sys.executable, "-m", "replay", "cassette", "serve", *map(str, arguments), "--http", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        said = ""
+        for line in iter(process.stderr.readline, ""):
+            said += line
+            if "Authorization" in line:
+                break
+        try:
+            yield said
+        finally:
+            process.terminate()
+
+
+def test_other_machines_and_calls_that_reach_servers_need_a_token(cassette: Path, fleet: Path) -> None:
+    done = replay_here("cassette", "serve", cassette, "--http", "0", "--host", "0.0.0.0")
+    assert (done.returncode, "--host 0.0.0.0 lets other machines in; say with --token" in done.stderr) == (2, True)
+    assert replay_here("cassette", "serve", cassette, "--token", "x").returncode == 2
+    with serving(cassette, "--host", "0.0.0.0", "--token", "open-sesame") as said:
+        port = int(re.findall(r"http://0\.0\.0\.0:(\d+)", said)[0])
+        asked = {name: post(port, token) for name, token in (("none", None), ("ours", "open-sesame"), ("other", "x"))}
+    assert asked["none"] == asked["other"] == HTTPStatus.UNAUTHORIZED
+    assert asked["ours"] == HTTPStatus.OK
+    with serving(cassette, "--servers", fleet) as said:
+        assert re.search(r"Authorization: Bearer \S{40,}", said)
+
+
+def post(port: int, token: str | None) -> int:
+    """The status of a request to initialize."""
+    body = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": body}
+    headers = {"Accept": "application/json, text/event-stream"}
+    if token is not None:
+        headers["Authorization"] = f"Bearer {token}"
+    return httpx2.post(f"http://127.0.0.1:{port}/mcp", json=request, headers=headers, timeout=30).status_code
 
 
 def test_a_server_that_the_cassette_lacks_is_named(cassette: Path) -> None:
