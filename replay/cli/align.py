@@ -334,7 +334,7 @@ def _print(done: _Aligned, *, explained: str | None, types: bool, swept: bool, a
         from replay.alignment.output import alignment_json
 
         sweeps = {each.model.file: sweep(each) for each in done.alignments} if swept else {}
-        parts = [alignment_json(done.alignments, done.reference.faults, sweeps, done.unread)]
+        parts = [alignment_json(done.alignments, done.reference.faults, sweeps, done.unread, done.certainties)]
     elif as_csv:
         from replay.alignment.output import to_csv
 

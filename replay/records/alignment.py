@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal, NamedTuple, TypeAlias
 
 from replay.records.base import Record
 from replay.records.unread import Unread
-from replay.records.verdict import Outcome, SchemaViolation
+from replay.records.verdict import Certainty, Outcome, SchemaViolation
 
 Definitions: TypeAlias = Literal["published", "equations"]
 """`published`: what the released evaluator computes and the paper's tables hold; `equations`: the paper's own 2-6."""
@@ -319,5 +319,8 @@ class AlignmentDocument(Record):
     version: Literal[1] = 1
     models: tuple[AlignedFile, ...]
     reference_faults: tuple[ReferenceFault, ...] = ()
+    certainties: dict[Certainty, int] | None = None
+    """How many verdicts, from which calls have their classes, are how certain; `fallback` rests on nothing. None where
+    there is no run."""
     unread: Unread | None = None
     """Files that stand in no number; None where all were read."""

@@ -7,6 +7,7 @@ from typing import Final, Literal, TypeAlias
 from pydantic import model_validator
 
 from replay.records.base import Record
+from replay.records.verdict import Certainty
 
 CHART_FORMAT: Final = "replay.figure"
 CHART_VERSION: Final = 1
@@ -40,6 +41,8 @@ class Chart(Record):
     """What the values of each row are shares of."""
     notes: tuple[str, ...] = ()
     """What a reader must know, a sentence each."""
+    certainties: dict[Certainty, int] | None = None
+    """How many verdicts of the whole run are how certain; `fallback` rests on nothing. None where no run is known."""
 
     def ends(self, row: int, column: int = 0) -> tuple[float | None, float | None]:
         """The interval of a value; None where there is none."""

@@ -130,12 +130,8 @@ def file_stem(name: str, length: int) -> str:
 
 def write_json(record: Record, path: Path, *, private: bool = False) -> None:
     """Write a record as indented JSON, whole or not at all; `private` as for `atomic_writer`."""
-    write_atomically(path, record_as_json(record), "surrogatepass", private=private)
-
-
-def record_as_json(record: Record) -> str:
-    """A record as the indented JSON that `write_json` writes."""
-    return json.dumps(dump(record), ensure_ascii=False, indent=1) + "\n"
+    text = json.dumps(dump(record), ensure_ascii=False, indent=1) + "\n"
+    write_atomically(path, text, "surrogatepass", private=private)
 
 
 def lock_file(path: Path, *, wait: float | None = 0, create: bool = True, flags: int = 0, mode: int = 0o644) -> int:

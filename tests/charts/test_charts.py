@@ -23,9 +23,9 @@ from replay.charts.metrics import bootstrap
 from replay.charts.options import ChartOptions
 from replay.charts.style import HATCHES, OUTCOME_COLOURS, SERIES
 from replay.errors import MissingExtraError, UsageError, install_command
-from replay.records import Outcome
+from replay.records import UNFOUNDED, Outcome
 from replay.records.chart import Chart
-from replay.runfile import Run
+from replay.runfile import Run, summarize
 from tests.in_process import Done, replay_here
 from tests.runs import call, failed, make_run, schema, server, write_trajectory
 from tests.scripts import schema_of
@@ -161,6 +161,10 @@ def test_the_data_is_what_its_schema_says_and_no_formula(run_path: Path) -> None
     renamed = data.model_copy(update={"rows": ("=1+1", *data.rows[1:])})
     rows = list(csv.DictReader(io.StringIO(chart_csv(renamed))))
     assert (rows[0]["row"], rows[0]["value"], rows[0]["count"]) == ("'=1+1", "0.25", "1")
+    with Run.read(run_path) as run:
+        certainties = summarize(run).certainties
+    assert document["certainties"] == certainties
+    assert {row["run_unfounded"] for row in rows} == {str(certainties.get(UNFOUNDED, 0))}
     assert "\x1b" not in chart_csv(data)
 
 

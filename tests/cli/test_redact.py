@@ -41,6 +41,17 @@ def test_nothing_tells_who_and_where_and_a_name_has_one_stand_in(session: Path) 
     assert "look it through before you share it" in done.stderr
 
 
+def test_a_token_of_a_shape_that_nobody_knows_stays_and_that_is_said(session: Path) -> None:
+    token = "qz~7Hd2~unseen~91Kx"
+    session.write_text(claude_session(("mcp__shop__open", f"opened the till with {token}", False)))
+    done = replay_here("redact", session)
+    assert token in done.stdout
+    assert "taken out: 0 secrets" in done.stderr
+    assert "a token of another shape stays, unless --take-out REGEX matches it" in done.stderr
+    assert "A secret of a shape that nobody knows" in " ".join(replay_here("redact", "--help").stdout.split())
+    assert token not in replay_here("redact", session, "--take-out", "qz~[~\\w]+").stdout
+
+
 def test_the_session_is_judged_as_before(session: Path) -> None:
     replay_here("redact", session, "-o", "shared.jsonl")
     with replay.classify(session) as before, replay.classify("shared.jsonl") as after:
@@ -60,3 +71,16 @@ def test_json_stays_json_and_text_stays_text(tmp_path: Path, monkeypatch: pytest
     Path("bytes").write_bytes(b"\xff\xfe\x00")
     assert replay_here("redact", "bytes").returncode == 2
     assert replay_here("redact", "gone.json").returncode == 2
+
+
+def test_a_key_that_stands_under_its_name_once_is_taken_out_wherever_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    key = "pk_0a1b2c3d4e5f60718293a4b5c6d7e8f901"
+    lines = [{"clients": {"Acme": key}}, {"text": f"env['SHOP_API_KEY'] = '{key}'"}, {"text": f"echo {key} | sh"}]
+    Path("session.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    done = replay_here("redact", "session.jsonl")
+    assert "pk_0a1b" not in done.stdout
+    assert json.loads(done.stdout.splitlines()[0]) == {"clients": {"Acme": "[REDACTED]"}}
+    assert "taken out: 3 secrets" in done.stderr
