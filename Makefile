@@ -52,7 +52,7 @@ docs: $(VENV)/.all  ## Write the generated pages of docs/
 	$(BIN)/python docs/architecture.py
 
 site: $(VENV)/.docs  ## Run the notebook, build the site into build/site, and fail on a dead link or a page that its menu lacks
-	$(BIN)/jupyter nbconvert --to notebook --execute --inplace --ExecutePreprocessor.record_timing=False docs/notebook.ipynb
+	$(BIN)/jupyter nbconvert --to notebook --execute --inplace --ClearMetadataPreprocessor.enabled=True docs/notebook.ipynb
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 screenshots: $(VENV)/.all  ## Draw the browser's screens for the README

@@ -38,16 +38,20 @@ def redact(file: Path, names: tuple[str, ...], patterns: tuple[str, ...], output
 
     FILE is JSON, JSON Lines or text, and stays what it is: the session can be judged as before. A name gets the same
     stand-in wherever it stands (user-1, person-1, host-1.example). Secrets of a known shape, of the environment and
-    under the names of keys and tokens are taken out. A secret of a shape that nobody knows, and a name that stands in
-    no path, address or author's line, stay: look through the file before you share it.
+    under the names of keys and tokens are taken out; a key that stood under its name once, wherever it stands. A secret
+    of a shape that nobody knows, and a name that stands in no path, address or author's line, stay: look through the
+    file before you share it.
     """
-    from replay.safety.redaction import REDACTED, Redactor, secrets_around
+    from replay.safety.redaction import Redactor, secrets_around
+    from replay.safety.secret_patterns import REDACTED
 
     if output is not None:
         check_free(output, force=force)
     values, lines = _read(file)
     identities = known_identities(names)
     redactor = Redactor(secrets_around(os.environ), patterns)
+    for value in values:
+        redactor.learn(value)
     cleaned = [redactor.json(value) for value in values]
     for value in cleaned:
         identities.learn(value)

@@ -135,7 +135,7 @@ def _original(stored: Trajectory, file: str) -> Trajectory:
     """The trajectory as its results file has it, where the run had to take secrets out and the file is still there."""
     from replay.errors import FormatError
     from replay.formats import open_file
-    from replay.safety.redaction import REDACTED
+    from replay.safety.secret_patterns import REDACTED
 
     if REDACTED not in stored.model_dump_json():
         return stored

@@ -22,7 +22,7 @@ from replay.dag.candidate_values import (
     is_random,
     is_uninformative,
 )
-from replay.dag.causes import cause_links, passes_failure_on
+from replay.dag.causes import cause_links, missing_paths, passes_failure_on
 from replay.dag.history import Entry, Output, ValueHistory, is_maker
 from replay.records import Call, DataEdge, Outcome, Trajectory
 from replay.records.base import unchecked
@@ -132,7 +132,8 @@ class Graph:
         seen, pending = {position}, [position]
         while pending:
             current = pending.pop()
-            producers = dict.fromkeys(edge.producer for edge in self.into(current))
+            missing = missing_paths(self._calls[current])
+            producers = dict.fromkeys(edge.producer for edge in self.into(current) if _bears_on(edge, missing))
             for earlier in (*producers, *self._causes.get(current, ())):
                 if (
                     earlier in failed
@@ -164,6 +165,12 @@ class Graph:
 
     def _sorted(self, positions: set[str]) -> tuple[str, ...]:
         return tuple(sorted(positions, key=self._order.__getitem__))
+
+
+def _bears_on(edge: DataEdge, missing: Collection[str]) -> bool:
+    """Whether a value can be what a call failed for: of a path that its answer says is missing, it must be a part."""
+    given = edge.producer_place == "arguments" and isinstance(edge.value, str)
+    return not missing or not given or any(edge.value.strip().rstrip("/") in path for path in missing)
 
 
 def infer_edges(

@@ -18,7 +18,7 @@ from replay.outcomes.call_facts import ArgumentIndex, runs_commands
 from replay.records import ENVIRONMENT_REASONS, Outcome, Reason, canonical, texts_of
 from replay.records.audit import AuditedFault, Bearing
 from replay.records.files import CallRow
-from replay.safety.redaction import REDACTED, SENSITIVE_NAMES
+from replay.safety.secret_patterns import REDACTED, SENSITIVE_NAMES
 
 _WORD: Final = re.compile(r"[^\W\d_]{4,}")
 _MIN_NAMED: Final = 0.5

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import anyio
 
 from replay.dag import Graph, rebind
-from replay.dag.drift import compare_answers, volatile_pointers
+from replay.dag.documents import as_text
+from replay.dag.drift import AnswerComparison, compare_answers, volatile_pointers
+from replay.dag.history import failed_visibly
+from replay.dag.rebinding import new_values
 from replay.errors import ReplayError
 from replay.interpreter import Timing
 from replay.outcomes import CallTarget, Classifier, Registry
@@ -87,6 +90,8 @@ class TrajectoryReplayer:
         self._sent: dict[str, tuple[str, dict[str, Any]]] = {}
         self._recorded = {call.position: call.answer for call in trajectory.calls() if call.answer is not None}
         self._answers: dict[str, Answer] = {}
+        self._drawn: dict[str, str] = {}
+        """Recorded ids, each with what its server drew in its place."""
         self._effect_keys: dict[str, EffectKey] | None = None
         self._not_repeated: set[str] = set()
         """Calls that had their answer from an earlier replay: what they did is not in this sandbox."""
@@ -172,7 +177,8 @@ class TrajectoryReplayer:
             return self._unsent(call, target, recorded)
         if key is not None:
             self._checkpoint.after_send(key, answer)
-        replayed = self._classifier.answered(call, target, answer, self._session.evidence)
+        sent = call.model_copy(update={"arguments": arguments}) if rebound else call
+        replayed = self._classifier.answered(sent, target, answer, self._session.evidence)
         failed = replayed.outcome is not Outcome.SUCCESS
         stderr = await self._session.stderr_since(request, mark) if failed else ""
         if key is not None and stderr:
@@ -193,7 +199,8 @@ class TrajectoryReplayer:
         recorded = self._classifier.recorded(call, target)
         if sent.answer is None:
             return CallResult(call, _interrupted(recorded), target.server, target.tool)
-        replayed = self._classifier.answered(call, target, sent.answer, self._session.evidence)
+        as_sent = call.model_copy(update={"arguments": request.arguments}) if rebound else call
+        replayed = self._classifier.answered(as_sent, target, sent.answer, self._session.evidence)
         inputs = _with_stderr(VerdictInputs(recorded, replayed, rebound=rebound), sent.stderr)
         return self._judged(call, request, sent.answer, inputs)
 
@@ -220,7 +227,7 @@ class TrajectoryReplayer:
         inputs = replace(
             inputs,
             replayed=replayed,
-            comparison=compare_answers(call.answer, answer) if call.answer is not None else None,
+            comparison=self._compared(call, answer, inputs.rebound),
             gap=self._gaps.before(request.server, self.graph.ancestors(call.position)),
             missing_dependency=missing_program(answer) if call.answer and not missing_program(call.answer) else None,
             absent_path=absent_path(request.arguments, answer) if failed else None,
@@ -230,6 +237,15 @@ class TrajectoryReplayer:
         if not self._session.stateful(request.server):
             self._checkpoint.keep(result)
         return result
+
+    def _compared(self, call: Call, answer: Answer, rebound: Iterable[Rebinding]) -> AnswerComparison | None:
+        """The recorded answer against the new one; ids that were rebound, or will be, are volatile."""
+        if call.answer is None:
+            return None
+        if self._rebinding:
+            self._drawn.update((as_text(value.recorded), as_text(value.replayed)) for value in rebound)
+            self._drawn.update(new_values(call, self.graph.edges, call.answer, answer))
+        return compare_answers(call.answer, answer, self._drawn)
 
     def _unsent(self, call: Call, target: CallTarget, recorded: Judgement | None, *findings: str) -> CallResult:
         judgement = self._classifier.not_reissued(target, recorded, offline=self._session.evidence == "stored")
@@ -267,6 +283,8 @@ class TrajectoryReplayer:
             by_recording = verdict.outcome is Outcome.SUCCESS and verdict.replayed in FAILURES
             return by_recording and verdict.divergence == "environment"
         if result.answer is not None and not isinstance(result.answer, TransportFault):
+            if failed_visibly(result.call.answer) and failed_visibly(result.answer):
+                return False
             return verdict.divergence not in (None, "state-gap") or verdict.replayed is Outcome.INCONCLUSIVE
         return not (verdict.recorded in FAILURES or verdict.outcome in FAILURES)
 

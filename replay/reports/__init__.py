@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+from typing import Final
 
 from replay.records.finding import KnownFailure
 from replay.runfile import Run
@@ -21,6 +22,9 @@ FORMATS: Mapping[str, str] = {
 }
 """Each format: the module that has its `render(run, selection)`, which gives the report whole, or in pieces where it
 grows with the run; imported when it is used."""
+_CLEAN: Final = frozenset({"html", "json", "junit"})
+"""Formats whose values are cleaned one by one. Their text is not: what is found there could reach from one value, cut
+off in its middle, into the next."""
 
 
 @dataclass(frozen=True)
@@ -62,4 +66,5 @@ def pieces(run: Run, format: str, selection: Selection) -> Iterator[str]:  # noq
     """
     renderer: Callable[[Run, Selection], str | Iterable[str]] = import_module(FORMATS[format]).render
     rendered = renderer(run, selection)
-    yield from map(Redactor().text, [rendered] if isinstance(rendered, str) else rendered)
+    texts = [rendered] if isinstance(rendered, str) else rendered
+    yield from texts if format in _CLEAN else map(Redactor().text, texts)

@@ -58,8 +58,8 @@ def render(run: Run, selection: Selection) -> str:
         script=part("filter.js", "graph.js", "page.js"),
         data=Markup(_embedded(data)),  # noqa: S704 - every character that could end the element is escaped
         left_out=" ".join(filter(None, (left_out, _models_left_out(whole.model_count)))),
-        outcomes=(svg.drawn(outcomes), svg.drawn(outcomes, narrow=True)),
-        charts=[(chart.title, svg.drawn(chart), svg.drawn(chart, narrow=True)) for chart in _charts_of_models(whole)],
+        outcomes=_drawn(outcomes),
+        charts=[(chart.title, *_drawn(chart)) for chart in _charts_of_models(whole)],
         models=_cleaned(models[:MAX_MODELS]),
         unread=_cleaned(_unread(whole.unread)),
         basis=_cleaned(basis_lines(whole)),
@@ -72,6 +72,12 @@ def render(run: Run, selection: Selection) -> str:
         title=data["title"],
         totals=data["totals"],
     )
+
+
+def _drawn(chart: Chart) -> tuple[Markup, Markup]:
+    """The chart as a wide page and a narrow one show it, which name models."""
+    wide, narrow = svg.drawn(chart), svg.drawn(chart, narrow=True)
+    return Markup(Redactor().text(wide)), Markup(Redactor().text(narrow))  # noqa: S704 - drawn escapes names
 
 
 def _models_left_out(count: int) -> str:

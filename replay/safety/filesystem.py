@@ -43,7 +43,7 @@ def atomic_writer(path: Path, errors: str = "strict", *, private: bool = False) 
             yield out
         partial.replace(path)
     except BaseException as error:
-        if isinstance(error, OSError) and error.filename == str(partial):
+        if isinstance(error, OSError) and error.filename in (None, str(partial)):  # a full disk names no file
             error.filename = str(path)
         with suppress(OSError):
             partial.unlink()

@@ -7,13 +7,22 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cache
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin
 
 from replay.errors import UsageError
 from replay.json_values import encode, without_lone_surrogates
+from replay.safety.secret_patterns import (
+    CERTAIN_KEY,
+    KINDS,
+    PUBLIC_KEY,
+    REDACTED,
+    SECRET_KEY,
+    SECRET_NAME,
+    NamedSecret,
+    may_hold_secret,
+)
 from replay.safety.spellings import pattern_of
 
 if TYPE_CHECKING:
@@ -21,70 +30,6 @@ if TYPE_CHECKING:
 
     from replay.records import Record
 
-
-__all__ = ["SENSITIVE_NAMES", "may_hold_secret"]
-
-_WHATEVER_STANDS_THERE: Final = (
-    r"pass(?:word|wd|phrase|code)s?|pwd|(?:client|app|shared|webhook|totp)?[_-]?secrets?(?:[_-]?key)?|credentials?"
-    r"|(?:set[_-]?)?cookies?|(?:proxy[_-]?)?authorization"
-)
-"""Names under which anything is a secret, also a number, a list or a single letter."""
-_KEYS_AND_TOKENS: Final = (
-    r"(?:api|access|private|account|signing|encryption)[_-]?key|apikey"
-    r"|(?:access|refresh|auth|id|session|bearer|bot|api|user|personal[_-]?access|security)?[_-]?token"
-)
-SENSITIVE_NAMES: Final = f"{_WHATEVER_STANDS_THERE}|{_KEYS_AND_TOKENS}"
-"""A pattern of names under which a secret stands."""
-
-_ESCAPED: Final = r"\\[bfnrt]|\\u00[0-9a-fA-F]{2}"
-_GAP: Final = rf"(?:[^\w]|{_ESCAPED})*"
-_WORD: Final = r"[\w\x{80}-\x{10FFFF}-]"
-_PROBES: Final = (
-    r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----",
-    rf"(?i:authorization){_GAP}[:=]",
-    rf"(?i:bearer)(?:[^\w]|20|{_ESCAPED})+[\w.~+/=%\x{{80}}-\x{{10FFFF}}-]{{8}}",
-    rf"eyJ{_WORD}{{8,}}\.{_WORD}{{8,}}\.",
-    rf"sk-{_WORD}{{16}}",
-    r"[sr]k_(?:live|test)_",
-    r"gh[pousr]_[A-Za-z0-9]{20}",
-    r"github_pat_",
-    r"glpat-",
-    r"A[KS]IA[A-Z0-9]{16}",
-    r"xox[abeprs]-",
-    rf"AIza{_WORD}{{35}}",
-    r"hf_[A-Za-z0-9]{30}",
-    r"npm_[A-Za-z0-9]{36}",
-    rf"""["'](?i:(?:[a-z0-9]+[_-])*(?:{SENSITIVE_NAMES}))\\*["']{_GAP}:{_GAP}["'\[0-9-]""",
-    rf"(?i:{SENSITIVE_NAMES}){_GAP}=",
-    rf"--(?i:(?:[a-z0-9]+-)*(?:{SENSITIVE_NAMES}))",
-    rf"(?i:{_WHATEVER_STANDS_THERE}){_GAP}:",
-    rf"(?i:{_WHATEVER_STANDS_THERE}){_GAP}(?i:is)",
-    r"""://[^\s/:@"']*:[^\s/@"']+@""",
-)
-
-
-def may_hold_secret(text: str | bytes) -> bool:
-    """Whether anything in a text, or in JSON text, may have the shape or the name of a secret.
-
-    Args:
-        text: text; bytes are UTF-8.
-    """
-    try:
-        return _by_re2("|".join(_PROBES)).search(text) is not None
-    except UnicodeError:  # halves of surrogate pairs
-        return True
-
-
-@cache
-def _by_re2(pattern: str) -> Any:
-    import re2  # not at the top: `--help` takes out secrets too, and is quick
-
-    options = re2.Options()
-    options.never_capture = True
-    return re2.compile(pattern, options)
-
-
-REDACTED: Final = "[REDACTED]"
 
 MIN_SECRET_LENGTH: Final = 6
 """Shorter values (`true`, `8080`, `all`) are in half of all texts; to take them out would ruin the recording."""
@@ -94,6 +39,9 @@ PLAIN_VALUE: Final = re.compile(r"(?i)\d+|true|false|yes|no|on|off|none|null|loc
 MIN_NAMED_LENGTH: Final = 3
 """Of a value that stands under the name of a key or token."""
 _MAX_KEY_LENGTH: Final = 60
+_KEY: Final = re.compile(r"(?=(?:\D*\d){3})(?=(?:[^a-zA-Z]*[a-zA-Z]){3})[\w.~+/=-]{16,200}")
+"""What is a key wherever it stands, once its name told it: long, of letters and digits."""
+_MOST_LEARNED: Final = 200
 
 _OWN_FIELDS: Final = frozenset(
     {
@@ -111,142 +59,6 @@ _OWN_FIELDS: Final = frozenset(
     }
 )
 """Fields of our records that hold words of ours: a secret that happens to be such a word is not one there."""
-_CERTAIN_KEY: Final = re.compile(rf"(?i)(?:[a-z0-9]+[_-])*?(?:{_WHATEVER_STANDS_THERE})|x-api-key")
-_SECRET_KEY: Final = re.compile(rf"(?i)(?:[a-z0-9]+[_-])*?(?:{SENSITIVE_NAMES})")
-_SECRET_NAME: Final = re.compile(rf"(?i){SENSITIVE_NAMES}|passw|(?:^|[_-])(?:auth|key|pat|pwd)$")
-"""Of a variable or a header: as a member's key anywhere in the name, or one of the endings that say it there alone."""
-_PUBLIC_KEY: Final = re.compile(r"(?i)(?:page|next|prev|continuation|sync|cursor|resume|sample|max|min|stop|eos|bos)")
-"""Begins the name of what is a token and no secret, such as `next_page_token`."""
-
-
-@dataclass(frozen=True)
-class _Token:
-    """One kind of token. A text is searched only where it holds a trigger: `in` is far quicker than `re`."""
-
-    triggers: tuple[str, ...]
-    pattern: re.Pattern[str]
-    replacement: str | Callable[[re.Match[str]], str]
-
-    def taken_out(self, text: str) -> str:
-        """The text without tokens of this kind."""
-        return self.pattern.sub(self.replacement, text) if any(trigger in text for trigger in self.triggers) else text
-
-
-@dataclass(frozen=True)
-class _NamedSecret:
-    """What stands under the name of a secret. RE2 finds the names; `re`, which is slow at that, reads on from there."""
-
-    name: str
-    """A pattern of RE2 for where `pattern` may match: no two of its matches overlap in a name."""
-    pattern: re.Pattern[str]
-    """Its first group stays."""
-
-    def taken_out(self, text: str) -> str:
-        """The text without the secrets that stand under such a name."""
-        parts, end = [], 0
-        for start in _starts(self.name, text):
-            match = self.pattern.match(text, start) if start >= end else None
-            if match is not None:
-                parts.append(text[end : match.start()] + _after_its_name(match))
-                end = match.end()
-        return "".join([*parts, text[end:]]) if parts else text
-
-
-def _starts(name: str, text: str) -> Iterator[int]:
-    return (match.start() for match in _by_re2(name).finditer(without_lone_surrogates(text)))
-
-
-def _after_its_name(match: re.Match[str]) -> str:
-    return f"{match[1]}{match.groupdict().get('quote') or ''}{REDACTED}"
-
-
-def _token(triggers: str, pattern: str, replacement: str | Callable[[re.Match[str]], str] = REDACTED) -> _Token:
-    return _Token(tuple(triggers.split("|")), re.compile(pattern), replacement)
-
-
-def _named(name: str, pattern: str) -> _NamedSecret:
-    return _NamedSecret(rf"(?i){name}", re.compile(pattern, re.IGNORECASE | re.MULTILINE))
-
-
-_PARTS: Final = r"(?:[a-z0-9]+[_-]){0,4}"
-_PREFIX: Final = rf"{_PARTS}?(?<!page[_-])(?<!next[_-])(?<!max[_-])"
-_NOT_ONE: Final = (
-    r"(?![$<{%=>]|\[REDACTED\]|(?:none|null|nil|undefined|true|false)\b"
-    rf"|(?:{SENSITIVE_NAMES}|await|new|self|this)\b(?!-)|[a-z_][\w.]*(?:\([^\s)]*\)|\s*\?)|[a-z_]\w*\.[a-z_]\w*[.(\[])"
-)
-"""What may stand after the name of a secret instead of it: a variable, a placeholder, code that gets it."""
-_VALUE: Final = r"""[^\s"'\\&;,)\]}>]+"""
-_QUOTED: Final = r"""(?P<quote>\\*["'])(?!\$\{|\[REDACTED\])(?=\S)(?:(?!(?P=quote))(?:\\.|[^\\\n]))+(?=(?P=quote))"""
-_PLAIN: Final = r"(?:string|str|text|required|optional|incorrect|invalid|wrong|missing|empty|ok|yes|no|\*+)\b"
-"""What a line says of a password that is none."""
-
-_KINDS: Final = (
-    _token(
-        "PRIVATE KEY-----",
-        r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\Z)",
-    ),
-    _token(
-        "earer|EARER",
-        r"(?i)\b(bearer(?:\s|%20|\+)+)(?!(?:tokens?|auth\w*|scheme|header|credentials?)\b)[\w.~+/=%-]{8,}",
-        rf"\g<1>{REDACTED}",
-    ),
-    _token("eyJ", r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"),
-    _token("sk-", r"(?<![A-Za-z0-9])sk-(?:(?=[A-Za-z_-]*\d)[\w-]{16,}|[\w-]{20,})"),
-    _token("sk_|rk_", r"(?<![A-Za-z0-9])[sr]k_(?:live|test)_\w{10,}"),
-    _token("ghp_|gho_|ghu_|ghs_|ghr_", r"(?<![A-Za-z0-9])gh[pousr]_[A-Za-z0-9]{20,}"),
-    _token("github_pat_", r"github_pat_\w{20,}"),
-    _token("glpat-", r"glpat-[\w-]{16,}"),
-    _token("AKIA|ASIA", r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    _token("xox", r"(?<![A-Za-z0-9])xox[abeprs]-[A-Za-z0-9-]{10,}"),
-    _token("AIza", r"AIza[\w-]{35}"),
-    _token("hf_", r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{30,}"),
-    _token("npm_", r"(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36}"),
-    _named(
-        rf"""["']{_PARTS}(?:{_WHATEVER_STANDS_THERE})\\*["']\W*:""",
-        rf"""(["']{_PREFIX}(?:{_WHATEVER_STANDS_THERE})\\*["']\s*:\s*)(?:{_QUOTED}|-?\d[\d.]*)""",
-    ),
-    _named(
-        rf"""["']{_PARTS}(?:{_KEYS_AND_TOKENS})\\*["']\W*:""",
-        rf"""(["']{_PREFIX}(?:{_KEYS_AND_TOKENS})\\*["']\s*:\s*)(?=\\*["'][^"'\\\n]{{3}}){_QUOTED}""",
-    ),
-    _token(
-        "uthorization|UTHORIZATION",
-        r"""(?i)(authorization\\*["']?\s*[:=]\s*\\*["']?)(?!\[REDACTED\])(?:digest\s[^\r\n]+|[^\s"'\\][^\r\n"'\\]*)""",
-        rf"\g<1>{REDACTED}",
-    ),
-    _token(
-        "ookie|OOKIE",
-        r"""(?i)(cookie\\*["']?\s*[:=]\s*\\*["']?)(?=[^\s"'\\=;]+=)(?!\[REDACTED\])[^\r\n"'\\]+""",
-        rf"\g<1>{REDACTED}",
-    ),
-    _named(
-        rf"(?:{_WHATEVER_STANDS_THERE})\W*=",
-        rf"""((?:{_WHATEVER_STANDS_THERE})\\*["']?\s*=\s*)(?:{_QUOTED}|{_NOT_ONE}{_VALUE})""",
-    ),
-    _named(
-        rf"{_PARTS}(?:{_KEYS_AND_TOKENS})[ \t]*=",
-        rf"""((?<![\w-])(?=[\w-]{{0,60}}(?:key|token)[ \t]*=){_PREFIX}(?:{_KEYS_AND_TOKENS})[ \t]*=[ \t]*)"""
-        rf"""(?:{_QUOTED}|{_NOT_ONE}{_VALUE})""",
-    ),
-    _named(
-        rf"--(?:[a-z0-9]+-){{0,4}}(?:{SENSITIVE_NAMES})[ \t]",
-        rf"(--(?:[a-z0-9]+-){{0,4}}?(?:{SENSITIVE_NAMES})[ \t]+)(?:{_QUOTED}|{_NOT_ONE}(?!-){_VALUE})",
-    ),
-    _named(
-        rf"(?:{_WHATEVER_STANDS_THERE})(?:\W*:|\W+is\b)",
-        rf"""((?:{_WHATEVER_STANDS_THERE})(?:\s*:|\s+is\b)\s*)(?=\\*["']?[^\s"'\\]*\d)(?=\\*["']?[^\s"'\\]*[a-z])"""
-        rf"""(?:{_QUOTED}|{_NOT_ONE}{_VALUE})""",
-    ),
-    _token(
-        "ass|ASS|wd|WD",
-        r"(?im)(^[ \t>*-]{0,40}(?:\w{1,30}[ \t])?(?:\w{1,30}[_-])?(?:pass(?:word|wd|phrase|code)|pwd)\s*:[ \t]*)"
-        rf"{_NOT_ONE}(?!{_PLAIN}){_VALUE}[ \t]*$",
-        _after_its_name,
-    ),
-    _token("://", r"""(://[^\s/:@"'\\]*:)[^\s/@"'\\]+(?=@)""", rf"\g<1>{REDACTED}"),
-)
-
-
 _MAX_NAME: Final = 100
 _NAMES_REMEMBERED: Final = 2000
 """Short texts that were found clean: the names of servers, tools and models come again with each call."""
@@ -276,6 +88,15 @@ class Redactor:
         self._secrets = frozenset(secret for secret in stripped if len(secret) >= MIN_SECRET_LENGTH)
         self._patterns = tuple(map(_compiled, patterns))
         self._clean_names: set[str] = set()
+        self._learned: set[str] = set()
+
+    def learn(self, value: Any) -> None:
+        """Take note of the keys that stand under their names in a JSON value: from then on they are out anywhere."""
+        found = set(islice(_named_keys(value), _MOST_LEARNED - len(self._learned))) - self._secrets
+        if found:
+            self._learned |= found
+            self._secrets |= found
+            self._clean_names.clear()
 
     def text(self, text: str) -> str:
         """The text without its secrets; the very same object where it holds none."""
@@ -291,7 +112,7 @@ class Redactor:
     def _text(self, text: str) -> str:
         text = self._without_known(text)
         if may_hold_secret(text):
-            for kind in _KINDS:
+            for kind in KINDS:
                 text = kind.taken_out(text)
         for pattern in self._patterns:
             text = pattern.sub(_unless_empty, text)
@@ -317,7 +138,11 @@ class Redactor:
         Only free text and JSON of others are searched: a field that holds one of our own words (an outcome, a rule, a
         position) or a number stays as it is, also where a secret is spelled alike.
         """
-        return self._record(record, record.model_dump(mode="json", exclude_none=True))
+        dumped = record.model_dump(mode="json", exclude_none=True)
+        if self._is_clean(dumped):
+            return dumped
+        self.learn(dumped)
+        return self._record(record, dumped)
 
     def record_text(self, record: Record) -> bytes:
         """A record as JSON text without its secrets; the same as that of `record`."""
@@ -333,8 +158,6 @@ class Redactor:
         return text if self._is_clean_text(text) else None
 
     def _record(self, record: BaseModel, dumped: dict[str, Any]) -> dict[str, Any]:
-        if self._is_clean(dumped):
-            return dumped
         cleaned = dict(dumped)
         for name in type(record).model_fields:
             if name in dumped and name not in _OWN_FIELDS:
@@ -388,11 +211,11 @@ class Redactor:
         return self.text(key) if isinstance(key, str) else key
 
     def _member(self, key: Any, item: Any) -> Any:
-        if not isinstance(key, str) or len(key) > _MAX_KEY_LENGTH or _PUBLIC_KEY.match(key):
+        if not isinstance(key, str) or len(key) > _MAX_KEY_LENGTH or PUBLIC_KEY.match(key):
             return self._cleaned(item)
-        if _CERTAIN_KEY.fullmatch(key) is not None:
+        if CERTAIN_KEY.fullmatch(key) is not None:
             return self._cleaned(_without_values(item))
-        if isinstance(item, str) and _SECRET_KEY.fullmatch(key) is not None and len(item.strip()) >= MIN_NAMED_LENGTH:
+        if isinstance(item, str) and SECRET_KEY.fullmatch(key) is not None and len(item.strip()) >= MIN_NAMED_LENGTH:
             return _without_values(item)
         return self._cleaned(item)
 
@@ -405,7 +228,7 @@ class Redactor:
 
 def is_secret_name(name: str) -> bool:
     """Whether a variable or header of that name holds a secret."""
-    return bool(_SECRET_NAME.search(name))
+    return bool(SECRET_NAME.search(name))
 
 
 def secrets_around(environment: Mapping[str, str], command: Sequence[str] = ()) -> set[str]:
@@ -431,6 +254,28 @@ def _types_in(annotation: Any) -> frozenset[Any]:
     if origin is dict:
         return _types_in(arguments[1])
     return frozenset({annotation}) if not arguments else frozenset().union(*map(_types_in, arguments))
+
+
+def _named_keys(value: Any) -> Iterator[str]:
+    """What stands under the names of secrets in a JSON value or its texts, where it is a key and no word or path."""
+    match value:
+        case str() if may_hold_secret(value):
+            for kind in KINDS:
+                if isinstance(kind, NamedSecret):
+                    secrets = (match[0][match.end(1) - match.start() :] for match in kind.matches(value))
+                    yield from filter(_is_key, (secret.strip("\\\"'") for secret in secrets))
+        case dict():
+            for name, item in value.items():
+                if isinstance(item, str) and SECRET_KEY.fullmatch(str(name)) and not PUBLIC_KEY.match(str(name)):
+                    yield from filter(_is_key, [item])
+                yield from _named_keys(item)
+        case list() | tuple():
+            for item in value:
+                yield from _named_keys(item)
+
+
+def _is_key(text: str) -> bool:
+    return _KEY.fullmatch(text) is not None and PLAIN_VALUE.fullmatch(text) is None
 
 
 def _unused(key: Any, taken: dict[Any, Any]) -> Any:

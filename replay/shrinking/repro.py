@@ -20,7 +20,8 @@ from replay.records.files import TrajectoryFile
 from replay.runfile import Run
 from replay.runfile.trajectory_queries import trajectory_places
 from replay.safety.filesystem import write_atomically, write_json
-from replay.safety.redaction import REDACTED, Redactor
+from replay.safety.redaction import Redactor
+from replay.safety.secret_patterns import REDACTED
 from replay.safety.text import one_line
 from replay.shrinking.portable import Scripts, portable_command
 from replay.shrinking.shrink import Shrunk

@@ -71,3 +71,16 @@ def test_json_stays_json_and_text_stays_text(tmp_path: Path, monkeypatch: pytest
     Path("bytes").write_bytes(b"\xff\xfe\x00")
     assert replay_here("redact", "bytes").returncode == 2
     assert replay_here("redact", "gone.json").returncode == 2
+
+
+def test_a_key_that_stands_under_its_name_once_is_taken_out_wherever_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    key = "pk_0a1b2c3d4e5f60718293a4b5c6d7e8f901"
+    lines = [{"clients": {"Acme": key}}, {"text": f"env['SHOP_API_KEY'] = '{key}'"}, {"text": f"echo {key} | sh"}]
+    Path("session.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    done = replay_here("redact", "session.jsonl")
+    assert "pk_0a1b" not in done.stdout
+    assert json.loads(done.stdout.splitlines()[0]) == {"clients": {"Acme": "[REDACTED]"}}
+    assert "taken out: 3 secrets" in done.stderr

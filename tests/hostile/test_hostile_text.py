@@ -15,7 +15,8 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from replay.safety.redaction import REDACTED, Redactor, redacting
+from replay.safety.redaction import Redactor, redacting
+from replay.safety.secret_patterns import REDACTED
 from replay.safety.text import csv_line, cut, one_line, printable
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replay.errors import UsageError
-from replay.safety.redaction import REDACTED, Redactor
+from replay.safety.redaction import Redactor
+from replay.safety.secret_patterns import REDACTED
 
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P"
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA\nx/y=\n-----END RSA PRIVATE KEY-----"

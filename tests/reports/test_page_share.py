@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from replay.reports import Selection, html, render, scope
+from replay.reports import Selection, html, html_data, render, scope
 from replay.reports.scope import scope_of, shown_share
 from replay.runfile import Run
 from tests.runs import call, failed, make_run, schema, server, write_trajectory
@@ -57,3 +58,16 @@ def test_of_very_many_models_the_page_draws_the_first_and_says_so(tmp_path, monk
     assert '<th scope="row">bob</th>' in page
     assert '<th scope="row">eve</th>' not in page
     assert "<dt>calls</dt><dd>3</dd>" in page
+
+
+def test_a_secret_that_is_cut_off_takes_nothing_of_the_page_with_it(tmp_path, monkeypatch):
+    code = "connect(user='reader', password='publicpassword123', database='f1')"
+    steps = [call("sh/run", {"code": code}, f"row {number}") for number in range(3)]
+    path = write_trajectory(tmp_path / "t.trajectory.json", steps)
+    with Run.read(make_run(tmp_path / "run.db", [path], server("sh", run=schema("code")))) as run:
+        for width in range(80, 120, 3):
+            monkeypatch.setattr(html_data, "_MAX_GOOD_ANSWER", width)
+            page = render(run, "html")
+            data = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
+            assert [one["a"] for one in data["calls"]] == ["row 0", "row 1", "row 2"]
+            assert "publicp" not in page

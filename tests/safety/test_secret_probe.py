@@ -8,7 +8,8 @@ import random
 import pytest
 
 from replay.json_values import encode
-from replay.safety.redaction import REDACTED, Redactor, may_hold_secret
+from replay.safety.redaction import Redactor
+from replay.safety.secret_patterns import REDACTED, may_hold_secret
 
 _TOKENS = [
     "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----",
@@ -40,6 +41,8 @@ _TOKENS = [
     "cookie: a=b",
     '{"passwd": 4711}',
     "the password is h2",
+    "API KEY: pk_0a1b2c3d4e5f6071",
+    'env["MY_TOKEN"] = "hunter2"',
     "access_token = abc",
     "postgres://user:pa\x01ss@host/db",
     "redis://:päss@host",

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from replay.safety.redaction import REDACTED, Redactor
+from replay.safety.redaction import Redactor
+from replay.safety.secret_patterns import REDACTED
 from tests.runs import call, write_trajectory
 
 Replay = Callable[..., subprocess.CompletedProcess[str]]
@@ -84,6 +85,11 @@ def test_whatever_stands_under_the_name_of_a_secret_is_taken_out(key: str, value
         ("User: ada\n  Admin password: hunter\n", "User: ada\n  Admin password: \n"),
         ("the secret is s3cr3t", "the secret is "),
         ("export API_KEY=abcd1234", "export API_KEY="),
+        ('env["PRIVATE_API_KEY"] = "abcd1234"', 'env["PRIVATE_API_KEY"] = ""'),
+        ("os.environ['X_TOKEN']='abcd1234'", "os.environ['X_TOKEN']=''"),
+        ("API KEY: pk_0a1b2c3d4e5f6071\nDates: all", "API KEY: \nDates: all"),
+        ("the api key is `pk_0a1b2c3d4e5f6071`.", "the api key is ``."),
+        ("**Private Key:** pk_0a1b2c3d4e5f6071", "**Private Key:** "),
         ("curl -H 'Cookie: session=abc; theme=dark' https://h", "curl -H 'Cookie: ' https://h"),
         ("Set-Cookie: sid=31d4d96e; Path=/\nVary: *", "Set-Cookie: \nVary: *"),
     ],
@@ -103,6 +109,9 @@ def test_a_secret_in_plain_words_is_taken_out(text: str, left: str) -> None:
         "max_token=100",
         "client = connect(token=token, password=password)",
         "api_key = os.environ['KEY']",
+        'if env["API_KEY"] == other["API_KEY"]:',
+        "API key: see https://example.org/keys/2024",
+        "an access key is needed",
         "secret = secrets.token_hex(8)",
         "password=$PASSWORD",
         "password == other",
@@ -168,3 +177,28 @@ def test_a_file_that_is_no_run_gets_no_lock_beside_it(tmp_path: Path, replay: Re
     (tmp_path / "notes.txt").write_text(text or "a,b\n")
     assert replay("classify", "t.trajectory.json", "--offline", "--run", "notes.txt").returncode == 2
     assert {path.name for path in tmp_path.iterdir()} == {"t.trajectory.json", "notes.txt"}
+
+
+@pytest.mark.parametrize("length", range(19, 30))
+def test_a_quoted_secret_that_is_cut_off_is_taken_out_as_far_as_it_goes(length: int) -> None:
+    text = "login(password='publicpassword')"
+    assert Redactor().text(text[:length]) == f"login(password='{REDACTED}"
+
+
+def test_what_was_once_named_a_key_stands_nowhere_in_the_run(tmp_path: Path, replay: Replay) -> None:
+    key = "pk_0a1b2c3d4e5f60718293a4b5c6d7e8f901"
+    calls = [call("sh/run", {"command": f"audit {key}"}, f"usage: audit {key}"), call("sh/set", {"api_key": key})]
+    write_trajectory(tmp_path / "t.trajectory.json", calls, question=f"The key of Acme is {key}")
+    assert replay("classify", "t.trajectory.json", "--offline").returncode == 0
+    for form in ("markdown", "html", "json", "csv"):
+        assert "pk_0a1b" not in replay("report", "--format", form).stdout
+    assert "pk_0a1b" not in replay("report", "--call", "t:s1c1").stdout
+
+
+@pytest.mark.parametrize(
+    "value", ["/home/ada/keys/2024.pem", "12345678901234567890", "a-word-of-letters-alone", "v2024"]
+)
+def test_a_path_a_number_and_a_word_are_no_keys_elsewhere(value: str) -> None:
+    redactor = Redactor()
+    redactor.learn({"api_key": value, "text": f"api_key={value}"})
+    assert redactor.text(f"see {value}") == f"see {value}"

@@ -1,0 +1,224 @@
+"""The shapes of secrets: the names that they stand under, those of common tokens, and how they stand in a text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+from replay.json_values import without_lone_surrogates
+
+_WHATEVER_STANDS_THERE: Final = (
+    r"pass(?:word|wd|phrase|code)s?|pwd|(?:client|app|shared|webhook|totp)?[_-]?secrets?(?:[_-]?key)?|credentials?"
+    r"|(?:set[_-]?)?cookies?|(?:proxy[_-]?)?authorization"
+)
+"""Names under which anything is a secret, also a number, a list or a single letter."""
+_KEYS_AND_TOKENS: Final = (
+    r"(?:api|access|private|account|signing|encryption)[_-]?key|apikey"
+    r"|(?:access|refresh|auth|id|session|bearer|bot|api|user|personal[_-]?access|security)?[_-]?token"
+)
+_KEY_IN_WORDS: Final = r"(?:api|access|private|secret|signing|encryption)[ _-]key"
+"""How a line of text calls a key."""
+SENSITIVE_NAMES: Final = f"{_WHATEVER_STANDS_THERE}|{_KEYS_AND_TOKENS}"
+"""A pattern of names under which a secret stands."""
+
+_ESCAPED: Final = r"\\[bfnrt]|\\u00[0-9a-fA-F]{2}"
+_GAP: Final = rf"(?:[^\w]|{_ESCAPED})*"
+_WORD: Final = r"[\w\x{80}-\x{10FFFF}-]"
+_PROBES: Final = (
+    r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----",
+    rf"(?i:authorization){_GAP}[:=]",
+    rf"(?i:bearer)(?:[^\w]|20|{_ESCAPED})+[\w.~+/=%\x{{80}}-\x{{10FFFF}}-]{{8}}",
+    rf"eyJ{_WORD}{{8,}}\.{_WORD}{{8,}}\.",
+    rf"sk-{_WORD}{{16}}",
+    r"[sr]k_(?:live|test)_",
+    r"gh[pousr]_[A-Za-z0-9]{20}",
+    r"github_pat_",
+    r"glpat-",
+    r"A[KS]IA[A-Z0-9]{16}",
+    r"xox[abeprs]-",
+    rf"AIza{_WORD}{{35}}",
+    r"hf_[A-Za-z0-9]{30}",
+    r"npm_[A-Za-z0-9]{36}",
+    rf"""["'](?i:(?:[a-z0-9]+[_-])*(?:{SENSITIVE_NAMES}))\\*["']{_GAP}:{_GAP}["'\[0-9-]""",
+    rf"(?i:{SENSITIVE_NAMES}){_GAP}=",
+    rf"--(?i:(?:[a-z0-9]+-)*(?:{SENSITIVE_NAMES}))",
+    rf"(?i:{_WHATEVER_STANDS_THERE}){_GAP}:",
+    rf"(?i:{_WHATEVER_STANDS_THERE}){_GAP}(?i:is)",
+    rf"(?i:{_KEY_IN_WORDS}){_GAP}(?i:[:]|is)",
+    r"""://[^\s/:@"']*:[^\s/@"']+@""",
+)
+
+
+def may_hold_secret(text: str | bytes) -> bool:
+    """Whether anything in a text, or in JSON text, may have the shape or the name of a secret.
+
+    Args:
+        text: text; bytes are UTF-8.
+    """
+    try:
+        return _by_re2("|".join(_PROBES)).search(text) is not None
+    except UnicodeError:  # halves of surrogate pairs
+        return True
+
+
+@cache
+def _by_re2(pattern: str) -> Any:
+    import re2  # not at the top: `--help` takes out secrets too, and is quick
+
+    options = re2.Options()
+    options.never_capture = True
+    return re2.compile(pattern, options)
+
+
+REDACTED: Final = "[REDACTED]"
+
+CERTAIN_KEY: Final = re.compile(rf"(?i)(?:[a-z0-9]+[_-])*?(?:{_WHATEVER_STANDS_THERE})|x-api-key")
+SECRET_KEY: Final = re.compile(rf"(?i)(?:[a-z0-9]+[_-])*?(?:{SENSITIVE_NAMES})")
+SECRET_NAME: Final = re.compile(rf"(?i){SENSITIVE_NAMES}|passw|(?:^|[_-])(?:auth|key|pat|pwd)$")
+"""Of a variable or a header: as a member's key anywhere in the name, or one of the endings that say it there alone."""
+PUBLIC_KEY: Final = re.compile(r"(?i)(?:page|next|prev|continuation|sync|cursor|resume|sample|max|min|stop|eos|bos)")
+"""Begins the name of what is a token and no secret, such as `next_page_token`."""
+
+
+@dataclass(frozen=True)
+class Token:
+    """One kind of token. A text is searched only where it holds a trigger: `in` is far quicker than `re`."""
+
+    triggers: tuple[str, ...]
+    pattern: re.Pattern[str]
+    replacement: str | Callable[[re.Match[str]], str]
+
+    def taken_out(self, text: str) -> str:
+        """The text without tokens of this kind."""
+        return self.pattern.sub(self.replacement, text) if any(trigger in text for trigger in self.triggers) else text
+
+
+@dataclass(frozen=True)
+class NamedSecret:
+    """What stands under the name of a secret. RE2 finds the names; `re`, which is slow at that, reads on from there."""
+
+    name: str
+    """A pattern of RE2 for where `pattern` may match: no two of its matches overlap in a name."""
+    pattern: re.Pattern[str]
+    """Its first group stays."""
+
+    def taken_out(self, text: str) -> str:
+        """The text without the secrets that stand under such a name."""
+        parts, end = [], 0
+        for match in self.matches(text):
+            parts.append(text[end : match.start()] + _after_its_name(match))
+            end = match.end()
+        return "".join([*parts, text[end:]]) if parts else text
+
+    def matches(self, text: str) -> Iterator[re.Match[str]]:
+        """The secrets that stand under such a name, each with its name."""
+        end = 0
+        for start in _starts(self.name, text):
+            match = self.pattern.match(text, start) if start >= end else None
+            if match is not None:
+                yield match
+                end = match.end()
+
+
+def _starts(name: str, text: str) -> Iterator[int]:
+    return (match.start() for match in _by_re2(name).finditer(without_lone_surrogates(text)))
+
+
+def _after_its_name(match: re.Match[str]) -> str:
+    return f"{match[1]}{match.groupdict().get('quote') or ''}{REDACTED}"
+
+
+def _token(triggers: str, pattern: str, replacement: str | Callable[[re.Match[str]], str] = REDACTED) -> Token:
+    return Token(tuple(triggers.split("|")), re.compile(pattern), replacement)
+
+
+def _named(name: str, pattern: str) -> NamedSecret:
+    return NamedSecret(rf"(?i){name}", re.compile(pattern, re.IGNORECASE | re.MULTILINE))
+
+
+_PARTS: Final = r"(?:[a-z0-9]+[_-]){0,4}"
+_PREFIX: Final = rf"{_PARTS}?(?<!page[_-])(?<!next[_-])(?<!max[_-])"
+_NOT_ONE: Final = (
+    r"(?![$<{%=>]|\[REDACTED\]|(?:none|null|nil|undefined|true|false)\b"
+    rf"|(?:{SENSITIVE_NAMES}|await|new|self|this)\b(?!-)|[a-z_][\w.]*(?:\([^\s)]*\)|\s*\?)|[a-z_]\w*\.[a-z_]\w*[.(\[])"
+)
+"""What may stand after the name of a secret instead of it: a variable, a placeholder, code that gets it."""
+_VALUE: Final = r"""[^\s"'\\&;,)\]}>]+"""
+_QUOTED: Final = r"""(?P<quote>\\*["'])(?!\$\{|\[REDACTED\])(?=\S)(?:(?!(?P=quote))(?:\\.|[^\\\n]))+(?=(?P=quote)|\Z)"""
+"""Up to the quote that closes it, or to the end of a text that was cut off before that quote."""
+_PLAIN: Final = r"(?:string|str|text|required|optional|incorrect|invalid|wrong|missing|empty|ok|yes|no|\*+)\b"
+"""What a line says of a password that is none."""
+
+KINDS: Final = (
+    _token(
+        "PRIVATE KEY-----",
+        r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\Z)",
+    ),
+    _token(
+        "earer|EARER",
+        r"(?i)\b(bearer(?:\s|%20|\+)+)(?!(?:tokens?|auth\w*|scheme|header|credentials?)\b)[\w.~+/=%-]{8,}",
+        rf"\g<1>{REDACTED}",
+    ),
+    _token("eyJ", r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"),
+    _token("sk-", r"(?<![A-Za-z0-9])sk-(?:(?=[A-Za-z_-]*\d)[\w-]{16,}|[\w-]{20,})"),
+    _token("sk_|rk_", r"(?<![A-Za-z0-9])[sr]k_(?:live|test)_\w{10,}"),
+    _token("ghp_|gho_|ghu_|ghs_|ghr_", r"(?<![A-Za-z0-9])gh[pousr]_[A-Za-z0-9]{20,}"),
+    _token("github_pat_", r"github_pat_\w{20,}"),
+    _token("glpat-", r"glpat-[\w-]{16,}"),
+    _token("AKIA|ASIA", r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    _token("xox", r"(?<![A-Za-z0-9])xox[abeprs]-[A-Za-z0-9-]{10,}"),
+    _token("AIza", r"AIza[\w-]{35}"),
+    _token("hf_", r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{30,}"),
+    _token("npm_", r"(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36}"),
+    _named(
+        rf"""["']{_PARTS}(?:{_WHATEVER_STANDS_THERE})\\*["']\W*:""",
+        rf"""(["']{_PREFIX}(?:{_WHATEVER_STANDS_THERE})\\*["']\s*:\s*)(?:{_QUOTED}|-?\d[\d.]*)""",
+    ),
+    _named(
+        rf"""["']{_PARTS}(?:{_KEYS_AND_TOKENS})\\*["']\W*:""",
+        rf"""(["']{_PREFIX}(?:{_KEYS_AND_TOKENS})\\*["']\s*:\s*)(?=\\*["'][^"'\\\n]{{3}}){_QUOTED}""",
+    ),
+    _token(
+        "uthorization|UTHORIZATION",
+        r"""(?i)(authorization\\*["']?\s*[:=]\s*\\*["']?)(?!\[REDACTED\])(?:digest\s[^\r\n]+|[^\s"'\\][^\r\n"'\\]*)""",
+        rf"\g<1>{REDACTED}",
+    ),
+    _token(
+        "ookie|OOKIE",
+        r"""(?i)(cookie\\*["']?\s*[:=]\s*\\*["']?)(?=[^\s"'\\=;]+=)(?!\[REDACTED\])[^\r\n"'\\]+""",
+        rf"\g<1>{REDACTED}",
+    ),
+    _named(
+        rf"(?:{_WHATEVER_STANDS_THERE})\W*=",
+        rf"""((?:{_WHATEVER_STANDS_THERE})\\*["']?\s*=\s*)(?:{_QUOTED}|{_NOT_ONE}{_VALUE})""",
+    ),
+    _named(
+        rf"""{_PARTS}(?:{_KEYS_AND_TOKENS})(?:\\*["']\])?[ \t]*=""",
+        rf"""((?<![\w-])(?=[\w-]{{0,60}}(?:key|token)(?:\\*["']\])?[ \t]*=){_PREFIX}(?:{_KEYS_AND_TOKENS})"""
+        rf"""(?:\\*["']\])?[ \t]*=[ \t]*)(?:{_QUOTED}|{_NOT_ONE}{_VALUE})""",
+    ),
+    _named(
+        rf"(?:{_KEY_IN_WORDS})(?:\W*:|\W+is\b)",
+        rf"""((?:{_KEY_IN_WORDS})(?:\s*:|\s+is\b)[\s*`"']{{0,4}})(?=[\w.~+/=-]{{16}})(?=[\w.~+/=-]*\d)(?=[\w.~+/=-]*[a-z])"""
+        rf"""{_NOT_ONE}[\w.~+/=-]+""",
+    ),
+    _named(
+        rf"--(?:[a-z0-9]+-){{0,4}}(?:{SENSITIVE_NAMES})[ \t]",
+        rf"(--(?:[a-z0-9]+-){{0,4}}?(?:{SENSITIVE_NAMES})[ \t]+)(?:{_QUOTED}|{_NOT_ONE}(?!-){_VALUE})",
+    ),
+    _named(
+        rf"(?:{_WHATEVER_STANDS_THERE})(?:\W*:|\W+is\b)",
+        rf"""((?:{_WHATEVER_STANDS_THERE})(?:\s*:|\s+is\b)\s*)(?=\\*["']?[^\s"'\\]*\d)(?=\\*["']?[^\s"'\\]*[a-z])"""
+        rf"""(?:{_QUOTED}|{_NOT_ONE}{_VALUE})""",
+    ),
+    _token(
+        "ass|ASS|wd|WD",
+        r"(?im)(^[ \t>*-]{0,40}(?:\w{1,30}[ \t])?(?:\w{1,30}[_-])?(?:pass(?:word|wd|phrase|code)|pwd)\s*:[ \t]*)"
+        rf"{_NOT_ONE}(?!{_PLAIN}){_VALUE}[ \t]*$",
+        _after_its_name,
+    ),
+    _token("://", r"""(://[^\s/:@"'\\]*:)[^\s/@"'\\]+(?=@)""", rf"\g<1>{REDACTED}"),
+)
