@@ -156,7 +156,7 @@ async def _judge(run: Run, folders: Sequence[SessionFolder], since: str, seen: _
     from replay.replayer.unchanged_files import UnchangedFiles
     from replay.replayer.workers import OnWorkers
 
-    options = Options(offline=True, labels=known_labels(None))
+    options = Options(offline=True, labels=known_labels(None), all_edges=False)
     every = [UnopenedFile(file, FileNames(None), since) for folder in folders for file in folder.files]
     unchanged = UnchangedFiles(run, None, options, seen)
     sources = [source for source in unchanged.changed(every) if isinstance(source, UnopenedFile)]
