@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import ceil
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from replay.charts.style import FRAME, HATCHES, INK, MUTE, OUTCOME_COLOURS, SERIES, SHADES, ranked_kind, value_text
@@ -30,6 +31,8 @@ _METADATA: Final[dict[str, dict[str, str | None]]] = {
 }
 """Nothing that differs from one day or machine to the next."""
 _DOTS: Final = 200
+_LETTERS_AN_INCH: Final = 15
+"""Of the line below a drawing."""
 _SHADES: Final = 40
 """Of heat maps: from 50 on matplotlib would make their scale a picture."""
 _MIN_LABELLED: Final = 0.07
@@ -77,8 +80,9 @@ class _Canvas:
         return [axes for row in grid for axes in row]
 
     def label(self, text: str) -> None:
-        """What the axis below shows; in the middle of the figure, where it has most room."""
-        self.figure.supxlabel(text, size=8.5 * self.scale)
+        """What the axis below shows; in the middle of the figure, where it has most room, in lines that fit it."""
+        inches = self.figure.get_size_inches()[0] / self.scale
+        self.figure.supxlabel(fill(text, int(inches * _LETTERS_AN_INCH)), size=8.5 * self.scale)
 
     def colour_map(self) -> Any:
         """From nothing to much, for heat maps."""
@@ -301,8 +305,8 @@ def _heat_map(chart: Chart, canvas: _Canvas) -> None:
         spine.set_visible(False)
     bar = canvas.figure.colorbar(image, ax=axes, location="bottom", aspect=30, pad=min(0.12 / len(labels), 0.06))
     cells_are = "" if chart.counts is None else "; in the cells: counts"
-    hatched = f"\nhatched: of fewer than {FEW}" if few else ""
-    bar.set_label(f"colour: {chart.measure}{cells_are}{hatched}", size=8.5 * canvas.scale)
+    hatched = f"; hatched: of fewer than {FEW}" if few else ""
+    canvas.label(f"colour: {chart.measure}{cells_are}{hatched}")
     bar.ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
     bar.ax.tick_params(labelsize=8 * canvas.scale)
     if bar.solids is not None:

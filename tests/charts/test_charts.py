@@ -170,6 +170,18 @@ def test_a_slide_is_larger_than_a_column(run_path: Path) -> None:
     assert sizes == ["374.4pt", "636.48pt"]
 
 
+@pytest.mark.parametrize("medium", ["paper", "slide"])
+@pytest.mark.parametrize("name", ["model-finding", "model-server", "tool-outcome", "trajectory-finding", "leaderboard"])
+def test_what_a_figure_says_of_its_measure_fits_its_width(run_path: Path, name: str, medium: Any) -> None:
+    chart = data_of(run_path, name, models=("good",)).model_copy(update={"measure": "share of what is counted " * 4})
+    root = ET.fromstring(drawn(chart, "svg", medium))
+    lines = ["".join(text.itertext()) for text in root.iter(f"{SVG}text")]
+    told = [line for line in lines if "counted" in line or "of what" in line]
+    width, size = float(root.get("width", "0").removesuffix("pt")), 8.5 * (1.7 if medium == "slide" else 1)
+    assert len(told) > 1
+    assert max(map(len, told)) * 0.55 * size < width
+
+
 def test_numbers_from_elsewhere_are_drawn_by_the_same_modules() -> None:
     data = Chart(
         figure="metric-by-type",
