@@ -263,12 +263,13 @@ def program_findings(context: TrajectoryContext, position: str) -> Iterator[Find
     row = context.rows[position]
     text = context.answer_text(position)
     answer = context.answer(position)
-    ended = _ENDED.search("\n".join(texts_of(answer))[:_MAX_HEAD]) if answer is not None else None
+    whole = "\n".join(texts_of(answer)) if answer is not None else ""
+    ended = _ENDED.search(whole[:_MAX_HEAD])
     if not (row.rule.startswith("program.") or ended or _ENDED.search(text)):
         return
     exceptions = list(_EXCEPTION.finditer(text))
     if exceptions:
-        yield _raised(context, position, text, exceptions[-1])
+        yield _raised(context, position, whole, exceptions[-1])
         return
     line = _NO_COMMAND.search(text) or _LAST_ERROR.search(text)
     printed = line[0].strip() if line else text.strip() if row.rule.startswith("program.") else ""
@@ -278,8 +279,9 @@ def program_findings(context: TrajectoryContext, position: str) -> Iterator[Find
         )
 
 
-def _raised(context: TrajectoryContext, position: str, text: str, exception: re.Match[str]) -> Finding:
-    lines = [match["line"] for match in _PLACE.finditer(text, 0, exception.start())]
+def _raised(context: TrajectoryContext, position: str, whole: str, exception: re.Match[str]) -> Finding:
+    """The exception, with its line where the whole answer has a traceback of one line."""
+    lines = [match["line"] for match in _PLACE.finditer(whole, 0, max(whole.rfind(exception[0]), 0))]
     where = f" in line {lines[-1]}" if len(lines) == 1 else ""
     return context.finding(
         position,
