@@ -100,10 +100,10 @@ def typed_command() -> tuple[str, ...]:
     """What a user types to run this program again; `uvx` and `pipx run` put no `replay` on the path."""
     if Path(sys.argv[0]).stem != DISTRIBUTION:
         return ("replay",)
-    if "UV" in os.environ:
-        return ("uvx", DISTRIBUTION)
     folders = Path(sys.prefix).parts
-    return ("pipx", "run", DISTRIBUTION) if "pipx" in folders and "venvs" not in folders else ("replay",)
+    if "pipx" in folders:  # which may start uv; below `venvs` it keeps what stays installed
+        return ("replay",) if "venvs" in folders else ("pipx", "run", DISTRIBUTION)
+    return ("uvx", DISTRIBUTION) if "UV" in os.environ else ("replay",)
 
 
 def echo_err(text: str) -> None:

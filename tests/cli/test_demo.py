@@ -38,7 +38,7 @@ def test_the_demo_needs_no_network_no_servers_and_no_environment(tmp_path: Path)
         ("/venv/bin/replay", "/venv", {}, "replay"),
         ("/venv/bin/mcp-replay", "/venv", {}, "replay"),
         ("/home/.cache/uv/x/bin/mcp-replay", "/home/.cache/uv/x", {"UV": "/usr/bin/uv"}, "uvx mcp-replay"),
-        ("/home/.cache/pipx/x/bin/mcp-replay", "/home/.cache/pipx/x", {}, "pipx run mcp-replay"),
+        ("/home/.cache/pipx/x/bin/mcp-replay", "/home/.cache/pipx/x", {"UV": "/usr/bin/uv"}, "pipx run mcp-replay"),
         ("/home/pipx/venvs/mcp-replay/bin/mcp-replay", "/home/pipx/venvs/mcp-replay", {}, "replay"),
     ],
 )
