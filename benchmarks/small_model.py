@@ -24,7 +24,7 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "small-model.md"
-SERVERS = ("time", "sqlite")
+SERVERS = ("time",)
 TASKS = ("tokyo-time",)
 WAIT = 120
 HEAD = """\
@@ -34,6 +34,11 @@ SmolLM2-135M-Instruct, a model of 98 MB, worked on a sample task by each protoco
 one of the results, and was classified, aligned and audited. It is far too weak for the task: what it gets wrong is
 what the tool is for. The page shows the run as it was; `make models` makes it anew (llama.cpp serves the model by the
 OpenAI protocol; no network but the package registries).
+
+By function calling llama.cpp holds what the model writes to the tool's schema (`--chat_format
+chatml-function-calling`): its calls can be read, and what is wrong with them is their arguments. In the other
+protocols, and as a judge, it writes JSON of its own, which mostly runs on until the limit of tokens; such replies are
+kept as they came, and counted.
 """
 
 
@@ -66,7 +71,7 @@ def served_by(python: str) -> Iterator[str]:
         "--port",
         str(port),
         "--n_ctx",
-        "8192",
+        "2048",
         "--n_threads",
         "1",
         "--n_threads_batch",
@@ -103,13 +108,14 @@ def run_all(folder: Path, url: str, turns: str) -> Iterator[str]:
     (folder / "fleet.yaml").write_text(yaml.safe_dump(fleet))
     reference = json.loads((ROOT / "traces" / "reference" / "reference.json").read_text())
     (folder / "reference.json").write_text(json.dumps([task for task in reference if task["id"] in TASKS]))
-    judge = {"base_url": url, "model": "smollm2", "max_output_tokens": 80, "temperature": 0}
+    judge = {"base_url": url, "model": "smollm2", "max_output_tokens": 200, "temperature": 0}
     (folder / "judges.yaml").write_text(yaml.safe_dump({"version": 1, "judges": {"smollm2": judge}}))
     where = ["--model", "smollm2", "--base-url", url, "--servers", "fleet.yaml", "--temperature", "0"]
     for protocol in ("native", "m3", "mcpbench"):
         yield f"\n## Driven by `{protocol}`\n"
-        limits = ["--max-turns", turns, "--max-output-tokens", "80"]
+        limits = ["--max-turns", turns, "--max-output-tokens", "200"]
         yield replay(folder, "drive", "reference.json", *where, "--protocol", protocol, *limits, "-o", protocol)
+        yield replay(folder, "show", f"{protocol}/trajectories")
         yield replay(
             folder, "classify", f"{protocol}/trajectories", "--servers", "fleet.yaml", "--run", f"{protocol}.db"
         )
@@ -118,9 +124,9 @@ def run_all(folder: Path, url: str, turns: str) -> Iterator[str]:
         )
     yield "\n## Judged by itself, and audited\n"
     yield replay(
-        folder, "judge", "m3.db", "--judges", "judges.yaml", "--protocol", "m3", "--reference", "reference.json"
+        folder, "judge", "native.db", "--judges", "judges.yaml", "--protocol", "m3", "--reference", "reference.json"
     )
-    yield replay(folder, "audit", "m3.db")
+    yield replay(folder, "audit", "native.db")
 
 
 def replay(folder: Path, *words: str) -> str:
@@ -129,7 +135,8 @@ def replay(folder: Path, *words: str) -> str:
     command = [sys.executable, "-m", "replay", *words]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     print("replay", *words, "->", done.returncode, flush=True)
-    printed = (done.stdout + done.stderr).replace(str(folder), ".").rstrip()
+    told = "".join(line for line in done.stderr.splitlines(keepends=True) if not line.startswith("judging: "))
+    printed = (done.stdout + told).replace(str(folder), ".").rstrip()
     return f"```console\n$ replay {' '.join(words)}\n{printed}\n```\n"
 
 

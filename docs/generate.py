@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from replay.analysis.taxonomies import TAXONOMIES, TOBENCH, ErrorClass
 from replay.cli import VERBS, cli
 from replay.outcomes.call_format import FORMAT_RULES
 from replay.outcomes.codes import CAUSES, code_rows, read_phrases
@@ -44,6 +45,13 @@ in `findings` of each trajectory, and in `findings` of the document: `kind`, `sc
 The kinds that each call and trajectory shows are kept in the run file too: `finding:KIND` filters the calls in the
 browser and on the page, and `replay compare` counts them by model. What published taxonomies call a failure is told
 [by these kinds](compare.md#failure-taxonomies).
+"""
+
+TOBENCH_INTRODUCTION = """\
+## TOBench
+
+The classes of TOBench's taxonomy (arXiv 2605.16909, appendix D, Table 4), and the kinds that show them: `replay compare
+--by tobench` counts the task runs of each.
 """
 
 KINDS: dict[str, tuple[Scope, str]] = {
@@ -122,6 +130,14 @@ KINDS: dict[str, tuple[Scope, str]] = {
     "repeated-call": ("trajectory", "The same read with the same answer, several times."),
     "repaired": ("trajectory", "A failure that a later call put right, and after how many calls."),
     "unsupported-reply": ("trajectory", "A final reply although every call failed."),
+    "pseudo-verification": (
+        "trajectory",
+        "Of files and sheets that were written, only the existence or metadata was looked at afterwards.",
+    ),
+    "incomplete-verification": (
+        "trajectory",
+        "What was written was read back after an earlier write, and not after the last one.",
+    ),
     "written-not-checked": (
         "trajectory",
         "Files, sheets and records that were written and not read back.",
@@ -148,7 +164,19 @@ def findings() -> str:
     for scope, title in titles.items():
         rows = [f"| `{kind}` | {sentence} |" for kind, (about, sentence) in KINDS.items() if about == scope]
         parts += [f"## {title}\n", "| kind | what it says |\n| --- | --- |", *rows, ""]
+    rows = [_error_class(error) for error in TAXONOMIES[TOBENCH]]
+    parts += [
+        TOBENCH_INTRODUCTION,
+        "| category | class | kinds | left to a judge |\n| --- | --- | --- | --- |",
+        *rows,
+        "",
+    ]
     return "\n".join(parts)
+
+
+def _error_class(error: ErrorClass) -> str:
+    kinds = ", ".join(f"`{kind}`" for kind in error.kinds)
+    return f"| {error.category} | {error.name} | {kinds} | {error.left_to_judges} |"
 
 
 def command_line() -> str:

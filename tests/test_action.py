@@ -60,7 +60,19 @@ def test_the_steps_judge_annotate_and_compare_with_the_main_branch(step: Step, t
     compared = step("compare", FAIL_ON="worse,new")
     assert compared.returncode == 0, compared.stderr
     assert "code=1" in (tmp_path / "GITHUB_OUTPUT").read_text()
-    assert step("end", CODE="1").returncode == 1
+    assert step("end", CODE="1", JUDGED="0").returncode == 1
+
+
+def test_a_file_that_cannot_be_read_fails_the_job_after_the_rest_is_reported(step: Step, tmp_path: Path) -> None:
+    (tmp_path / "results").mkdir()
+    write_results(tmp_path / "results" / "whole.json", HOSTILE)
+    (tmp_path / "results" / "cut.json").write_text('[{"id": "task", "steps": [{"calls": [{"name": "look')
+    judged = step("judge", FILES="results", SERVERS="")
+    assert judged.returncode == 0, judged.stderr
+    assert "1 failed" in (tmp_path / "GITHUB_STEP_SUMMARY").read_text()
+    assert "code=3" in (tmp_path / "GITHUB_OUTPUT").read_text()
+    assert step("end", CODE="0", JUDGED="3").returncode == 3
+    assert step("judge", FILES="nowhere", SERVERS="").returncode == 2
 
 
 def test_no_step_puts_an_input_into_its_script() -> None:

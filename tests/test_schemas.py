@@ -78,6 +78,7 @@ def test_what_label_and_known_list_print_is_what_the_schemas_say(
     jsonschema.validate(json.loads(replay("label", results, "--json").stdout), schema_of("label"))
     replay("classify", results, "--offline")
     listed = json.loads(replay("known", "list", "--json").stdout)
+    assert listed == json.loads(replay("known", "list", "replay-run.db", "--json").stdout)
     assert listed
     jsonschema.validate(listed, schema_of("known-list"))
 

@@ -12,7 +12,7 @@ from typing import Any
 from replay.alignment.aligner import Alignment, Outcomes
 from replay.alignment.tasks import Reference
 from replay.errors import RunFileError, UsageError
-from replay.records import Server
+from replay.records import Certainty, Server
 from replay.records.alignment import Aggregate, AlignedFile, AlignmentDocument, ReferenceFault, SweepRow
 from replay.records.files import dump
 from replay.records.unread import Unread
@@ -39,6 +39,7 @@ def alignment_json(
     faults: Sequence[ReferenceFault],
     sweeps: Mapping[str, Sequence[SweepRow]],
     unread: Unread | None = None,
+    certainties: Mapping[Certainty, int] | None = None,
 ) -> str:
     """`{"format", "version", "models": [{"file", "model", "definitions", "aggregate", ..., "tasks"}], ...}`.
 
@@ -47,10 +48,12 @@ def alignment_json(
         faults: what is wrong with the reference.
         sweeps: by first file; empty without `--sweep`.
         unread: what could not be read.
+        certainties: how many verdicts of the run are how certain; empty or None without a run.
     """
     document = AlignmentDocument(
         models=tuple(_with_tasks(alignment, sweeps.get(alignment.model.file)) for alignment in alignments),
         reference_faults=tuple(faults),
+        certainties=dict(certainties) if certainties else None,
         unread=unread,
     )
     return printable_json(Redactor().json(dump(document)))

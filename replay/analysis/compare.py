@@ -7,13 +7,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from replay.analysis.estimates import TaskSums, differences_of, figures_of, spread_of, sums_by_model, sums_by_task
+from replay.analysis.estimates import (
+    TaskSums,
+    correlation_of,
+    differences_of,
+    figures_of,
+    spread_of,
+    sums_by_model,
+    sums_by_task,
+)
 from replay.analysis.measures import MEASURES, sums_of
+from replay.analysis.spending import spending_of
 from replay.analysis.statistics import Numbers
 from replay.analysis.task_runs import OUTCOMES, TaskRuns, read_task_runs
 from replay.analysis.task_success import associations, failed_in_tasks, recoveries
+from replay.analysis.taxonomies import TAXONOMIES, taxonomy_of
 from replay.errors import UsageError
 from replay.records.comparison import ComparedModel, ModelComparison, ModelStratum, Strata
+from replay.records.recorded_scores import RECORDED_SCORES, SUMMED_UP
 from replay.records.tool_name import read_name
 from replay.records.unread import Unread, UnreadEffect, UnreadFile
 from replay.runfile import Run
@@ -30,8 +41,8 @@ if TYPE_CHECKING:
 MAX_PAIRED = 50
 """Models up to which every pair is tested."""
 _OF_CALLS = "well_formed"
-_BY_DEFAULT = ("average", "task_success", "score", _OF_CALLS)
-_OF_TASKS = ("task_success", "score", "recall")
+_BY_DEFAULT = ("average", "task_success", "score", *SUMMED_UP, _OF_CALLS)
+_OF_TASKS = ("task_success", "score", "recall", *RECORDED_SCORES)
 """What is known of a model that made no call, where it is one; a session without calls is none."""
 
 
@@ -45,6 +56,7 @@ class CompareSettings:
     metric: str | None = None
     """Of strata and differences; by default what is sorted by."""
     by: str | None = None
+    """What tasks are sorted by, or the published taxonomy that findings are."""
     names: FileNames | None = None
     """How file names give the label of `by`."""
     unread: tuple[UnreadFile, ...] | None = None
@@ -78,7 +90,10 @@ def compare_models(run: Run, settings: CompareSettings = CompareSettings()) -> M
     ordered = sorted_models(models, sort)
     sums = {model.model: sums[model.model] for model in ordered}
     names = tuple(sums)
-    strata = strata_of(run, table, names, settings.by, settings.names) if settings.by else None
+    taxonomy = settings.by if settings.by in TAXONOMIES else None
+    by = None if taxonomy else settings.by
+    strata = strata_of(run, table, names, by, settings.names) if by else None
+    aligned = any("recall" in model.figures for model in models)
     if settings.metric is None and strata is not None and not _is_known(metric, strata):
         metric = _OF_CALLS
     return ModelComparison(
@@ -93,6 +108,8 @@ def compare_models(run: Run, settings: CompareSettings = CompareSettings()) -> M
         recoveries=recoveries(run, table, names, settings.files),
         failed_in_tasks=failed_in_tasks(table, names),
         findings=tuple(row for row in finding_counts(run.connection, settings.files) if row.model in sums),
+        taxonomy=taxonomy_of(run, table, names, taxonomy, aligned=aligned) if taxonomy else None,
+        spending=spending_of(run, settings.files),
         unread=_unread(unread_files(run.connection) if settings.unread is None else settings.unread, ordered),
         notes=tuple(_notes(ordered, sums, metric, strata)),
     )
@@ -120,6 +137,7 @@ def _models(run: Run, table: TaskRuns, sums_of_runs: Numbers, sums: Mapping[str,
                 figures=figures_of(own, judge=records[0].judge if len(records) == 1 else None),
                 spread=spread_of([_sums(table, sums_of_runs, numbered) for numbered in by_number]),
                 missing=max((len(record.missing) for record in records), default=0),
+                correlation=correlation_of(own),
             )
         )
     return [model for model in compared if model.calls or not model.figures.keys().isdisjoint(_OF_TASKS)]
@@ -263,6 +281,8 @@ def _joined_labels(run: Run, table: TaskRuns, by: str, names: FileNames | None) 
     for name in map(str.strip, by.split(",")):
         if name == SERVER:
             raise UsageError(f"--by {by}: {SERVER} sorts calls, not tasks, and stands alone")
+        if name in TAXONOMIES:
+            raise UsageError(f"--by {by}: {name} sorts findings, not tasks, and stands alone")
         labels.append(_labels_of(run, table, name, names))
         if name not in (TYPE, SERVERS) and not any(labels[-1]):
             raise _no_such_label(name, table, names)

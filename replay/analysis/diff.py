@@ -364,14 +364,22 @@ def _names(names: Sequence[str]) -> list[str]:
 
 
 def _run_change(first: Run, first_name: str, second: Run, second_name: str) -> RunChange:
+    change = RunChange(
+        before=first_name,
+        after=second_name,
+        common=0,
+        worse=0,
+        better=0,
+        definitions=tuple(definition_changes(first, second)),
+    )
     try:
         comparison = diff_runs(first, second)
     except UsageError as why:
-        return RunChange(before=first_name, after=second_name, common=0, worse=0, better=0, note=str(why))
-    return RunChange(
-        before=first_name,
-        after=second_name,
-        common=comparison.common,
-        worse=len(comparison.worse),
-        better=len(comparison.better),
+        return change.model_copy(update={"note": str(why)})
+    return change.model_copy(
+        update={
+            "common": comparison.common,
+            "worse": len(comparison.worse),
+            "better": len(comparison.better),
+        }
     )

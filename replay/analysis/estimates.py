@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from statistics import correlation
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from replay.analysis.statistics import (
 from replay.analysis.task_runs import TaskRuns
 from replay.records.alignment import JudgeScores
 from replay.records.comparison import Figure, ModelDifference, Spread
+from replay.records.recorded_scores import GAP
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,8 @@ def figures_of(sums: TaskSums, *, in_stratum: bool = False, judge: JudgeScores |
     intervals = dict(zip(means, resampling.intervals(drawn), strict=True))
     for column, (name, part, whole) in enumerate(zip(RATIOS, parts, wholes, strict=True)):
         if column in intervals:
-            figures[name] = _figure(part / whole, counts[column], intervals[column])
+            figure = _figure(part / whole, counts[column], intervals[column])
+            figures[name] = figure.model_copy(update={"deviation": _deviation(_values(sums, name))})
         elif whole:
             figures[name] = _figure(part / whole, round(whole), wilson(part, whole))
     given = (("completion", judge.completion_rate), ("grounding", judge.information_grounding_rate)) if judge else ()
@@ -105,6 +108,28 @@ def figures_of(sums: TaskSums, *, in_stratum: bool = False, judge: JudgeScores |
         interval = resampling.interval(np.mean([draws[name] for name in averaged], axis=0))
         figures["average"] = _figure(value, figures["recall"].n, interval)
     return {name: figures[name] for name in MEASURES if name in figures}
+
+
+def _values(sums: TaskSums, name: str) -> Numbers:
+    """A ratio task by task; NaN where it is not known of a task."""
+    column = RATIOS.index(name)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        values: Numbers = sums.parts[:, column] / sums.wholes[:, column]
+    return values
+
+
+def _deviation(values: Numbers) -> float | None:
+    known = values[~np.isnan(values)]
+    return float(known.std(ddof=1)) if len(known) > 1 else None
+
+
+def correlation_of(sums: TaskSums) -> float | None:
+    """Pearson's correlation of MCPEval's two scores over the tasks; None where they do not both vary."""
+    both: Numbers = np.stack([_values(sums, name) for name in GAP])
+    both = both[:, ~np.isnan(both).any(axis=0)]
+    if both.shape[1] < 2 or not both.std(axis=1).all():
+        return None
+    return correlation(*both.tolist())
 
 
 def _figure(value: float, n: int, interval: Interval | None) -> Figure:

@@ -17,6 +17,7 @@ from replay.analysis.task_runs import TaskRun, TaskRuns
 from replay.records import FAILURES, Fault, Outcome
 from replay.records.alignment import COLUMNS, METRICS, TRAJECTORY_MATCH
 from replay.records.comparison import Measure
+from replay.records.recorded_scores import GAP, RECORDED_SCORES
 from replay.records.summary import WELL_FORMED
 
 UNFOUNDED_MEASURE: Final = "unfounded"
@@ -103,6 +104,15 @@ def _known(value: Callable[[TaskRun], float | None]) -> Callable[[TaskRuns], Sum
     return sums
 
 
+def _recorded(name: str, run: TaskRun) -> float | None:
+    return run.recorded_scores.get(name)
+
+
+def _gap(run: TaskRun) -> float | None:
+    trajectory, completion = map(run.recorded_scores.get, GAP)
+    return None if trajectory is None or completion is None else trajectory - completion
+
+
 def _of_judge(name: str) -> Callable[[TaskRun], float | None]:
     return lambda run: getattr(run.aligned, name, None)
 
@@ -117,6 +127,12 @@ def _definitions() -> Iterator[_Definition]:
     yield of_task(passed, _known(lambda run: run.passed))
     about = "Mean reward or score, as the recording gives it."
     yield of_task(Measure(id="score", label="score", kind="mean", about=about), _known(lambda run: run.score))
+    for name, score in RECORDED_SCORES.items():
+        recorded = Measure(id=name, label=score.label, kind="mean", about=score.about)
+        yield of_task(recorded, _known(partial(_recorded, name)))
+    about = "MCPEval's gap: how far a task run's score of the trajectory lies above that of the completion."
+    gap = Measure(id="mcpeval_gap", label="MCPEval gap", kind="mean", about=about, lower_is_better=True)
+    yield of_task(gap, _known(_gap))
     about = (
         "Share of failed calls after which a later call did what they were to do, or what took a value from "
         "them succeeded."
@@ -135,9 +151,14 @@ def _definitions() -> Iterator[_Definition]:
     )
     average = Measure(id="average", label="average", kind="mean", about=about)
     yield of_task(average, lambda runs: (0.0, 0.0))
-    about = "Tokens read and written, a task run."
-    tokens = Measure(id="tokens", label="tokens", kind="mean", about=about, lower_is_better=True)
-    yield of_task(tokens, _known(lambda run: run.tokens))
+    tokens: dict[str, Callable[[TaskRun], float | None]] = {
+        "tokens": lambda run: run.tokens,
+        "tokens_in": lambda run: run.input_tokens,
+        "tokens_out": lambda run: run.output_tokens,
+    }
+    for (name, value), words in zip(tokens.items(), ("read and written", "read", "written"), strict=True):
+        label, about = name.replace("_", " "), f"Tokens {words}, a task run."
+        yield of_task(Measure(id=name, label=label, kind="mean", about=about, lower_is_better=True), _known(value))
     about = "Seconds from the beginning to the end of the last call, a task run, as far as the recording has times."
     seconds = Measure(id="seconds", label="seconds", kind="mean", about=about, lower_is_better=True)
     yield of_task(seconds, _known(lambda run: run.seconds))

@@ -13,7 +13,7 @@ from replay.records.files import CallRow
 from replay.records.summary import Spending
 from replay.runfile import Run, call_rows
 from replay.runfile.compare_queries import file_paths
-from replay.runfile.trajectory_queries import trajectory_places, trajectory_record
+from replay.runfile.trajectory_queries import timed_record, trajectory_places
 
 _ORDER: Final = ("all", "model", "tool", "task")
 
@@ -58,8 +58,10 @@ def spending_of(run: Run, files: Sequence[int] | None = None) -> tuple[Spending,
     for place in trajectory_places(run):
         if place.file not in paths:
             continue
-        record = trajectory_record(run.connection, place.row)
-        if not any(step.usage or any(call.seconds is not None for call in step.calls) for step in record.steps):
+        record = timed_record(run.connection, place.row)
+        if record is None or not any(
+            step.usage or any(call.seconds is not None for call in step.calls) for step in record.steps
+        ):
             continue
         rows = {row.call: row for row in call_rows(run, trajectory=place.row)}
         owners = [("all", ""), ("model", record.model), ("task", record.task.id or record.id)]

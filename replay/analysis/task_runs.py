@@ -40,10 +40,19 @@ class TaskRun(NamedTuple):
     labels: dict[str, str]
     passed: bool | None
     score: float | None
-    tokens: int | None
+    recorded_scores: dict[str, float]
+    """By the ids of `RECORDED_SCORES`."""
+    input_tokens: int | None
+    output_tokens: int | None
     seconds: float | None
     """Of the trajectory that started the others."""
     aligned: TaskScores | None
+
+    @property
+    def tokens(self) -> int | None:
+        """Read and written; None where neither is known."""
+        known = [tokens for tokens in (self.input_tokens, self.output_tokens) if tokens is not None]
+        return sum(known) if known else None
 
 
 class Calls(NamedTuple):
@@ -130,14 +139,14 @@ def read_task_runs(run: Run, files: Sequence[int] | None = None) -> TaskRuns:
         run: open for reading or writing.
         files: the run's numbers of the files to take; by default all.
     """
-    facts = list(trajectory_facts(run.connection, files))
+    facts = _with_scores_from_elsewhere(list(trajectory_facts(run.connection, files)))
     scores = {found.trajectory: found for found in task_scores(run.connection, files)}
     owners = _owners(facts)
-    tokens: dict[int, int | None] = {fact.row: fact.tokens for fact in facts}
+    tokens = {fact.row: (fact.input_tokens, fact.output_tokens) for fact in facts}
     for fact in facts:
-        owner = owners[fact.row]
-        if fact.row != owner and fact.tokens is not None and (own := tokens[owner]) is not None:
-            tokens[owner] = own + fact.tokens
+        if fact.row != (owner := owners[fact.row]):
+            (read, written), (read_here, written_here) = tokens[owner], tokens[fact.row]
+            tokens[owner] = _sum_of_known(read, read_here), _sum_of_known(written, written_here)
     numbers: Counter[tuple[str, str]] = Counter()
     places: dict[int, int] = {}
     runs: list[TaskRun] = []
@@ -150,6 +159,37 @@ def read_task_runs(run: Run, files: Sequence[int] | None = None) -> TaskRuns:
     groups = call_groups(run.connection, files)
     calls, recovered = (_calls(run, run_of_trajectory, list(groups), recovered=only) for only in (False, True))
     return TaskRuns(tuple(runs), tuple(groups.values()), calls, recovered, run_of_trajectory)
+
+
+def _with_scores_from_elsewhere(facts: Sequence[TrajectoryFacts]) -> list[TrajectoryFacts]:
+    """The trajectories; those that are scores alone, from a judge's own file, go to the runs of their tasks.
+
+    Such a file need not name the model: then it is the one that has the task, where there is but one.
+    """
+    scores = [fact for fact in facts if not fact.calls and fact.recorded_scores]
+    if not scores:
+        return list(facts)
+    runs: dict[str, dict[str, TrajectoryFacts]] = defaultdict(dict)
+    for fact in facts:
+        if fact.calls:
+            runs[fact.task].setdefault(fact.model, fact)
+    joined, given = set(), defaultdict[int, dict[str, float]](dict)
+    for fact in scores:
+        by_model = runs[fact.task]
+        run = by_model.get(fact.model) or (next(iter(by_model.values())) if len(by_model) == 1 else None)
+        if run is not None:
+            joined.add(fact.row)
+            given[run.row] |= fact.recorded_scores
+    return [
+        fact._replace(recorded_scores={**fact.recorded_scores, **given[fact.row]}) if fact.row in given else fact
+        for fact in facts
+        if fact.row not in joined
+    ]
+
+
+def _sum_of_known(own: int | None, more: int | None) -> int | None:
+    """What a task run took with a sub-agent's; None where its own is not known."""
+    return own if own is None or more is None else own + more
 
 
 def _calls(run: Run, run_of_trajectory: Mapping[int, int], groups: Sequence[int], *, recovered: bool) -> Calls:
@@ -175,7 +215,9 @@ def _chosen(calls: Calls, groups: NDArray[np.bool_]) -> Calls:
     return Calls(calls.run[chosen], calls.group[chosen])
 
 
-def _task_run(fact: TrajectoryFacts, number: int, tokens: int | None, aligned: TaskScores | None) -> TaskRun:
+def _task_run(
+    fact: TrajectoryFacts, number: int, tokens: tuple[int | None, int | None], aligned: TaskScores | None
+) -> TaskRun:
     type_ = fact.type or (aligned.type if aligned else None)
     return TaskRun(
         fact.model,
@@ -186,7 +228,8 @@ def _task_run(fact: TrajectoryFacts, number: int, tokens: int | None, aligned: T
         fact.labels,
         fact.passed,
         fact.score,
-        tokens,
+        fact.recorded_scores,
+        *tokens,
         fact.seconds,
         aligned,
     )

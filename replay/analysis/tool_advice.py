@@ -21,7 +21,6 @@ from replay.records.tool_usage import (
     AdviceTarget,
     FailureCause,
     FieldProblem,
-    NameInstead,
     RefusedValue,
     RepeatedCall,
     SchemaDisagreement,
@@ -112,8 +111,10 @@ def _of_names(usage: ToolUsage) -> Iterator[Advice]:
     for name in usage.names_instead:
         if name.name.endswith(usage.tool) or _is_of_another_thing(name.name, usage.tool):
             continue
-        rewrite = f"Call the tool so that it is not taken for {quoted(name.name, 60)}, or take that name as well."
-        yield _make(name, "name", "", rewrite, f"{_who(name)} wrote {_shown(name)}.", current=usage.tool)
+        written = quoted(name.name.removeprefix(f"{usage.server}/"), 60)
+        rewrite = f"Call the tool so that it is not taken for {written}, or take that name as well."
+        why = f"{_who(name)} wrote {written}, {_SHOWN_BY[name.shown_by]}."
+        yield _make(name, "name", "", rewrite, why, current=usage.tool)
 
 
 def _is_of_another_thing(name: str, tool: str) -> bool:
@@ -126,9 +127,10 @@ def _words_of(name: str) -> list[str]:
     return re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()) or [""]
 
 
-def _shown(name: NameInstead) -> str:
-    meant = "and a later call to this tool succeeded" if name.shown_by == "later-call" else "the nearest to this one"
-    return f"{quoted(name.name, 60)}, {meant}"
+_SHOWN_BY: Final = {
+    "later-call": "and a later call to this tool succeeded",
+    "nearest-name": "the nearest to this one",
+}
 
 
 def _of_field(problem: FieldProblem, tool: Tool | None) -> Iterator[Advice]:
@@ -203,17 +205,41 @@ def _of_value(value: RefusedValue, usage: ToolUsage, tool: Tool | None) -> Itera
     if told or template is None or (value.kind == "missing-thing" and value.calls < _MIN_ALIKE):
         return
     place = field_location(schema, value.pointer)
+    demanded = _demanded(value.message) if value.kind == "refused-value" else ""
     gave = f" gave {listed(list(value.values[:3]), 'or')}" if len(value.values) > 1 else ""
     why = f"{_who(value)}{gave}: {plain(value.message, 240)}."
+    if demanded:
+        rewrite = f"Declare it: {demanded}. The server demands it, and the schema does not say so."
+        yield _make(value, "inputSchema", place.pointer, rewrite, why, current=place.schema or None)
+        return
     described = place.schema.get("description")
     rewrite = template.format(field=quoted(_last_part(value.pointer), 60), detail=_detail(value))
     yield _make(value, "inputSchema", join(place.pointer, "description"), rewrite, why, current=described)
 
 
+_BETWEEN: Final = re.compile(r"\bbetween (?P<low>-?\d+(?:\.\d+)?) and (?P<high>-?\d+(?:\.\d+)?)")
+_ONE_OF: Final = re.compile(r"\b(?:one of|either):? (?P<choices>[\w'\" -]+(?:, (?!got\b|not\b)[\w'\" -]+)+)")
+_BETWEEN_CHOICES: Final = re.compile(r", (?:or |and )?| or | and ")
+
+
+def _demanded(message: str) -> str:
+    """What an error demands of a value, as keywords of JSON Schema; empty where it names neither bounds nor choices."""
+    if bounds := _BETWEEN.search(message):
+        return f'"minimum": {bounds["low"]}, "maximum": {bounds["high"]}'
+    if choices := _ONE_OF.search(message):
+        words = [choice.strip(" '\"") for choice in _BETWEEN_CHOICES.split(choices["choices"])]
+        names = [int(word) for word in words] if all(map(str.isdecimal, words)) else words
+        return f'"enum": {json.dumps(names, ensure_ascii=False)}'
+    return ""
+
+
 def _of_cause(cause: FailureCause, usage: ToolUsage) -> Iterator[Advice]:
     if cause.kind == "unexplained":
         rewrite = "Let the error say which argument is wrong and what was expected: as it is, it tells a model nothing."
-        yield _make(cause, "description", "", rewrite, f"{_who(cause)} got it. {plain(cause.sentence, 240)}.")
+        yield _make(cause, "error", "", rewrite, f"{_who(cause)} got it. {plain(cause.sentence, 240)}.")
+    elif cause.kind == "server-fault":
+        rewrite = "Catch it, and let the error say which argument is wrong and what was expected: the tool crashed."
+        yield _make(cause, "error", "", rewrite, f"{_who(cause)} met it. {plain(cause.sentence, 240)}.")
     elif cause.kind in _UNSAID and cause.calls >= _MIN_ALIKE:
         rewrite = "Say in the tool's description what must be so before it is called, or what its own error asks for."
         why = f"{_who(cause)} failed alike. {plain(cause.sentence, 240)}."
@@ -228,6 +254,8 @@ def _of_repeats(repeats: RepeatedCall, usage: ToolUsage) -> Advice:
         else "Let the answer say that it is whole, and until when it holds: models ask for it again."
     )
     why = f"{_who(repeats)}, in {repeats.trajectories} trajectories. {plain(repeats.sentence, 240)}."
+    if repeats.kind == "repeated-failure":
+        return _make(repeats, "error", "", rewrite, why)
     return _make(repeats, "description", "", rewrite, why, current=usage.description)
 
 

@@ -52,6 +52,8 @@ _VALUE_KINDS: Final = frozenset(
     }
 )
 _REPEATED: Final = frozenset({"repeated-call", "repeated-failure"})
+_CRASHES: Final = frozenset({"replay.server-traceback", "answer.crash", "answer.own-output"})
+"""Rules of failures of the server's own code."""
 _MAX_VALUES: Final = 5
 _MAX_VALUE_LENGTH: Final = 60
 
@@ -107,7 +109,8 @@ class _ToolTally:
         ref = context.ref(row.call)
         if is_failed(row):
             kind, sentence = _why(row, findings)
-            self._see(FailureCause, fingerprint(context, row, findings) or kind, ref, kind=kind, sentence=sentence)
+            key = fingerprint(context, row, findings) or cause_in_any_tool(context, row, findings)
+            self._see(FailureCause, key, ref, kind=kind, sentence=sentence)
         for finding in findings:
             if finding.kind in _FIELD_FAULTS:
                 self._add_field(ref, finding)
@@ -177,8 +180,9 @@ class _ToolTally:
     def _add_value(self, context: TrajectoryContext, row: CallRow, ref: CallRef, finding: Finding) -> None:
         pointer = _without_indices(finding.pointer or "")
         violation = next((violation for violation in row.violations if violation.pointer == finding.pointer), None)
-        keyword = violation.keyword if violation else _KEYWORDS.get(finding.kind)
-        expected = violation.expected if violation else finding.details.get("expected")
+        told = finding.details.get("keyword") or _KEYWORDS.get(finding.kind)
+        keyword = told or (violation.keyword if violation else None)
+        expected = finding.details.get("expected", violation.expected if violation and not told else None)
         seen = self._see(
             RefusedValue,
             (pointer, finding.kind, keyword),
@@ -228,8 +232,8 @@ class _ToolTally:
 
 
 def is_failed(row: CallRow) -> bool:
-    """Whether a tool's author has something to learn: it failed, or met an error that nothing explains."""
-    return row.outcome in FAILURES or row.reason is Reason.UNEXPLAINED
+    """Whether a tool's author has something to learn: it failed or crashed, or met an error that nothing explains."""
+    return row.outcome in FAILURES or row.reason is Reason.UNEXPLAINED or row.rule in _CRASHES
 
 
 def _why(row: CallRow, findings: tuple[Finding, ...]) -> tuple[str, str]:
@@ -372,7 +376,7 @@ class _Gatherer:
         """A name that is no tool: counted with the tool that was meant, where that can be known."""
         context = diagnosis.context
         later = next((finding.calls[1].call for finding in findings if finding.kind == "later-succeeded"), None)
-        name = context.calls[row.call].name or row.tool or ""
+        name = row.tool if row.tool and row.server in self.servers else context.calls[row.call].name or row.tool or ""
         if later is not None and (made := context.rows[later]).tool is not None:
             meant, shown_by = (made.server or "", made.tool.removeprefix(f"{made.server}/")), "later-call"
         elif row.rule in _NEAR_ENOUGH and (nearest := tools_meant(context, row.call)):

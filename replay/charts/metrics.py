@@ -242,6 +242,7 @@ def _by_type(
         high=tuple(tuple(each.ends[1] for each in row) for row in cells),
         interval=interval,
         counts=tuple(tuple(each.n for each in row) for row in cells),
+        cell_totals=tuple(tuple(each.n for each in row) for row in cells),
         notes=(*one_model_note(tuple(models)), *note),
     )
 

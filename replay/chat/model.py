@@ -130,6 +130,7 @@ class ChatModel:
         request: dict[str, Any] = {"model": self.settings.model, "messages": list(messages)}
         if tools:
             request["tools"] = list(tools)
+            request["tool_choice"] = "auto"  # the protocol's default; llama.cpp's Python server hides the tools without
         if as_json:
             request["response_format"] = {"type": "json_object"}
         if self.settings.max_output_tokens is not None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from replay.alignment.judges import Judges
     from replay.alignment.output import RunStore
     from replay.records import Certainty
-    from replay.records.alignment import Definitions, ToolArgsMatchMode
+    from replay.records.alignment import Definitions, TieChoice, ToolArgsMatchMode
     from replay.records.unread import Unread, UnreadFile
     from replay.replayer.pool import WorkerLocation
     from replay.replayer.sharing import DoAll
@@ -72,6 +72,13 @@ _SHARE = click.FloatRange(0.0, 1.0)
     help="How the trajectory matches (strict, unordered, subset, superset) compare arguments, as in agentevals.",
 )
 @click.option(
+    "--ties",
+    type=click.Choice(["rule", "published"]),
+    default="rule",
+    show_default=True,
+    help="Of equally good assignments take that of our rule, or that of the released evaluator on this machine.",
+)
+@click.option(
     "--model",
     metavar="PATH|NAME",
     help="Embedding model: a directory, or a name on the model hub.  [default: all-MiniLM-L6-v2, as installed]",
@@ -102,6 +109,7 @@ def align(
     tau_strong: float,
     tau_weak: float,
     tool_args_match_mode: ToolArgsMatchMode,
+    ties: TieChoice,
     model: str | None,
     workers: int | None,
     cluster: str | None,
@@ -134,7 +142,7 @@ def align(
         inputs,
         reference,
         _run(run_path),
-        settings=AlignmentSettings(definitions, tau_strong, tau_weak, tool_args_match_mode),
+        settings=AlignmentSettings(definitions, tau_strong, tau_weak, tool_args_match_mode, ties),
         judge_paths=judge_paths,
         model=model,
         cached=not no_cache,
@@ -334,7 +342,7 @@ def _print(done: _Aligned, *, explained: str | None, types: bool, swept: bool, a
         from replay.alignment.output import alignment_json
 
         sweeps = {each.model.file: sweep(each) for each in done.alignments} if swept else {}
-        parts = [alignment_json(done.alignments, done.reference.faults, sweeps, done.unread)]
+        parts = [alignment_json(done.alignments, done.reference.faults, sweeps, done.unread, done.certainties)]
     elif as_csv:
         from replay.alignment.output import to_csv
 

@@ -31,7 +31,7 @@ from replay.cli.options import (
     worker_location,
     workers_options,
 )
-from replay.cli.terminal import closed_pipe_ignored, echo_err
+from replay.cli.terminal import closed_pipe_ignored, echo_err, typed_command
 
 if TYPE_CHECKING:
     from replay.cli.known import KnownInRun
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from replay.formats.results_file import ResultsFile
     from replay.interpreter import Fleet
     from replay.records.summary import RunSummary
+    from replay.replayer.cassette import Cassette
     from replay.replayer.judging import Source
     from replay.replayer.plan import Options
     from replay.replayer.pool import WorkerLocation
@@ -79,7 +80,7 @@ Examples:
 @click.option(
     "--cassette-strict",
     is_flag=True,
-    help="With --cassette: exit with 1 if a call of its servers has no answer in it.",
+    help="With --cassette: exit with 1 if a call of its servers has no answer in it, or none is of them.",
 )
 @click.option("--jobs", type=click.IntRange(1, 256), default=4, show_default=True, help="Trajectories side by side.")
 @click.option(
@@ -155,7 +156,7 @@ def classify(
     from replay.analysis.answer_labels import known_labels
     from replay.replayer.plan import Options
 
-    strict_cassette = _strict(cassette) if cassette_strict else None
+    recorded = _cassette(cassette, strict=cassette_strict)
     conditions, by_recording = fail_conditions(fail_on), offline or cassette is not None
     location = worker_location(workers, cluster, 1 if by_recording else jobs)
     inputs = InputFiles(files, names, first_moment(since))
@@ -174,12 +175,21 @@ def classify(
         labels=known_labels(fleet),
     )
     with _open_run(run_path, fresh, fleet, options, names) as run:
-        _judge(run, inputs, sources, fleet, options, cassette, location)
+        _judge(run, inputs, sources, fleet, options, recorded, location)
         known = _known(run, inputs.paths, known_path, needed=NEW in {condition.name for condition in conditions})
         summary = _print(run, inputs, options, known, as_json=as_json, as_csv=as_csv)
-        _check_answered(run, strict_cassette, inputs.paths)
+        _check_answered(run, recorded, inputs.paths, strict=cassette_strict)
     _check_none_found(conditions, summary, known)
     inputs.end(strict=strict)
+
+
+def _cassette(path: Path | None, *, strict: bool) -> Cassette | None:
+    from replay.errors import UsageError
+    from replay.replayer.cassette import read_cassette
+
+    if strict and path is None:
+        raise UsageError("--cassette-strict goes with --cassette")
+    return read_cassette(path) if path is not None else None
 
 
 def _sources(inputs: InputFiles, by_recording: bool, *, is_known: bool) -> list[Source] | list[ResultsFile]:
@@ -196,7 +206,7 @@ def _judge(
     sources: list[Source] | list[ResultsFile],
     fleet: Fleet | None,
     options: Options,
-    cassette: Path | None,
+    cassette: Cassette | None,
     location: WorkerLocation | None,
 ) -> None:
     """Judge the files into the run, which also keeps what could not be read."""
@@ -211,30 +221,30 @@ def _judge(
         save_unread(db, inputs.unread, inputs.paths)
 
 
-def _strict(cassette: Path | None) -> Path:
-    from replay.errors import UsageError
-
-    if cassette is None:
-        raise UsageError("--cassette-strict goes with --cassette")
-    return cassette
-
-
-def _check_answered(run: Run, path: Path | None, paths: list[str]) -> None:
-    """See that the cassette, where there is one, answered every call of its servers that would have been sent.
+def _check_answered(run: Run, cassette: Cassette | None, paths: list[str], *, strict: bool) -> None:
+    """See that the cassette, if any, answered every call of its servers that would have been sent, and there was one.
 
     Raises:
-        FoundFailuresError: it did not.
+        FoundFailuresError: it is strict, and the cassette did not.
     """
     from replay.errors import FoundFailuresError
-    from replay.replayer.cassette import read_cassette
-    from replay.runfile.summary import calls_without_answer
+    from replay.runfile.summary import calls_without_answer, has_calls_of
 
-    if path is None:
+    if cassette is None:
         return
-    servers = [name for name, server in read_cassette(path).servers.items() if server.error is None]
-    if missed := calls_without_answer(run, servers, run.file_ids(paths)):
+    servers = [name for name, server in cassette.servers.items() if server.error is None]
+    files = run.file_ids(paths)
+    if not has_calls_of(run, servers, files):
+        unused = f"{cassette.path} was not used: no call is of its servers ({', '.join(servers) or 'none'})"
+        if strict:
+            raise FoundFailuresError(f"--cassette-strict: {unused}")
+        echo_err(f"note: {unused}")
+    missed = calls_without_answer(run, servers, files) if strict else []
+    if missed:
         more = f" and {len(missed) - 1} more" if len(missed) > 1 else ""
-        raise FoundFailuresError(f"--cassette-strict: {path} has no answer to {missed[0]}{more}; record it anew")
+        raise FoundFailuresError(
+            f"--cassette-strict: {cassette.path} has no answer to {missed[0]}{more}; record it anew"
+        )
 
 
 def _check_none_found(conditions: Sequence[FailCondition], summary: RunSummary, known: KnownInRun | None) -> None:
@@ -376,4 +386,4 @@ def _next_commands(run: Run, summary: RunSummary) -> Iterator[str]:
         commands.append(["report", "--call", first.example, *where])
     commands.append(["report", "-o", "report.html", *where])
     for number, words in enumerate(commands):
-        yield f"{'      ' if number else 'Next: '}{one_line(shlex.join(['replay', *words]), 400)}"
+        yield f"{'      ' if number else 'Next: '}{one_line(shlex.join([*typed_command(), *words]), 400)}"

@@ -26,6 +26,7 @@ Examples:
   replay compare --by type --metric average
   replay compare runs/ --names '{model}_{difficulty}_{task}.json' --by difficulty --metric task_success
   replay compare --by family,difficulty --metric task_success
+  replay compare --by tobench
   replay compare --sort tokens --format markdown
 """
 _FORMATS = ("text", "json", "csv", "markdown", "html")
@@ -50,7 +51,8 @@ _SQLITE = b"SQLite format 3\0"
 @click.option(
     "--by",
     metavar="WHAT",
-    help="Strata: type, server, single-or-multi-server, difficulty, family, a field of --names; several with commas.",
+    help="Strata: type, server, single-or-multi-server, difficulty, family, a field of --names; several with commas. "
+    "tobench: findings by the classes of TOBench's taxonomy.",
 )
 @click.option("--metric", metavar="MEASURE", help="What strata and differences are about.  [default: as --sort]")
 @click.option(

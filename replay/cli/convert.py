@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
@@ -19,8 +21,8 @@ from replay.errors import InputError, UsageError
 if TYPE_CHECKING:
     from replay.formats.results_file import ResultsFile, UnopenedFile
     from replay.records import Trajectory
-    from replay.records.files import TrajectoryFile
     from replay.replayer.pool import WorkerLocation
+    from replay.safety.redaction import Redactor
 
 
 _TRAJECTORIES_A_PART = 500
@@ -40,6 +42,7 @@ Examples:
 @workers_options
 @names_option
 @strict_option
+@click.option("--anonymize", is_flag=True, help="Replace home paths, people and hosts too, as replay redact does.")
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
 def convert(
     files: tuple[Path, ...],
@@ -49,6 +52,7 @@ def convert(
     cluster: str | None,
     names: str | None,
     strict: bool,
+    anonymize: bool,
     force: bool,
 ) -> None:
     """Turn results files into DAG files, one a trajectory.
@@ -56,11 +60,16 @@ def convert(
     FILES are files, folders (with all that is in them), glob patterns, .gz, .zip and .tar.gz archives, or - for stdin,
     of any of the formats that replay reads, also mixed. Each trajectory becomes ID.trajectory.json
     (MODEL.ID.trajectory.json where the files hold several models) with its steps, calls, recorded answers and data
-    edges. Nothing is lost: every verb reads a DAG file as it reads the original.
+    edges. Every verb reads a DAG file as it reads the original. Nothing but secrets is lost: those of a known shape, of
+    the environment and under the names of keys and tokens are taken out; one of another shape stays.
     """
     if output is None and not listed:
         raise UsageError("give -o DIRECTORY for the DAG files, or --list to see what is in the files")
     location = worker_location(workers, cluster)
+    if anonymize and location is not None:
+        raise UsageError(
+            "--anonymize goes without workers: the names of all files are looked for before one is written"
+        )
     inputs = InputFiles(files, names)
     opened = inputs.open_all(need_calls=False)
     if listed:
@@ -72,9 +81,10 @@ def convert(
         output.mkdir(parents=True, exist_ok=True)
         if location is not None:
             _write_with_workers(location, opened, targets)
+        redactor = _redactor(opened if anonymize else ())
         for results in opened:
             if location is None:
-                _write(results, targets)
+                _write(results, targets, redactor)
             echo_err(f"{results.path}: {_contents(results)}")
     inputs.end(strict=strict)
     if not any(results.calls for results in opened):
@@ -94,33 +104,47 @@ def _contents(results: ResultsFile) -> str:
     return f"{trajectories}, {results.calls} {'call' if results.calls == 1 else 'calls'}"
 
 
-def _write(results: ResultsFile, targets: dict[tuple[str, str], Path]) -> None:
-    from replay.safety.filesystem import write_json
+def _redactor(named: Iterable[ResultsFile] = ()) -> Redactor:
+    """What takes the secrets out of DAG files, and replaces the names that stand in these files."""
+    from replay.cli.redact import known_identities
+    from replay.safety.redaction import Redactor, secrets_around
+
+    redactor = Redactor(secrets_around(os.environ))
+    if not named:
+        return redactor
+    identities = known_identities()
+    for results in named:
+        for trajectory in results.trajectories():
+            identities.learn(redactor.record(trajectory))
+    return Redactor(secrets_around(os.environ), further=identities.replaced)
+
+
+def _write(results: ResultsFile, targets: dict[tuple[str, str], Path], redactor: Redactor) -> None:
+    from replay.safety.filesystem import write_atomically
 
     for trajectory in results.trajectories():
         path = targets[results.path, trajectory.id]
-        write_json(_dag_file(trajectory), path)
+        write_atomically(path, _dag_file(trajectory, redactor), "surrogatepass")
         click.echo(str(path))
 
 
-def _dag_file(trajectory: Trajectory) -> TrajectoryFile:
-    """The DAG file of a trajectory, its data edges inferred where the source has none."""
+def _dag_file(trajectory: Trajectory, redactor: Redactor) -> str:
+    """The DAG file of a trajectory without secrets, its data edges inferred where the source has none."""
     from replay.dag import infer_edges
-    from replay.records.files import TrajectoryFile
+    from replay.records.files import TrajectoryFile, stamped
 
     fields = {name: getattr(trajectory, name) for name in type(trajectory).model_fields}
     if fields["edges"] is None:
         fields["edges"] = infer_edges(trajectory)
-    return TrajectoryFile(**fields)
+    return json.dumps(stamped(redactor.record(TrajectoryFile(**fields))), ensure_ascii=False, indent=1) + "\n"
 
 
 def dag_files(source: UnopenedFile, part: int, parts: int) -> list[tuple[str, str]]:
     """Id and DAG file of every trajectory of a file, or of every `parts`-th; what a worker does."""
     from replay.formats import look_through
-    from replay.safety.filesystem import record_as_json
 
-    trajectories = islice(look_through(*source).trajectories(), part, None, parts)
-    return [(trajectory.id, record_as_json(_dag_file(trajectory))) for trajectory in trajectories]
+    trajectories, redactor = islice(look_through(*source).trajectories(), part, None, parts), _redactor()
+    return [(trajectory.id, _dag_file(trajectory, redactor)) for trajectory in trajectories]
 
 
 def _write_with_workers(
@@ -131,10 +155,12 @@ def _write_with_workers(
     from replay.replayer.sharing import workers_at
     from replay.safety.filesystem import write_atomically
 
+    redactor = _redactor()  # on a cluster the environment is another one
+
     def write(path: str, texts: list[tuple[str, str]]) -> None:
         for identifier, text in texts:
             target = targets[path, identifier]
-            write_atomically(target, text, "surrogatepass")
+            write_atomically(target, redactor.text(text), "surrogatepass")
             click.echo(str(target))
 
     def jobs() -> Iterator[Job]:

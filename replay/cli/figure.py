@@ -74,7 +74,6 @@ def figure(
     from replay.errors import UsageError
     from replay.reports.basis import certainty_line
     from replay.runfile import Run
-    from replay.runfile.summary import certainties
 
     if name is None:
         raise UsageError(f"say which figure: {', '.join(CHARTS)}")
@@ -84,8 +83,7 @@ def figure(
         check_free(output, force=force)
     with Run.read(run_to_read(run_path, run_argument)) as run:
         chart = chart_data(name, run, ChartOptions(models, rows, metric))
-        basis = certainty_line(certainties(run.connection))
-    for note in filter(None, (*chart.notes, basis)):
+    for note in filter(None, (*chart.notes, certainty_line(chart.certainties or {}))):
         echo_err(f"note: {note}")
     if form in DATA_FORMATS:
         write_output([chart_csv(chart) if form == "csv" else chart_json(chart)], output)

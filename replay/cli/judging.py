@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from replay.cli.terminal import echo_err, note
 
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
     from replay.cli.input_files import InputFiles
     from replay.formats.results_file import ResultsFile
     from replay.interpreter import Fleet
+    from replay.replayer.cassette import Cassette
     from replay.replayer.judging import Source
     from replay.replayer.plan import Options, Progress
     from replay.replayer.pool import Pool, WorkerLocation
@@ -25,7 +25,7 @@ async def judge_with_progress(
     files: list[ResultsFile] | list[Source],
     fleet: Fleet | None,
     options: Options,
-    cassette: Path | None,
+    cassette: Cassette | None,
     location: WorkerLocation | None,
 ) -> None:
     """Judge the calls of the files, showing how far it is, and say what was noticed.
@@ -81,7 +81,7 @@ async def _replay(
     files: list[ResultsFile] | list[Source],
     fleet: Fleet | None,
     options: Options,
-    cassette: Path | None,
+    cassette: Cassette | None,
     location: WorkerLocation | None,
     progress: Progress,
 ) -> None:
@@ -123,7 +123,7 @@ async def _judge_stored(
     files: list[ResultsFile] | list[Source],
     fleet: Fleet | None,
     options: Options,
-    cassette: Path | None,
+    cassette: Cassette | None,
     pool: Pool | None,
     progress: Progress,
 ) -> None:
@@ -133,7 +133,9 @@ async def _judge_stored(
     from replay.replayer.classifier import classify_stored
     from replay.replayer.unchanged_files import UnchangedFiles
 
-    stored = _of_cassette(cassette, fleet) if cassette is not None else {}
+    for warning in cassette.warnings(fleet) if cassette is not None else ():
+        note(warning)
+    stored = cassette.evidence(fleet) if cassette is not None else {}
     unchanged = UnchangedFiles(run, fleet, options, inputs) if cassette is None else None
     if unchanged is not None:
         count = counted(len(files), "file")
@@ -157,13 +159,3 @@ async def _judge_stored(
     finally:
         if unchanged is not None:
             unchanged.keep()
-
-
-def _of_cassette(path: Path, fleet: Fleet | None) -> dict[str, Any]:
-    """What `classify_stored` must know of a cassette."""
-    from replay.replayer.cassette import read_cassette
-
-    cassette = read_cassette(path)
-    for warning in cassette.warnings(fleet):
-        note(warning)
-    return cassette.evidence(fleet)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from replay.cli.options import json_option, known_option, run_option
+from replay.cli.options import json_option, known_option, read_run_option, run_option, run_to_read
 from replay.cli.terminal import closed_pipe_ignored, echo_err
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\b
 Examples:
   replay known list
+  replay known list nightly.db
   replay known add 3f9ac2d1b0e4 --issue https://github.com/org/server/issues/7
   replay known add 00060000:s2c1 --note 'waits for excel 2.3'
   replay known remove 3f9ac2d1b0e4
@@ -38,15 +39,15 @@ def known() -> None:
 
 
 @known.command("list", epilog=EXAMPLES)
-@run_option()
+@read_run_option
 @known_option
 @json_option
-def list_failures(run_path: Path, known_path: Path | None, as_json: bool) -> None:
+def list_failures(run_path: Path | None, run_argument: Path | None, known_path: Path | None, as_json: bool) -> None:
     """List the failures of a run by their fingerprints, and what is known of each."""
     from replay.reports.diff import failures_section
     from replay.safety.redaction import Redactor
 
-    book, failures = _failures(run_path, known_path)
+    book, failures = _failures(run_to_read(run_path, run_argument), known_path)
     with closed_pipe_ignored():
         if as_json:
             listed = [failure.model_dump(mode="json") for failure in failures]

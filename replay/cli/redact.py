@@ -6,15 +6,18 @@ import getpass
 import json
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from replay.cli.output import check_free, output_options, write_output
 from replay.cli.terminal import echo_err
 from replay.errors import FormatError
+
+if TYPE_CHECKING:
+    from replay.safety.identities import Identities
 
 EXAMPLES = """\b
 Examples:
@@ -39,14 +42,13 @@ def redact(file: Path, names: tuple[str, ...], patterns: tuple[str, ...], output
     of a shape that nobody knows, and a name that stands in no path, address or author's line, stay: look through the
     file before you share it.
     """
-    from replay.safety.identities import Identities
     from replay.safety.redaction import Redactor, secrets_around
     from replay.safety.secret_patterns import REDACTED
 
     if output is not None:
         check_free(output, force=force)
     values, lines = _read(file)
-    identities = Identities(_own(getpass.getuser), names, _own(socket.gethostname))
+    identities = known_identities(names)
     redactor = Redactor(secrets_around(os.environ), patterns)
     for value in values:
         redactor.learn(value)
@@ -58,7 +60,15 @@ def redact(file: Path, names: tuple[str, ...], patterns: tuple[str, ...], output
     counted = [f"{count} {kind}{'' if count == 1 else 's'}" for kind, count in identities.counts.items()]
     taken = sum(text.count(REDACTED) for text in texts)
     echo_err(f"taken out: {taken} secrets; replaced: {', '.join(counted) or 'no name'}")
-    echo_err("what has no known shape stays: look it through before you share it")
+    echo_err("only what has a known shape is found: a token of another shape stays, unless --take-out REGEX matches it")
+    echo_err("look it through before you share it")
+
+
+def known_identities(people: Iterable[str] = ()) -> Identities:
+    """This machine, its user, and these people; what else there is, texts tell."""
+    from replay.safety.identities import Identities
+
+    return Identities(_own(getpass.getuser), people, _own(socket.gethostname))
 
 
 def _own(function: Any) -> list[str]:

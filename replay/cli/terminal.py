@@ -14,10 +14,12 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
 import click
 
+from replay.errors import DISTRIBUTION
 from replay.safety import posix
 from replay.safety.text import printable
 
@@ -92,6 +94,16 @@ class SafeStream(io.TextIOBase):
     def writable(self) -> bool:
         """It is."""
         return True
+
+
+def typed_command() -> tuple[str, ...]:
+    """What a user types to run this program again; `uvx` and `pipx run` put no `replay` on the path."""
+    if Path(sys.argv[0]).stem != DISTRIBUTION:
+        return ("replay",)
+    if "UV" in os.environ:
+        return ("uvx", DISTRIBUTION)
+    folders = Path(sys.prefix).parts
+    return ("pipx", "run", DISTRIBUTION) if "pipx" in folders and "venvs" not in folders else ("replay",)
 
 
 def echo_err(text: str) -> None:

@@ -48,10 +48,18 @@ def passes_failure_on(producer: Call, outcome: Outcome, edges: Iterable[DataEdge
     return outcome is Outcome.NOT_FOUND and not _already_existed(producer)
 
 
+def missing_paths(call: Call) -> tuple[str, ...]:
+    """The paths in a failed call's arguments that its answer names too: what was missing, where anything was."""
+    texts = [text[:_MAX_TEXT_LENGTH] for text in texts_of(call.answer)] if call.answer is not None else []
+    paths = (value.rstrip("/") for _, value in _named_values(call) if is_path(value))
+    return tuple(dict.fromkeys(path for path in paths if path and any(path in text for text in texts)))
+
+
 def cause_links(trajectory: Trajectory) -> dict[str, tuple[str, ...]]:
     """For each call, the earlier calls that were to make what it works on, in order.
 
-    Only of use between calls that failed: a maker that succeeded explains nothing.
+    Only of use between calls that failed: a maker that succeeded explains nothing. Where the answer says which path is
+    missing, they are those that were to make that path, of the same step too; of whatever else the call names, none.
     """
     makers: dict[str, list[str]] = defaultdict(list)
     nameless: dict[str, list[Call]] = defaultdict(list)
@@ -59,13 +67,17 @@ def cause_links(trajectory: Trajectory) -> dict[str, tuple[str, ...]]:
     outputs = {call.position: tuple(outputs_of(call)) for call in trajectory.calls()}
     named = {call.position: _named_things(call, outputs[call.position]) for call in trajectory.calls()}
     for step in trajectory.steps:
+        in_step: dict[str, list[str]] = defaultdict(list)
         for call in step.calls:
-            found = [
+            missing = missing_paths(call)
+            found = [position for name in missing for position in (*makers[name], *in_step[name])] or [
                 position
-                for name in named[call.position]
+                for name in missing or named[call.position]
                 for place in _with_parent_directories(name)
                 for position in makers[place]
             ]
+            for _, value in outputs[call.position]:
+                in_step[value].append(call.position)
             if not found and not (is_maker(call) and words_of_tool(call) & _STANDALONE_VERBS):
                 found = [
                     maker.position for maker in nameless[_server_of(call)] if _names_what_was_to_be_made(call, maker)

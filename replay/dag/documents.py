@@ -47,6 +47,8 @@ _BLOCK_START: Final = re.compile(r'\s*+\[?+\s*+\{\s*+"type"\s*+:\s*+"text"\s*+,\
 _MAX_MARKER_LENGTH: Final = 900
 """A marker stands at the very end."""
 _WORD: Final = re.compile(r"[^\W_]+")
+_ASCII_MARKS: Final = {code: " " for code in range(128) if not chr(code).isalnum()}
+"""Makes spaces of what ends a word, far quicker than a regular expression finds the words."""
 _SEPARATOR: Final = "\n\x00\n"
 _BLOCK_METADATA: Final = frozenset({"type", "mimeType", "data", "annotations", "_meta"})
 """Members of a content block that name its kind or carry bytes, not something to pass on."""
@@ -101,7 +103,9 @@ class Document:
 
     def words(self) -> frozenset[str]:
         """Every word in it."""
-        return frozenset(_WORD.findall(self.text))
+        if self.text.isascii():
+            return frozenset(self.text.translate(_ASCII_MARKS).split())
+        return frozenset(_WORD.findall(" ".join(set(self.text.split()))))
 
     @cached_property
     def _first_places(self) -> dict[str, int]:

@@ -6,9 +6,10 @@ Such volatile values are times, durations, random ids and temporary paths: they 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from replay.dag.documents import answer_tree, as_json, join, split_truncation_marker, truncated_block_text
@@ -38,8 +39,8 @@ _VOLATILE: Final = re.compile(
     | (?P<host>(?:\blocalhost|\b127\.0\.0\.1|\b0\.0\.0\.0):\d{{2,5}})
     | (?P<stamp>['"]?\b(?:mtime|ctime|atime|modified|created|accessed|timestamp|updated)\w*['"]?\s*[:=]\s*\d+(?:\.\d+)?)
     | (?P<epoch>\b1[5-9]\d{{8}}(?:\d{{3}}|\.\d+)?\b)
-    | (?P<random>\b(?=\w{{0,64}}\b)(?=[a-fA-F]*\d)(?=\d*[a-fA-F])[0-9a-fA-F]{{8,64}}\b
-        | \b(?=[A-Za-z0-9]{{8,64}}\b)(?:[A-Za-z]+\d+[A-Za-z]+\d|\d+[A-Za-z]+\d+[A-Za-z])[A-Za-z0-9]*\b
+    | (?P<random>(?:\b|(?<=_))(?=\w{{0,64}}\b)(?=[a-fA-F]*\d)(?=\d*[a-fA-F])[0-9a-fA-F]{{8,64}}\b
+        | (?:\b|(?<=_))(?=[A-Za-z0-9]{{8,64}}\b)(?:[A-Za-z]+\d+[A-Za-z]+\d|\d+[A-Za-z]+\d+[A-Za-z])[A-Za-z0-9]*\b
         | \b(?=[A-Za-z0-9]{{16,64}}\b)(?=[A-Z]*[a-z0-9])(?=[a-zA-Z]*\d)(?=[A-Z0-9]*[a-z])
             (?=[a-z0-9]*[A-Z])[A-Za-z0-9]+\b)
     | (?P<float>\b\d+\.\d{{9,}}\b)
@@ -52,6 +53,8 @@ _VOLATILE_NAMES: Final = re.compile(
 )
 Differences: TypeAlias = Iterator[tuple[Drift, str]]
 _MAX_SHOWN_LENGTH: Final = 60
+_MIN_DRAWN_LENGTH: Final = 4
+"""A shorter value stands in too many words by chance."""
 _MIN_CUT_LENGTH: Final = 200
 """A recording that is shorter was hardly cut for length."""
 _KINDS: Final = {"result": "a result", "error": "a JSON-RPC error", "fault": "no answer", "text": "a text"}
@@ -73,12 +76,57 @@ class AnswerComparison:
 SAME: Final = AnswerComparison("same")
 
 
-def compare_answers(recorded: Answer, replayed: Answer) -> AnswerComparison:
+def compare_answers(
+    recorded: Answer, replayed: Answer, drawn: Mapping[str, str] = MappingProxyType({})
+) -> AnswerComparison:
     """How a replayed answer differs from the recorded one.
 
     Members of JSON objects have no order; items of lists and lines of texts have. Where the recording kept only text,
     texts are compared, and a recording that was cut for length is compared as far as it goes.
+
+    Args:
+        recorded: the answer of then.
+        replayed: the new one.
+        drawn: recorded values, each with what the server is known to have drawn in its place: those are volatile.
     """
+    comparison = _compare_as_they_are(recorded, replayed)
+    known = {old: new for old, new in drawn.items() if len(old) >= _MIN_DRAWN_LENGTH}
+    if comparison.drift != "different" or not known or isinstance(recorded, TransportFault):
+        return comparison
+    values = re.compile("|".join(map(re.escape, sorted(known, key=len, reverse=True))))
+    fields = [name for name in ("content", "structured", "text", "message", "data") if hasattr(recorded, name)]
+    update = {name: _with_drawn(getattr(recorded, name), values, known) for name in fields}
+    rest = _compare_as_they_are(recorded.model_copy(update=update), replayed)
+    if rest.drift == "different" and not _differ_where_drawn(recorded, replayed, known):
+        return comparison
+    return AnswerComparison("volatile", comparison.difference)
+
+
+def _differ_where_drawn(recorded: Answer, replayed: Answer, drawn: Mapping[str, str]) -> bool:
+    """Whether two JSON answers differ in ids alone: where one item of a list has a drawn value, so have the others."""
+    if isinstance(recorded, TextAnswer) or isinstance(replayed, TextAnswer):
+        then, now = (as_json("\n".join(texts_of(answer)).strip()) for answer in (recorded, replayed))
+    else:
+        then, now = _comparable(recorded), _comparable(replayed)
+    changed = [(re.sub(r"/\d+(?=/|$)", "/*", place), old, new) for place, old, new in _changed_places(then, now, "")]
+    places = {place for place, old, _ in changed if isinstance(old, str) and old in drawn}
+    return bool(places) and all(
+        (place in places and isinstance(new, str) and len(old) == len(new)) or _is_volatile(place, old, new)
+        for place, old, new in changed
+    )
+
+
+def _with_drawn(value: Any, values: re.Pattern[str], drawn: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        return values.sub(lambda match: drawn[match[0]], value)
+    if isinstance(value, dict):
+        return {key: _with_drawn(member, values, drawn) for key, member in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_with_drawn(member, values, drawn) for member in value)
+    return value
+
+
+def _compare_as_they_are(recorded: Answer, replayed: Answer) -> AnswerComparison:
     if isinstance(recorded, TextAnswer) or isinstance(replayed, TextAnswer):
         return _compare_texts(recorded, replayed)
     if recorded.kind != replayed.kind:

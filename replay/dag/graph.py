@@ -22,7 +22,7 @@ from replay.dag.candidate_values import (
     is_random,
     is_uninformative,
 )
-from replay.dag.causes import cause_links, passes_failure_on
+from replay.dag.causes import cause_links, missing_paths, passes_failure_on
 from replay.dag.history import Entry, Output, ValueHistory, is_maker
 from replay.records import Call, DataEdge, Outcome, Trajectory
 from replay.records.base import unchecked
@@ -42,14 +42,14 @@ class Graph:
     """The data edges of a trajectory.
 
     Args:
-        trajectory: its own `edges` are used, or inferred where it has none.
+        trajectory: its own `edges` are used, or inferred when they are asked for where it has none.
         edges: to use instead.
     """
 
     def __init__(self, trajectory: Trajectory, edges: tuple[DataEdge, ...] | None = None) -> None:
         self.trajectory = trajectory
-        known = trajectory.edges if edges is None else edges
-        self.edges = infer_edges(trajectory) if known is None else known
+        self.known_edges = trajectory.edges if edges is None else edges
+        """Those that are given, or were inferred by now."""
         self.steps: tuple[tuple[str, ...], ...] = tuple(
             tuple(call.position for call in step.calls) for step in trajectory.steps
         )
@@ -59,6 +59,13 @@ class Graph:
         }
         """The calls, each after those that it depends on."""
         self._step_of = {position: number for number, positions in enumerate(self.steps) for position in positions}
+
+    @property
+    def edges(self) -> tuple[DataEdge, ...]:
+        """All of them."""
+        if self.known_edges is None:
+            self.known_edges = infer_edges(self.trajectory)
+        return self.known_edges
 
     def into(self, position: str) -> tuple[DataEdge, ...]:
         """The edges that a call's arguments depend on."""
@@ -125,7 +132,8 @@ class Graph:
         seen, pending = {position}, [position]
         while pending:
             current = pending.pop()
-            producers = dict.fromkeys(edge.producer for edge in self.into(current))
+            missing = missing_paths(self._calls[current])
+            producers = dict.fromkeys(edge.producer for edge in self.into(current) if _bears_on(edge, missing))
             for earlier in (*producers, *self._causes.get(current, ())):
                 if (
                     earlier in failed
@@ -157,6 +165,12 @@ class Graph:
 
     def _sorted(self, positions: set[str]) -> tuple[str, ...]:
         return tuple(sorted(positions, key=self._order.__getitem__))
+
+
+def _bears_on(edge: DataEdge, missing: Collection[str]) -> bool:
+    """Whether a value can be what a call failed for: of a path that its answer says is missing, it must be a part."""
+    given = edge.producer_place == "arguments" and isinstance(edge.value, str)
+    return not missing or not given or any(edge.value.strip().rstrip("/") in path for path in missing)
 
 
 def infer_edges(

@@ -122,7 +122,7 @@ def _moved(context: TrajectoryContext, position: str) -> Iterator[Finding]:
         "environment": "where it ran differs, not the call",
         "server-version": "the server answers differently now",
         "volatile": "only volatile values differ between the answers",
-        "state-gap": f"{row.gap or 'a call before it'} could not be re-issued",
+        "state-gap": f"{row.gap or 'a call before it'} did not happen again as recorded",
     }.get(row.divergence or "", "")
     reason = f": {why}" if why else ""
     sentence = f"Recorded it was {row.recorded.label}, replayed it is {row.replayed.label}{reason}."

@@ -191,18 +191,19 @@ def _refused(context: TrajectoryContext, position: str) -> Finding:
     if named is None and kind is None:
         return _generic(context, position, "refused")
     hint = _hint(text)
-    about = f"{place(named.pointer)}, {quoted(named.value)}" if named else "the call"
+    about = "" if kind == "exists-already" else "the call"
+    about = f"{place(named.pointer)}, {quoted(named.value)}" if named else about
     about = f"What {about} gives could not be parsed or computed" if kind == "malformed-value" else about
     verb = {
         "refused-by-policy": f"{_who(context, position)} does not allow",
         "permission-denied": "The operating system denies access to",
-        "exists-already": "What the call would make is there already:",
+        "exists-already": f"What the call would make is there already{':' if named else ''}",
         "malformed-value": "",
     }.get(kind or "", f"{_who(context, position)} refuses the call, and its error speaks of")
     return context.finding(
         position,
         kind or "refused-value",
-        f"{verb} {about}: {plain(text, 240)}.".lstrip(),
+        f"{f'{verb} {about}'.strip()}: {plain(text, 240)}.",
         f"{_who(context, position)} says: {hint}." if hint else None,
         pointer=named.pointer if named else None,
     )

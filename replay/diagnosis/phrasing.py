@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from replay.dag.documents import parts
 from replay.safety.text import one_line
 
+_COUNT_OF_ERRORS: Final = re.compile(r"\b\d+ validation errors? for \w+ ")
+"""What pydantic's check of arguments says before it says anything."""
 _MAX_LENGTH: Final = 90
 _MAX_LISTED: Final = 6
 
@@ -23,6 +26,11 @@ def quoted(value: Any, limit: int = _MAX_LENGTH) -> str:
 def plain(text: str, limit: int = 160) -> str:
     """Words of a server on one line, without a full stop at the end."""
     return one_line(text, limit).rstrip(".")
+
+
+def without_preamble(message: str) -> str:
+    """A verdict's sentence for a narrow column, without how many errors a check found in which of its classes."""
+    return _COUNT_OF_ERRORS.sub("", message, count=1)
 
 
 def place(pointer: str) -> str:

@@ -14,7 +14,8 @@ from replay.dag.documents import join, parts, resolve
 from replay.diagnosis.phrasing import kind_of, listed, place, plain, quoted, types_of
 from replay.diagnosis.server_validation_errors import validation_errors
 from replay.diagnosis.trajectory_context import TrajectoryContext
-from replay.records import Outcome, SchemaViolation, canonical
+from replay.outcomes.input_schema import check_schema
+from replay.records import Outcome, SchemaViolation, Tool, canonical
 from replay.records.finding import Finding
 from replay.suggestions import nearest_name
 
@@ -50,13 +51,14 @@ class _Finder:
         accepted: bool,
         own_check: bool,
     ) -> None:
-        self._context, self._position, self._violations = context, position, violations
+        self._context, self._position = context, position
         self._arguments = context.arguments(position)
         self._accepted = accepted
         self._check = "the server's check" if own_check else "the schema"
         tool = context.tool(position)
         schema = tool.input_schema if tool is not None else None
         self._schema: dict[str, Any] = schema if isinstance(schema, dict) else {}
+        self._violations = tuple(part for each in violations for part in self._of_one_type(each))
         self._misnamed: set[str] = set()
 
     def all(self) -> Iterator[Finding]:
@@ -69,6 +71,26 @@ class _Finder:
                 yield from self._unexpected(violation)
             elif violation.keyword != "required":
                 yield self._wrong_value(violation)
+
+    def _of_one_type(self, violation: SchemaViolation) -> tuple[SchemaViolation, ...]:
+        """Of a field that takes null or one type: what that type has against the value; else the violation itself."""
+        branches = violation.expected if violation.keyword in ("anyOf", "oneOf") else None
+        types = [branch for branch in branches if branch != {"type": "null"}] if isinstance(branches, list) else []
+        if len(types) != 1:
+            return (violation,)
+        definitions = {key: self._schema[key] for key in ("$defs", "definitions") if key in self._schema}
+        tool = Tool(name="", input_schema={"properties": {"value": types[0]}, **definitions})
+        against = check_schema(tool, {"value": self._at(violation.pointer)}).violations
+        found = (
+            each.model_copy(
+                update={
+                    "pointer": violation.pointer + each.pointer.removeprefix("/value"),
+                    "schema_pointer": violation.schema_pointer,
+                }
+            )
+            for each in against
+        )
+        return tuple(found) or (violation,)
 
     def _missing(self, violation: SchemaViolation) -> Iterator[Finding]:
         given = self._at(violation.pointer)
@@ -175,6 +197,7 @@ class _Finder:
             f"Give {where} a value within its bounds{limits}." if _is_limit(violation) else None,
             violation.pointer,
             keyword=violation.keyword,
+            **({"expected": violation.expected} if _is_limit(violation) else {}),
         )
 
     def _wrong_type(self, violation: SchemaViolation, value: Any, where: str) -> Finding:

@@ -10,7 +10,6 @@ from typing import Any, Final, NamedTuple, Self
 
 from replay.dag import Graph
 from replay.dag.candidate_values import candidate_values_of
-from replay.dag.history import ValueHistory
 from replay.dag.rebinding import with_rebound
 from replay.diagnosis.failure_words import drawn_values
 from replay.diagnosis.named_arguments import Argument, arguments_of
@@ -107,11 +106,6 @@ class TrajectoryContext:
     def graph(self) -> Graph:
         """The data edges."""
         return Graph(self.trajectory)
-
-    @cached_property
-    def history(self) -> ValueHistory:
-        """What stood where in the trajectory."""
-        return ValueHistory(self.trajectory)
 
     @cached_property
     def mentions(self) -> dict[str, frozenset[str]]:
@@ -218,7 +212,11 @@ class TrajectoryContext:
 
     def scalars(self, position: str) -> list[Argument]:
         """The strings and numbers in a call's arguments, with their places."""
-        return arguments_of(self.arguments(position))
+        return self._scalars[position]
+
+    @cached_property
+    def _scalars(self) -> dict[str, list[Argument]]:
+        return {position: arguments_of(self.arguments(position)) for position in self.calls}
 
     def only_reads(self, position: str) -> bool:
         """Whether a call's tool changes nothing: it is annotated so, or its name says it."""

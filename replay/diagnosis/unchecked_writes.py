@@ -1,10 +1,11 @@
-"""What was written and not read back before the end: files, sheets, and records that a service keeps under an id."""
+"""What was written and not read back afterwards: files, sheets, and records that a service keeps under an id."""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from replay.diagnosis.phrasing import listed, quoted
 from replay.diagnosis.trajectory_context import TrajectoryContext
@@ -22,8 +23,13 @@ _FILE: Final = re.compile(r"[^\n]{0,400}?[^\n/\\]\.[A-Za-z][A-Za-z0-9]{0,5}")
 _TARGET_KEYS: Final = re.compile(r"(?:^|_)(?:path|file|file_?name|file_?path)$", re.IGNORECASE)
 _SHEET_KEYS: Final = re.compile(r"(?:^|_)(?:work)?(?:sheet|tab)_?(?:name|title)?$", re.IGNORECASE)
 _PROGRAM_KEYS: Final = re.compile(r"(?:^|[/_])(?:code|command|cmd|script|source|program)s?(?:/\d+)?$", re.IGNORECASE)
-_LISTS: Final = re.compile(r"\s*(?:ls|tree|pwd|mkdir|stat|du|find [^|;&]*-type d)\b[^|;&]*$")
-"""Commands that show names alone."""
+_LISTS: Final = re.compile(r"\s*(?:(?:ls|tree|pwd|mkdir|stat|du|file|find [^|;&]*-type d)\b|test -|\[ -)[^|;&]*$")
+"""Commands that show names alone, or what a file is like."""
+_METADATA: Final = re.compile(
+    r"(?:^|[/_.-])(?:list|ls|dir|tree|glob|exists?|stat|info|meta(?:data)?|size|dimensions|properties)(?=[_-]|[A-Z]|$)"
+    r"|(?<=[a-z])(?:Exists?|Info|Metadata|Size|Dimensions|Properties)(?=[A-Z]|$)"
+)
+"""Names of tools that tell whether something is there, or what it is like."""
 _MIN_ECHO: Final = 24
 """Characters of what was written that an answer must hold to show it."""
 
@@ -37,11 +43,26 @@ class _File(NamedTuple):
     @property
     def words(self) -> str:
         """For a sentence."""
-        return f"{quoted(self.path, 60)}, sheet {quoted(self.sheet, 30)}," if self.sheet else quoted(self.path, 60)
+        return f"{f'sheet {quoted(self.sheet, 30)} of ' if self.sheet else ''}{quoted(self.path, 60)}"
+
+
+Look: TypeAlias = Literal["content", "existence"]
+"""What a later call may have seen of what was written: itself, or merely that it is there and what it is like."""
+_KINDS: Final = {
+    "pseudo-verification": (
+        "only its existence or metadata was looked at after it was written",
+        "only their existence or metadata was looked at after they were written",
+    ),
+    "incomplete-verification": (
+        "it was read back after an earlier write, and not after the last one",
+        "they were read back after an earlier write, and not after the last one",
+    ),
+}
+"""The kinds beside `written-not-checked`, with their words for one target and for several."""
 
 
 def unchecked_writes(context: TrajectoryContext) -> Iterator[Finding]:
-    """Files, sheets and records that were written and not read back before the end.
+    """Files, sheets and records that were written, and not read back after the last write.
 
     Silent where the recording may be cut off.
     """
@@ -49,25 +70,42 @@ def unchecked_writes(context: TrajectoryContext) -> Iterator[Finding]:
     ended = bool((trajectory.final_reply or "").strip()) or trajectory.reported is not None
     if not ended or len(context.rows) != len(context.calls):
         return
-    last: dict[_File | WrittenRecord, str] = {}
+    writes: dict[_File | WrittenRecord, list[str]] = defaultdict(list)
     for position in context.rows:
         target = _written(context, position)
         if target is not None:
-            last[target] = position
-    unchecked = {target: position for target, position in last.items() if not _read_back(context, position, target)}
-    if not unchecked:
-        return
-    names = [target.words for target in unchecked]
-    verb = "was" if len(names) == 1 else "were"
-    yield Finding(
-        kind="written-not-checked",
-        scope="trajectory",
-        sentence=f"{listed(names, most=4)} {verb} written and not read back before the end.",
-        suggestion="Read back what was written, and compare it with what was asked.",
-        calls=context.refs(*dict.fromkeys(unchecked.values())),
-        certainty="likely",
-        details={"written": len(last), "not_checked": len(unchecked)},
-    )
+            writes[target].append(position)
+    by_kind: dict[str, list[_File | WrittenRecord]] = defaultdict(list)
+    for target, positions in writes.items():
+        if kind := _unchecked(context, target, positions):
+            by_kind[kind].append(target)
+    for kind, targets in by_kind.items():
+        yield Finding(
+            kind=kind,
+            scope="trajectory",
+            sentence=_sentence(kind, [target.words for target in targets]),
+            suggestion="Read back what was written, and compare it with what was asked.",
+            calls=context.refs(*dict.fromkeys(writes[target][-1] for target in targets)),
+            certainty="likely",
+            details={"written": len(writes), "not_checked": len(targets)},
+        )
+
+
+def _unchecked(context: TrajectoryContext, target: _File | WrittenRecord, writes: Sequence[str]) -> str | None:
+    """The kind of finding that the writes of a target show; None where it was read back after the last one."""
+    last = _looked_at(context, writes[-1], target)
+    if last == "content":
+        return None
+    if len(writes) > 1 and _looked_at(context, writes[0], target, reads_alone=True) == "content":
+        return "incomplete-verification"
+    return "pseudo-verification" if last == "existence" else "written-not-checked"
+
+
+def _sentence(kind: str, names: Sequence[str]) -> str:
+    one = len(names) == 1
+    if kind not in _KINDS:
+        return f"{listed(names, most=4)} {'was' if one else 'were'} written and not read back before the end."
+    return f"{listed(names, most=4)} {'was' if one else 'were'} written: {_KINDS[kind][not one]}."
 
 
 def _written(context: TrajectoryContext, position: str) -> _File | WrittenRecord | None:
@@ -89,10 +127,25 @@ def _written(context: TrajectoryContext, position: str) -> _File | WrittenRecord
     return written_record(context, position) if path is None else _File(path, _sheet(strings))
 
 
-def _read_back(context: TrajectoryContext, written: str, target: _File | WrittenRecord) -> bool:
+def _looked_at(
+    context: TrajectoryContext, written: str, target: _File | WrittenRecord, *, reads_alone: bool = False
+) -> Look | None:
+    """What calls after a write may have seen of its target; None where they saw nothing.
+
+    Args:
+        context: the trajectory.
+        written: the write.
+        target: what it wrote.
+        reads_alone: calls count only where they do nothing but read.
+    """
     if isinstance(target, WrittenRecord):
-        return record_checked(context, written, target)
-    return _checked(context, written, target)
+        return "content" if record_checked(context, written, target) else None
+    looks = {
+        _look(context, position, written, target)
+        for position in _later_looks(context, written)
+        if not reads_alone or context.only_reads(position)
+    }
+    return "content" if "content" in looks else "existence" if "existence" in looks else None
 
 
 def _sheet(strings: Sequence[tuple[str, str]]) -> str:
@@ -107,29 +160,39 @@ def _echoed(context: TrajectoryContext, position: str) -> bool:
     return any(len(value) >= _MIN_ECHO and value.strip()[:_MIN_ECHO] in text for value in contents if "\n" in value)
 
 
-def _checked(context: TrajectoryContext, written: str, target: _File) -> bool:
-    """Whether any later call that succeeded, other than a write, may have looked at the target."""
-    name = re.split(r"[/\\]", target.path)[-1].casefold()
-    above = _walked(target.path)
+def _later_looks(context: TrajectoryContext, written: str) -> Iterator[str]:
+    """Calls of later steps that may have succeeded, other than writes."""
     for position in context.rows:
-        call = context.calls[position]
         if (
-            context.step_of[position] <= context.step_of[written]
-            or context.outcome(position) not in (Outcome.SUCCESS, Outcome.INCONCLUSIVE)
-            or (WRITES.search(call.name or "") and not context.only_reads(position))
+            context.step_of[position] > context.step_of[written]
+            and context.outcome(position) in (Outcome.SUCCESS, Outcome.INCONCLUSIVE)
+            and (not WRITES.search(context.calls[position].name or "") or context.only_reads(position))
         ):
-            continue
-        texts = [(scalar.pointer, str(scalar.value).casefold()) for scalar in context.scalars(position)]
-        texts.append(("/code", (call.raw or "").casefold()))
+            yield position
+
+
+def _look(context: TrajectoryContext, position: str, written: str, target: _File) -> Look | None:
+    """What one call may have seen of a file."""
+    call = context.calls[position]
+    name = re.split(r"[/\\]", target.path)[-1].casefold()
+    texts = [(scalar.pointer, str(scalar.value).casefold()) for scalar in context.scalars(position)]
+    texts.append(("/code", (call.raw or "").casefold()))
+    programs = [text for pointer, text in texts if _PROGRAM_KEYS.search(pointer) and text]
+    lists = all(map(_LISTS.match, programs)) if programs else bool(_METADATA.search(call.name or ""))
+    if any(name in text for _, text in texts):
         sheet = _sheet(texts)
-        if any(name in text for _, text in texts):
-            if not sheet or not target.sheet or sheet == target.sheet.casefold():
-                return True
-            continue
-        programs = (text for pointer, text in texts if _PROGRAM_KEYS.search(pointer) and not _LISTS.match(text))
-        if any(above.search(program) for program in programs):
-            return True
-    return False
+        if sheet and target.sheet and sheet != target.sheet.casefold():
+            return None
+        return "existence" if lists and not _shown(context, position, written) else "content"
+    if not lists and any(_walked(target.path).search(program) for program in programs if not _LISTS.match(program)):
+        return "content"
+    return "existence" if lists and name in context.answer_text(position).casefold() else None
+
+
+def _shown(context: TrajectoryContext, position: str, written: str) -> bool:
+    """Whether an answer has any of what was written."""
+    text = context.answer_text(position)
+    return any(value in text for value in _contents(context, written))
 
 
 def _walked(target: str) -> re.Pattern[str]:

@@ -81,7 +81,7 @@ async def native(session: Session, work: Work) -> Ending:
             for number, request in enumerate(reply.tool_requests)
         ]
         made = await session.make(list(map(_written, requests)), reply.text)
-        messages.append({"role": "assistant", "content": reply.text or None, "tool_calls": list(map(_sent, requests))})
+        messages.append({"role": "assistant", "content": reply.text, "tool_calls": list(map(_sent, requests))})
         messages += [
             {"role": "tool", "tool_call_id": request.id, "content": call.told}
             for request, call in zip(requests, made, strict=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from replay.formats.document import Document
 from replay.formats.record_builders import usage_of
-from replay.records import Answer, Call, Source, Step, Task, Trajectory
+from replay.records import Answer, Call, Source, Step, Task, Trajectory, Usage
 from replay.records.base import slim
 
 
@@ -36,6 +36,7 @@ class _DraftStep:
     key: Hashable
     text: str | None
     model: str | None
+    usage: Usage | None
     entries: list[_Entry] = field(default_factory=list)
 
 
@@ -57,19 +58,32 @@ class CallLog:
         self._text: list[str] = []
         self._rounds = 0
         self._tokens: list[int | None] = [None, None]
+        self._reply: Usage | None = None
+        """The tokens of the reply that is being read, until its first call takes them."""
+        self._is_counted = True
+        """Whether the tokens of the last step's reply were told behind it."""
         self.step_tokens: Mapping[Any, tuple[int, int]] = {}
         """Tokens read and written by the key of a step, where the file has them reply by reply."""
 
     def ask(self, text: str | None) -> None:
         """What the user wrote. All of it is one text from the start: it is not held twice."""
+        self._reply = None
         if text:
             self.first_prompt = self.first_prompt or text
             question, self._question = self._question, ""  # the one reference, so that it grows where it is
             question += f"\n\n{text}" if question else text
             self._question = question
 
-    def count_tokens(self, read: Any, written: Any) -> None:
-        """The tokens of one reply; what is not a number counts nothing."""
+    def count_tokens(self, read: Any, written: Any, *, behind: bool = False) -> None:
+        """The tokens of one reply; what is not a number counts nothing.
+
+        They are those of the step that its calls open: the next, or with `behind` the last that has none yet.
+        """
+        usage = usage_of(read, written)
+        if behind and usage and not self._is_counted:
+            self._steps[-1].usage, self._is_counted = usage, True
+        elif not behind:
+            self._reply = usage or self._reply
         for index, count in enumerate((read, written)):
             if isinstance(count, int):
                 self._tokens[index] = (self._tokens[index] or 0) + count
@@ -86,7 +100,8 @@ class CallLog:
         """
         key = ("round", self._rounds) if step is None else step
         if not self._steps or self._steps[-1].key != key:
-            self._steps.append(_DraftStep(key, "\n\n".join(self._text) or None, model))
+            self._steps.append(_DraftStep(key, "\n\n".join(self._text) or None, model, self._reply))
+            self._reply, self._is_counted = None, False
         entry = _Entry(slim(call))
         self._steps[-1].entries.append(entry)
         self._waiting.setdefault(call.id or ("name", call.name), []).append(entry)
@@ -174,6 +189,6 @@ class CallLog:
             draft, number = drafts.pop(), len(finished) + 1
             calls = tuple(entry.finished(f"s{number}c{index}") for index, entry in enumerate(draft.entries, 1))
             other = draft.model if draft.model != model else None
-            usage = usage_of(*self.step_tokens[draft.key]) if draft.key in self.step_tokens else None
+            usage = usage_of(*self.step_tokens[draft.key]) if draft.key in self.step_tokens else draft.usage
             finished.append(slim(Step(calls=calls, text=draft.text, model=other, usage=usage)))
         return tuple(finished)

@@ -140,8 +140,8 @@ class _Task:
         self._note_details(message)
         body = as_object(opened(text)) or {}
         if kind == "api_req_started":
-            self.log.count_tokens(_sum(body, "tokensIn", "cacheReads", "cacheWrites"), body.get("tokensOut"))
             self._read_answers(str(body.get("request", "")))
+            self.log.count_tokens(_sum(body, "tokensIn", "cacheReads", "cacheWrites"), body.get("tokensOut"))
         elif kind == "tool" and body:
             self._add("", build_call(body.pop("tool", None), body, local=True))
         elif kind == "use_mcp_server" and body.get("toolName"):

@@ -14,6 +14,7 @@ from replay.formats.document import Document, Head
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
     as_number,
+    as_object,
     build_call,
     joined_text,
     json_text_call,
@@ -207,8 +208,12 @@ class _Session:
     def _read_event(self, payload: JsonObject) -> None:
         if payload.get("type") == "token_count":
             info = payload.get("info")
-            total = info.get("total_token_usage") if isinstance(info, dict) else None
-            if isinstance(total, dict):
+            total, last = (
+                as_object((as_object(info) or {}).get(f"{which}_token_usage")) for which in ("total", "last")
+            )
+            if last is not None:
+                self._log.count_tokens(last.get("input_tokens"), last.get("output_tokens"), behind=True)
+            if total is not None:
                 self._usage = usage_of(total.get("input_tokens"), total.get("output_tokens"))
         elif payload.get("type") == "mcp_tool_call_end":
             self._read_mcp_end(payload)

@@ -23,7 +23,6 @@ from replay.formats.record_builders import (
     iso_time,
     objects,
     seconds_of,
-    summed_usage,
     text_of,
     written_call,
 )
@@ -86,24 +85,20 @@ class GoogleAdkReader:
         log.model, log.started_at = next(filter(None, map(_model_of, events)), None), iso_time(start)
         for number, event in enumerate(events):
             _read(event, number, start, log)
-        usage = summed_usage(map(_tokens, events))
-        return log.trajectory(document, self.name, place, identifier, usage=usage)
+        return log.trajectory(document, self.name, place, identifier)
 
 
 def _is_event(value: JsonObject) -> bool:
     return "author" in value and ("invocation_id" in value or "invocationId" in value)
 
 
-def _tokens(event: JsonObject) -> tuple[Any, Any]:
+def _read(event: JsonObject, number: int, start: float | None, log: CallLog) -> None:
+    """Take in one event: its calls are one step."""
     usage = as_object(first_of(event, "usage_metadata", "usageMetadata")) or {}
-    return (
+    log.count_tokens(
         first_of(usage, "prompt_token_count", "promptTokenCount"),
         first_of(usage, "candidates_token_count", "candidatesTokenCount"),
     )
-
-
-def _read(event: JsonObject, number: int, start: float | None, log: CallLog) -> None:
-    """Take in one event: its calls are one step."""
     parts = objects((as_object(event.get("content")) or {}).get("parts"))
     for response in filter(
         None, (as_object(first_of(part, "function_response", "functionResponse")) for part in parts)

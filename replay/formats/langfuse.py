@@ -34,6 +34,7 @@ from replay.formats.record_builders import (
     to_json,
     tool_definitions,
     tool_message,
+    usage_of,
     with_mcp_server,
     written_call,
 )
@@ -149,8 +150,8 @@ def _steps(ordered: list[JsonObject], generations: list[JsonObject]) -> list[Ste
     tools = [item for item in ordered if item.get("type") == "TOOL"]
     tools = tools or [item for item in ordered if item.get("type") != "GENERATION" and _is_tool(item)]
     if not tools:
-        return calls_without_spans(map(_written_calls, generations), answers)
-    replies = [Timed(seconds_of(item.get("startTime")), None, None) for item in generations]
+        return calls_without_spans(((_written_calls(item), usage_of(*_tokens(item))) for item in generations), answers)
+    replies = [Timed(seconds_of(item.get("startTime")), None, None, usage_of(*_tokens(item))) for item in generations]
     calls = [
         Timed(seconds_of(item.get("startTime")), seconds_of(item.get("endTime")), _call(item))
         for item in _joined_events(tools)
@@ -159,7 +160,7 @@ def _steps(ordered: list[JsonObject], generations: list[JsonObject]) -> list[Ste
     refused = [
         Timed(seconds_of(item.get("startTime")), None, call)
         for item in generations
-        for step in calls_without_spans([_written_calls(item)], answers)
+        for step in calls_without_spans([(_written_calls(item), None)], answers)
         for call in step.calls
         if call.id in answers and call.id not in ran
     ]

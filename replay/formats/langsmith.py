@@ -19,15 +19,15 @@ from replay.formats.record_builders import (
     opened,
     opened_repr,
     seconds_of,
-    summed_usage,
     text_of,
     to_json,
     tool_message,
+    total_usage,
     usage_in,
     written_call,
 )
 from replay.formats.trace_steps import Timed, calls_without_spans, recorded, steps_of
-from replay.records import Call, JsonObject, Source, Step, Task, Trajectory
+from replay.records import Call, JsonObject, Source, Step, Task, Trajectory, Usage
 
 RUN_TYPES = frozenset({"chain", "llm", "tool", "retriever", "prompt", "parser", "embedding"})
 
@@ -88,14 +88,13 @@ def _trajectory(runs: list[JsonObject], identifier: str, document: Document) -> 
     replies = [run for run in runs if run.get("run_type") == "llm"]
     model = next((name for run in replies if (name := _model(run))), None)
     root = next((run for run in runs if first_of(run, "parent_run_id") is None), runs[0])
-    usages = [usage for run in replies if (usage := _usage(run))]
     return Trajectory(
         id=identifier,
         model=model or document.model_name,
         task=Task(question=_question(root)),
         source=Source(file=document.path, format=LangSmithReader.name, position=f"trace {identifier}"),
         steps=number_calls(_steps(runs, replies)),
-        usage=summed_usage((usage.input_tokens, usage.output_tokens) for usage in usages),
+        usage=total_usage(map(_usage, replies)),
         started_at=iso_time(_start(root)),
     )
 
@@ -112,10 +111,10 @@ def _steps(runs: list[JsonObject], replies: list[JsonObject]) -> list[Step]:
         for side in ("inputs", "outputs")
         for message in tool_messages(run.get(side))
     }
-    written = [[call for message in _messages_out(run) for call in calls_in(message)] for run in replies]
     if not tools:
-        return calls_without_spans(written, answers)
-    begun = [Timed(_start(run), None, None) for run in replies]
+        written = ([call for message in _messages_out(run) for call in calls_in(message)] for run in replies)
+        return calls_without_spans(zip(written, map(_usage, replies), strict=True), answers)
+    begun = [Timed(_start(run), None, None, _usage(run)) for run in replies]
     return steps_of([*begun, *(Timed(_start(run), seconds_of(run.get("end_time")), _call(run)) for run in tools)])
 
 
@@ -156,7 +155,7 @@ def _model(run: JsonObject) -> str | None:
     return text_of(about.get("ls_model_name")) or text_of(first_of(given, "model", "model_name"))
 
 
-def _usage(run: JsonObject) -> Any:
+def _usage(run: JsonObject) -> Usage | None:
     outputs = as_object(opened(run.get("outputs"))) or {}
     return usage_in(run if run.get("prompt_tokens") is not None else first_of(outputs, "usage_metadata", "usage"))
 

@@ -16,7 +16,6 @@ from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
     MISSING,
     answer_of,
-    as_number,
     as_object,
     error_answer,
     first_of,
@@ -33,7 +32,6 @@ from replay.formats.task_facts import labels_of
 from replay.records import Answer, Call, JsonObject, ParentCall, ReportedResult, Source, Step, Task, Trajectory
 
 _AGENT_SERVER = "adk_agent_tool"
-_SCORE = "task_completion_score"
 
 
 class McpBenchReader:
@@ -185,17 +183,14 @@ def _answer(result: JsonObject) -> Answer | None:
 
 
 def _reported(task: JsonObject) -> ReportedResult | None:
+    """What the benchmark found. Its file has no one score, but several of its judge and of its rules."""
     evaluation = as_object(task.get("evaluation"))
     status = text_of(task.get("status"))
     if evaluation is None and status is None:
         return None
-    score = (evaluation or {}).get(_SCORE)
     figures = {
         key: value
         for key, value in (evaluation or {}).items()
         if isinstance(value, int | float) and not key.endswith("timestamp")
     }
-    return ReportedResult(
-        score=as_number(score),
-        details={**({"status": status} if status else {}), **figures},
-    )
+    return ReportedResult(details={**({"status": status} if status else {}), **figures})

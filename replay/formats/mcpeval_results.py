@@ -1,18 +1,29 @@
 """MCPEval's results, as its evaluator writes them: `[{task_id, success, tool_calls, conversation, model}]`.
 
 The calls are read from `conversation` (OpenAI chat messages): `tool_calls` has neither ids nor answers, and puts `{}`
-for arguments that were not JSON.
+for arguments that were not JSON. What its judge gave stands beside them, or in files of its own that have no calls.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from replay.formats.document import Document, Head
 from replay.formats.openai_chat import conversation_steps
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import as_object, identifier_of, number_calls, objects, text_of, written_call
+from replay.formats.record_builders import (
+    as_object,
+    first_of,
+    identifier_of,
+    number_calls,
+    objects,
+    text_of,
+    written_call,
+)
 from replay.records import JsonObject, ReportedResult, Source, Step, Task, Trajectory
+
+_JUDGED: Final = ("trajectory_score", "trajectory_scores", "completion_score", "completion_scores")
 
 
 class McpEvalReader:
@@ -27,20 +38,21 @@ class McpEvalReader:
         first = next((item for item in head.elements if isinstance(item, dict)), {})
         if "conversation" in first and "task_id" in first and ("tool_calls" in first or "success" in first):
             return Match(0.95, '"task_id" with "conversation" and "tool_calls"')
+        if "task_id" in first and not first.keys().isdisjoint(_JUDGED):
+            return Match(0.9, '"task_id" with the scores of MCPEval\'s judge')
         return NO_MATCH
 
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a result."""
         for element in document.elements():
             record = element.value
-            if not (isinstance(record, dict) and "conversation" in record):
+            if not (isinstance(record, dict) and not record.keys().isdisjoint(("conversation", *_JUDGED))):
                 document.leave(element)
                 continue
-            messages = [message for message in objects(record["conversation"]) if text_of(message.get("role"))]
+            messages = [message for message in objects(record.get("conversation")) if text_of(message.get("role"))]
             steps, reply = conversation_steps(messages, document.path, element.place)
             if not messages:
                 steps = _steps_without_conversation(record)
-            success = record.get("success")
             yield Trajectory(
                 id=identifier_of(record.get("task_id")) or element.place,
                 model=text_of(record.get("model")) or document.model_of_results,
@@ -48,8 +60,17 @@ class McpEvalReader:
                 source=Source(file=document.path, format=self.name, position=element.place),
                 steps=number_calls(steps),
                 final_reply=reply or text_of(record.get("final_response")),
-                reported=ReportedResult(passed=success) if isinstance(success, bool) else None,
+                reported=_reported(record),
             )
+
+
+def _reported(record: JsonObject) -> ReportedResult | None:
+    """Whether the task was done, and what the judge gave it."""
+    success = first_of(record, "success", "original_success")
+    figures = {name: record[name] for name in _JUDGED if isinstance(record.get(name), dict | float | int)}
+    if not isinstance(success, bool) and not figures:
+        return None
+    return ReportedResult(passed=success if isinstance(success, bool) else None, details=figures or None)
 
 
 def _steps_without_conversation(record: JsonObject) -> list[Step]:

@@ -24,11 +24,12 @@ from replay.formats.record_builders import (
     recorded_answer,
     text_of,
     to_json,
+    total_usage,
     usage_in,
 )
 from replay.formats.record_builders import opened as opened_text
 from replay.formats.task_facts import labels_of, reported_of
-from replay.records import Call, JsonObject, Source, Step, Task, Trajectory
+from replay.records import Call, JsonObject, Source, Step, Task, Trajectory, Usage
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 
@@ -91,7 +92,7 @@ class OpenAIChatReader:
             source=Source(file=document.path, format=self.name, position=place),
             steps=number_calls(steps),
             final_reply=reply,
-            usage=usage_in(record.get("usage")),
+            usage=usage_in(record.get("usage")) or total_usage(map(_usage, objects(messages))),
             reported=reported_of(record),
         )
 
@@ -136,14 +137,20 @@ def conversation_steps(messages: list[Any], path: str, place: str) -> tuple[list
         written = _written_calls(message)
         if written:
             calls = tuple(_call(call, answers.take(index, call, number)) for number, call in enumerate(written))
-            steps.append(Step(calls=calls, text=text))
+            steps.append(Step(calls=calls, text=text, usage=_usage(message)))
             reply = None
         elif text is not None and is_unparsed_call(text):
-            steps.append(Step(calls=(Call(position="", unreadable="call", raw=text),)))
+            call = Call(position="", unreadable="call", raw=text)
+            steps.append(Step(calls=(call,), usage=_usage(message)))
             reply = None
         else:
             reply = text if text else reply
     return steps, reply
+
+
+def _usage(message: JsonObject) -> Usage | None:
+    """The tokens of one reply: OpenAI's `usage`, or LangChain's `usage_metadata`."""
+    return usage_in(first_of(message, "usage", "usage_metadata"))
 
 
 def is_unparsed_call(text: str) -> bool:

@@ -100,7 +100,7 @@ class _Session:
         elif kind == "text" and isinstance(part.get("text"), str):
             self._log.say(part["text"])
         elif kind == "step-finish" and isinstance(part.get("tokens"), dict):
-            self._log.count_tokens(part["tokens"].get("input"), part["tokens"].get("output"))
+            self._log.count_tokens(part["tokens"].get("input"), part["tokens"].get("output"), behind=True)
 
     def trajectory(self, identifier: str, document: Document) -> Trajectory:
         """What was read."""

@@ -24,9 +24,9 @@ from replay.formats.record_builders import (
     objects,
     result_with_flag,
     seconds_between,
-    summed_usage,
     text_of,
     tool_definitions,
+    total_usage,
     usage_in,
 )
 from replay.records import Answer, Call, JsonObject, ReportedResult, Tool, Trajectory, Usage
@@ -92,8 +92,8 @@ def _model_of_state(state: JsonObject) -> str | None:
 
 def _usage_of_state(state: JsonObject) -> Usage | None:
     counts = as_object((as_object(state.get("stats")) or {}).get("usage_to_metrics")) or {}
-    used = [usage_in((as_object(each) or {}).get("accumulated_token_usage")) for each in counts.values()]
-    return summed_usage((usage.input_tokens, usage.output_tokens) for usage in used if usage)
+    used = (usage_in((as_object(each) or {}).get("accumulated_token_usage")) for each in counts.values())
+    return total_usage(used)
 
 
 def _history(record: Any) -> list[JsonObject]:

@@ -35,8 +35,8 @@ from replay.formats.record_builders import (
     iso_time,
     number_calls,
     opened,
-    summed_usage,
     to_json,
+    total_usage,
     with_mcp_server,
     written_call,
 )
@@ -137,14 +137,16 @@ class _Trace:
 
     def _steps(self) -> list[Step]:
         if not self._tools:
-            return calls_without_spans(map(self._calls_in_reply, self._models), self._answers)
+            replies = ((self._calls_in_reply(span), span_usage(span)) for span in self._models)
+            return calls_without_spans(replies, self._answers)
         tools = [(call_id(span), tool_name(span), call_arguments(span)) for span in self._tools]
         pairs, left = pair_with_spans(tools, self._written())
         ran = [
             Timed(span.start, span.end, self._call(span, pair)) for span, pair in zip(self._tools, pairs, strict=True)
         ]
         not_run = [Timed(item.moment, None, self._call_without_span(item)) for item in left]
-        return steps_of([*(Timed(span.start, span.end, None) for span in self._models), *ran, *not_run])
+        replied = (Timed(span.start, span.end, None, span_usage(span)) for span in self._models)
+        return steps_of([*replied, *ran, *not_run])
 
     def _calls_in_reply(self, span: Span) -> list[JsonObject]:
         """What a model called; a final answer in the shape of a call is none."""
@@ -199,8 +201,7 @@ class _Trace:
         return [span for span in self._models if not any(map(is_model_span, self._ancestors(span)))]
 
     def _usage(self) -> Usage | None:
-        usages = [usage for span in self._outermost_models() if (usage := span_usage(span))]
-        return summed_usage((usage.input_tokens, usage.output_tokens) for usage in usages)
+        return total_usage(map(span_usage, self._outermost_models()))
 
     def _offered(self) -> tuple[Tool, ...]:
         tools = {tool.name: tool for span in self._models for tool in offered_tools(span)}

@@ -327,6 +327,11 @@ def summed_usage(counts: Iterable[tuple[Any, Any]]) -> Usage | None:
     return usage_of(sum(reads) if reads else None, sum(writes) if writes else None)
 
 
+def total_usage(usages: Iterable[Usage | None]) -> Usage | None:
+    """The tokens of several replies together; None where none has any."""
+    return summed_usage((usage.input_tokens, usage.output_tokens) for usage in usages if usage is not None)
+
+
 def tool_definitions(value: Any) -> tuple[Tool, ...]:
     """Tools as a request offers them: `{name, description, parameters | inputSchema | input_schema}`, or in `function`.
 

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from replay.formats.record_builders import answer_of, error_answer, identifier_of, opened, to_json, written_call
-from replay.records import Answer, Call, JsonObject, Step, texts_of
+from replay.records import Answer, Call, JsonObject, Step, Usage, texts_of
 
 
 @dataclass(frozen=True)
 class Timed:
-    """A call and when it ran, or (without a call) the moment at which a model began to reply."""
+    """A call and when it ran, or (without a call) the moment at which a model began to reply, and its tokens."""
 
     start: float | None
     end: float | None
     call: Call | None
+    usage: Usage | None = None
 
 
 def in_order(events: Iterable[Timed]) -> list[Timed]:
@@ -32,20 +33,21 @@ def steps_of(events: Sequence[Timed]) -> list[Step]:
     ordered = in_order(events)
     replies = any(event.call is None for event in ordered)
     origin = next((event.start for event in ordered if event.start is not None), None)
-    steps: list[list[Call]] = []
+    steps: list[tuple[list[Call], Usage | None]] = []
+    usage: Usage | None = None
     opens_step, busy_until = True, float("-inf")
     for event in ordered:
         if event.call is None:
-            opens_step = True
+            opens_step, usage = True, event.usage
             continue
         if not replies:
             opens_step = event.start is None or event.start >= busy_until
         if opens_step or not steps:
-            steps.append([])
+            steps.append(([], usage))
             opens_step = False
         busy_until = max(busy_until, event.end if event.end is not None else float("-inf"))
-        steps[-1].append(_with_times(event.call, event, origin))
-    return [Step(calls=tuple(calls)) for calls in steps]
+        steps[-1][0].append(_with_times(event.call, event, origin))
+    return [Step(calls=tuple(calls), usage=of_reply) for calls, of_reply in steps]
 
 
 def _with_times(call: Call, event: Timed, origin: float | None) -> Call:
@@ -121,16 +123,18 @@ def _same_name(tool: tuple[str | None, str | None, Any], item: Written) -> bool:
     return isinstance(item.name, str) and tool[1] == item.name
 
 
-def calls_without_spans(replies: Iterable[Sequence[JsonObject]], answers: dict[str, object]) -> list[Step]:
+def calls_without_spans(
+    replies: Iterable[tuple[Sequence[JsonObject], Usage | None]], answers: dict[str, object]
+) -> list[Step]:
     """Steps out of what models wrote, for traces in which nobody recorded the tools themselves.
 
     Args:
-        replies: the calls of each reply, as `{id, name, arguments}`.
+        replies: the calls of each reply, as `{id, name, arguments}`, and its tokens.
         answers: what later requests say that came back, by call id.
     """
     seen: set[str] = set()
     steps: list[Step] = []
-    for written in replies:
+    for written, usage in replies:
         calls = []
         for item in written:
             identifier = identifier_of(item.get("id")) or to_json([item.get("name"), item.get("arguments")])
@@ -143,5 +147,5 @@ def calls_without_spans(replies: Iterable[Sequence[JsonObject]], answers: dict[s
                     )
                 )
         if calls:
-            steps.append(Step(calls=tuple(calls)))
+            steps.append(Step(calls=tuple(calls), usage=usage))
     return steps

@@ -61,6 +61,11 @@ class ArgumentIndex:
         """Whether the text names the tool, or the call's name as written."""
         return any(len(name) > 1 and name in text for name in (self.tool_name, self.written_name))
 
+    def ends_in_a_name_of(self, text: str) -> bool:
+        """Whether a name that the text gives is the last part of the call's name as written."""
+        names = re.findall(r"\w{1,80}[_./:-][\w./:-]{2,80}|['\"`]\w{3,80}['\"`]", text[:300])
+        return any(self.written_name.endswith(name.strip("'\"`").rstrip(".:")) for name in names)
+
     def tool_spoken_of_in(self, line: str) -> bool:
         """Whether a line speaks of the tool: names it, with spaces or as one word, and not as a word of its own."""
         words, server = name_words(self.tool_name), self.written_name.casefold().split("/")[0]

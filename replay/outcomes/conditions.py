@@ -166,18 +166,15 @@ def tool_is_unknown(parsed: ParsedAnswer) -> bool:
     if "tool-unlisted" in said and not any(word in name for name in names for word in ("action", "tool", "func")):
         return True
     unknown = "tool-unknown" in said
-    named = parsed.arguments.tool_named_in(text) or not parsed.arguments.tool_name or _ends_the_name(text, parsed)
+    named = (
+        parsed.arguments.tool_named_in(text)
+        or not parsed.arguments.tool_name
+        or parsed.arguments.ends_in_a_name_of(text)
+    )
     of_a_tool = unknown and (
         named or (len(text) < 60 and not re.search(r"function|command|action", text, re.IGNORECASE))
     )
     return of_a_tool or server_is_unknown(text, parsed.arguments, parsed.call.server or "")
-
-
-def _ends_the_name(text: str, parsed: ParsedAnswer) -> bool:
-    """Whether a name that the report gives is the last part of the call's name as written."""
-    written = parsed.arguments.written_name
-    names = re.findall(r"\w{1,80}[_./:-][\w./:-]{2,80}|['\"`]\w{3,80}['\"`]", text[:300])
-    return any(written.endswith(name.strip("'\"`").rstrip(".:")) for name in names)
 
 
 def stored_json_is_broken(parsed: ParsedAnswer) -> bool:
@@ -284,16 +281,24 @@ def thing_is_missing(parsed: ParsedAnswer) -> bool:
 
 
 def os_denies_own_path(parsed: ParsedAnswer) -> bool:
-    """The operating system denies access to a path that the call does not name: the server's own."""
+    """The operating system denies access to a path that the call names neither itself nor by what is in it."""
     error = parsed.error
     if error is None:
         return False
     named = _PATH_DENIED.search(error.text[:_MAX_TEXT])
-    return named is not None and not any(same_path(value, named["path"]) for value in parsed.arguments.texts)
+    if named is None or _is_above_an_argument(named["path"], parsed):
+        return False
+    return not any(same_path(value, named["path"]) for value in parsed.arguments.texts)
+
+
+def _is_above_an_argument(path: str, parsed: ParsedAnswer) -> bool:
+    """Whether a path is a folder in which the call was to work: who makes `/a/b/c` is refused `/a`."""
+    folder = path.strip().rstrip("/")
+    return folder.startswith("/") and any(value.strip().startswith(folder + "/") for value in parsed.arguments.texts)
 
 
 def os_denies_named_path(parsed: ParsedAnswer) -> bool:
-    """`EACCES`, `Permission denied` about a path that the call names: a refusal, not missing credentials."""
+    """`EACCES`, `Permission denied` about a path that the call names, or a folder above it: a refusal of the call."""
     error = parsed.error
     if error is None:
         return False
@@ -303,8 +308,11 @@ def os_denies_named_path(parsed: ParsedAnswer) -> bool:
     if error.basis == "exit":  # that a program says its own name names nothing
         program = re.escape(last_program(parsed.arguments))
         lines = [re.sub(rf"^\W{{0,8}}{program}\b", "", line) for line in lines]
-    denied = (line for line in lines if _DENIED.search(line) or "denied" in causes_in(line))
-    return any(map(parsed.arguments.value_named_in, denied))
+    denied = [line for line in lines if _DENIED.search(line) or "denied" in causes_in(line)]
+    folders = (_PATH_DENIED.search(line) for line in denied)
+    return any(map(parsed.arguments.value_named_in, denied)) or any(
+        folder is not None and _is_above_an_argument(folder["path"], parsed) for folder in folders
+    )
 
 
 def unauthorized(parsed: ParsedAnswer) -> bool:

@@ -20,6 +20,7 @@ from replay.records.trajectory import (
 )
 from replay.records.verdict import (
     ENVIRONMENT_REASONS,
+    ERRORS_OF_TOOLS,
     FAILURES,
     UNFOUNDED,
     Certainty,
@@ -42,6 +43,7 @@ from replay.records.verdict import (
 
 __all__ = [
     "ENVIRONMENT_REASONS",
+    "ERRORS_OF_TOOLS",
     "FAILURES",
     "UNFOUNDED",
     "Answer",

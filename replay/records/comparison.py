@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 from pydantic import Field
 
 from replay.records.base import Record
+from replay.records.summary import Spending
 from replay.records.unread import Unread
 from replay.records.verdict import FAILURES, Certainty, Fault, Outcome
 
@@ -155,6 +156,8 @@ class Figure(Record):
     low: float | None = None
     """None where there are too few to tell."""
     high: float | None = None
+    deviation: float | None = None
+    """Of a mean: the standard deviation over its tasks, as of a sample."""
 
 
 class Spread(Record):
@@ -185,6 +188,8 @@ class ComparedModel(Record):
     """Where tasks were run several times."""
     missing: int = 0
     """Tasks of the reference for which it has no result."""
+    correlation: float | None = None
+    """MCPEval: Pearson's, of the recorded scores of trajectory and completion over the tasks."""
 
 
 class ModelStratum(Record):
@@ -272,6 +277,26 @@ class FindingOfModel(Record):
     trajectories: int
 
 
+class ErrorClassOfModels(Record):
+    """How many task runs show one class of a published taxonomy of failures."""
+
+    category: str
+    name: str
+    kinds: tuple[str, ...]
+    """The kinds of finding that show it."""
+    task_runs: dict[str, int]
+    """By model; empty where nothing here shows it."""
+    left_to_judges: str | None = None
+    """What of it nobody can tell without a judge."""
+
+
+class Taxonomy(Record):
+    """The findings of a run by the classes of a published taxonomy."""
+
+    name: str
+    classes: tuple[ErrorClassOfModels, ...]
+
+
 class ModelComparison(Record):
     """What `replay compare --json` prints."""
 
@@ -294,6 +319,10 @@ class ModelComparison(Record):
     recoveries: tuple[Recovery, ...] = ()
     failed_in_tasks: tuple[FailedInTasks, ...] = ()
     findings: tuple[FindingOfModel, ...] = ()
+    taxonomy: Taxonomy | None = None
+    """The findings by a published taxonomy, where it was asked for."""
+    spending: tuple[Spending, ...] = ()
+    """What calls took, of all models together and by model, tool and task."""
     unread: Unread | None = None
     """Files that stand in no number; None where all were read."""
     notes: tuple[str, ...] = ()

@@ -125,6 +125,9 @@ def migrate_document(document: JsonObject, newest: int) -> JsonObject:
 
 def dump(record: Record) -> dict[str, Any]:
     """A record as JSON-ready data, the stamp (`format`, `version`) first, empty optional fields left out."""
-    data = record.model_dump(mode="json", exclude_none=True)
-    stamp: dict[str, Any] = {key: data.pop(key) for key in ("format", "version") if key in data}
-    return {**stamp, **data}
+    return stamped(record.model_dump(mode="json", exclude_none=True))
+
+
+def stamped(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The same data with its stamp first."""
+    return {**{key: data[key] for key in ("format", "version") if key in data}, **data}

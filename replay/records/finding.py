@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from replay.records.base import JsonObject, Record
-from replay.records.comparison import SideSummary
+from replay.records.comparison import DefinitionChange, SideSummary
 from replay.records.verdict import Certainty, Outcome
 
 Scope: TypeAlias = Literal["call", "trajectory", "run"]
@@ -137,6 +137,8 @@ class RunChange(Record):
     """Calls that both have."""
     worse: int
     better: int
+    definitions: tuple[DefinitionChange, ...] = ()
+    """What the servers say of their tools otherwise."""
     note: str | None = None
     """Why nothing could be compared."""
 

@@ -12,7 +12,7 @@ from replay.records.verdict import Certainty, Outcome
 
 FieldFault: TypeAlias = Literal["missing", "misnamed", "unexpected"]
 SchemaFault: TypeAlias = Literal["too-lax", "too-strict"]
-AdviceTarget: TypeAlias = Literal["name", "description", "inputSchema"]
+AdviceTarget: TypeAlias = Literal["name", "description", "inputSchema", "error"]
 
 
 class ModelCalls(Record):

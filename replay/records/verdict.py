@@ -92,6 +92,10 @@ class Reason(StrEnum):
         return Fault.POLICY if self in _POLICY_REASONS else Fault.UNKNOWN
 
 
+ERRORS_OF_TOOLS: Final = frozenset({Reason.UNEXPLAINED, Reason.SERVER_FAULT})
+"""Why a call is inconclusive that met an error of the tool's own: as a failure is, it can be shown again."""
+
+
 ENVIRONMENT_REASONS = (
     Reason.SERVER_UNAVAILABLE,
     Reason.TIMEOUT,
@@ -208,7 +212,7 @@ class Verdict(Judgement):
     caused_by: str | None = None
     """Position of the root cause: the call whose failure made this one fail."""
     gap: str | None = None
-    """Position of the call that could not be re-issued and tainted the replay."""
+    """Position of the call that did not happen again as recorded and tainted the replay."""
     absent_path: str | None = None
     """A path in the arguments that was there when the call was recorded, and is not in the workspace here."""
     stderr: str | None = None

@@ -69,10 +69,8 @@ class Cassette:
         for name in self.differing(fleet):
             server = self.servers[name]
             kind = "is not in the fleet" if fleet is None or name not in fleet.servers else "starts in another way"
-            yield (
-                f"{self.path}: server {name} {kind} (recorded from {server.title or name} {server.version or '?'}); "
-                "its answers are not used"
-            )
+            recorded = f" (recorded from {server.title or name} {server.version})" if server.version else ""
+            yield f"{self.path}: server {name} {kind}{recorded}; its answers are not used"
 
 
 def export_cassette(run: Run, path: Path, *, force: bool = False) -> int:
@@ -131,6 +129,9 @@ def read_cassette(path: Path) -> Cassette:
 def _header(path: Path, line: str) -> CassetteHeader:
     try:
         value = parse_json(line)
+    except ValueError:
+        value = None
+    try:
         if not isinstance(value, dict) or value.get("format") != CASSETTE_FORMAT:
             raise ValueError(f'expected a cassette, whose first line holds "format": "{CASSETTE_FORMAT}"')
         return CassetteHeader.model_validate(migrate_document(value, CASSETTE_VERSION))
@@ -138,8 +139,6 @@ def _header(path: Path, line: str) -> CassetteHeader:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         raise FormatError(str(path), f"{where}: {first['msg'].lower()}", "line 1") from None
-    except json.JSONDecodeError as error:
-        raise FormatError(str(path), f"broken JSON: {error.msg.lower()}", f"line 1, column {error.colno}") from None
     except ValueError as error:
         raise FormatError(str(path), str(error), "line 1") from None
 

@@ -96,7 +96,7 @@ class Judging:
         """
         with self.run.transaction():
             state = piece.state or self.run.begin(
-                piece.trajectory, file=piece.file, format=piece.format, policy=self.context.policy
+                piece.trajectory, file=piece.file, format=piece.format, policy=self.context.policy, record=False
             )
             self.run.finish(state.row, replayed, results, saved)
         if self.options.on_done is not None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import anyio
 
-from replay.dag import Graph, infer_edges, rebind
-from replay.dag.drift import compare_answers, volatile_pointers
+from replay.dag import Graph, rebind
+from replay.dag.documents import as_text
+from replay.dag.drift import AnswerComparison, compare_answers, volatile_pointers
+from replay.dag.history import failed_visibly
+from replay.dag.rebinding import new_values
 from replay.errors import ReplayError
 from replay.interpreter import Timing
 from replay.outcomes import CallTarget, Classifier, Registry
@@ -21,7 +24,6 @@ from replay.records import (
     Answer,
     Call,
     CallResult,
-    DataEdge,
     Judgement,
     Outcome,
     Reason,
@@ -81,14 +83,15 @@ class TrajectoryReplayer:
         self._rebinding, self._wanted = rebinding, wanted
         self._classifier = Classifier(registry, rules)
         self._registry = registry
-        self.edges: tuple[DataEdge, ...] = trajectory.edges if trajectory.edges is not None else infer_edges(trajectory)
-        self._graph = Graph(trajectory, self.edges)
+        self.graph = Graph(trajectory)
         self._gaps = Gaps(session.workspace_servers)
         self._state = session.state
         self._results: dict[str, CallResult] = {}
         self._sent: dict[str, tuple[str, dict[str, Any]]] = {}
         self._recorded = {call.position: call.answer for call in trajectory.calls() if call.answer is not None}
         self._answers: dict[str, Answer] = {}
+        self._drawn: dict[str, str] = {}
+        """Recorded ids, each with what its server drew in its place."""
         self._effect_keys: dict[str, EffectKey] | None = None
         self._not_repeated: set[str] = set()
         """Calls that had their answer from an earlier replay: what they did is not in this sandbox."""
@@ -174,7 +177,8 @@ class TrajectoryReplayer:
             return self._unsent(call, target, recorded)
         if key is not None:
             self._checkpoint.after_send(key, answer)
-        replayed = self._classifier.answered(call, target, answer, self._session.evidence)
+        sent = call.model_copy(update={"arguments": arguments}) if rebound else call
+        replayed = self._classifier.answered(sent, target, answer, self._session.evidence)
         failed = replayed.outcome is not Outcome.SUCCESS
         stderr = await self._session.stderr_since(request, mark) if failed else ""
         if key is not None and stderr:
@@ -195,7 +199,8 @@ class TrajectoryReplayer:
         recorded = self._classifier.recorded(call, target)
         if sent.answer is None:
             return CallResult(call, _interrupted(recorded), target.server, target.tool)
-        replayed = self._classifier.answered(call, target, sent.answer, self._session.evidence)
+        as_sent = call.model_copy(update={"arguments": request.arguments}) if rebound else call
+        replayed = self._classifier.answered(as_sent, target, sent.answer, self._session.evidence)
         inputs = _with_stderr(VerdictInputs(recorded, replayed, rebound=rebound), sent.stderr)
         return self._judged(call, request, sent.answer, inputs)
 
@@ -222,8 +227,8 @@ class TrajectoryReplayer:
         inputs = replace(
             inputs,
             replayed=replayed,
-            comparison=compare_answers(call.answer, answer) if call.answer is not None else None,
-            gap=self._gaps.before(request.server, self._graph.ancestors(call.position)),
+            comparison=self._compared(call, answer, inputs.rebound),
+            gap=self._gaps.before(request.server, self.graph.ancestors(call.position)),
             missing_dependency=missing_program(answer) if call.answer and not missing_program(call.answer) else None,
             absent_path=absent_path(request.arguments, answer) if failed else None,
         )
@@ -232,6 +237,15 @@ class TrajectoryReplayer:
         if not self._session.stateful(request.server):
             self._checkpoint.keep(result)
         return result
+
+    def _compared(self, call: Call, answer: Answer, rebound: Iterable[Rebinding]) -> AnswerComparison | None:
+        """The recorded answer against the new one; ids that were rebound, or will be, are volatile."""
+        if call.answer is None:
+            return None
+        if self._rebinding:
+            self._drawn.update((as_text(value.recorded), as_text(value.replayed)) for value in rebound)
+            self._drawn.update(new_values(call, self.graph.edges, call.answer, answer))
+        return compare_answers(call.answer, answer, self._drawn)
 
     def _unsent(self, call: Call, target: CallTarget, recorded: Judgement | None, *findings: str) -> CallResult:
         judgement = self._classifier.not_reissued(target, recorded, offline=self._session.evidence == "stored")
@@ -243,7 +257,7 @@ class TrajectoryReplayer:
     def _bound(self, call: Call) -> tuple[dict[str, Any], tuple[Rebinding, ...]]:
         if not self._rebinding:
             return call.arguments or {}, ()
-        arguments, rebound = rebind(call, self.edges, self._recorded, self._answers)
+        arguments, rebound = rebind(call, self.graph.edges, self._recorded, self._answers)
         return arguments, tuple(rebound)
 
     def _close_step(self, step: Step) -> None:
@@ -269,6 +283,8 @@ class TrajectoryReplayer:
             by_recording = verdict.outcome is Outcome.SUCCESS and verdict.replayed in FAILURES
             return by_recording and verdict.divergence == "environment"
         if result.answer is not None and not isinstance(result.answer, TransportFault):
+            if failed_visibly(result.call.answer) and failed_visibly(result.answer):
+                return False
             return verdict.divergence not in (None, "state-gap") or verdict.replayed is Outcome.INCONCLUSIVE
         return not (verdict.recorded in FAILURES or verdict.outcome in FAILURES)
 
@@ -281,7 +297,7 @@ class TrajectoryReplayer:
             if other.verdict.outcome in FAILURES and other.verdict.rule not in HARMLESS
         }
         failed[result.call.position] = result.verdict.outcome
-        root = self._graph.root_cause(result.call.position, failed)
+        root = self.graph.root_cause(result.call.position, failed)
         if root is None or root == result.call.position:
             return result
         verdict = result.verdict.model_copy(update={"caused_by": root})
@@ -318,7 +334,7 @@ async def replay_trials(
     checkpoints: tuple[Checkpoint, Checkpoint],
     on_call: Callable[[], None],
 ) -> tuple[Trajectory, list[CallResult]]:
-    """Replay a trajectory; gives it with its data edges, and its verdicts.
+    """Replay a trajectory; gives it with its data edges, as far as they are wanted, and its verdicts.
 
     Args:
         trajectory: as `context.as_named_here` gives it.
@@ -341,7 +357,8 @@ async def replay_trials(
                 wanted=options.wanted,
             )
             trials.append(await (replayer.run(on_call) if trial == 0 else replayer.run()))
-        trajectory = trajectory.model_copy(update={"edges": replayer.edges})
+        graph = replayer.graph
+        trajectory = trajectory.model_copy(update={"edges": graph.edges if options.all_edges else graph.known_edges})
     return trajectory, merge_trials(trials) if len(trials) > 1 else trials[0]
 
 

@@ -102,7 +102,8 @@ def _disagree(recorded: Judgement | None, replayed: Judgement) -> bool:
 def _tainted(inputs: VerdictInputs, gap: str, replayed: Judgement) -> Verdict:
     recorded = inputs.recorded
     replay = (
-        f"Replayed it is {replayed.outcome} ({replayed.message.rstrip('.')}), but {gap} before it could not be replayed"
+        f"Replayed it is {replayed.outcome} ({replayed.message.rstrip('.')}), but {gap} before it did not happen again "
+        "as recorded"
     )
     if recorded is None:
         judgement = replayed.model_copy(

@@ -16,7 +16,8 @@ from replay.records import UNFOUNDED
 from replay.records.chart import Chart
 from replay.records.comparison import Association, Figure, Measure, ModelComparison, ModelDifference
 from replay.records.files import dump
-from replay.reports.basis import certainty_line, fault_line, unread_calls, unread_label, unread_lines
+from replay.records.recorded_scores import RECORDED_SCORES, SUMMED_UP
+from replay.reports.basis import certainty_line, fault_line, spending_line, unread_calls, unread_label, unread_lines
 from replay.reports.markdown_syntax import prose
 from replay.reports.tables import Column, Table
 from replay.safety.redaction import Redactor
@@ -26,6 +27,9 @@ CSV_COLUMNS: Final = ("model", "by", "stratum", "tasks", "measure", "value", "n"
 """In this order; new ones are only ever added at the end."""
 MODELS: Final = "Models"
 """The title of the first table."""
+_RECORDED: Final = "Scores that the files record, mean and deviation over tasks"
+_JUDGED: Final = RECORDED_SCORES.keys() - set(SUMMED_UP)
+"""The scores that stand in the table of these alone."""
 _MAX_NAME: Final = 40
 _MAX_LISTED: Final = 12
 _MAX_KINDS: Final = 25
@@ -52,8 +56,10 @@ def comparison_text(comparison: ModelComparison, width: int) -> str:
     metric = _metric(comparison)
     parts = [
         _models_text(comparison, width),
+        _recorded_text(comparison, width),
         _spread_text(comparison, metric),
         _strata_text(comparison, metric, width),
+        _taxonomy_text(comparison, width),
         _differences_text(comparison, metric),
         _success_text(comparison),
         _recovery_text(comparison),
@@ -111,17 +117,37 @@ def _metric(comparison: ModelComparison) -> Measure | None:
 
 
 def _model_table(comparison: ModelComparison, *, with_runs: bool = True) -> Table:
-    head = ["tasks", *(["runs"] if with_runs else []), "calls", *(measure.label for measure in comparison.measures)]
+    measures = [measure for measure in comparison.measures if measure.id not in _JUDGED]
+    head = ["tasks", *(["runs"] if with_runs else []), "calls", *(measure.label for measure in measures)]
     rows = [
         [model.model, model.tasks, *([model.runs] if with_runs else []), f"{model.calls:,}"]
-        + [shown(measure, model.figures.get(measure.id)) for measure in comparison.measures]
+        + [shown(measure, model.figures.get(measure.id)) for measure in measures]
         for model in comparison.models
     ]
     if comparison.unread is not None:
         calls = unread_calls(comparison.unread.files)
-        cells = [*(["-"] if with_runs else []), calls, *["-"] * len(comparison.measures)]
+        cells = [*(["-"] if with_runs else []), calls, *["-"] * len(measures)]
         rows.append([unread_label(comparison.unread.files), "?", *cells])
     return _table(["model", *head], rows)
+
+
+def _recorded_table(comparison: ModelComparison) -> Table | None:
+    """What the files' own judges gave, a row a score; None where the files hold none."""
+    rows = [
+        [measure.label, *(_with_deviation(model.figures.get(measure.id)) for model in comparison.models)]
+        for measure in comparison.measures
+        if measure.id in RECORDED_SCORES
+    ]
+    if any(model.correlation is not None for model in comparison.models):
+        known = (model.correlation for model in comparison.models)
+        rows.append(["MCPEval correlation of the two", *("-" if value is None else f"{value:.3f}" for value in known)])
+    return _table(["score", *(model.model for model in comparison.models)], rows) if rows else None
+
+
+def _with_deviation(figure: Figure | None) -> str:
+    if figure is None:
+        return "-"
+    return f"{figure.value:.3f}" + ("" if figure.deviation is None else f" ± {figure.deviation:.3f}")
 
 
 def _strata_table(comparison: ModelComparison, metric: Measure) -> Table | None:
@@ -151,7 +177,7 @@ def _models_text(comparison: ModelComparison, width: int) -> list[str]:
 
 
 def basis_lines(comparison: ModelComparison) -> Iterator[str]:
-    """What was not read and could change, how many verdicts rest on nothing, and whose fault failures are."""
+    """What was not read and could change, what verdicts rest on, whose fault failures are, and what they cost."""
     yield from unread_lines(comparison.unread)
     nothing = _calls_of(comparison, UNFOUNDED_MEASURE)
     if line := certainty_line(
@@ -160,12 +186,19 @@ def basis_lines(comparison: ModelComparison) -> Iterator[str]:
         yield line
     if line := fault_line({fault: _calls_of(comparison, measure) for fault, measure in FAULT_MEASURES.items()}):
         yield line
+    if line := spending_line(comparison.spending):
+        yield f"{line}."
 
 
 def _calls_of(comparison: ModelComparison, measure: str) -> int:
     """How many calls of all models a share of calls counts."""
     figures = (model.figures.get(measure) for model in comparison.models)
     return sum(round(figure.value * figure.n) for figure in figures if figure is not None)
+
+
+def _recorded_text(comparison: ModelComparison, width: int) -> list[str]:
+    table = _recorded_table(comparison)
+    return [_RECORDED, *table.text(width, _MAX_NAME)] if table is not None else []
 
 
 def _spread_text(comparison: ModelComparison, metric: Measure | None) -> list[str]:
@@ -192,6 +225,41 @@ def _strata_text(comparison: ModelComparison, metric: Measure | None, width: int
     of = "calls" if metric.kind == "share" else "tasks"
     title = f"{metric.label} by {table.columns[0].head}, with 95 % intervals; n: {of}"
     return [title, *table.text(width, _MAX_NAME)]
+
+
+def _taxonomy_table(comparison: ModelComparison) -> Table | None:
+    if comparison.taxonomy is None:
+        return None
+    names = [model.model for model in comparison.models]
+    rows = [
+        [f"{error.category}: {error.name}", *(error.task_runs.get(name, "-") for name in names)]
+        for error in comparison.taxonomy.classes
+    ]
+    return _table([comparison.taxonomy.name, *names], rows)
+
+
+def _taxonomy_title(comparison: ModelComparison) -> str:
+    name = comparison.taxonomy.name if comparison.taxonomy else ""
+    return f"Task runs that show each class of {name}; -: nothing here shows it"
+
+
+def _left_to_judges(comparison: ModelComparison) -> Iterator[str]:
+    """What the classes leave open; those of which all is open share a line."""
+    classes = comparison.taxonomy.classes if comparison.taxonomy else ()
+    open_: dict[str, list[str]] = {}
+    for error in classes:
+        if error.left_to_judges:
+            open_.setdefault(error.left_to_judges, []).append(error.name)
+    for what, names in open_.items():
+        yield f"not told without a judge, of {', '.join(names)}: {what}"
+
+
+def _taxonomy_text(comparison: ModelComparison, width: int) -> list[str]:
+    table = _taxonomy_table(comparison)
+    if table is None:
+        return []
+    told = (part for line in _left_to_judges(comparison) for part in wrap(line, width, subsequent_indent="  "))
+    return [_taxonomy_title(comparison), *table.text(width, 2 * _MAX_NAME), *told]
 
 
 def _differences_text(comparison: ModelComparison, metric: Measure | None) -> list[str]:
@@ -254,6 +322,12 @@ def _csv(comparison: ModelComparison) -> str:
         for name, figure in row.figures.items():
             by = comparison.strata.by if comparison.strata else ""
             lines.append(csv_line([row.model, by, row.stratum, row.tasks, name, *_cells(figure), "", ""]))
+    for error in comparison.taxonomy.classes if comparison.taxonomy else ():
+        by = comparison.taxonomy.name if comparison.taxonomy else ""
+        for model in comparison.models:
+            if (count := error.task_runs.get(model.model)) is not None:
+                cells = [count, model.trajectories, "", "", "", ""]
+                lines.append(csv_line([model.model, by, error.name, model.tasks, "task_runs_showing_it", *cells]))
     unread = Counter(file.model or "" for file in comparison.unread.files) if comparison.unread else {}
     lines += [csv_line([model, "", "", "", "unread_files", count, *[""] * 5]) for model, count in unread.items()]
     return "".join(lines)
@@ -266,6 +340,9 @@ def _cells(figure: Figure) -> list[float | None]:
 def _tables(comparison: ModelComparison) -> Iterator[tuple[str, Table]]:
     """Every table of the documents, with its title."""
     yield MODELS, _model_table(comparison)
+    recorded = _recorded_table(comparison)
+    if recorded is not None:
+        yield _RECORDED, recorded
     metric = _metric(comparison)
     if metric is not None:
         rows = [[model.model, interval_text(metric, model.figures.get(metric.id))] for model in comparison.models]
@@ -299,6 +376,9 @@ def _tables(comparison: ModelComparison) -> Iterator[tuple[str, Table]]:
             [row.subject, row.name or "(no name)", row.failed, row.recovered, row.open] for row in comparison.recoveries
         ]
         yield "Failed calls recovered or open", _table(["by", "name", "failed", "recovered", "open"], fates)
+    if (taxonomy := _taxonomy_table(comparison)) is not None:
+        yield _taxonomy_title(comparison), taxonomy
+        yield "What is not told without a judge", _table(["class"], [[line] for line in _left_to_judges(comparison)])
     findings = _finding_chart(comparison, _MAX_KINDS)
     if findings.columns:
         counts = zip(*(findings.counts or ()), strict=True)

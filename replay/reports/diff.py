@@ -7,7 +7,7 @@ from typing import Final
 
 from replay.diagnosis.phrasing import counted, quoted
 from replay.records import Outcome
-from replay.records.comparison import Change, Parting, RunDiff
+from replay.records.comparison import Change, DefinitionChange, Parting, RunDiff
 from replay.records.finding import History, KnownFailure, RecurringFailure
 from replay.reports.basis import certainty_line, fault_line
 from replay.safety.text import one_line
@@ -32,7 +32,7 @@ def diff_text(comparison: RunDiff) -> str:
         *_section("Better", comparison.better),
         *_section("Judged on one side only", comparison.unjudged),
         *_tools(comparison),
-        *_definitions(comparison),
+        *_definitions(comparison.definitions),
         *_metrics(comparison),
         *(["\nThe two part", *parting_lines(comparison.parting)] if comparison.parting else []),
     ]
@@ -75,16 +75,16 @@ def _tools(comparison: RunDiff) -> Iterator[str]:
         )
 
 
-def _definitions(comparison: RunDiff) -> Iterator[str]:
-    if comparison.definitions:
-        yield f"\nWhat the servers say of their tools otherwise ({len(comparison.definitions)})"
-    for change in comparison.definitions[:_MAX_LISTED]:
+def _definitions(changes: Sequence[DefinitionChange], since: str = "") -> Iterator[str]:
+    if changes:
+        yield f"\nWhat the servers say of their tools otherwise{since} ({len(changes)})"
+    for change in changes[:_MAX_LISTED]:
         name = one_line(f"{change.server}/{change.tool}", 60)
         moved = f"{quoted(change.before, _MAX_VALUE)} -> {quoted(change.after, _MAX_VALUE)}"
         at = one_line(change.pointer, 100)
         yield f"  {name}: {change.change if change.change != 'changed' else f'{at}: {moved}'}"
-    if len(comparison.definitions) > _MAX_LISTED:
-        yield f"  ... and {len(comparison.definitions) - _MAX_LISTED} more; --json has them all"
+    if len(changes) > _MAX_LISTED:
+        yield f"  ... and {len(changes) - _MAX_LISTED} more; --json has them all"
 
 
 def _metrics(comparison: RunDiff) -> Iterator[str]:
@@ -128,6 +128,7 @@ def history_text(history: History) -> str:
         share = f"{100 * run.failed / run.judged:.1f} %" if run.judged else "none judged"
         counts = f"{counted(run.calls, 'call')}, {run.failed} of {run.judged} judged failed ({share})"
         lines.append(f"  {one_line(run.name, 60):<{width}}  {counts}")
+        lines += [f"    {line}" for line in filter(None, (certainty_line(run.certainties), fault_line(run.faults)))]
     lines.append("\nFrom each to the next")
     for change in history.changes:
         moved = f"{counted(change.common, 'call')} in common: {change.worse} worse, {change.better} better"
@@ -135,6 +136,9 @@ def history_text(history: History) -> str:
             f"  {one_line(change.before, 60)} -> {one_line(change.after, 60)}: "
             f"{one_line(change.note, 200) if change.note else moved}"
         )
+    for change in history.changes:
+        since = f" from {one_line(change.before, 100)} to {one_line(change.after, 100)}"
+        lines += _definitions(change.definitions, since)
     return "\n".join([*lines, *failures_section(history.failures)])
 
 

@@ -11,7 +11,7 @@ from replay.analysis.fingerprint import fingerprint
 from replay.diagnosis import TrajectoryContext, explains, findings_of_call
 from replay.diagnosis.phrasing import listed, unique
 from replay.outcomes import answer_rules
-from replay.records import EnvelopeKind, EnvelopeLayer, Outcome
+from replay.records import ERRORS_OF_TOOLS, FAILURES, EnvelopeKind, EnvelopeLayer, Outcome
 from replay.records.files import CallRow
 from replay.records.finding import Finding
 from replay.reports.call_text import EVIDENCE, answer_text, call_text, outcome_label
@@ -229,7 +229,7 @@ def _before(context: TrajectoryContext, position: str) -> Iterator[str]:
 
 def _reproduce(scope: ReportScope, row: CallRow, call: str) -> str:
     command = load_command(scope.run.connection)
-    if row.outcome in (Outcome.INCONCLUSIVE, Outcome.SUCCESS):
+    if row.outcome not in FAILURES and row.reason not in ERRORS_OF_TOOLS:
         again = block(command.classify(row.file, "again.db"), "sh")
         why = (
             "The call did not fail" if row.outcome is Outcome.SUCCESS else "There is no failure of the call to show yet"

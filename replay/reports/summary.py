@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from rich.cells import cell_len
 
+from replay.diagnosis.phrasing import without_preamble
 from replay.records import Outcome, Reason, qualified_name
 from replay.records.summary import Disagreements, FailureGroup, RootCause, RunSummary, well_formed
 from replay.records.unread import Unread
@@ -172,7 +173,7 @@ def groups_text(title: str, groups: Sequence[FailureGroup], width: int) -> str:
     room = min(width - 6, _MESSAGE_WIDTH) if below else min(room, _MESSAGE_WIDTH)
     shown = [title]
     for line, address, group in zip(lines, addresses, groups, strict=True):
-        message = shorten(one_line(group.example_message), max(room, 20), placeholder=" …")
+        message = shorten(without_preamble(one_line(group.example_message, None)), max(room, 20), placeholder=" …")
         beside = f"{line}{' ' * (longest - cell_len(line))}  {message}".rstrip()
         if address:
             shown.append(f"{line}\n      {one_line(address, None)}\n      {message}")

@@ -203,12 +203,14 @@ class Run:
         format: str,  # noqa: A002
         policy: str,
         retry: bool = False,
+        record: bool = True,
     ) -> TrajectoryState:
         """Make room for a trajectory, or find out how far an earlier process came with it.
 
         A trajectory that changed, or that was judged under another policy, starts over; what its calls with effects
         got stays in the journal, so that they are never sent twice. With `retry`, a done trajectory goes on from the
-        first call that the environment kept from its verdict.
+        first call that the environment kept from its verdict. Without `record` the trajectory itself is not written:
+        `finish` follows in the same transaction, and writes it.
         """
         new_digest = _digest_of(trajectory)
         with self.transaction() as db:
@@ -218,13 +220,13 @@ class Run:
                 (file_id, self._name(trajectory)),
             ).fetchone()
             if found is None:
-                row = self._insert_trajectory(db, file_id, trajectory, new_digest, policy)
+                row = self._insert_trajectory(db, file_id, trajectory, new_digest, policy, record=record)
                 return TrajectoryState(row, False, {})
             row, old_digest, old_policy, done = found
             if not _is_digest_of(old_digest, trajectory, new_digest):
                 forget_verdicts_of(db, row)
                 db.execute("DELETE FROM trajectories WHERE id = ?", (row,))
-                row = self._insert_trajectory(db, file_id, trajectory, new_digest, policy)
+                row = self._insert_trajectory(db, file_id, trajectory, new_digest, policy, record=record)
                 return TrajectoryState(row, False, {})
             if old_policy != policy:
                 restart(db, row, policy)
@@ -372,13 +374,12 @@ class Run:
             saved: what `save_call` kept already, by position; it is not written again where nothing changed.
         """
         ordinals = {call.position: ordinal for ordinal, call in enumerate(trajectory.calls())}
-        clean = self.redactor.clean_record_text(trajectory) if self._name(trajectory) == trajectory.id else None
-        record = pack_text(self._trajectory_text(trajectory) if clean is None else clean)
+        record, is_clean = self._trajectory_text(trajectory)
         with self.transaction() as db:
             for result in results:
                 if saved is None or saved.get(result.call.position) is not result:
-                    self.save_call(row, ordinals[result.call.position], result, is_clean=clean is not None)
-            db.execute("UPDATE trajectories SET done = 1, record = ? WHERE id = ?", (record, row))
+                    self.save_call(row, ordinals[result.call.position], result, is_clean=is_clean)
+            db.execute("UPDATE trajectories SET done = 1, record = ? WHERE id = ?", (pack_text(record), row))
 
     def file_ids(self, paths: Iterable[str]) -> tuple[int, ...]:
         """The run's own numbers of results files, by their paths; those that it does not hold are left out."""
@@ -445,18 +446,17 @@ class Run:
         """A record as JSON without secrets."""
         return self.redactor.record(record)
 
-    def _trajectory_text(self, trajectory: Trajectory) -> bytes:
-        """A trajectory as JSON text without secrets."""
+    def _trajectory_text(self, trajectory: Trajectory) -> tuple[bytes, bool]:
+        """A trajectory as JSON text without secrets, and whether it is known to hold none itself."""
         name = self._name(trajectory)
-        if name == trajectory.id:
-            return self.redactor.record_text(trajectory)
-        return encode(self._clean(trajectory) | {"id": name})
+        text = self.redactor.clean_record_text(trajectory) if name == trajectory.id else None
+        return (encode(self._clean(trajectory) | {"id": name}), False) if text is None else (text, True)
 
     def _name(self, trajectory: Trajectory) -> str:
         return self.name_of(trajectory.id)
 
     def _insert_trajectory(
-        self, db: sqlite3.Connection, file: int, trajectory: Trajectory, record_digest: str, policy: str
+        self, db: sqlite3.Connection, file: int, trajectory: Trajectory, new_digest: str, policy: str, *, record: bool
     ) -> int:
         task = trajectory.task
         cursor = db.execute(
@@ -469,9 +469,9 @@ class Run:
                 self.redactor.text(task.question) if task.question else None,
                 len(trajectory.steps),
                 sum(len(step.calls) for step in trajectory.steps),
-                record_digest,
+                new_digest,
                 policy,
-                pack_text(self._trajectory_text(trajectory)),
+                pack_text(self._trajectory_text(trajectory)[0]) if record else b"",
             ),
         )
         row = int(cursor.lastrowid or 0)

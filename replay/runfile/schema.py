@@ -10,12 +10,13 @@ from typing import Any, Final
 from replay.records import Call, Trajectory, digest
 from replay.records.alignment import TRAJECTORY_MATCH
 from replay.records.digests import effect_keys
+from replay.records.recorded_scores import MCPBENCH, MCPEVAL
 from replay.records.tool_name import read_name
 from replay.runfile.rows import unpack
-from replay.runfile.task_runs import rebuild_task_runs, rebuild_task_scores, times_of
+from replay.runfile.task_runs import rebuild_task_runs, rebuild_task_scores, scores_of, times_of
 
 FORMAT = "replay.run-file"
-VERSION = 7
+VERSION = 8
 APPLICATION_ID = 0x52504C59
 """In the header of our files ("RPLY"): what tells them from the SQLite files of other programs."""
 
@@ -148,7 +149,8 @@ CREATE TABLE task_runs (
   output_tokens INTEGER,
   diagnosed INTEGER NOT NULL DEFAULT 0,  -- 1 when its findings are in the table findings
   started_at TEXT,                   -- UTC, 2026-11-20T13:00:00; NULL where the recording does not say
-  seconds REAL                       -- from there to its last call's end, as far as the recording has times
+  seconds REAL,                      -- from there to its last call's end, as far as the recording has times
+  recorded_scores TEXT               -- JSON object: what the recording's own judge gave, each from 0 to 1
 );
 CREATE TRIGGER trajectories_deleted AFTER DELETE ON trajectories BEGIN
   DELETE FROM task_runs WHERE trajectory = OLD.id;
@@ -290,7 +292,8 @@ CREATE TABLE task_runs (
   output_tokens INTEGER,
   diagnosed INTEGER NOT NULL DEFAULT 0,
   started_at TEXT,
-  seconds REAL
+  seconds REAL,
+  recorded_scores TEXT
 )
 """,
     """
@@ -418,6 +421,17 @@ def _from_6_to_7(db: sqlite3.Connection) -> None:
             db.execute(f"ALTER TABLE task_scores ADD COLUMN {name} REAL")
 
 
+def _from_7_to_8(db: sqlite3.Connection) -> None:
+    """What judges gave before stood in the records alone; MCP-Bench's files have no one score."""
+    if "recorded_scores" not in {name for _, name, *_ in db.execute("PRAGMA table_info(task_runs)")}:
+        db.execute("ALTER TABLE task_runs ADD COLUMN recorded_scores TEXT")
+    query = "SELECT t.id, t.record FROM trajectories t JOIN files f ON f.id = t.file WHERE f.format IN (?, ?)"
+    for row, record in db.execute(query, (MCPBENCH, MCPEVAL)).fetchall():
+        scores = scores_of(Trajectory.model_validate(unpack(record)))
+        db.execute("UPDATE task_runs SET recorded_scores = ? WHERE trajectory = ?", (scores, row))
+        db.execute("UPDATE task_runs SET score = NULL WHERE trajectory = ? AND ? IS NOT NULL", (row, scores))
+
+
 STEPS: Final[Mapping[int, Callable[[sqlite3.Connection], None]]] = {
     1: _from_1_to_2,
     2: _from_2_to_3,
@@ -425,6 +439,7 @@ STEPS: Final[Mapping[int, Callable[[sqlite3.Connection], None]]] = {
     4: _from_4_to_5,
     5: _from_5_to_6,
     6: _from_6_to_7,
+    7: _from_7_to_8,
 }
 """Version n to n + 1: what does it, in a transaction."""
 

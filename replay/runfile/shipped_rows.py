@@ -69,7 +69,7 @@ class RowMaker:
         run, db = self.run, self.run.connection
         db.execute("BEGIN")
         try:
-            state = run.begin(original, file="shipped", format="", policy=policy)
+            state = run.begin(original, file="shipped", format="", policy=policy, record=False)
             run.finish(state.row, replayed, results)
             on_judged(state.row)
             ((_, trajectory),) = _dicts(db, "trajectories", "id", state.row)

@@ -112,6 +112,12 @@ def withheld_servers(run: Run) -> dict[str, int]:
     return dict(rows.fetchall())
 
 
+def has_calls_of(run: Run, servers: Sequence[str], files: Sequence[int] | None = None) -> bool:
+    """Whether a call of the files is of one of these servers."""
+    query = f"SELECT 1 FROM calls WHERE server IN ({placeholders(servers)}) AND {in_files('file', files)} LIMIT 1"  # noqa: S608
+    return run.connection.execute(query, tuple(servers)).fetchone() is not None
+
+
 def calls_without_answer(run: Run, servers: Sequence[str], files: Sequence[int] | None = None) -> list[str]:
     """The addresses of calls to these servers that would be sent, and that no stored answer judges."""
     addresses = Addresses.of(run)

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from replay.records import UNFOUNDED, Certainty, Fault, Outcome, Trajectory
 from replay.records.alignment import METRICS, AlignedModel, AlignedTask
 from replay.records.comparison import FindingOfModel
+from replay.records.recorded_scores import recorded_scores
 from replay.records.time_span import utc
 from replay.runfile.conditions import fault_in_sql, in_files, is_failure, placeholders
 from replay.runfile.effects_journal import absolute_path
@@ -30,9 +31,10 @@ def save_task_run(db: sqlite3.Connection, row: int, name: str, trajectory: Traje
     """
     task, usage, reported = trajectory.task, trajectory.usage, trajectory.reported
     passed = None if reported is None or reported.passed is None else int(reported.passed)
+    recorded = scores_of(trajectory)
     db.execute(
         "INSERT OR REPLACE INTO task_runs (trajectory, model, task, labels, parent, passed, score, input_tokens, "
-        "output_tokens, started_at, seconds) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "output_tokens, started_at, seconds, recorded_scores) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             row,
             redactor.text(trajectory.model),
@@ -44,6 +46,7 @@ def save_task_run(db: sqlite3.Connection, row: int, name: str, trajectory: Traje
             usage.input_tokens if usage else None,
             usage.output_tokens if usage else None,
             *times_of(trajectory),
+            recorded,
         ),
     )
 
@@ -52,6 +55,13 @@ def times_of(trajectory: Trajectory) -> tuple[str | None, float | None]:
     """When a trajectory began, in UTC, and the seconds up to the end of its last call; None where it has no times."""
     ends = [call.started + (call.seconds or 0) for call in trajectory.calls() if call.started is not None]
     return utc(trajectory.started_at), max(ends, default=None)
+
+
+def scores_of(trajectory: Trajectory) -> str | None:
+    """The scores that the file holds of the task run, as JSON; None where it holds none."""
+    reported = trajectory.reported
+    scores = recorded_scores(trajectory.source.format, reported.details if reported else None)
+    return json.dumps(scores) if scores else None
 
 
 def rebuild_task_runs(db: sqlite3.Connection) -> None:
@@ -143,8 +153,11 @@ class TrajectoryFacts(NamedTuple):
     parent: str | None
     passed: bool | None
     score: float | None
-    tokens: int | None
-    """Read and written."""
+    recorded_scores: dict[str, float]
+    """By the ids of `RECORDED_SCORES`."""
+    calls: int
+    input_tokens: int | None
+    output_tokens: int | None
     seconds: float | None
     """Up to the end of its last call."""
 
@@ -184,19 +197,18 @@ def trajectory_facts(connection: sqlite3.Connection, files: Sequence[int] | None
     """
     rows = connection.execute(
         "SELECT t.id, t.file, t.name, ifnull(k.model, f.model), ifnull(k.task, t.name), t.task_type, k.labels, "  # noqa: S608
-        "k.parent, k.passed, k.score, CASE WHEN k.input_tokens IS NOT NULL OR k.output_tokens IS NOT NULL "
-        "THEN ifnull(k.input_tokens, 0) + ifnull(k.output_tokens, 0) END, k.seconds "
+        "k.parent, k.passed, k.score, k.recorded_scores, t.calls, k.input_tokens, k.output_tokens, k.seconds "
         "FROM trajectories t JOIN files f ON f.id = t.file LEFT JOIN task_runs k ON k.trajectory = t.id "
         f"WHERE {in_files('t.file', files)} ORDER BY t.file, t.id"
     )
     read: dict[str | None, dict[str, str]] = {None: {}, "": {}}
-    for row, file, name, model, task, type_, labels, parent, passed, score, tokens, seconds in rows:
+    for row, file, name, model, task, type_, labels, parent, passed, score, scores, *taken in rows:
         known = None if passed is None else bool(passed)
         if labels not in read:
             read[labels] = json.loads(labels)
-        yield TrajectoryFacts(
-            row, file, name, intern(model), intern(task), type_, read[labels], parent, known, score, tokens, seconds
-        )
+        recorded = json.loads(scores) if scores else {}
+        about = intern(model), intern(task), type_, read[labels], parent
+        yield TrajectoryFacts(row, file, name, *about, known, score, recorded, *taken)
 
 
 class SessionFacts(NamedTuple):

@@ -12,6 +12,7 @@ from pathlib import PurePath
 from typing import Final, NamedTuple, Self
 
 from replay.errors import UsageError
+from replay.json_values import decode
 from replay.records import Trajectory, Verdict
 from replay.runfile.conditions import in_files, is_failure
 from replay.runfile.rows import rows_as_dicts, unpack, unpacked_text, verdict_of_row
@@ -286,6 +287,13 @@ def trajectory_record(connection: sqlite3.Connection, row: int) -> Trajectory:
     """A trajectory of the run as it was replayed, with its data edges."""
     (record,) = connection.execute("SELECT record FROM trajectories WHERE id = ?", (row,)).fetchone()
     return Trajectory.model_validate(unpack(record))
+
+
+def timed_record(connection: sqlite3.Connection, row: int) -> Trajectory | None:
+    """A trajectory of which the file may say what calls or replies took; any other is not read, and None."""
+    (record,) = connection.execute("SELECT record FROM trajectories WHERE id = ?", (row,)).fetchone()
+    text = unpacked_text(record)
+    return Trajectory.model_validate(decode(text)) if b'"usage":' in text or b'"seconds":' in text else None
 
 
 def stored_trajectory(connection: sqlite3.Connection, row: int) -> StoredTrajectory | None:

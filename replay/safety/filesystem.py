@@ -43,7 +43,7 @@ def atomic_writer(path: Path, errors: str = "strict", *, private: bool = False) 
             yield out
         partial.replace(path)
     except BaseException as error:
-        if isinstance(error, OSError) and error.filename == str(partial):
+        if isinstance(error, OSError) and error.filename in (None, str(partial)):  # a full disk names no file
             error.filename = str(path)
         with suppress(OSError):
             partial.unlink()
@@ -130,12 +130,8 @@ def file_stem(name: str, length: int) -> str:
 
 def write_json(record: Record, path: Path, *, private: bool = False) -> None:
     """Write a record as indented JSON, whole or not at all; `private` as for `atomic_writer`."""
-    write_atomically(path, record_as_json(record), "surrogatepass", private=private)
-
-
-def record_as_json(record: Record) -> str:
-    """A record as the indented JSON that `write_json` writes."""
-    return json.dumps(dump(record), ensure_ascii=False, indent=1) + "\n"
+    text = json.dumps(dump(record), ensure_ascii=False, indent=1) + "\n"
+    write_atomically(path, text, "surrogatepass", private=private)
 
 
 def lock_file(path: Path, *, wait: float | None = 0, create: bool = True, flags: int = 0, mode: int = 0o644) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -71,12 +71,19 @@ class Redactor:
         secrets: values to take out wherever they stand, however they are spelled there (`replay.safety.spellings`).
             Those shorter than `MIN_SECRET_LENGTH` characters are left alone.
         patterns: regular expressions; whatever one matches is taken out.
+        further: what else becomes of a text that is without secrets.
 
     Raises:
         UsageError: a pattern is not a regular expression.
     """
 
-    def __init__(self, secrets: Iterable[str] = (), patterns: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        secrets: Iterable[str] = (),
+        patterns: Iterable[str] = (),
+        further: Callable[[str], str] | None = None,
+    ) -> None:
+        self._further = further
         stripped = (secret.strip() for secret in secrets)
         self._secrets = frozenset(secret for secret in stripped if len(secret) >= MIN_SECRET_LENGTH)
         self._patterns = tuple(map(_compiled, patterns))
@@ -108,7 +115,7 @@ class Redactor:
                 text = kind.taken_out(text)
         for pattern in self._patterns:
             text = pattern.sub(_unless_empty, text)
-        return text
+        return text if self._further is None else self._further(text)
 
     def _without_known(self, text: str) -> str:
         for key in self._learned:  # as they are written: in every spelling so many would be more than RE2 can hold
@@ -133,8 +140,9 @@ class Redactor:
         position) or a number stays as it is, also where a secret is spelled alike.
         """
         dumped = record.model_dump(mode="json", exclude_none=True)
-        if not self._is_clean(dumped):
-            self.learn(dumped)
+        if self._is_clean(dumped):
+            return dumped
+        self.learn(dumped)
         return self._record(record, dumped)
 
     def record_text(self, record: Record) -> bytes:
@@ -151,8 +159,6 @@ class Redactor:
         return text if self._is_clean_text(text) else None
 
     def _record(self, record: BaseModel, dumped: dict[str, Any]) -> dict[str, Any]:
-        if self._is_clean(dumped):
-            return dumped
         cleaned = dict(dumped)
         for name in type(record).model_fields:
             if name in dumped and name not in _OWN_FIELDS:
@@ -177,9 +183,10 @@ class Redactor:
 
     def _is_clean_text(self, text: bytes) -> bool:
         known = pattern_of(self._secrets)
-        if self._patterns or (known is not None and known.search(text) is not None) or may_hold_secret(text):
+        if self._patterns or self._further is not None or may_hold_secret(text):
             return False
-        return not any(key.encode() in text for key in self._learned)
+        known_in = known is not None and known.search(text) is not None
+        return not known_in and not any(key.encode() in text for key in self._learned)
 
     def _cleaned(self, value: Any) -> Any:
         if isinstance(value, str):

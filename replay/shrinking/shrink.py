@@ -10,7 +10,7 @@ from replay.dag import Graph
 from replay.diagnosis.phrasing import counted
 from replay.errors import NoServerReachedError, UsageError
 from replay.interpreter import Fleet, Interpreter
-from replay.records import FAILURES, CallResult, Outcome, RuleSpec, Server, Trajectory
+from replay.records import ERRORS_OF_TOOLS, FAILURES, CallResult, Outcome, Reason, RuleSpec, Server, Trajectory
 from replay.replayer import servers_named, with_fleet_names
 from replay.replayer.plan import facts_of
 from replay.safety.redaction import Redactor
@@ -178,10 +178,12 @@ async def _finish(
 
 
 def _check(failure: Failure, result: CallResult, position: str) -> None:
-    if failure.outcome in FAILURES:
+    reason = result.verdict.reason
+    if failure.outcome in FAILURES or reason in ERRORS_OF_TOOLS:
         return
     if failure.outcome is Outcome.INCONCLUSIVE:
-        raise NoServerReachedError(f"{position} cannot be shrunk: it is inconclusive, {result.verdict.message}")
+        kind = NoServerReachedError if reason is Reason.SERVER_UNAVAILABLE else UsageError
+        raise kind(f"{position} cannot be shrunk: it is inconclusive, {result.verdict.message}")
     raise UsageError(f"{position} cannot be shrunk: replayed, it is judged {failure.outcome}")
 
 

@@ -36,7 +36,8 @@ class Failure(NamedTuple):
             answer: the one that the verdict rests on; None where the call was not sent.
             drawn: values of the trajectory that its servers draw anew each time.
         """
-        words = "\n".join(texts_of(answer)) if answer is not None else verdict.message
+        told = answer is not None and verdict.rule != "replay.server-traceback"
+        words = "\n".join(texts_of(answer)) if answer is not None and told else verdict.message
         violations = frozenset(
             (re.sub(r"/\d+(?=/|$)", "/#", found.pointer), found.keyword, found.message * (found.keyword == "required"))
             for found in verdict.violations

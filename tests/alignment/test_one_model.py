@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from replay.runfile import Run
+from replay.runfile import Run, summarize
 from replay.runfile.alignment_queries import aligned_models, aligned_tasks, trajectory_of
 from tests.runs import call, write_trajectory
 
@@ -54,6 +54,15 @@ def test_diff_compares_all_files_of_a_model(replay: Replay) -> None:
     done = replay("diff", "replay-run.db", "--models", "good", "half", "--json")
     metrics = {change["metric"]: change for change in json.loads(done.stdout)["metrics"]}
     assert (metrics["recall"]["before"], metrics["recall"]["after"]) == (1.0, 0.5)
+
+
+def test_json_says_how_many_verdicts_of_the_run_rest_on_nothing(aligned: Path, replay: Replay) -> None:
+    words = ("align", "half", "good", "--reference", "reference/ref.json", "--json")
+    document = json.loads(replay(*words).stdout)
+    with Run.read(aligned) as run:
+        assert document["certainties"] == summarize(run).certainties
+    aligned.unlink()
+    assert "certainties" not in json.loads(replay(*words).stdout)
 
 
 @pytest.mark.usefixtures("aligned")

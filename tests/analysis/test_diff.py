@@ -198,6 +198,13 @@ def test_what_a_server_says_of_its_tools_otherwise_is_told(replay: Replay, tmp_p
     assert 'files/read: /inputSchema/required: ["path"] -> ["file_path"]' in shown
     assert "files/gone: removed" in shown
     assert "otherwise (" not in replay("diff", runs[0], runs[0]).stdout
+    history = json.loads(replay("diff", runs[0], *runs, "--json").stdout)
+    jsonschema.validate(history, schema_of("history"))
+    assert [change["definitions"] for change in history["changes"]] == [[], document["definitions"]]
+    shown = replay("diff", runs[0], *runs).stdout
+    assert shown.count("otherwise from ") == 1
+    assert f"What the servers say of their tools otherwise from {runs[0]} (2) to {runs[1]} (6)" in shown.splitlines()
+    assert 'files/read: /inputSchema/required: ["path"] -> ["file_path"]' in shown
 
 
 def test_beside_a_comparison_stands_what_rests_on_nothing_and_whose_fault_failures_are(
@@ -208,5 +215,8 @@ def test_beside_a_comparison_stands_what_rests_on_nothing_and_whose_fault_failur
     shown = replay("diff", before, after).stdout
     assert "before: of 2 verdicts" in shown
     assert "after:  whose fault the 1 call without success is: the model's 0, the environment's 1" in shown
+    over_time = replay("diff", before, after, after).stdout
+    assert over_time.count("    Of 2 verdicts ") == 3
+    assert over_time.count("    Whose fault the 1 call without success is") == 3
     document = json.loads(replay("diff", before, after, "--json").stdout)
     assert document["second"]["faults"] == {"model": 0, "environment": 1, "policy": 0, "unknown": 0}

@@ -12,6 +12,7 @@ import pytest
 
 from replay.diagnosis.failure_words import failure_words
 from replay.records import Call
+from replay.runfile import Run, call_rows
 from tests.recordings import Taken, record
 
 Replay = Callable[..., subprocess.CompletedProcess[str]]
@@ -87,6 +88,15 @@ def test_the_error_of_a_call_with_a_rebound_id_is_traced_to_its_argument(
     assert 'its error speaks of "order"' in said
 
 
+def test_answers_in_which_only_a_drawn_id_differs_have_not_drifted(
+    replay: Replay, runs: Callable[..., list[Path]]
+) -> None:
+    (run,) = runs(1)
+    with Run.read(run) as opened:
+        drift = {row.call: row.drift for row in call_rows(opened)}
+    assert {drift[position] for position in ("s1c1", "s3c1", "s4c1")} == {"volatile"}
+
+
 @pytest.mark.parametrize("position", FAILING)
 def test_a_failure_whose_error_repeats_a_rebound_id_is_shrunk(
     replay: Replay, runs: Callable[..., list[Path]], position: str
@@ -102,3 +112,5 @@ def test_codes_stay_apart_and_ids_do_not() -> None:
     alike = ["no ord_k7f2q9 here", "no ord_123456 here", "no ord_ab1234 here", "no ord_a1b2c3 here"]
     assert len({failure_words(said, call) for said in alike}) == 1
     assert failure_words("failed with E1042", call) != failure_words("failed with W1042", call)
+    bare = "Error executing tool t: {}"
+    assert failure_words(bare.format("E1042"), call) != failure_words(bare.format("E1007"), call)

@@ -55,6 +55,11 @@ def test_classify_and_the_page_say_what_failures_cost(run: Path, replay: Any, tm
     assert "75 % went to calls that did not succeed" in (tmp_path / "page.html").read_text()
 
 
+def test_compare_says_what_failures_cost(run: Path, replay: Any) -> None:
+    assert "50 % of the tokens were spent after the first fault of the environment" in replay("compare", run).stdout
+    assert json.loads(replay("compare", run, "--json").stdout)["spending"][0]["tokens_after_fault"] == 200
+
+
 def test_where_no_file_says_what_calls_took_nothing_is_said(tmp_path: Path) -> None:
     path = write_trajectory(tmp_path / "t.trajectory.json", [call("files/list", {}, "a")], model="ada")
     with Run.read(make_run(tmp_path / "run.db", [path])) as opened:

@@ -256,3 +256,39 @@ def test_the_same_call_again_is_told_of_its_tool(tmp_path: Path) -> None:
     ]
     assert any("Let the answer say that it is whole" in advice.rewrite for advice in found.advice)
     assert not any("make the same call again" in advice.rewrite for advice in found.advice)
+
+
+@pytest.mark.parametrize(
+    ("said", "keywords"),
+    [
+        ("lines must be between 1 and 365 (got 900)", '"minimum": 1, "maximum": 365'),
+        ("lines must be one of 10, 20 or 30, got 900", '"enum": [10, 20, 30]'),
+    ],
+)
+def test_what_only_the_error_says_of_a_value_is_to_be_declared(tmp_path: Path, said: str, keywords: str) -> None:
+    wrong = failed("files/read", {"path": "/a", "lines": 900}, f"Error: {said}")
+    read = tool_of(report_of(tmp_path, {"a": [wrong]}), "files/read")
+    (advice,) = read.advice
+    assert (advice.target, advice.pointer) == ("inputSchema", "/properties/lines")
+    assert advice.rewrite.startswith(f"Declare it: {keywords}.")
+
+
+def test_a_crash_of_the_tool_is_a_cause_and_asks_for_an_error_that_says_why(tmp_path: Path) -> None:
+    crash = failed("files/read", {"path": "/a"}, "TypeError: Cannot read properties of undefined (reading 'map')")
+    read = tool_of(report_of(tmp_path, {"a": [crash]}), "files/read")
+    assert [cause.kind for cause in read.causes] == ["server-fault"]
+    assert [(advice.target, advice.rewrite[:8]) for advice in read.advice] == [("error", "Catch it")]
+
+
+def test_two_bare_codes_are_two_causes(tmp_path: Path) -> None:
+    codes = [failed("files/read", {"path": "/a"}, code) for code in ("E1042", "E1007", "E1042")]
+    read = tool_of(report_of(tmp_path, {"a": codes}), "files/read")
+    assert [(cause.kind, cause.calls) for cause in read.causes] == [("unexplained", 2), ("unexplained", 1)]
+
+
+@pytest.mark.parametrize("separator", ["/", "__", "-"])
+def test_a_name_is_told_without_the_prefix_of_its_client(tmp_path: Path, separator: str) -> None:
+    misspelt = call(f"files{separator}raed", {"path": "/a"}, None)
+    read = tool_of(report_of(tmp_path, {"a": [misspelt]}), "files/read")
+    assert [name.name for name in read.names_instead] == ["files/raed"]
+    assert 'not taken for "raed"' in read.advice[0].rewrite

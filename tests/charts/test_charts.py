@@ -23,9 +23,9 @@ from replay.charts.metrics import bootstrap
 from replay.charts.options import ChartOptions
 from replay.charts.style import HATCHES, OUTCOME_COLOURS, SERIES
 from replay.errors import MissingExtraError, UsageError, install_command
-from replay.records import Outcome
+from replay.records import UNFOUNDED, Outcome
 from replay.records.chart import Chart
-from replay.runfile import Run
+from replay.runfile import Run, summarize
 from tests.in_process import Done, replay_here
 from tests.runs import call, failed, make_run, schema, server, write_trajectory
 from tests.scripts import schema_of
@@ -110,6 +110,39 @@ def test_a_metric_by_type_has_an_interval_for_each_model(run_path: Path) -> None
     assert data.high[0][0] == pytest.approx(0.9544, abs=1e-4)
 
 
+def height_in_inches(svg: bytes) -> float:
+    return float(str(ET.fromstring(svg).get("height")).removesuffix("pt")) / 72
+
+
+@pytest.mark.parametrize("models", [1, 3, 8])
+def test_a_metric_by_thirty_types_fits_a_page(models: int) -> None:
+    rows, columns = tuple(f"type {n}" for n in range(30)), tuple(f"model {n}" for n in range(models))
+    cells = ((0.5,) * models,) * 30
+    about: dict[str, Any] = {
+        "figure": "metric-by-type",
+        "title": "t",
+        "measure": "recall",
+        "row_name": "type",
+        "column_name": "model",
+    }
+    svg = drawn(Chart(**about, rows=rows, columns=columns, values=cells), "svg")
+    assert height_in_inches(svg) < 10
+    words = "".join(ET.fromstring(svg).itertext())
+    assert all(name in words for name in rows)
+
+
+def test_what_rests_on_few_does_not_look_like_what_rests_on_many(run_path: Path) -> None:
+    few, many = (
+        data_of(run_path, "tool-outcome").model_copy(update={"totals": totals}) for totals in ((1, 4), (100, 400))
+    )
+    assert b"hatched: of fewer than 5" in drawn(few, "svg")
+    assert b"hatched" not in drawn(many, "svg")
+    dots = data_of(run_path, "metric-by-type", metric="success")
+    assert dots.cell_totals == ((4, 4, 0),)
+    assert b"hollow: of fewer than 5" in drawn(dots, "svg")
+    assert b"hollow" not in drawn(dots.model_copy(update={"cell_totals": ((40, 5, 0),)}), "svg")
+
+
 @pytest.mark.parametrize("name", CHARTS)
 def test_every_figure_is_an_svg_whose_words_are_text_and_whose_bytes_do_not_change(run_path: Path, name: str) -> None:
     data = data_of(run_path, name)
@@ -173,6 +206,10 @@ def test_the_data_is_what_its_schema_says_and_no_formula(run_path: Path) -> None
     renamed = data.model_copy(update={"rows": ("=1+1", *data.rows[1:])})
     rows = list(csv.DictReader(io.StringIO(chart_csv(renamed))))
     assert (rows[0]["row"], rows[0]["value"], rows[0]["count"]) == ("'=1+1", "0.25", "1")
+    with Run.read(run_path) as run:
+        certainties = summarize(run).certainties
+    assert document["certainties"] == certainties
+    assert {row["run_unfounded"] for row in rows} == {str(certainties.get(UNFOUNDED, 0))}
     assert "\x1b" not in chart_csv(data)
 
 

@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import replay
 from replay.cli.convert import convert
 from replay.errors import ReplayError
 from replay.formats import open_file
@@ -88,6 +89,59 @@ def test_edges_are_in_the_file(tmp_path: Path) -> None:
     assert [(edge["producer"], edge["consumer"], edge["value"]) for edge in document["edges"]] == [
         ("s1c1", "s2c1", "zk81qv")
     ]
+
+
+UNDER_A_NAME = {
+    **{
+        name: f"{name[:3]}-9"
+        for name in ("password", "cookie", "passwd", "pwd", "secret", "credential", "authorization")
+    },
+    "db_password": 4711001,
+    "cookies": ["one11", "two22"],
+}
+IN_WORDS = "password=hunter2\nCookie: session=abc123def\nghp_0123456789abcdefghijABCDEFGHIJ012345 lk-7f3a9c51"
+PLANTED = (
+    *(str(value) for value in UNDER_A_NAME.values() if not isinstance(value, list)),
+    *("one11", "two22", "hunter2", "abc123def", "ghp_0123", "lk-7f3a9c51"),
+)
+
+
+@pytest.mark.parametrize("workers", [(), ("--workers", "1")], ids=["here", "on workers"])
+def test_no_secret_is_written_and_the_calls_are_judged_as_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("SHOP_API_KEY", "lk-7f3a9c51")
+    source = m3bench(tmp_path / "m.json", "one", arguments=UNDER_A_NAME | {"path": "/srv/a"}, answer=IN_WORDS)
+    assert run(source, "-o", tmp_path / "out", *workers).exit_code == 0
+    (path,) = (tmp_path / "out").iterdir()
+    written = path.read_text()
+    assert [secret for secret in PLANTED if secret in written] == []
+    assert "/srv/a" in written
+    assert "/srv/a" in source.read_text()
+    with replay.classify(source) as before, replay.classify(path) as after:
+        verdicts = [[(row.call, row.outcome) for row in judged.calls()] for judged in (before, after)]
+    assert verdicts[0] == verdicts[1]
+
+
+def test_anonymized_files_tell_neither_who_nor_where_and_a_name_has_one_stand_in_in_all_of_them(tmp_path: Path) -> None:
+    first = m3bench(tmp_path / "a.json", "one", answer="trajectory wrote it, says grace")
+    path = "/home/grace/x and /home/trajectory/y on build7.corp.internal, by mail of ada@corp.internal"
+    second = m3bench(tmp_path / "b.json", "two", arguments={"path": path, "grace": 1})
+    assert run(first, second, "-o", tmp_path / "plain").exit_code == 0
+    assert "grace" in "".join(file.read_text() for file in (tmp_path / "plain").iterdir())
+    assert run(first, second, "-o", tmp_path / "out", "--anonymize").exit_code == 0
+    (one, two) = [next(open_file(file).trajectories()) for file in sorted((tmp_path / "out").iterdir())]
+    answer = next(one.calls()).answer
+    assert answer is not None
+    words, arguments = answer.text.split(), next(two.calls()).arguments
+    assert arguments is not None
+    users = arguments["path"].split()
+    assert [words[0], words[-1]] == [users[2].split("/")[2], users[0].split("/")[2]]
+    assert words[-1] in arguments
+    written = "".join(file.read_text() for file in (tmp_path / "out").iterdir())
+    assert [name for name in ("grace", "corp.internal", "ada@") if name in written] == []
+    refused = run(first, "-o", tmp_path / "more", "--anonymize", "--workers", "1")
+    assert "--anonymize goes without workers" in str(refused.exception)
 
 
 JSON = st.recursive(

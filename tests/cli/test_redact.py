@@ -41,6 +41,17 @@ def test_nothing_tells_who_and_where_and_a_name_has_one_stand_in(session: Path) 
     assert "look it through before you share it" in done.stderr
 
 
+def test_a_token_of_a_shape_that_nobody_knows_stays_and_that_is_said(session: Path) -> None:
+    token = "qz~7Hd2~unseen~91Kx"
+    session.write_text(claude_session(("mcp__shop__open", f"opened the till with {token}", False)))
+    done = replay_here("redact", session)
+    assert token in done.stdout
+    assert "taken out: 0 secrets" in done.stderr
+    assert "a token of another shape stays, unless --take-out REGEX matches it" in done.stderr
+    assert "A secret of a shape that nobody knows" in " ".join(replay_here("redact", "--help").stdout.split())
+    assert token not in replay_here("redact", session, "--take-out", "qz~[~\\w]+").stdout
+
+
 def test_the_session_is_judged_as_before(session: Path) -> None:
     replay_here("redact", session, "-o", "shared.jsonl")
     with replay.classify(session) as before, replay.classify("shared.jsonl") as after:

@@ -108,6 +108,36 @@ def test_a_failed_maker_is_the_cause_though_the_question_gave_the_path(build: Bu
     assert Graph(trajectory).root_cause("s3c1", failed) == "s1c1"
 
 
+def test_the_cause_of_a_missing_path_is_the_call_that_was_to_make_that_path(build: Build) -> None:
+    """As InternVL-3.5 failed in the paper of M3-Bench: earlier calls failed with the same sheet, elsewhere."""
+    path, sheet = "/path/to/output.xlsx", {"sheet_name": "Food Info"}
+    absent = f"Error: No such file or directory: '{path}'."
+    trajectory = build(
+        ("excel/create_workbook", {}, "Error: Field required [filepath]"),
+        ("excel/create_worksheet", sheet, "Error: Missing filepath argument"),
+        ("create_worksheet", {**sheet, "filepath": "/path/to/food.xlsx"}, "Unknown tool: create_worksheet"),
+        ("excel/create_workbook", {"filepath": path}, "Error: Permission denied at '/path'."),
+        ("excel/create_worksheet", {**sheet, "filepath": path}, absent),
+        ("excel/write_data_to_excel", {**sheet, "filepath": path, "data": [["Food"]]}, absent),
+    )
+    failed = {f"s{n}c1": BAD for n in range(1, 5)} | {f"s{n}c1": GONE for n in (5, 6)}
+    graph = Graph(trajectory)
+    assert [graph.root_cause(f"s{n}c1", failed) for n in range(1, 7)] == [None, None, None, None, "s4c1", "s4c1"]
+
+
+def test_the_cause_may_stand_in_the_same_step_before_it(build: Build) -> None:
+    path = "/w/output.xlsx"
+    trajectory = build(
+        [
+            ("excel/create_workbook", {"filepath": path}, "Error: Permission denied"),
+            ("excel/create_worksheet", {"filepath": path}, f"Error: File not found: {path}"),
+        ]
+    )
+    graph = Graph(trajectory)
+    assert graph.root_cause("s1c2", {"s1c1": BAD, "s1c2": GONE}) == "s1c1"
+    assert graph.root_cause("s1c1", {"s1c1": GONE, "s1c2": GONE}) is None
+
+
 @pytest.mark.parametrize(
     ("first", "answer", "second", "outcome"),
     [

@@ -13,6 +13,13 @@ from tests.runs import call, case_of, failed, schema, server
 FILES = server(
     "files",
     read=schema("path", head={"type": "integer", "minimum": 1}, mode={"enum": ["text", "binary"]}),
+    draw=schema(
+        "path",
+        ink={"anyOf": [{"$ref": "#/$defs/Ink"}, {"type": "null"}], "default": None},
+        width={"anyOf": [{"type": "integer", "maximum": 9}, {"type": "null"}]},
+        at={"anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}]},
+    )
+    | {"$defs": {"Ink": {"enum": ["red", "blue"]}}},
     list=schema("path"),
     save={"type": "object", "properties": {"data": {"type": "object", "required": ["name"]}}},
 )
@@ -48,6 +55,28 @@ def test_a_broken_schema_names_the_part_and_the_fix(
     tmp_path: Path, arguments: dict[str, Any], kind: str, sentence: str, suggestion: str
 ) -> None:
     found = told(tmp_path, failed("files/read", arguments, REFUSED))
+    assert sentence in found[kind][0]
+    assert suggestion in str(found[kind][1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "sentence", "suggestion"),
+    [
+        ({"path": "a", "ink": "redd"}, "not-a-choice", 'has the value "redd"', '"red"; the choices are'),
+        ({"path": "a", "width": 10}, "out-of-bounds", "10 is greater than the maximum of 9", "maximum: 9"),
+        (
+            {"path": "a", "width": "10"},
+            "wrong-type",
+            'must be of type integer, and is of type string: "10"',
+            "10 and not",
+        ),
+        ({"path": "a", "at": [1]}, "schema-violation", "not valid under any of the given schemas", "None"),
+    ],
+)
+def test_a_field_that_may_be_null_is_told_by_its_one_other_type(
+    tmp_path: Path, arguments: dict[str, Any], kind: str, sentence: str, suggestion: str
+) -> None:
+    found = told(tmp_path, failed("files/draw", arguments, REFUSED))
     assert sentence in found[kind][0]
     assert suggestion in str(found[kind][1])
 
@@ -152,7 +181,7 @@ def test_without_a_tools_list_the_servers_own_complaint_is_read(
         ("read", "tool-without-server", 'Call "files/read"'),
         ("other/list", "tool-of-another-server", 'Call "files/list"'),
         ("server/tool", "placeholder-tool", 'Servers of the fleet: "files".'),
-        ("files/xyzzy", "no-such-tool", 'Server "files" has "read", "list" and "save".'),
+        ("files/xyzzy", "no-such-tool", 'Server "files" has "read", "draw", "list" and "save".'),
     ],
 )
 def test_an_unknown_tool_names_the_right_one(tmp_path: Path, name: str, kind: str, suggestion: str) -> None:

@@ -22,7 +22,7 @@ SHEET = call("excel/write_cells", {"filename": "a/book.xlsx", "sheet_name": "Sum
         (UPDATE, "issue_number 12 was written"),
         (CREATE, "number 12 was written"),
         (OPAQUE, "id 438a134b-7cde was written"),
-        (SHEET, '"a/book.xlsx", sheet "Sums", was written'),
+        (SHEET, 'sheet "Sums" of "a/book.xlsx" was written'),
     ],
     ids=["update", "create", "create with an opaque id", "sheet"],
 )

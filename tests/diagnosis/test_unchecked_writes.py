@@ -25,9 +25,17 @@ WRITE = call("fs/write_file", {"path": "/data/out/report.md", "content": "All is
 REPLY = {"final_reply": "Done."}
 
 
-def unchecked(directory: Path, calls: list[Step], **fields: Any) -> list[Finding]:
+KINDS = ("written-not-checked", "pseudo-verification", "incomplete-verification")
+
+
+def verification(directory: Path, calls: list[Step], **fields: Any) -> list[Finding]:
+    """What is found of the reading back of writes, of whatever kind."""
     found = findings_of_trajectory(case_of(directory, calls, **(REPLY | fields)))
-    return [finding for finding in found if finding.kind == "written-not-checked"]
+    return [finding for finding in found if finding.kind in KINDS]
+
+
+def unchecked(directory: Path, calls: list[Step], **fields: Any) -> list[Finding]:
+    return [one for one in verification(directory, calls, **fields) if one.kind == "written-not-checked"]
 
 
 def test_a_file_that_is_written_and_not_read_back_is_told(tmp_path: Path) -> None:
@@ -62,9 +70,70 @@ def test_what_shows_nothing_of_it_does_not(tmp_path: Path, check: Step) -> None:
     assert len(unchecked(tmp_path, [WRITE, check])) == 1
 
 
-def test_only_the_last_write_of_a_file_counts(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "look",
+    [
+        call("fs/get_file_info", {"path": "/data/out/report.md"}, "size: 11"),
+        call("fs/getFileInfo", {"path": "/data/out/report.md"}, "size: 11"),
+        call("office/file_exists", {"filename": "report.md"}, "true"),
+        call("fs/list_directory", {"path": "/data/out"}, "[FILE] report.md"),
+        call("shell/run", {"command": "ls -la /data/out"}, "-rw-r--r-- 1 me 11 report.md"),
+        call("shell/run", {"command": "stat /data/out/report.md"}, "Size: 11"),
+        call("shell/run", {"command": "test -f /data/out/report.md"}, "exit code 0"),
+    ],
+)
+def test_a_look_at_its_existence_or_metadata_alone_is_pseudo_verification(tmp_path: Path, look: Step) -> None:
+    (found,) = verification(tmp_path, [WRITE, look])
+    assert found.kind == "pseudo-verification"
+    assert "only its existence or metadata was looked at after it was written" in found.sentence
+    assert [ref.call for ref in found.calls] == ["s1c1"]
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        call("fs/get_file_info", {"path": "/data/out/report.md"}, "size: 11, begins with: All is well"),
+        call("shell/run", {"command": "ls /data/out && cat /data/out/report.md"}, "report.md"),
+        call("docs/read_information", {"path": "/data/out/report.md"}, "one paragraph"),
+    ],
+    ids=["shows what was written", "lists and reads", "no tool for metadata"],
+)
+def test_a_look_that_may_have_seen_the_content_is_a_check(tmp_path: Path, look: Step) -> None:
+    assert verification(tmp_path, [WRITE, look]) == []
+
+
+def test_existence_and_then_content_is_a_check(tmp_path: Path) -> None:
+    looks = [call("fs/get_file_info", {"path": "/data/out/report.md"}), call("fs/read_file", {"path": "out/report.md"})]
+    assert verification(tmp_path, [WRITE, *looks]) == []
+
+
+def test_what_is_read_back_and_then_written_again_is_verified_incompletely(tmp_path: Path) -> None:
     read = call("fs/read_file", {"path": "/data/out/report.md"})
-    assert len(unchecked(tmp_path, [WRITE, read, WRITE])) == 1
+    (found,) = verification(tmp_path, [WRITE, read, WRITE])
+    assert found.kind == "incomplete-verification"
+    assert "read back after an earlier write, and not after the last one" in found.sentence
+    assert [ref.call for ref in found.calls] == ["s3c1"]
+    assert verification(tmp_path, [WRITE, read, WRITE, read]) == []
+
+
+def test_a_call_between_two_writes_that_may_have_changed_it_was_no_reading(tmp_path: Path) -> None:
+    between = call("office/highlight_header", {"path": "/data/out/report.md"})
+    (found,) = verification(tmp_path, [WRITE, between, WRITE])
+    assert found.kind == "written-not-checked"
+
+
+def test_what_was_written_twice_and_never_read_back_is_not_verified_at_all(tmp_path: Path) -> None:
+    (found,) = verification(tmp_path, [WRITE, WRITE])
+    assert found.kind == "written-not-checked"
+
+
+def test_each_file_has_the_kind_of_its_own_reading(tmp_path: Path) -> None:
+    other = call("fs/write_file", {"path": "/data/out/notes.md", "content": "Nothing else"}, "written")
+    found = verification(tmp_path, [WRITE, other, call("fs/get_file_info", {"path": "/data/out/notes.md"}, "size: 12")])
+    assert {one.kind: [ref.call for ref in one.calls] for one in found} == {
+        "written-not-checked": ["s1c1"],
+        "pseudo-verification": ["s2c1"],
+    }
 
 
 def test_an_answer_that_shows_what_was_written_is_a_check(tmp_path: Path) -> None:

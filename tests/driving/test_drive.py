@@ -185,6 +185,18 @@ def test_a_task_that_is_killed_asks_nothing_twice_that_was_answered(
     assert not list((tmp_path / "out" / "trajectories").glob(".*"))
 
 
+def test_endpoints_that_read_the_protocol_to_the_letter_are_shown_the_functions_and_take_the_second_turn(
+    drive: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    """llama.cpp's Python server hides the functions without `tool_choice`, and refuses a message whose text is null."""
+    with scripted(in_turn(Reply("", (function(WRITE),)), Reply("Done."))) as server:
+        assert drive(server.url).returncode == 0
+        first, second = server.requests
+    assert first["tools"]
+    assert first["tool_choice"] == "auto"
+    assert second["messages"][2]["content"] == ""
+
+
 def test_turns_are_limited(drive: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path) -> None:
     with scripted(in_turn(Reply("", (function(WRITE),)))) as server:
         assert drive(server.url, "--max-turns", "3").returncode == 0

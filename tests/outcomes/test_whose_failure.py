@@ -55,6 +55,14 @@ def test_a_denied_path_is_charged_where_the_call_names_it(path: str, outcome: st
     assert judged("add_task", text, file="/home/ann/plan.md", tasks="buy milk").outcome == outcome
 
 
+@pytest.mark.parametrize(
+    ("folder", "outcome"), [("/home", "invalid_arguments"), ("/home/a", "inconclusive"), ("/", "inconclusive")]
+)
+def test_a_denied_folder_is_charged_where_the_call_was_to_work_in_it(folder: str, outcome: str) -> None:
+    text = f"Error: Permission denied at '{folder}'."
+    assert judged("create_workbook", text, filepath="/home/ann/plan.xlsx").outcome == outcome
+
+
 def test_a_program_missing_from_the_path_is_the_environments() -> None:
     assert judged("scan", '{"error": "scanner not found in PATH"}', target="/app").outcome == "inconclusive"
 

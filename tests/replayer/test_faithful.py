@@ -87,6 +87,31 @@ def test_a_rebound_call_says_which_value_came_from_which_producer(tmp_path: Path
     assert rebinding.replayed != rebinding.recorded
 
 
+def test_a_rebound_call_is_judged_by_the_arguments_that_were_sent(
+    tmp_path: Path, results_file: Write, fleet_file: Write
+) -> None:
+    made = {"id": "a" * 31 + "1", "name": "thing"}
+    only_id = {"id": made["id"]}
+    missing = f"Error executing tool remove: '{made['id']}' is locked"
+    calls: Steps = [
+        [("chain/create", {"name": "thing"}, json.dumps(made))],
+        [("chain/remove", only_id, "done")],
+        [("chain/remove", only_id, missing)],
+    ]
+    fleet = fleet_file(chain={"script": "chain.py", "state": "trajectory", "effects": "sandboxed"})
+    rows = live(tmp_path, results_file(t=calls), fleet)
+    assert [(str(row.recorded), str(row.replayed)) for row in rows][-1] == ("invalid_arguments", "invalid_arguments")
+
+
+def test_a_call_that_failed_then_and_now_leaves_no_gap_though_its_message_is_another(
+    tmp_path: Path, results_file: Write, fleet_file: Write
+) -> None:
+    renamed = [("chain/update", {"id": key, "name": "x"}, "Error executing tool update: E7") for key in ("no1", "no2")]
+    fleet = fleet_file(chain={"script": "chain.py", "state": "trajectory", "effects": "sandboxed"})
+    rows = live(tmp_path, results_file(t=[[call] for call in renamed]), fleet)
+    assert [(str(row.outcome), row.evidence, row.gap) for row in rows] == [("not_found", "replay", None)] * 2
+
+
 def test_jobs_do_not_change_verdicts(tmp_path: Path, chains: tuple[Path, Path]) -> None:
     one, eight = live(tmp_path, *chains, jobs=1), live(tmp_path, *chains, jobs=8)
     volatile = {"seconds": None, "rebound": (), "difference": None}
@@ -119,7 +144,7 @@ def test_a_file_that_the_harness_wrote_is_a_state_gap_and_not_the_models_fault(
     assert (local.outcome, local.reason, local.recorded) == ("inconclusive", "local-tool", "success")
     assert (read.outcome, read.recorded, read.replayed) == ("success", "success", "not_found")
     assert (read.reason, read.gap, read.divergence, read.evidence) == ("state-gap", "s1c1", "state-gap", "recorded")
-    assert "s1c1 before it could not be replayed" in read.message
+    assert "s1c1 before it did not happen again as recorded" in read.message
     assert (never.outcome, never.divergence) == ("not_found", None)
 
 

@@ -111,3 +111,10 @@ def test_an_address_is_whole_at_80_columns_on_a_line_of_its_own_if_need_be() -> 
     text = summary_text(summary(FEW, MANY).model_copy(update={"failures": (long,), "inconclusive": ()}), 80)
     assert f"      {address}" in text.splitlines()
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_what_a_check_of_arguments_says_before_it_says_anything_is_left_out() -> None:
+    said = "The server's check of the arguments failed: 1 validation error for search_worksArguments q Field required"
+    group = GROUP.model_copy(update={"example_message": said})
+    text = summary_text(summary(FEW).model_copy(update={"failures": (group,)}), 200)
+    assert "The server's check of the arguments failed: q Field required" in text

@@ -1,4 +1,9 @@
-"""Accounts in memory: a `withdraw` fails as frozen only after `open`, `deposit` and `freeze` of the same account."""
+"""Accounts in memory: a `withdraw` fails as frozen only after `open`, `deposit` and `freeze` of the same account.
+
+`audit` crashes over a frozen account, and of any other it says no more than a code.
+"""
+
+import sys
 
 from raw import RefusedError, serve, text, tool
 
@@ -14,7 +19,7 @@ def call(name, arguments):
     return of_account(name, arguments, accounts.get(arguments.get("account")))
 
 
-def of_account(name, arguments, account):
+def of_account(name, arguments, account):  # noqa: PLR0911
     if name == "open":
         accounts[arguments["account"]] = {"balance": 0, "frozen": False}
         return text("opened")
@@ -26,6 +31,10 @@ def of_account(name, arguments, account):
     if name == "freeze":
         account["frozen"] = True
         return text("frozen")
+    if name == "audit":
+        if account["frozen"]:
+            print("Traceback (most recent call last):\nRuntimeError: no rows", file=sys.stderr, flush=True)
+        return text("Error executing tool audit" if account["frozen"] else "E7", isError=True)
     if account["balance"] < 100:
         return text("Invalid amount: the balance must be at least 100", isError=True)
     if account["frozen"]:
@@ -38,6 +47,7 @@ TOOLS = [
     tool("deposit", "account"),
     tool("freeze", "account"),
     tool("withdraw", "account"),
+    tool("audit", "account"),
     tool("remark"),
     tool("unlock", "code"),
 ]

@@ -35,5 +35,14 @@ def update(id: str, name: str) -> dict[str, str]:
     return objects[id]
 
 
+@server.tool()
+def remove(id: str) -> str:
+    """Remove an object."""
+    if id not in objects:
+        raise ToolError(f"'{id}' is locked")
+    del objects[id]
+    return "done"
+
+
 if __name__ == "__main__":
     server.run()

@@ -117,6 +117,21 @@ def test_a_call_that_succeeds_on_replay_cannot_be_shrunk(shrunk_from: Callable[.
         shrunk_from([("bank/open", {"account": "A"})])
 
 
+@pytest.mark.parametrize(
+    ("calls", "needed", "said"),
+    [
+        (("open", "deposit", "freeze", "audit"), ["bank/open", "bank/freeze", "bank/audit"], "RuntimeError: no rows"),
+        (("open", "deposit", "audit"), ["bank/open", "bank/audit"], "E7"),
+    ],
+)
+def test_a_crash_and_an_error_that_nothing_explains_are_shrunk_as_failures_are(
+    shrunk_from: Callable[..., Shrunk], calls: Sequence[str], needed: list[str], said: str
+) -> None:
+    shrunk = shrunk_from([(f"bank/{name}", {"account": "A"}) for name in calls])
+    assert [call.name for call in shrunk.trajectory.calls()] == needed
+    assert said in shrunk.result.verdict.message
+
+
 def test_a_failure_that_only_a_label_tells_is_shrunk_too(shrunk_from: Callable[..., Shrunk]) -> None:
     said = AnswerLabel(tool="bank/remark", template="*", outcome=Outcome.NOT_FOUND)
     calls: Calls = [("bank/open", {"account": "A"}), ("bank/remark", {"n": "1"})]

@@ -11,6 +11,7 @@ from rich.style import Style
 from textual.content import Content
 from textual.strip import Strip
 
+from replay.diagnosis.phrasing import without_preamble
 from replay.records import Outcome
 from replay.safety.text import one_line
 from replay_tui.theme import LETTERS, SHOWN, Palette
@@ -110,7 +111,7 @@ def news_first(message: str, rule: str) -> str:
     """A verdict's sentence, what the answer says before what its rule says of it: a narrow column shows the news."""
     if rule.partition(".")[0] in ("format", "registry", "arguments", "replay"):
         return message
-    sentence, colon, words = message.partition(": ")
+    sentence, colon, words = without_preamble(message).partition(": ")
     return f"{words} · {sentence}" if colon else message
 
 

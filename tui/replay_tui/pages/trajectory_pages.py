@@ -95,7 +95,7 @@ def _verdict_facts(writer: Writer, verdict: Verdict, facts: CallFacts) -> None:
     _fact(writer, "differs by", verdict.divergence or "")
     _fact(writer, "caused by", verdict.caused_by or "", styles.accent)
     _fact(writer, "made fail", ", ".join(facts.dependents), styles.accent)
-    _fact(writer, "gap", f"{verdict.gap} could not be re-issued" if verdict.gap else "")
+    _fact(writer, "gap", f"{verdict.gap} did not happen again as recorded" if verdict.gap else "")
     _fact(writer, "nearest", ", ".join(verdict.nearest))
     _fact(writer, "marks", ", ".join(verdict.findings))
     _fact(writer, "trials", ", ".join(f"{name} {number}" for name, number in (verdict.trials or {}).items()))
