@@ -305,9 +305,8 @@ def _heat_map(chart: Chart, canvas: _Canvas) -> None:
         spine.set_visible(False)
     bar = canvas.figure.colorbar(image, ax=axes, location="bottom", aspect=30, pad=min(0.12 / len(labels), 0.06))
     cells_are = "" if chart.counts is None else "; in the cells: counts"
-    hatched = f"\nhatched: of fewer than {FEW}" if few else ""
-    bar.set_label(f"colour: {chart.measure}{cells_are}{hatched}", size=8.5 * canvas.scale)
-    canvas.label(f"colour: {chart.measure}{cells_are}")
+    hatched = f"; hatched: of fewer than {FEW}" if few else ""
+    canvas.label(f"colour: {chart.measure}{cells_are}{hatched}")
     bar.ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
     bar.ax.tick_params(labelsize=8 * canvas.scale)
     if bar.solids is not None:
