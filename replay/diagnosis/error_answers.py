@@ -273,7 +273,7 @@ def program_findings(context: TrajectoryContext, position: str) -> Iterator[Find
         return
     exceptions = list(_EXCEPTION.finditer(text))
     if exceptions:
-        yield _raised(context, position, whole[max(whole.rfind("Traceback (most"), 0) :], exceptions[-1])
+        yield _raised(context, position, whole, exceptions[-1])
         return
     line = _NO_COMMAND.search(text) or _LAST_ERROR.search(text)
     printed = line[0].strip() if line else text.strip() if row.rule.startswith("program.") else ""
@@ -283,8 +283,9 @@ def program_findings(context: TrajectoryContext, position: str) -> Iterator[Find
         )
 
 
-def _raised(context: TrajectoryContext, position: str, trace: str, exception: re.Match[str]) -> Finding:
-    lines = [match["line"] for match in _PLACE.finditer(trace)]
+def _raised(context: TrajectoryContext, position: str, whole: str, exception: re.Match[str]) -> Finding:
+    """The exception, with its line where the whole answer has a traceback of one line."""
+    lines = [match["line"] for match in _PLACE.finditer(whole, 0, max(whole.rfind(exception[0]), 0))]
     where = f" in line {lines[-1]}" if len(lines) == 1 else ""
     return context.finding(
         position,
