@@ -70,9 +70,14 @@ def sessions(since: str, run_path: Path | None, fresh: bool) -> None:
         echo_err(f"read {folder.path}: {len(folder.files):,} sessions of {folder.agent} written since {moment}")
     echo_err("nothing is started, and nothing leaves this machine")
     if not any(folder.files for folder in folders):
-        echo_err("no session is that young; look further back: replay sessions --since 90d")
+        echo_err(f"no session is that young; look further back: {_further_back(moment)}")
         return
     _report(folders, moment, run_path, fresh=fresh)
+
+
+def _further_back(since: str) -> str:
+    """The command that reads the year before the moment too."""
+    return f"{' '.join(typed_command())} sessions --since {int(since[:4]) - 1}-01-01"
 
 
 def default_run() -> Path:
@@ -130,7 +135,7 @@ def _report(folders: Sequence[SessionFolder], since: str, run_path: Path | None,
         seen.tell()
         calls, again = sum(summary.outcomes.values()), " ".join(typed_command())
         if not calls:
-            echo_err(f"no call was made in them since then; look further back: {again} sessions --since 90d")
+            echo_err(f"no call was made in them since then; look further back: {_further_back(since)}")
             return
         where = f"--run {shlex.quote(str(run.path))}"
         with closed_pipe_ignored():

@@ -128,7 +128,8 @@ def _message(context: TrajectoryContext, position: str, reason: Reason) -> _Mess
         return _state_gap(context, position)
     kind, sentence, suggestion = _MESSAGES_BY_RULE.get(context.rows[position].rule, _MESSAGES[reason])
     values = _values(context, position)
-    return _Message(kind, sentence.format_map(values), suggestion.format_map(values) if suggestion else None)
+    helps = suggestion if not context.calls[position].local else None  # a tool of the agent's own is in no fleet
+    return _Message(kind, sentence.format_map(values), helps.format_map(values) if helps else None)
 
 
 def _values(context: TrajectoryContext, position: str) -> dict[str, str]:

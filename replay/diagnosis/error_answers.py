@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
@@ -132,14 +133,16 @@ def _without_addresses(text: str) -> str:
 
 def absent_program(context: TrajectoryContext, position: str) -> str | None:
     """The program that a command starts and that its answer says is not there."""
-    missing = _missing_in(context.answer_text(position))
-    return missing.name if missing is not None and names_program(context, position, missing.name) else None
+    text = context.answer_text(position)
+    missing, command = _missing_in(text), _NO_COMMAND.search(text)
+    name = missing.name if missing else (command["name"] or command["of_zsh"]) if command else ""
+    return name if name and names_program(context, position, name) else None
 
 
 def names_program(context: TrajectoryContext, position: str, name: str) -> bool:
     """Whether what is missing is the program that a command starts."""
-    commands = (scalar.value.split() for scalar in context.scalars(position) if isinstance(scalar.value, str))
-    return any(len(words) > 1 and words[0] == name for words in commands)
+    start = re.compile(rf"(?:^|[;&|(\n])\s*{re.escape(name)}\s+\S")
+    return any(isinstance(scalar.value, str) and start.search(scalar.value) for scalar in context.scalars(position))
 
 
 def no_program(context: TrajectoryContext, position: str, name: str) -> Finding:
@@ -248,7 +251,8 @@ _PLACE: Final = re.compile(r'^\s*File "[^"\n]*", line (?P<line>\d+)', re.M)
 _UNDEFINED: Final = re.compile(r"name '(?P<name>\w+)' is not defined")
 _NO_MODULE: Final = re.compile(r"No module named '(?P<name>[\w.]+)'")
 _NO_COMMAND: Final = re.compile(
-    r"(?:^|\n)(?:[\w/]*sh: )?(?:line \d+: |\d+: )?(?P<name>[\w.-]+): (?:command )?not found"
+    r"(?:^|\n)(?:[\w/]*sh: )?(?:line \d+: |\d+: )?(?:(?P<name>[\w.-]+): (?:command )?not found"
+    r"|[\w()]{1,12}:(?:\d+:)? command not found: (?P<of_zsh>[\w.-]+))"
 )
 _ENDED: Final = re.compile(r"\b(?:return|exit) code:? [1-9]")
 _MAX_HEAD: Final = 1000
@@ -293,7 +297,8 @@ def _raised(context: TrajectoryContext, position: str, whole: str, exception: re
 
 
 def _advice(context: TrajectoryContext, position: str, words: str) -> str | None:
-    if undefined := _UNDEFINED.search(words):
+    undefined = _UNDEFINED.search(words)
+    if undefined and undefined["name"] in json.dumps(context.calls[position].arguments, ensure_ascii=False):
         name = undefined["name"]
         setters = [call.position for call in context.earlier(position) if _sets(context, call.position, name)]
         earlier = f" {setters[-1]} set it, and this call's program did not see it." if setters else ""

@@ -92,10 +92,9 @@ class Redactor:
 
     def learn(self, value: Any) -> None:
         """Take note of the keys that stand under their names in a JSON value: from then on they are out anywhere."""
-        found = set(islice(_named_keys(value), _MOST_LEARNED - len(self._learned))) - self._secrets
-        if found:
+        found = set(islice(_named_keys(value), _MOST_LEARNED - len(self._learned)))
+        if not found <= self._learned:
             self._learned |= found
-            self._secrets |= found
             self._clean_names.clear()
 
     def text(self, text: str) -> str:
@@ -119,6 +118,8 @@ class Redactor:
         return text if self._further is None else self._further(text)
 
     def _without_known(self, text: str) -> str:
+        for key in self._learned:  # as they are written: in every spelling so many would be more than RE2 can hold
+            text = text.replace(key, REDACTED)
         known = pattern_of(self._secrets)
         if known is None:
             return text
@@ -182,9 +183,10 @@ class Redactor:
 
     def _is_clean_text(self, text: bytes) -> bool:
         known = pattern_of(self._secrets)
-        if self._patterns or self._further is not None:
+        if self._patterns or self._further is not None or may_hold_secret(text):
             return False
-        return (known is None or known.search(text) is None) and not may_hold_secret(text)
+        known_in = known is not None and known.search(text) is not None
+        return not known_in and not any(key.encode() in text for key in self._learned)
 
     def _cleaned(self, value: Any) -> Any:
         if isinstance(value, str):

@@ -136,6 +136,16 @@ def test_several_runs_of_a_task_are_runs_with_mean_and_spread(place: Place) -> N
     assert ada.figures["task_success"].value == pytest.approx(2 / 3)
 
 
+def test_tasks_of_one_id_in_several_families_are_no_runs_of_each_other(place: Place) -> None:
+    for model in ("ada", "bob"):
+        for domain, passed in (("banking", True), ("telecom", model == "ada")):
+            task = {"question": "?", "labels": {"domain": domain}}
+            place.add(model, "t1", [call("f/read")], folder=domain, task=task, reported=reported(passed=passed))
+    found = place.compare(metric="task_success")
+    assert [(one.tasks, one.trajectories, one.runs) for one in found.models] == [(2, 2, 1), (2, 2, 1)]
+    assert by_name(found)["bob"].figures["task_success"].value == 0.5
+
+
 def test_what_a_sub_agent_did_counts_with_the_task_that_started_it(place: Place) -> None:
     place.add("ada", "t1", [call("f/read")])
     make_run(place.path / "run.db", place.files)
