@@ -89,7 +89,7 @@ def signatures_to_embed(reference: Reference, results: Iterable[Results]) -> set
     return needed
 
 
-def align(
+def align_model(
     reference: Reference, results: Results, vectors: Vectors, settings: AlignmentSettings, judges: Judges
 ) -> Alignment:
     """Align one file's tasks with the reference's, and score them."""

@@ -195,8 +195,7 @@ def _align(
     do_all: DoAll | None = None,
 ) -> _Aligned:
     """Align files with a reference, in this process or on the workers of `do_all`, and keep that in the run."""
-    from replay.alignment import align as align_one
-    from replay.alignment import signatures_to_embed
+    from replay.alignment import align_model, signatures_to_embed
     from replay.alignment.aligner import group_by_model
     from replay.alignment.embedding_cache import default_path
     from replay.alignment.embeddings import Embedder
@@ -215,7 +214,7 @@ def _align(
     results = group_by_model(reference, per_file)
     judges = _judges(judge_paths, per_file, results)
     if do_all is None:
-        alignments = [align_one(reference, of_model, vectors, settings, judges) for of_model in results]
+        alignments = [align_model(reference, of_model, vectors, settings, judges) for of_model in results]
     else:
         alignments = align_on_workers(do_all, reference, results, vectors, settings, judges)
     _keep(run, alignments, reference)

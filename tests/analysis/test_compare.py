@@ -12,8 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from replay.alignment import AlignmentSettings, Reference, Results, sign, signatures_to_embed
-from replay.alignment import align as align_one
+from replay.alignment import AlignmentSettings, Reference, Results, align_model, sign, signatures_to_embed
 from replay.alignment.aligner import group_by_model
 from replay.alignment.judges import Judges
 from replay.alignment.output import RunStore
@@ -306,7 +305,7 @@ def aligned(place: Path, judges: Judges) -> tuple[list[AlignedModel], ModelCompa
     ]
     found = vectors(signatures_to_embed(reference, results))
     alignments = [
-        align_one(reference, one, found, AlignmentSettings(), judges) for one in group_by_model(reference, results)
+        align_model(reference, one, found, AlignmentSettings(), judges) for one in group_by_model(reference, results)
     ]
     store.save(alignments, reference)
     with Run.read(place / "run.db") as run:
