@@ -160,6 +160,7 @@ async def _judge(run: Run, folders: Sequence[SessionFolder], since: str, seen: _
     from replay.replayer.sharing import open_pool
     from replay.replayer.unchanged_files import UnchangedFiles
     from replay.replayer.workers import OnWorkers
+    from replay.runfile.judged_files import keep_files
 
     options = Options(offline=True, labels=known_labels(None), all_edges=False)
     every = [UnopenedFile(file, FileNames(None), since) for folder in folders for file in folder.files]
@@ -177,7 +178,8 @@ async def _judge(run: Run, folders: Sequence[SessionFolder], since: str, seen: _
             await classify_stored(run, sources, options, progress=progress, listener=unchanged, executor=executor)
         finally:
             unchanged.keep()
-    run.keep_files(seen.read)
+    with run.transaction() as db:
+        keep_files(db, seen.read)
 
 
 def _size(source: UnopenedFile) -> int:
