@@ -103,7 +103,9 @@ def audited(published: Published, clone: Path) -> dict[str, Any]:
             document = json.dumps(dump(TrajectoryFile(**dict(trajectory))))
             (runs / f"{number:04}.trajectory.json").write_text(document, "utf-8")
         command = [sys.executable, "-m", "replay", "audit", str(runs), "--json"]
-        found: dict[str, Any] = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+        # elsewhere, since the names of tools are read by the fleet file of the folder
+        done = subprocess.run(command, capture_output=True, check=True, cwd=directory)
+        found: dict[str, Any] = json.loads(done.stdout)
         return found
 
 

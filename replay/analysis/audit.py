@@ -30,6 +30,7 @@ from replay.records.audit import (
     AuditedFault,
     AuditedModel,
     AuditedPair,
+    AuditedRun,
     Bearing,
     Doubt,
     Mend,
@@ -53,6 +54,7 @@ class _Examined:
     """What the trajectories of a run of a task show."""
 
     faults: list[AuditedFault] = field(default_factory=list)
+    file: str = ""
     trajectory: str = ""
     unfounded: str | None = None
 
@@ -72,13 +74,26 @@ def audit(run: Run, files: Sequence[int] | None = None, faulty_references: Mappi
     if not table.runs:
         raise UsageError(f"{run.path}: there is no trajectory to audit")
     examined = _examine(run, table)
-    undecided = tuple(_undecided(table, examined, faulty_references or {}))
+    by_run = dict(_undecided(table, examined, faulty_references or {}))
+    undecided = tuple(by_run.values())
     models = [_audited(model, table, rows, examined, undecided) for model, rows in table.by_model.items()]
     models.sort(key=lambda model: (-(model.reported if model.reported is not None else -1.0), model.model))
     benchmark = _audited(_BENCHMARK, table, range(len(table.runs)), examined, undecided)
     return Audit(
         benchmark=benchmark,
         models=tuple(models),
+        runs=tuple(
+            AuditedRun(
+                model=task_run.model,
+                task=task_run.task,
+                file=shown.file,
+                trajectory=shown.trajectory,
+                passed=task_run.passed,
+                doubt=by_run[number].doubt if number in by_run else None,
+                faults=tuple(fault.call.full for fault in shown.faults),
+            )
+            for number, (task_run, shown) in enumerate(zip(table.runs, examined, strict=True))
+        ),
         undecided=undecided,
         decided=tuple(
             fault
@@ -145,11 +160,14 @@ def _examine(run: Run, table: TaskRuns) -> list[_Examined]:
     alone = Counter(table.run_of_trajectory.values())
     for place in trajectory_places(run):
         number = table.run_of_trajectory.get(place.row)
-        if number is None or not (unjudged[number] or table.runs[number].passed):
+        if number is None:
+            continue
+        own = examined[number]
+        if not own.trajectory:
+            own.file, own.trajectory = place.file, place.trajectory
+        if not (unjudged[number] or table.runs[number].passed):
             continue
         context = TrajectoryContext.load(run, place, servers)
-        own = examined[number]
-        own.trajectory = own.trajectory or place.trajectory
         own.faults += environment_faults(context)
         if table.runs[number].passed and alone[number] == 1:
             own.unfounded = unfounded(context)
@@ -158,8 +176,9 @@ def _examine(run: Run, table: TaskRuns) -> list[_Examined]:
 
 def _undecided(
     table: TaskRuns, examined: Sequence[_Examined], faulty_references: Mapping[str, str]
-) -> Iterator[UndecidedTask]:
-    for task_run, shown in zip(table.runs, examined, strict=True):
+) -> Iterator[tuple[int, UndecidedTask]]:
+    """By the number of the run in the table."""
+    for number, (task_run, shown) in enumerate(zip(table.runs, examined, strict=True)):
         on_path = tuple(fault for fault in shown.faults if fault.bearing == "on-path")
         doubt: tuple[Doubt, str] | None = None
         if task_run.passed is False and on_path:
@@ -169,14 +188,17 @@ def _undecided(
         elif task_run.passed and shown.unfounded:
             doubt = "unfounded", shown.unfounded
         if doubt is not None:
-            yield UndecidedTask(
-                model=task_run.model,
-                task=task_run.task,
-                trajectory=shown.trajectory or task_run.task,
-                passed=bool(task_run.passed),
-                doubt=doubt[0],
-                why=doubt[1],
-                faults=() if task_run.passed else on_path,
+            yield (
+                number,
+                UndecidedTask(
+                    model=task_run.model,
+                    task=task_run.task,
+                    trajectory=shown.trajectory or task_run.task,
+                    passed=bool(task_run.passed),
+                    doubt=doubt[0],
+                    why=doubt[1],
+                    faults=() if task_run.passed else on_path,
+                ),
             )
 
 
@@ -257,9 +279,9 @@ def _causes(task: UndecidedTask) -> set[_Cause]:
 
 
 def _cause(fault: AuditedFault) -> _Cause:
-    name, key = fault.server or fault.tool or "(no name)", "server" if fault.server else "tool"
-    chosen = f"{key}:{filter_value(name)} reason:{fault.reason} passed:no"
-    return _Cause("server", name, str(fault.reason), chosen)
+    key = "server" if fault.server else "tool"
+    chosen = f"{key}:{filter_value(fault.subject)} reason:{fault.reason} passed:no"
+    return _Cause("server", fault.subject, str(fault.reason), chosen)
 
 
 def _trials(table: TaskRuns) -> Iterator[RepeatedTrials]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, TypeAlias
+from collections.abc import Callable
+from functools import cached_property
+from typing import Final, Literal, TypeAlias, get_args
 
 from replay.records.base import Record
 from replay.records.comparison import Figure, Parting
@@ -20,6 +22,10 @@ Doubt: TypeAlias = Literal["environment", "unfounded", "reference"]
 """Why a task is undecided: it was lost with an environment's fault on the way; it was won and the success rests on
 nothing; its reference fails itself."""
 Verified: TypeAlias = Literal["gone", "still there", "cannot be repeated"]
+
+
+Number: TypeAlias = Literal["runs", "passed", "lost", "undecided-lost", "undecided-passed", "faults"] | Bearing
+"""A number of an audit, which opens to the runs of tasks that it counts, or to those in which its calls are."""
 
 
 class AuditedFault(Record):
@@ -41,6 +47,11 @@ class AuditedFault(Record):
     verified: Verified | None = None
     """With `--verify`: what the same call gave when it was issued again."""
 
+    @property
+    def subject(self) -> str:
+        """What a benchmark's author would mend: its server, else its tool."""
+        return self.server or self.tool or "(no name)"
+
 
 class UndecidedTask(Record):
     """A run of a task whose result the evidence does not support."""
@@ -54,6 +65,30 @@ class UndecidedTask(Record):
     why: str
     faults: tuple[AuditedFault, ...] = ()
     """Those on the way to the loss."""
+
+
+class AuditedRun(Record):
+    """A run of a task, whatever was found out about it."""
+
+    model: str
+    task: str
+    file: str
+    trajectory: str
+    """The first of its trajectories."""
+    passed: bool | None
+    """As reported."""
+    doubt: Doubt | None = None
+    faults: tuple[str, ...] = ()
+    """Its calls that the environment failed, as `MODEL:TRAJECTORY:s2c1`."""
+
+
+_RUNS: Final[dict[str, Callable[[AuditedRun], bool]]] = {
+    "runs": lambda run: run.passed is not None,
+    "passed": lambda run: run.passed is True,
+    "lost": lambda run: run.passed is False and run.doubt is None,
+    "undecided-lost": lambda run: run.passed is False and run.doubt is not None,
+    "undecided-passed": lambda run: run.passed is True and run.doubt is not None,
+}
 
 
 class AuditedModel(Record):
@@ -118,6 +153,10 @@ class Mend(Record):
     filter: str
     """What opens its calls in lost tasks."""
 
+    def is_about(self, fault: AuditedFault) -> bool:
+        """Whether a fault is one of those that mending it would end."""
+        return self.subject == "server" and (self.name, self.reason) == (fault.subject, str(fault.reason))
+
 
 class RepeatedTrials(Record):
     """A model's tasks that were run several times."""
@@ -143,6 +182,8 @@ class Audit(Record):
     benchmark: AuditedModel
     """All models together."""
     models: tuple[AuditedModel, ...]
+    runs: tuple[AuditedRun, ...]
+    """Every run of a task: what the numbers count."""
     undecided: tuple[UndecidedTask, ...]
     decided: tuple[AuditedFault, ...]
     """What the environment failed and what decides nothing: it was recovered, lies beside the path, or no loss is
@@ -156,3 +197,34 @@ class Audit(Record):
     notes: tuple[str, ...]
     unread: Unread | None = None
     """Files that stand in no number; None where all were read."""
+
+    @cached_property
+    def faults(self) -> dict[str, AuditedFault]:
+        """Every call that the environment failed, by `MODEL:TRAJECTORY:s2c1`."""
+        every = (*(fault for task in self.undecided for fault in task.faults), *self.decided)
+        return {fault.call.full: fault for fault in every}
+
+    def behind(self, number: Number, model: str | None = None) -> tuple[AuditedRun, ...]:
+        """The runs of tasks that a number counts, or in which the calls are that it counts.
+
+        Args:
+            number: which.
+            model: of this one; by default of all.
+        """
+        counts = _RUNS.get(number)
+        own = (run for run in self.runs if model in (None, run.model))
+        return tuple(run for run in own if (counts(run) if counts else self.faults_of(run, number)))
+
+    def faults_of(self, run: AuditedRun, number: Number = "faults") -> tuple[AuditedFault, ...]:
+        """The calls of a run that the environment failed; of the number of a bearing, those alone."""
+        known = (self.faults[call] for call in run.faults)
+        return tuple(fault for fault in known if number not in get_args(Bearing) or fault.bearing == number)
+
+    def behind_mend(self, mend: Mend) -> tuple[AuditedRun, ...]:
+        """The runs that something to mend leaves undecided."""
+        return tuple(
+            run
+            for run in self.behind("undecided-lost")
+            if (mend.subject == "reference" and run.doubt == "reference" and run.task == mend.name)
+            or any(mend.is_about(fault) for fault in self.faults_of(run, "on-path"))
+        )

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from replay.diagnosis.phrasing import counted, listed
-from replay.records.audit import Audit, AuditedFault, AuditedModel, UndecidedTask
+from replay.records.audit import Audit, AuditedFault, AuditedModel, AuditedRun, Number, UndecidedTask
 from replay.records.comparison import Figure
 from replay.records.files import dump
 from replay.reports.basis import unread_lines
 from replay.reports.diff import parting_lines
 from replay.reports.markdown_syntax import prose
-from replay.reports.tables import Column, Table
+from replay.reports.tables import Column, Linked, Table
 from replay.safety.redaction import Redactor
 from replay.safety.text import one_line
 
@@ -97,21 +97,39 @@ def _bearings(model: AuditedModel) -> str:
     return listed([f"{count} {bearing.replace('-', ' ')}" for bearing, count in model.faults.items()])
 
 
+_NUMBERS: Final[dict[Number, str]] = {
+    "passed": "passed",
+    "runs": "runs",
+    "lost": "lost by the model",
+    "undecided-lost": "undecided, lost",
+    "undecided-passed": "undecided, passed",
+    "faults": "faults of the environment",
+}
+"""The numbers of a model that lead to their tasks."""
+
+
+def _models_of(audit: Audit) -> list[AuditedModel]:
+    return [*audit.models, *([audit.benchmark] if len(audit.models) > 1 else [])]
+
+
 def _model_table(audit: Audit) -> Table:
-    models = [*audit.models, *([audit.benchmark] if len(audit.models) > 1 else [])]
     head = ["reported", "supported", "runs", "lost by the model", "undecided: lost", "passed", "environment faults"]
     rows = [
         [
             model.model,
-            _share(model.reported),
+            _opens(model.passed, f"{number}-passed", _share(model.reported)),
             _interval(model.supported),
-            model.runs,
-            model.lost_by_model if model.runs else "-",
-            model.undecided_lost,
-            model.undecided_passed,
-            f"{sum(model.faults.values())} ({model.faults['on-path']} on the path)",
+            _opens(model.runs, f"{number}-runs"),
+            _opens(model.lost_by_model, f"{number}-lost") if model.runs else "-",
+            _opens(model.undecided_lost, f"{number}-undecided-lost"),
+            _opens(model.undecided_passed, f"{number}-undecided-passed"),
+            _opens(
+                faults := sum(model.faults.values()),
+                f"{number}-faults",
+                f"{faults} ({model.faults['on-path']} on the path)",
+            ),
         ]
-        for model in models
+        for number, model in enumerate(_models_of(audit))
     ]
     return _table(["model", *head], rows)
 
@@ -123,12 +141,12 @@ def _summaries(audit: Audit) -> Iterator[tuple[str, Table]]:
             [
                 f"{mend.subject} {mend.name}",
                 one_line(mend.reason, 80),
-                mend.tasks,
+                _opens(mend.tasks, f"mend-{number}"),
                 mend.settles,
                 f"{mend.points:.1f}",
                 mend.filter,
             ]
-            for mend in audit.mends
+            for number, mend in enumerate(audit.mends)
         ]
         head = ["to mend", "because", "undecided tasks", "settles alone", "points", "opens with"]
         yield "What to mend in the benchmark, by what it settles", _table(head, mends)
@@ -152,9 +170,9 @@ def _summaries(audit: Audit) -> Iterator[tuple[str, Table]]:
                 row.runs,
                 _chances(row.pass_at),
                 _chances(row.pass_all),
-                len(row.flipping),
+                _opens(len(row.flipping), f"flips-{number}"),
             ]
-            for row in audit.trials
+            for number, row in enumerate(audit.trials)
         ]
         head = ["model", "tasks", "runs", "pass@1 and pass@k (95 %)", "pass^k (95 %)", "tasks that flip"]
         yield "Tasks that were run several times", _table(head, trials)
@@ -209,6 +227,39 @@ def _documents(audit: Audit) -> Iterator[tuple[str, Table]]:
         yield "Where runs that were won and lost part", _table(head, partings, left=True)
 
 
+def _opens(number: int, target: str, text: str | None = None) -> str:
+    """A number that leads to what it counts, where it counts anything."""
+    shown = str(number) if text is None else text
+    return Linked(shown, target) if number else shown
+
+
+def _behind(audit: Audit) -> Iterator[tuple[str, str, Table]]:
+    """What the numbers lead to: the id of the part of the page, its title, and the tasks with their calls."""
+    for number, model in enumerate(_models_of(audit)):
+        name = None if model is audit.benchmark else model.model
+        for kind, title in _NUMBERS.items():
+            yield f"{number}-{kind}", f"{model.model}: {title}", _runs_table(audit, audit.behind(kind, name))
+    for number, mend in enumerate(audit.mends):
+        title = f"To mend: {mend.subject} {mend.name}, {mend.reason}"
+        yield f"mend-{number}", title, _runs_table(audit, audit.behind_mend(mend))
+    for number, row in enumerate(audit.trials):
+        flipping = [run for run in audit.behind("runs", row.model) if run.task in row.flipping]
+        yield f"flips-{number}", f"{row.model}: tasks that flip", _runs_table(audit, flipping)
+
+
+def _runs_table(audit: Audit, runs: Sequence[AuditedRun]) -> Table:
+    rows = [
+        [
+            f"{run.model}:{run.trajectory}",
+            {True: "passed", False: "lost", None: "not said"}[run.passed],
+            _DOUBTS[run.doubt] if run.doubt else "",
+            "; ".join(f"{fault.bearing.replace('-', ' ')}: {_chain(fault)}" for fault in audit.faults_of(run)),
+        ]
+        for run in runs
+    ]
+    return _table(["task", "reported", "undecided", "calls that the environment failed"], rows, left=True)
+
+
 def _limits(audit: Audit) -> list[str]:
     return [_LIMITS.strip(), *audit.notes]
 
@@ -235,6 +286,7 @@ def _html(audit: Audit) -> str:
         lead=[*_headline(audit), " ".join(METHOD)],
         charts=[(chart.title, svg.drawn(chart), svg.drawn(chart, narrow=True))],
         tables=[(title, table.html()) for title, table in _documents(audit)],
+        behind=[(anchor, title, table.html()) for anchor, title, table in _behind(audit) if table.rows],
         notes=_limits(audit),
     )
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, Self
 
+from markupsafe import Markup
 from rich.cells import cell_len
 
 from replay.reports import markdown_syntax
@@ -28,6 +29,19 @@ class Column(NamedTuple):
     def is_right(self) -> bool:
         """Whether its cells stand to the right."""
         return self.right or self.kind == "number"
+
+
+class Linked(str):
+    """A cell that leads to another part of its page of HTML."""
+
+    target: str
+    """The id of that part."""
+
+    def __new__(cls, cell: object, target: str) -> Self:
+        """Make the cell."""
+        made = super().__new__(cls, cell)
+        made.target = target
+        return made
 
 
 class HtmlTable(NamedTuple):
@@ -57,7 +71,7 @@ class Table:
 
     def html(self) -> HtmlTable:
         """Head and rows for a template, which escapes them."""
-        rows = [["" if cell is None else printable(str(cell)) for cell in row] for row in self.rows]
+        rows = [["" if cell is None else _html_cell(cell) for cell in row] for row in self.rows]
         has_numbers = any(column.is_right for column in self.columns)
         return HtmlTable([printable(column.head) for column in self.columns], rows, has_numbers)
 
@@ -110,6 +124,12 @@ def laid_out(lines: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> li
 def column_widths(lines: Sequence[Sequence[str]]) -> list[int]:
     """How wide the widest cell of each column is."""
     return [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+
+
+def _html_cell(cell: object) -> str:
+    """The cell as the template escapes it; a link is escaped already."""
+    text = printable(str(cell))
+    return Markup('<a href="#{}">{}</a>').format(cell.target, text) if isinstance(cell, Linked) else text
 
 
 def _markdown_cell(column: Column, cell: object) -> str:

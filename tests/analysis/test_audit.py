@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -353,6 +354,22 @@ def test_every_form_names_the_task_and_its_call_and_escapes_what_a_model_wrote(b
         jsonschema.validate(json.loads(text), schema)
     elif form != "text":
         assert "<b>ada" not in text
+
+
+def test_every_number_of_the_page_leads_to_the_tasks_and_calls_that_it_counts(benchmark: Benchmark) -> None:
+    benchmark.add("ada", "t1", [failed("files/read", READ, TIMED_OUT)], passed=False)
+    benchmark.add("ada", "t2", [failed("files/read", READ, TIMED_OUT), call("files/read", READ, "12.5")], passed=False)
+    benchmark.add("bob", "t1", [call("files/read", READ, "turnover 12.5")], passed=True)
+    found = benchmark.audit()
+    page = render(found, "html")
+    led = dict(re.findall(r'<a href="#([^"]+)">(\d+)', page))
+    parts = dict(re.findall(r'<section class="behind" id="([^"]+)">(.*?)</section>', page, re.DOTALL))
+    assert led.keys() == parts.keys() >= {"0-passed", "1-lost", "1-undecided-lost", "2-faults", "mend-0"}
+    counted = {target: part.count("<tr>") - 1 for target, part in parts.items() if not target.endswith("passed")}
+    assert counted == {target: int(number) for target, number in led.items() if not target.endswith("passed")}
+    assert "ada:t1" in parts["mend-0"]
+    assert "recovered: s1c1 files/read: timeout" in parts["1-lost"]
+    assert [run.task for run in found.behind("recovered", "ada")] == ["t2"]
 
 
 def test_a_run_without_trajectories_is_one_sentence(tmp_path: Path) -> None:

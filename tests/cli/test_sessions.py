@@ -89,7 +89,9 @@ def test_a_home_without_sessions_says_what_to_try(tmp_path: Path, monkeypatch: p
 def test_sessions_in_which_nothing_happened_since_are_left_out(home: Path) -> None:
     old = home / ".claude/projects/shop/old.jsonl"
     old.write_text(claude_session(("Bash", "boom", True), moment="2024-01-02T03:04:05Z"))
-    assert "no call was made in them since then" in replay_here("sessions", "--since", "2025").stderr
+    assert "no call was made in them since then; look further back: replay sessions --since 2024-01-01" in (
+        replay_here("sessions", "--since", "2025").stderr
+    )
     os.utime(old, (0, 0))
     assert "no session is that young" in replay_here("sessions", "--since", "2025").stderr
     assert "'yesterday' is not a time" in replay_here("sessions", "--since", "yesterday").stderr

@@ -1,4 +1,4 @@
-"""The browser: one run, six screens, and the keys that work on all of them."""
+"""The browser: one run, its screens, and the keys that work on all of them."""
 
 from __future__ import annotations
 
@@ -64,6 +64,12 @@ def _models() -> Screen[None]:
     return ModelsScreen()
 
 
+def _audit() -> Screen[None]:
+    from replay_tui.screens.audit_screen import AuditScreen  # brings numpy
+
+    return AuditScreen()
+
+
 class BrowseApp(Browser):
     """`replay browse`.
 
@@ -84,6 +90,7 @@ class BrowseApp(Browser):
         "alignment": _alignment,
         "compare": CompareScreen,
         "models": _models,
+        "audit": _audit,
     }
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("1", "go('overview')", "Overview", show=False, tooltip="How each model did"),
@@ -92,6 +99,7 @@ class BrowseApp(Browser):
         Binding("4", "go('alignment')", "Alignment", show=False, tooltip="Prediction beside reference"),
         Binding("5", "go('compare')", "Compare", show=False, tooltip="Two models, or two runs"),
         Binding("6", "go('models')", "Models", show=False, tooltip="All models side by side, by any measure"),
+        Binding("7", "go('audit')", "Audit", show=False, tooltip="How much of the scores is the models' own"),
         Binding("question_mark", "help", "Keys", key_display="?", tooltip="The keys of this screen"),
         Binding("ctrl+p", "command_palette", "Find", tooltip="Every action; any task, tool or model by name"),
         Binding("y", "copy_diagnosis", "Copy", show=False, tooltip="Copy the diagnosis of the call as Markdown"),

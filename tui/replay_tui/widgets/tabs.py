@@ -17,8 +17,9 @@ SCREENS: Final = {
     "alignment": "4 Alignment",
     "compare": "5 Compare",
     "models": "6 Models",
+    "audit": "7 Audit",
 }
-_ROOM_FOR_NAMES: Final = 75
+_ROOM_FOR_NAMES: Final = 86
 """Columns from which every screen's name is written out."""
 
 
