@@ -108,10 +108,9 @@ class Registry(Record):
 
     def read(self, call: Call) -> ToolName:
         """The server and tool that a call names: as its reader knew, else as the fleet's names tell."""
-        known = self._all_servers
-        if call.server is not None and call.tool is not None and (call.server in known or not known):
+        known, joined = self._all_servers, is_joined_name(call.name, call.server, call.tool)
+        if call.server is not None and call.tool is not None and (call.server in known or not (known or joined)):
             return ToolName(call.server, call.tool)
-        joined = is_joined_name(call.name, call.server, call.tool)
         name = call.name or ""
         read = _read_short_name if len(name) <= _MAX_REMEMBERED_NAME else _read_name
         return read(name, self._all_servers, joined)
