@@ -55,8 +55,9 @@ site: $(VENV)/.docs  ## Run the notebook, build the site into build/site, and fa
 	$(BIN)/jupyter nbconvert --to notebook --execute --inplace --ClearMetadataPreprocessor.enabled=True docs/notebook.ipynb
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-screenshots: $(VENV)/.all  ## Draw the browser's screens for the README
+screenshots: $(VENV)/.all  ## Draw the browser's screens and the moving picture for the README
 	$(BIN)/python docs/screenshots.py
+	$(BIN)/python docs/terminal_recording.py
 
 bench: $(VENV)/.all  ## Measure speed and memory, each against its baseline in the same run
 	for name in classify memory toolathlon align compare recorder browse report_page; do $(BIN)/python benchmarks/$$name.py || exit 1; done

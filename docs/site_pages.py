@@ -14,15 +14,7 @@ from typing import Any
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).parents[1]
-BESIDE_DOCS = (
-    "README.md",
-    "CHANGELOG.md",
-    "CONTRIBUTING.md",
-    "benchmarks/*.md",
-    "traces/**/*",
-    "schemas/*",
-    "servers.yaml",
-)
+BESIDE_DOCS = ("*.md", "benchmarks/*.md", "traces/**/*", "schemas/*", "servers.yaml")
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
 
 

@@ -25,7 +25,7 @@ COLUMNS, ROWS = 128, 36
 WIDE, HIGH, MARGIN = 7.2, 17, 16
 WIDTH, HEIGHT = COLUMNS * WIDE + 2 * MARGIN, ROWS * HIGH + 2 * MARGIN
 SCENES = (
-    ("uvx mcp-replay demo", "demo", 9.0),
+    ("replay demo", "demo", 9.0),
     ("replay show --run replay-demo.db tea-7b:sales-report", "show --run replay-demo.db tea-7b:sales-report", 8.0),
 )
 """What is typed, the arguments that are run, and the seconds that it is seen."""
@@ -40,7 +40,7 @@ svg {{ background: #1e1e1e; border-radius: 8px }}
 .cover {{ fill: #1e1e1e }}
 .later {{ opacity: 0 }}
 .scene, .cover {{ animation: {TOTAL}s infinite step-end }}
-@media (prefers-reduced-motion: reduce) {{ .scene, .cover {{ animation: none }} .cover {{ opacity: 0 }} }}
+@media (prefers-reduced-motion: reduce) {{ .scene, .cover {{ animation: none !important }} .cover {{ opacity: 0 }} }}
 """
 
 

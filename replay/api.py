@@ -238,8 +238,15 @@ def align(
         MissingExtraError: the extra `align` or `encoder` is not installed.
         InputError: nothing can be read, or has a task of the reference.
     """
-    from replay.alignment import AlignmentSettings, Results, pair_ids, read_reference, sign, signatures_to_embed
-    from replay.alignment import align as align_one
+    from replay.alignment import (
+        AlignmentSettings,
+        Results,
+        align_model,
+        pair_ids,
+        read_reference,
+        sign,
+        signatures_to_embed,
+    )
     from replay.alignment.aligner import group_by_model
     from replay.alignment.embedding_cache import default_path
     from replay.alignment.embeddings import Embedder
@@ -258,7 +265,7 @@ def align(
     vectors = embedder.embed(signatures_to_embed(expected, results))
     settings = AlignmentSettings(encoder=embedder.model.name, tool_args_match_mode=tool_args_match_mode)
     models = group_by_model(expected, results)
-    return [align_one(expected, model, vectors, settings, Judges()).model for model in models]
+    return [align_model(expected, model, vectors, settings, Judges()).model for model in models]
 
 
 def audit(run: Run) -> Audit:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from rapidfuzz import process
+
+_NEAR: Final = 60.0
 
 
 def nearest_names(
@@ -31,7 +34,7 @@ def nearest_names(
 
 
 def nearest_name(
-    wanted: str, known: Iterable[str], *, min_score: float = 0, processor: Callable[[str], str] | None = None
+    wanted: str, known: Iterable[str], *, min_score: float = _NEAR, processor: Callable[[str], str] | None = None
 ) -> str | None:
-    """The known name that is most like the wanted one; None where none is near enough."""
+    """The known name that is most like the wanted one; None where none is near enough to have been meant."""
     return next(iter(nearest_names(wanted, known, limit=1, min_score=min_score, processor=processor)), None)

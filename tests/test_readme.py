@@ -1,4 +1,4 @@
-"""What the README shows of the samples is what its commands print."""
+"""What the README and the samples' page show of the samples is what their commands print."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from tests.in_process import replay_here
 from tests.scripts import ROOT
 
-README = (ROOT / "README.md").read_text("utf-8")
+PAGE = (ROOT / "traces" / "README.md").read_text("utf-8")
 
 
 @pytest.fixture(autouse=True)
@@ -21,8 +21,8 @@ def _in_the_clone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def block(start: str) -> list[str]:
-    """The lines of the block of the README that begins so."""
-    text = next(part for part in re.findall(r"```text\n(.*?)```", README, re.DOTALL) if part.lstrip().startswith(start))
+    """The lines of the block of the samples' page that begins so."""
+    text = next(part for part in re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL) if part.lstrip().startswith(start))
     return [line.rstrip() for line in text.splitlines() if line.strip()]
 
 
@@ -45,7 +45,12 @@ def without_certainty(lines: Sequence[str]) -> list[str]:
     return [*lines[:start], *lines[end:]]
 
 
-def test_the_outcomes_of_the_samples_are_those_of_the_readme(tmp_path: Path) -> None:
+def test_the_readme_shows_the_table_of_the_samples_page() -> None:
+    (table,) = re.findall(r"```text\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    assert table.rstrip() in PAGE
+
+
+def test_the_outcomes_of_the_samples_are_those_of_their_page(tmp_path: Path) -> None:
     """Their recorded answers came from the servers that `make demo` starts, and give the same figures without them."""
     done = replay_here("classify", *samples(), "--offline", "--run", tmp_path / "run.db")
     assert done.returncode == 0, done.stderr
@@ -61,7 +66,7 @@ def test_the_outcomes_of_the_samples_are_those_of_the_readme(tmp_path: Path) -> 
     ]
 
 
-def test_the_alignment_of_the_samples_is_that_of_the_readme() -> None:
+def test_the_alignment_of_the_samples_is_that_of_their_page() -> None:
     done = replay_here("align", *samples(), "--reference", "traces/reference/reference.json")
     assert done.returncode == 0, done.stderr
     shown = block("model             tasks  recall")

@@ -1,6 +1,6 @@
 """Alignment with a reference: signatures, embeddings, matching, metrics."""
 
-from replay.alignment.aligner import Alignment, AlignmentSettings, Results, align, signatures_to_embed
+from replay.alignment.aligner import Alignment, AlignmentSettings, Results, align_model, signatures_to_embed
 from replay.alignment.tasks import Reference, SignedTask, pair_ids, read_reference, sign
 
 __all__ = [
@@ -9,7 +9,7 @@ __all__ = [
     "Reference",
     "Results",
     "SignedTask",
-    "align",
+    "align_model",
     "pair_ids",
     "read_reference",
     "sign",

@@ -24,6 +24,7 @@ from replay.records.alignment import (
     JudgeScores,
     MatchTriple,
     SweepRow,
+    TieChoice,
     ToolArgsMatchMode,
     TypeRow,
 )
@@ -46,6 +47,7 @@ class AlignmentSettings:
     tau_strong: float = 0.8
     tau_weak: float = 0.6
     tool_args_match_mode: ToolArgsMatchMode = "exact"
+    ties: TieChoice = "rule"
     encoder: str = ""
     """The model's name, to show."""
 
@@ -87,7 +89,7 @@ def signatures_to_embed(reference: Reference, results: Iterable[Results]) -> set
     return needed
 
 
-def align(
+def align_model(
     reference: Reference, results: Results, vectors: Vectors, settings: AlignmentSettings, judges: Judges
 ) -> Alignment:
     """Align one file's tasks with the reference's, and score them."""
@@ -116,7 +118,7 @@ def align_task(
     judge: JudgeScores | None = None,
 ) -> AlignedTask:
     """Align one task."""
-    solved = match_blocks(blocks, settings.tau_weak)
+    solved = match_blocks(blocks, settings.tau_weak, settings.ties)
     matches = matches_of(solved)
     chosen = match_set(reference, predicted, matches)
     scores = score(chosen, settings.tau_strong, settings.definitions)
@@ -178,6 +180,7 @@ def _model(
         tau_strong=settings.tau_strong,
         tau_weak=settings.tau_weak,
         tool_args_match_mode=settings.tool_args_match_mode,
+        tie_choice=settings.ties,
         encoder=settings.encoder,
         aggregate=found,
         average_score=overall_average(found, judge),

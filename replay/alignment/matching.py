@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from replay.alignment.tasks import SignedCall
 from replay.errors import MissingExtraError, install_command
-from replay.records.alignment import MatchTriple
+from replay.records.alignment import MatchTriple, TieChoice
 
 if TYPE_CHECKING:
     import numpy as np
@@ -118,9 +118,9 @@ def blocks_by_tool(
     )
 
 
-def match_blocks(blocks: Iterable[Block], tau_weak: float) -> tuple[MatchedBlock, ...]:
+def match_blocks(blocks: Iterable[Block], tau_weak: float, ties: TieChoice = "rule") -> tuple[MatchedBlock, ...]:
     """Solve each block: equation 1 of the paper, with cost 1 - S."""
-    return tuple(_match_block(block, tau_weak) for block in blocks)
+    return tuple(_match_block(block, tau_weak, ties) for block in blocks)
 
 
 def match(blocks: Iterable[Block], tau_weak: float) -> tuple[MatchTriple, ...]:
@@ -154,14 +154,31 @@ def _similarities(rows: list[str], columns: list[str], vectors: Vectors) -> NDAr
     return cosines[[[place[text]] for text in rows], [place[text] for text in columns]]
 
 
-def _match_block(block: Block, tau_weak: float) -> MatchedBlock:
+def _match_block(block: Block, tau_weak: float, ties: TieChoice) -> MatchedBlock:
     """The pairs of a block. Where several assignments are equally good, `choose` says which is taken, and why."""
     rows, columns = block.rows.in_order, block.columns.in_order
     similarity = block.ordered_similarity
     optimal = optimal_assignments(similarity, tau_weak)
+    if ties == "published" and not optimal.only_one:
+        return MatchedBlock(block, _published_choice(block, tau_weak), optimal)
     chosen = choose(optimal, [call.step for call in rows], [call.step for call in columns])
     matches = ((rows[row].index, columns[column].index, float(similarity[row, column])) for row, column in chosen)
     return MatchedBlock(block, tuple(matches), optimal)
+
+
+def _published_choice(block: Block, tau_weak: float) -> tuple[MatchTriple, ...]:
+    """The pairs that the released evaluator takes: the first solution for costs of 32 bits, the calls as they stand.
+
+    What is left of its choice to the machine is whether equal texts got equal vectors there; here they do.
+    """
+    import numpy as np
+
+    similarity = block.similarity
+    allowed = similarity >= np.float32(tau_weak)
+    cost = np.where(allowed, np.float32(1.0) - similarity, np.float32(UNITS)).astype(np.float64)
+    rows, columns = block.rows.calls, block.columns.calls
+    pairs = [(row, column) for row, column in zip(*_linear_sum_assignment(cost), strict=True) if allowed[row, column]]
+    return tuple((rows[row].index, columns[column].index, float(similarity[row, column])) for row, column in pairs)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from replay.alignment import signatures_to_embed
-from replay.alignment.aligner import Alignment, AlignmentSettings, Results, align
+from replay.alignment.aligner import Alignment, AlignmentSettings, Results, align_model
 from replay.alignment.encoder import Encoder, find_model, load_encoder
 from replay.alignment.judges import Judges
 from replay.alignment.tasks import Reference
@@ -68,7 +68,9 @@ def align_on_workers(
     def job(number: int, model: Results) -> Job:
         needed = {text: vectors[text] for text in signatures_to_embed(reference, [model])}
         return Job(
-            align, (reference, model, needed, settings, judges), lambda alignment: aligned.update({number: alignment})
+            align_model,
+            (reference, model, needed, settings, judges),
+            lambda alignment: aligned.update({number: alignment}),
         )
 
     do_all(job(number, model) for number, model in enumerate(results))

@@ -194,6 +194,7 @@ def _footnote(models: Sequence[AlignedModel], *, judged: bool, mixed: bool) -> s
 def _definitions(first: AlignedModel, columns: str) -> str:
     return (
         f"definitions: {first.definitions}; tau_strong {first.tau_strong:g}, tau_weak {first.tau_weak:g}; "
+        f"{'ties: as published; ' if first.tie_choice == 'published' else ''}"
         f"average: the mean of {columns}; steps and calls: a task"
     )
 

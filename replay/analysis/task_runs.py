@@ -26,6 +26,8 @@ from replay.runfile.task_runs import (
 Places: TypeAlias = NDArray[np.int64]
 """Of runs in `TaskRuns.runs`, or of groups in `TaskRuns.groups`."""
 OUTCOMES: Final = tuple(Outcome)
+_FAMILIES: Final = ("domain", "family")
+"""Labels under which a benchmark counts its tasks anew."""
 
 
 class TaskRun(NamedTuple):
@@ -139,7 +141,7 @@ def read_task_runs(run: Run, files: Sequence[int] | None = None) -> TaskRuns:
         run: open for reading or writing.
         files: the run's numbers of the files to take; by default all.
     """
-    facts = _with_scores_from_elsewhere(list(trajectory_facts(run.connection, files)))
+    facts = _with_scores_from_elsewhere(_told_apart(list(trajectory_facts(run.connection, files))))
     scores = {found.trajectory: found for found in task_scores(run.connection, files)}
     owners = _owners(facts)
     tokens = {fact.row: (fact.input_tokens, fact.output_tokens) for fact in facts}
@@ -159,6 +161,19 @@ def read_task_runs(run: Run, files: Sequence[int] | None = None) -> TaskRuns:
     groups = call_groups(run.connection, files)
     calls, recovered = (_calls(run, run_of_trajectory, list(groups), recovered=only) for only in (False, True))
     return TaskRuns(tuple(runs), tuple(groups.values()), calls, recovered, run_of_trajectory)
+
+
+def _told_apart(facts: Sequence[TrajectoryFacts]) -> list[TrajectoryFacts]:
+    """The trajectories, where an id that several families of tasks have is that of a task in each of them."""
+    own = {fact.row: "/".join(fact.labels[name] for name in _FAMILIES if name in fact.labels) for fact in facts}
+    families: dict[str, set[str]] = defaultdict(set)
+    for fact in facts:
+        if own[fact.row]:
+            families[fact.task].add(own[fact.row])
+    return [
+        fact._replace(task=f"{own[fact.row]}/{fact.task}") if own[fact.row] and len(families[fact.task]) > 1 else fact
+        for fact in facts
+    ]
 
 
 def _with_scores_from_elsewhere(facts: Sequence[TrajectoryFacts]) -> list[TrajectoryFacts]:

@@ -177,11 +177,11 @@ def _of_disagreement(fault: SchemaDisagreement, usage: ToolUsage, tool: Tool | N
     current = _at(schema, fault.pointer)
     if fault.fault == "too-strict":
         rewrite = f"Let the schema allow it, or let the server refuse it: {quoted(fault.keyword)} is not held to."
-        why = f"The server took {_who(fault)} that break it: {_after_colon(fault.sentence)}"
+        why = f"{_who(fault)} broke it, and the server took it: {_after_colon(fault.sentence)}"
     else:
         wanted = next((value for value in usage.values if _about(value, fault, schema)), None)
         rewrite = _keyword_to_add(fault, wanted)
-        why = f"The server refused {_who(fault)} that keep to the schema: {plain(fault.sentence, 200)}."
+        why = f"{_who(fault)} kept to the schema, and the server refused it: {plain(fault.sentence, 200)}."
     yield _make(fault, "inputSchema", fault.pointer, rewrite, why, current=current)
 
 

@@ -62,7 +62,8 @@ def check_chart(name: str) -> None:
     """
     if name not in CHARTS:
         nearest = nearest_name(name, CHARTS)
-        raise UsageError(f"there is no figure {name!r}; did you mean {nearest}? there are {', '.join(CHARTS)}")
+        meant = f"; did you mean {nearest}?" if nearest else ""
+        raise UsageError(f"there is no figure {name!r}{meant}; there are {', '.join(CHARTS)}")
 
 
 def chart_json(chart: Chart) -> str:

@@ -126,6 +126,7 @@ def model_server(run: Run, options: ChartOptions) -> Chart:
             for model in models
         ),
         counts=tuple(tuple(failures[model, name] for name in columns) for model in models),
+        cell_totals=tuple(tuple(judged[model, name] for name in columns) for model in models),
         notes=(*one_model_note(models), *note),
     )
 

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import ceil
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from replay.charts.style import FRAME, HATCHES, INK, MUTE, OUTCOME_COLOURS, SERIES, SHADES, ranked_kind, value_text
 from replay.errors import MissingExtraError, install_command
 from replay.records import Outcome
-from replay.records.chart import Chart
+from replay.records.chart import FEW, Chart
 from replay.safety.text import one_line
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ _METADATA: Final[dict[str, dict[str, str | None]]] = {
 }
 """Nothing that differs from one day or machine to the next."""
 _DOTS: Final = 200
+_LETTERS_AN_INCH: Final = 15
+"""Of the line below a drawing."""
 _SHADES: Final = 40
 """Of heat maps: from 50 on matplotlib would make their scale a picture."""
 _MIN_LABELLED: Final = 0.07
@@ -40,6 +43,8 @@ _DARK: Final = 0.55
 """Of a heat map's scale, from which letters are white."""
 _MIN_TOP: Final = 0.05
 _MAX_HEAD: Final = 22
+_PAGE: Final = 8.2
+"""Inches of a page that the rows of a chart may take."""
 _MANY_COLUMNS: Final = 12
 """Of a heat map, which would be wider than a page."""
 _OTHER_SCRIPTS: Final = (
@@ -75,8 +80,9 @@ class _Canvas:
         return [axes for row in grid for axes in row]
 
     def label(self, text: str) -> None:
-        """What the axis below shows; in the middle of the figure, where it has most room."""
-        self.figure.supxlabel(text, size=8.5 * self.scale)
+        """What the axis below shows; in the middle of the figure, where it has most room, in lines that fit it."""
+        inches = self.figure.get_size_inches()[0] / self.scale
+        self.figure.supxlabel(fill(text, int(inches * _LETTERS_AN_INCH)), size=8.5 * self.scale)
 
     def colour_map(self) -> Any:
         """From nothing to much, for heat maps."""
@@ -267,7 +273,11 @@ def _heat_map(chart: Chart, canvas: _Canvas) -> None:
         axes.text(0.5, 0.5, "nothing to show", ha="center", va="center", color=MUTE, transform=axes.transAxes)
         return
     top = max(max((value or 0 for row in chart.values for value in row), default=0), _MIN_TOP)
-    cells = [[value if value is not None else float("nan") for value in row] for row in chart.values]
+    few = {(row, column) for row in range(len(labels)) for column in range(len(heads)) if _is_few(chart, row, column)}
+    cells = [
+        [float("nan") if value is None or (row, column) in few else value for column, value in enumerate(values)]
+        for row, values in enumerate(chart.values)
+    ]
     image = axes.pcolormesh(
         [place - 0.5 for place in range(len(heads) + 1)],
         [place - 0.5 for place in range(len(labels) + 1)],
@@ -278,10 +288,13 @@ def _heat_map(chart: Chart, canvas: _Canvas) -> None:
         edgecolors="white",
         linewidth=1.5,
     )
+    for row, column in few:
+        axes.fill_between([column - 0.46, column + 0.46], row - 0.46, row + 0.46, fc="none", ec=SHADES[2], hatch="////")
     axes.invert_yaxis()
     for row, values in enumerate(chart.values):
         for column, value in enumerate(values):
-            colour = "white" if (value or 0) / top > _DARK else INK if value else MUTE
+            dark = (value or 0) / top > _DARK and (row, column) not in few
+            colour = "white" if dark else INK if value else MUTE
             words = _words(chart, row, column)
             axes.text(column, row, words, ha="center", va="center", color=colour, size=8 * canvas.scale)
     axes.set_xticks(range(len(heads)), heads, rotation=40, ha="left", rotation_mode="anchor")
@@ -292,7 +305,8 @@ def _heat_map(chart: Chart, canvas: _Canvas) -> None:
         spine.set_visible(False)
     bar = canvas.figure.colorbar(image, ax=axes, location="bottom", aspect=30, pad=min(0.12 / len(labels), 0.06))
     cells_are = "" if chart.counts is None else "; in the cells: counts"
-    bar.set_label(f"colour: {chart.measure}{cells_are}", size=8.5 * canvas.scale)
+    hatched = f"; hatched: of fewer than {FEW}" if few else ""
+    canvas.label(f"colour: {chart.measure}{cells_are}{hatched}")
     bar.ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
     bar.ax.tick_params(labelsize=8 * canvas.scale)
     if bar.solids is not None:
@@ -300,14 +314,22 @@ def _heat_map(chart: Chart, canvas: _Canvas) -> None:
     bar.outline.set_visible(False)  # type: ignore[operator]
 
 
+def _is_few(chart: Chart, row: int, column: int) -> bool:
+    """Whether a cell has something to show that rests on few; its colour would say more than it is worth."""
+    return bool(chart.values[row][column]) and chart.rests_on_few(row, column)
+
+
 def _turned(chart: Chart) -> Chart:
     """The chart with its columns as rows."""
+    totals = chart.cell_totals or tuple((total,) * len(chart.columns) for total in chart.totals or ())
     return chart.model_copy(
         update={
             "rows": chart.columns,
             "columns": chart.rows,
             "values": tuple(zip(*chart.values, strict=True)),
             "counts": None if chart.counts is None else tuple(zip(*chart.counts, strict=True)),
+            "totals": None,
+            "cell_totals": tuple(zip(*totals, strict=True)) or None,
         }
     )
 
@@ -352,40 +374,51 @@ def _ranked_bars(chart: Chart, canvas: _Canvas) -> None:
 
 
 def _dots(chart: Chart, canvas: _Canvas) -> None:
-    """Dots beside each other within a type; at most as many models as there are markers."""
+    """Dots beside each other within a type; at most as many models as there are markers.
+
+    More types than a page is high stand in two columns, and then nearer to each other.
+    """
+    models = len(chart.columns[: len(SERIES)])
+    types = max(len(chart.rows), 1)
+    each = 0.2 + 0.13 * models
+    panels = 1 if types * each <= _PAGE else 2
+    rows = -(-types // panels)
+    squeezed = min(1.0, _PAGE / (rows * each))
+    height = 0.95 + rows * each * squeezed
+    for number, axes in enumerate(canvas.axes(5.2 if panels == 1 else 7.2, height, columns=panels)):
+        shown = range(number * rows, min((number + 1) * rows, len(chart.rows)))
+        _dotted(chart, canvas, axes, shown, squeezed)
+        labels = [_shown(chart.rows[row], 34 if panels == 1 else _MAX_HEAD) for row in shown]
+        axes.set_yticks(range(len(shown)), labels)
+        axes.set_ylim(rows - 0.45, -0.55)
+    few = any(chart.rests_on_few(row, column) for row in range(len(chart.rows)) for column in range(models))
+    canvas.label(f"{chart.measure} ({chart.interval}){f'; hollow: of fewer than {FEW}' if few else ''}")
+    handles, names = canvas.figure.axes[0].get_legend_handles_labels()
+    canvas.figure.legend(handles, names, loc="outside upper left", ncols=2, handletextpad=0.2, columnspacing=1.2)
+
+
+def _dotted(chart: Chart, canvas: _Canvas, axes: Axes, rows: range, squeezed: float) -> None:
+    """The types of one panel."""
     models = chart.columns[: len(SERIES)]
     step = 0.8 / max(len(models), 1)
-    (axes,) = canvas.axes(5.2, 0.95 + (0.2 + 0.13 * len(models)) * max(len(chart.rows), 1))
-    for column, model in enumerate(models):
-        colour, marker = SERIES[column]
-        places = [row + (column - (len(models) - 1) / 2) * step for row in range(len(chart.rows))]
-        drawn = [
-            (value[column], place, row) for row, (value, place) in enumerate(zip(chart.values, places, strict=True))
-        ]
-        for value, place, row in drawn:
-            low, high = chart.ends(row, column)
-            if value is not None and low is not None and high is not None:
-                axes.plot([low, high], [place, place], color=colour, lw=1.3 * canvas.scale, solid_capstyle="butt")
-        axes.plot(
-            [value for value, _, _ in drawn if value is not None],
-            [place for value, place, _ in drawn if value is not None],
-            marker=marker,
-            ls="",
-            color=colour,
-            markeredgecolor="white",
-            markeredgewidth=0.6,
-            ms=6 * canvas.scale,
-            label=_shown(model),
-        )
-    for line in range(1, len(chart.rows)):
+    size = 6 * canvas.scale * max(squeezed, 0.5)
+    for column, (model, (colour, marker)) in enumerate(zip(models, SERIES, strict=False)):
+        axes.plot([], [], marker=marker, ls="", color=colour, ms=6 * canvas.scale, label=_shown(model))
+        for place, row in enumerate(rows):
+            value, (low, high) = chart.values[row][column], chart.ends(row, column)
+            y = place + (column - (len(models) - 1) / 2) * step
+            if value is None:
+                continue
+            if low is not None and high is not None:
+                axes.plot([low, high], [y, y], color=colour, lw=1.3 * canvas.scale, solid_capstyle="butt")
+            few = chart.rests_on_few(row, column)
+            face, edge = ("white", colour) if few else (colour, "white" if squeezed == 1 else colour)
+            axes.plot(value, y, marker=marker, ls="", mfc=face, mec=edge, mew=1.1 if few else 0.6, ms=size)
+    for line in range(1, len(rows)):
         axes.axhline(line - 0.5, color=FRAME, lw=0.5, alpha=0.5)
-    axes.set_yticks(range(len(chart.rows)), [_shown(name) for name in chart.rows])
-    axes.set_ylim(len(chart.rows) - 0.45, -0.55)
     axes.set_xlim(-0.02, 1.02)
     axes.grid(axis="x", color=FRAME, alpha=0.35, lw=0.6)
     axes.tick_params(axis="y", length=0)
-    canvas.label(f"{chart.measure} ({chart.interval})")
-    canvas.figure.legend(loc="outside upper left", ncols=2, handletextpad=0.2, columnspacing=1.2)
 
 
 def _shown(name: str, limit: int = 34) -> str:

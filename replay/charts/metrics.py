@@ -145,7 +145,8 @@ def metric_by_type(run: Run, options: ChartOptions) -> Chart:
     metric = options.metric
     if metric is not None and metric not in METRICS:
         nearest = nearest_name(metric, METRICS)
-        raise UsageError(f"there is no metric {metric!r}; did you mean {nearest}? there are {', '.join(METRICS)}")
+        meant = f"; did you mean {nearest}?" if nearest else ""
+        raise UsageError(f"there is no metric {metric!r}{meant}; there are {', '.join(METRICS)}")
     models = [model.model for model in chosen_models(run, options)]
     aligned = {file: model for file, model in aligned_models(run.connection).items() if model.model in models}
     if metric in OUTCOME_METRICS or (metric is None and not aligned):
@@ -242,6 +243,7 @@ def _by_type(
         high=tuple(tuple(each.ends[1] for each in row) for row in cells),
         interval=interval,
         counts=tuple(tuple(each.n for each in row) for row in cells),
+        cell_totals=tuple(tuple(each.n for each in row) for row in cells),
         notes=(*one_model_note(tuple(models)), *note),
     )
 

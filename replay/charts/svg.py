@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from replay.charts.style import FRAME, INK, MUTE, OUTCOME_COLOURS, ranked_kind, value_text
 from replay.records import Outcome
-from replay.records.chart import Chart
+from replay.records.chart import FEW, Chart
 from replay.safety.text import one_line
 
 _MAX_NAME: Final = 30
@@ -281,8 +281,10 @@ def heat_map(chart: Chart, *, narrow: bool = False) -> Markup:
 def _cell(x: float, y: float, size: float, row: float, count: int, total: int, title: str) -> Iterator[str]:
     share = count / total if total else 0.0
     box = f'x="{x:.1f}" y="{y:.1f}" width="{size - 2:.1f}" height="{row - 2}"'
-    yield f'<g><title>{escape(title)}</title><rect {box} class="frame"/>'
-    yield f'<rect {box} class="heat" fill-opacity="{0.6 * min(share, 1):.3f}"/>' if count else ""
+    few = 0 < total < FEW  # a pale colour in a broken frame: it must not look like a share of many
+    broken, strength = (' stroke-dasharray="3 2"', 0.2) if few else ("", 0.6)
+    yield f'<g><title>{escape(title)}</title><rect {box} class="frame"{broken}/>'
+    yield f'<rect {box} class="heat" fill-opacity="{strength * min(share, 1):.3f}"/>' if count else ""
     style = "" if count else ' class="mute"'
     words = count or "·"
     yield f'<text{style} x="{x + size / 2 - 1:.1f}" y="{y + row / 2 + 4}" text-anchor="middle">{words}</text></g>'

@@ -37,7 +37,7 @@ class LimitReachedError(ReplayError):
     """What the user allows is used up; nothing more is asked."""
 
 
-class ToolRequest(Record):
+class FunctionCall(Record):
     """A function call as the model wrote it."""
 
     id: str
@@ -50,7 +50,7 @@ class ChatReply(Record):
     """What a model replied, and what that took."""
 
     text: str
-    tool_requests: tuple[ToolRequest, ...] = ()
+    tool_requests: tuple[FunctionCall, ...] = ()
     finish_reason: str | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -169,7 +169,7 @@ class ChatModel:
         completion = await self._client.chat.completions.create(**request)
         choice, usage = completion.choices[0], completion.usage
         requests = tuple(
-            ToolRequest(id=call.id or "", name=call.function.name or "", arguments=call.function.arguments or "")
+            FunctionCall(id=call.id or "", name=call.function.name or "", arguments=call.function.arguments or "")
             for call in choice.message.tool_calls or ()
         )
         return ChatReply(
@@ -203,7 +203,7 @@ class ChatModel:
             raise ModelError(f"{self.settings.base_url}: the stream ended before the reply was complete")
         return ChatReply(
             text="".join(texts),
-            tool_requests=tuple(ToolRequest(**calls[index]) for index in sorted(calls)),
+            tool_requests=tuple(FunctionCall(**calls[index]) for index in sorted(calls)),
             finish_reason=finish,
             input_tokens=usage.prompt_tokens if usage else None,
             output_tokens=usage.completion_tokens if usage else None,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from replay.alignment.judges import Judges
     from replay.alignment.output import RunStore
     from replay.records import Certainty
-    from replay.records.alignment import Definitions, ToolArgsMatchMode
+    from replay.records.alignment import Definitions, TieChoice, ToolArgsMatchMode
     from replay.records.unread import Unread, UnreadFile
     from replay.replayer.pool import WorkerLocation
     from replay.replayer.sharing import DoAll
@@ -72,6 +72,13 @@ _SHARE = click.FloatRange(0.0, 1.0)
     help="How the trajectory matches (strict, unordered, subset, superset) compare arguments, as in agentevals.",
 )
 @click.option(
+    "--ties",
+    type=click.Choice(["rule", "published"]),
+    default="rule",
+    show_default=True,
+    help="Of equally good assignments take that of our rule, or that of the released evaluator on this machine.",
+)
+@click.option(
     "--model",
     metavar="PATH|NAME",
     help="Embedding model: a directory, or a name on the model hub.  [default: all-MiniLM-L6-v2, as installed]",
@@ -102,6 +109,7 @@ def align(
     tau_strong: float,
     tau_weak: float,
     tool_args_match_mode: ToolArgsMatchMode,
+    ties: TieChoice,
     model: str | None,
     workers: int | None,
     cluster: str | None,
@@ -134,7 +142,7 @@ def align(
         inputs,
         reference,
         _run(run_path),
-        settings=AlignmentSettings(definitions, tau_strong, tau_weak, tool_args_match_mode),
+        settings=AlignmentSettings(definitions, tau_strong, tau_weak, tool_args_match_mode, ties),
         judge_paths=judge_paths,
         model=model,
         cached=not no_cache,
@@ -187,8 +195,7 @@ def _align(
     do_all: DoAll | None = None,
 ) -> _Aligned:
     """Align files with a reference, in this process or on the workers of `do_all`, and keep that in the run."""
-    from replay.alignment import align as align_one
-    from replay.alignment import signatures_to_embed
+    from replay.alignment import align_model, signatures_to_embed
     from replay.alignment.aligner import group_by_model
     from replay.alignment.embedding_cache import default_path
     from replay.alignment.embeddings import Embedder
@@ -207,7 +214,7 @@ def _align(
     results = group_by_model(reference, per_file)
     judges = _judges(judge_paths, per_file, results)
     if do_all is None:
-        alignments = [align_one(reference, of_model, vectors, settings, judges) for of_model in results]
+        alignments = [align_model(reference, of_model, vectors, settings, judges) for of_model in results]
     else:
         alignments = align_on_workers(do_all, reference, results, vectors, settings, judges)
     _keep(run, alignments, reference)

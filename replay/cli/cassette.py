@@ -63,6 +63,7 @@ def serve(
     is asked for even if none is given: it is printed once on stderr.
     """
     from replay.cli.trust import say_what_starts
+    from replay.diagnosis.phrasing import counted
     from replay.errors import FoundFailuresError, UsageError
     from replay.interpreter import Fleet
     from replay.recorder.cassette_host import serve_cassette
@@ -76,4 +77,4 @@ def serve(
         say_what_starts(fleet, named=True, names=[name for name in recorded.servers if name in fleet.servers])
     misses = serve_cassette(recorded, only, fleet, port, host, token)
     if misses and fleet is None:
-        raise FoundFailuresError(f"{file}: {misses} calls had no answer in it")
+        raise FoundFailuresError(f"{file}: {counted(misses, 'call')} had no answer in it")

@@ -31,7 +31,7 @@ from replay.cli.options import (
     worker_location,
     workers_options,
 )
-from replay.cli.terminal import closed_pipe_ignored, echo_err
+from replay.cli.terminal import closed_pipe_ignored, echo_err, typed_command
 
 if TYPE_CHECKING:
     from replay.cli.known import KnownInRun
@@ -386,4 +386,4 @@ def _next_commands(run: Run, summary: RunSummary) -> Iterator[str]:
         commands.append(["report", "--call", first.example, *where])
     commands.append(["report", "-o", "report.html", *where])
     for number, words in enumerate(commands):
-        yield f"{'      ' if number else 'Next: '}{one_line(shlex.join(['replay', *words]), 400)}"
+        yield f"{'      ' if number else 'Next: '}{one_line(shlex.join([*typed_command(), *words]), 400)}"

@@ -58,7 +58,8 @@ _SQLITE = b"SQLite format 3\0"
 @click.option(
     "--sort",
     metavar="MEASURE",
-    help="Column to sort by, best first, or model.  [default: average, task_success, score or well_formed]",
+    help="Column to sort by, best first, or model.  [default: the first that all models have of average, task_success, "
+    "score, mcpbench_overall, mcpeval_trajectory, mcpeval_completion, well_formed]",
 )
 @names_option
 @strict_option

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from replay.cli.options import FILE
-from replay.cli.terminal import echo_err
+from replay.cli.terminal import echo_err, typed_command
 
 EXAMPLES = """\b
 Examples:
@@ -47,4 +47,5 @@ def demo(context: click.Context, run_path: Path) -> None:
             fresh=True,
             cassette=cassette,
         )
-    echo_err("\nthen your own: replay classify --offline FILES, or replay classify FILES --servers mcp_servers.json")
+    again = " ".join(typed_command())
+    echo_err(f"\nthen your own: {again} classify --offline FILES, or {again} classify FILES --servers mcp_servers.json")

@@ -21,7 +21,7 @@ from replay.records.rating import PROTOCOLS, Protocol
 
 if TYPE_CHECKING:
     from replay.chat import Limits, ModelSettings
-    from replay.judging.asking import Progress, RatingRequest
+    from replay.judging.asking import AskingProgress, RatingRequest
     from replay.judging.prompts import RatedRun
     from replay.judging.task_runs import TaskKnowledge
     from replay.runfile import Run
@@ -169,7 +169,7 @@ def _ask(
     """
     import anyio
 
-    from replay.judging.asking import Progress, ask_all
+    from replay.judging.asking import AskingProgress, ask_all
 
     if not requests:
         echo_err("every judgement is in the run already; nothing is asked")
@@ -177,7 +177,7 @@ def _ask(
     for name, settings in judges.items():
         count = sum(request.key.judge == name for request in requests)
         echo_err(f"sending {count} prompts to {name}: {settings.model} at {settings.base_url}, secrets taken out")
-    progress, lines = Progress(), SlowLines()
+    progress, lines = AskingProgress(), SlowLines()
 
     async def ask() -> None:
         async with anyio.create_task_group() as tasks:
@@ -196,7 +196,7 @@ def _ask(
         raise NoServerReachedError(f"no judge gave a reply: {next(iter(progress.failed), '')}")
 
 
-async def _tell(progress: Progress, limits: Limits, lines: SlowLines) -> None:
+async def _tell(progress: AskingProgress, limits: Limits, lines: SlowLines) -> None:
     import anyio
 
     while True:

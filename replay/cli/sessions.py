@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from replay.cli.options import FILE, first_moment
-from replay.cli.terminal import closed_pipe_ignored, echo_err, note
+from replay.cli.terminal import closed_pipe_ignored, echo_err, note, typed_command
 from replay.errors import RunFileError, UsageError
 
 if TYPE_CHECKING:
@@ -63,15 +63,21 @@ def sessions(since: str, run_path: Path | None, fresh: bool) -> None:
     folders = list(session_folders(moment))
     if not folders:
         echo_err("no sessions of coding agents were found in your home directory")
-        echo_err("try: replay demo, or name files: replay classify --offline FILES (replay --help lists the verbs)")
+        again = " ".join(typed_command())
+        echo_err(f"try: {again} demo, or name files: {again} classify --offline FILES ({again} --help lists the verbs)")
         return
     for folder in folders:
         echo_err(f"read {folder.path}: {len(folder.files):,} sessions of {folder.agent} written since {moment}")
     echo_err("nothing is started, and nothing leaves this machine")
     if not any(folder.files for folder in folders):
-        echo_err("no session is that young; look further back: replay sessions --since 90d")
+        echo_err(f"no session is that young; look further back: {_further_back(moment)}")
         return
     _report(folders, moment, run_path, fresh=fresh)
+
+
+def _further_back(since: str) -> str:
+    """The command that reads the year before the moment too."""
+    return f"{' '.join(typed_command())} sessions --since {int(since[:4]) - 1}-01-01"
 
 
 def default_run() -> Path:
@@ -127,17 +133,17 @@ def _report(folders: Sequence[SessionFolder], since: str, run_path: Path | None,
             anyio.run(_judge, run, folders, since, seen)
         summary = summarize(run)
         seen.tell()
-        calls = sum(summary.outcomes.values())
+        calls, again = sum(summary.outcomes.values()), " ".join(typed_command())
         if not calls:
-            echo_err("no call was made in them since then; look further back: replay sessions --since 90d")
+            echo_err(f"no call was made in them since then; look further back: {_further_back(since)}")
             return
         where = f"--run {shlex.quote(str(run.path))}"
         with closed_pipe_ignored():
             click.echo(sessions_text(run, summary, stdout_width()))
             for number, (group, sentence) in enumerate(worst_lines(summary)):
                 click.echo(f"{'' if number else chr(10) + 'The worst' + chr(10)}  {sentence}")
-                click.echo(f"      replay report --call {shlex.quote(group.example)} {where}")
-            click.echo(f"\nNext: replay browse {where}")
+                click.echo(f"      {again} report --call {shlex.quote(group.example)} {where}")
+            click.echo(f"\nNext: {again} browse {where}")
 
 
 async def _judge(run: Run, folders: Sequence[SessionFolder], since: str, seen: _Seen) -> None:
@@ -154,8 +160,9 @@ async def _judge(run: Run, folders: Sequence[SessionFolder], since: str, seen: _
     from replay.replayer.sharing import open_pool
     from replay.replayer.unchanged_files import UnchangedFiles
     from replay.replayer.workers import OnWorkers
+    from replay.runfile.judged_files import keep_files
 
-    options = Options(offline=True, labels=known_labels(None))
+    options = Options(offline=True, labels=known_labels(None), all_edges=False)
     every = [UnopenedFile(file, FileNames(None), since) for folder in folders for file in folder.files]
     unchanged = UnchangedFiles(run, None, options, seen)
     sources = [source for source in unchanged.changed(every) if isinstance(source, UnopenedFile)]
@@ -171,7 +178,8 @@ async def _judge(run: Run, folders: Sequence[SessionFolder], since: str, seen: _
             await classify_stored(run, sources, options, progress=progress, listener=unchanged, executor=executor)
         finally:
             unchanged.keep()
-    run.keep_files(seen.read)
+    with run.transaction() as db:
+        keep_files(db, seen.read)
 
 
 def _size(source: UnopenedFile) -> int:

@@ -14,10 +14,12 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
 import click
 
+from replay.errors import DISTRIBUTION
 from replay.safety import posix
 from replay.safety.text import printable
 
@@ -92,6 +94,16 @@ class SafeStream(io.TextIOBase):
     def writable(self) -> bool:
         """It is."""
         return True
+
+
+def typed_command() -> tuple[str, ...]:
+    """What a user types to run this program again; `uvx` and `pipx run` put no `replay` on the path."""
+    if Path(sys.argv[0]).stem != DISTRIBUTION:
+        return ("replay",)
+    folders = Path(sys.prefix).parts
+    if "pipx" in folders:  # which may start uv; below `venvs` it keeps what stays installed
+        return ("replay",) if "venvs" in folders else ("pipx", "run", DISTRIBUTION)
+    return ("uvx", DISTRIBUTION) if "UV" in os.environ else ("replay",)
 
 
 def echo_err(text: str) -> None:

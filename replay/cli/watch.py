@@ -50,6 +50,8 @@ def watch(directory: Path, run_path: Path, fleet_path: Path | None, names: str |
     """
     import anyio
 
+    from replay.diagnosis.phrasing import counted
+
     judge = _Judge(run_path, fleet_of(fleet_path), names)
 
     async def watch_until_stopped() -> None:
@@ -62,7 +64,8 @@ def watch(directory: Path, run_path: Path, fleet_path: Path | None, names: str |
                 group.cancel_scope.cancel()
 
     anyio.run(watch_until_stopped)
-    echo_err(f"stopped; {judge.calls} calls of {len(judge.counts)} files are in {run_path}")
+    calls, files = counted(judge.calls, "call"), counted(len(judge.counts), "file")
+    echo_err(f"stopped; {calls} of {files} {'is' if judge.calls == 1 else 'are'} in {run_path}")
 
 
 async def _stop_on(signals: object, stop: anyio.Event) -> None:

@@ -42,14 +42,14 @@ class Graph:
     """The data edges of a trajectory.
 
     Args:
-        trajectory: its own `edges` are used, or inferred where it has none.
+        trajectory: its own `edges` are used, or inferred when they are asked for where it has none.
         edges: to use instead.
     """
 
     def __init__(self, trajectory: Trajectory, edges: tuple[DataEdge, ...] | None = None) -> None:
         self.trajectory = trajectory
-        known = trajectory.edges if edges is None else edges
-        self.edges = infer_edges(trajectory) if known is None else known
+        self.known_edges = trajectory.edges if edges is None else edges
+        """Those that are given, or were inferred by now."""
         self.steps: tuple[tuple[str, ...], ...] = tuple(
             tuple(call.position for call in step.calls) for step in trajectory.steps
         )
@@ -59,6 +59,13 @@ class Graph:
         }
         """The calls, each after those that it depends on."""
         self._step_of = {position: number for number, positions in enumerate(self.steps) for position in positions}
+
+    @property
+    def edges(self) -> tuple[DataEdge, ...]:
+        """All of them."""
+        if self.known_edges is None:
+            self.known_edges = infer_edges(self.trajectory)
+        return self.known_edges
 
     def into(self, position: str) -> tuple[DataEdge, ...]:
         """The edges that a call's arguments depend on."""

@@ -76,12 +76,14 @@ def rebind(
 
 def new_values(call: Call, edges: Iterable[DataEdge], recorded: Answer, replayed: Answer) -> Iterator[tuple[str, str]]:
     """The ids that later calls take from the recorded answer of a call, each with what its server drew in its place."""
-    pair = _producer_answers(recorded, replayed)
-    for edge in edges if pair else ():
-        if pair and edge.producer == call.position and edge.producer_place == "answer":
-            old, new = as_text(edge.value).strip(), as_text(pair.new_value(edge) or "").strip()
-            if len(old) == len(new) and not any(map(str.isspace, old + new)):
-                yield old, new
+    own = [edge for edge in edges if edge.producer == call.position and edge.producer_place == "answer"]
+    pair = _producer_answers(recorded, replayed) if own else None
+    if pair is None:
+        return
+    for edge in own:
+        old, new = as_text(edge.value).strip(), as_text(pair.new_value(edge) or "").strip()
+        if len(old) == len(new) and not any(map(str.isspace, old + new)):
+            yield old, new
 
 
 def with_rebound(arguments: JsonObject, rebound: Iterable[Rebinding]) -> JsonObject:

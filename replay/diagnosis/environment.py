@@ -11,6 +11,7 @@ from replay.diagnosis.phrasing import plain, quoted
 from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.records import Outcome, Reason
 from replay.records.finding import Finding
+from replay.replayer.verdict import CRASHED
 
 _HOST: Final = re.compile(
     r"(?:https?://|resolve(?: host)? ['\"]?|ENOTFOUND |host=['\"])(?P<host>[A-Za-z0-9.-]+\.[A-Za-z]{2,})"
@@ -127,7 +128,8 @@ def _message(context: TrajectoryContext, position: str, reason: Reason) -> _Mess
         return _state_gap(context, position)
     kind, sentence, suggestion = _MESSAGES_BY_RULE.get(context.rows[position].rule, _MESSAGES[reason])
     values = _values(context, position)
-    return _Message(kind, sentence.format_map(values), suggestion.format_map(values) if suggestion else None)
+    helps = suggestion if not context.calls[position].local else None  # a tool of the agent's own is in no fleet
+    return _Message(kind, sentence.format_map(values), helps.format_map(values) if helps else None)
 
 
 def _values(context: TrajectoryContext, position: str) -> dict[str, str]:
@@ -140,7 +142,7 @@ def _values(context: TrajectoryContext, position: str) -> dict[str, str]:
         "server": quoted(row.server or name),
         "name": quoted(name),
         "message": row.message,
-        "crash": plain(row.message.rpartition("stack trace meanwhile: ")[2], 240),
+        "crash": plain(row.message.removeprefix(f"{CRASHED}: "), 240),
         "reply": plain(reply, 240),
         "short_reply": plain(reply),
         "why": plain((server.error if server else None) or row.message, 240),

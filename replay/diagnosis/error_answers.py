@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
@@ -132,14 +133,16 @@ def _without_addresses(text: str) -> str:
 
 def absent_program(context: TrajectoryContext, position: str) -> str | None:
     """The program that a command starts and that its answer says is not there."""
-    missing = _missing_in(context.answer_text(position))
-    return missing.name if missing is not None and names_program(context, position, missing.name) else None
+    text = context.answer_text(position)
+    missing, command = _missing_in(text), _NO_COMMAND.search(text)
+    name = missing.name if missing else (command["name"] or command["of_zsh"]) if command else ""
+    return name if name and names_program(context, position, name) else None
 
 
 def names_program(context: TrajectoryContext, position: str, name: str) -> bool:
     """Whether what is missing is the program that a command starts."""
-    commands = (scalar.value.split() for scalar in context.scalars(position) if isinstance(scalar.value, str))
-    return any(len(words) > 1 and words[0] == name for words in commands)
+    start = re.compile(rf"(?:^|[;&|(\n])\s*{re.escape(name)}\s+\S")
+    return any(isinstance(scalar.value, str) and start.search(scalar.value) for scalar in context.scalars(position))
 
 
 def no_program(context: TrajectoryContext, position: str, name: str) -> Finding:
@@ -191,18 +194,19 @@ def _refused(context: TrajectoryContext, position: str) -> Finding:
     if named is None and kind is None:
         return _generic(context, position, "refused")
     hint = _hint(text)
-    about = f"{place(named.pointer)}, {quoted(named.value)}" if named else "the call"
+    about = "" if kind == "exists-already" else "the call"
+    about = f"{place(named.pointer)}, {quoted(named.value)}" if named else about
     about = f"What {about} gives could not be parsed or computed" if kind == "malformed-value" else about
     verb = {
         "refused-by-policy": f"{_who(context, position)} does not allow",
         "permission-denied": "The operating system denies access to",
-        "exists-already": "What the call would make is there already:",
+        "exists-already": f"What the call would make is there already{':' if named else ''}",
         "malformed-value": "",
     }.get(kind or "", f"{_who(context, position)} refuses the call, and its error speaks of")
     return context.finding(
         position,
         kind or "refused-value",
-        f"{verb} {about}: {plain(text, 240)}.".lstrip(),
+        f"{f'{verb} {about}'.strip()}: {plain(text, 240)}.",
         f"{_who(context, position)} says: {hint}." if hint else None,
         pointer=named.pointer if named else None,
     )
@@ -247,7 +251,8 @@ _PLACE: Final = re.compile(r'^\s*File "[^"\n]*", line (?P<line>\d+)', re.M)
 _UNDEFINED: Final = re.compile(r"name '(?P<name>\w+)' is not defined")
 _NO_MODULE: Final = re.compile(r"No module named '(?P<name>[\w.]+)'")
 _NO_COMMAND: Final = re.compile(
-    r"(?:^|\n)(?:[\w/]*sh: )?(?:line \d+: |\d+: )?(?P<name>[\w.-]+): (?:command )?not found"
+    r"(?:^|\n)(?:[\w/]*sh: )?(?:line \d+: |\d+: )?(?:(?P<name>[\w.-]+): (?:command )?not found"
+    r"|[\w()]{1,12}:(?:\d+:)? command not found: (?P<of_zsh>[\w.-]+))"
 )
 _ENDED: Final = re.compile(r"\b(?:return|exit) code:? [1-9]")
 _MAX_HEAD: Final = 1000
@@ -262,12 +267,13 @@ def program_findings(context: TrajectoryContext, position: str) -> Iterator[Find
     row = context.rows[position]
     text = context.answer_text(position)
     answer = context.answer(position)
-    ended = _ENDED.search("\n".join(texts_of(answer))[:_MAX_HEAD]) if answer is not None else None
+    whole = "\n".join(texts_of(answer)) if answer is not None else ""
+    ended = _ENDED.search(whole[:_MAX_HEAD])
     if not (row.rule.startswith("program.") or ended or _ENDED.search(text)):
         return
     exceptions = list(_EXCEPTION.finditer(text))
     if exceptions:
-        yield _raised(context, position, text, exceptions[-1])
+        yield _raised(context, position, whole, exceptions[-1])
         return
     line = _NO_COMMAND.search(text) or _LAST_ERROR.search(text)
     printed = line[0].strip() if line else text.strip() if row.rule.startswith("program.") else ""
@@ -277,8 +283,9 @@ def program_findings(context: TrajectoryContext, position: str) -> Iterator[Find
         )
 
 
-def _raised(context: TrajectoryContext, position: str, text: str, exception: re.Match[str]) -> Finding:
-    lines = [match["line"] for match in _PLACE.finditer(text, 0, exception.start())]
+def _raised(context: TrajectoryContext, position: str, whole: str, exception: re.Match[str]) -> Finding:
+    """The exception, with its line where the whole answer has a traceback of one line."""
+    lines = [match["line"] for match in _PLACE.finditer(whole, 0, max(whole.rfind(exception[0]), 0))]
     where = f" in line {lines[-1]}" if len(lines) == 1 else ""
     return context.finding(
         position,
@@ -290,7 +297,8 @@ def _raised(context: TrajectoryContext, position: str, text: str, exception: re.
 
 
 def _advice(context: TrajectoryContext, position: str, words: str) -> str | None:
-    if undefined := _UNDEFINED.search(words):
+    undefined = _UNDEFINED.search(words)
+    if undefined and undefined["name"] in json.dumps(context.calls[position].arguments, ensure_ascii=False):
         name = undefined["name"]
         setters = [call.position for call in context.earlier(position) if _sets(context, call.position, name)]
         earlier = f" {setters[-1]} set it, and this call's program did not see it." if setters else ""

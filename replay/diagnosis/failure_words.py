@@ -43,9 +43,15 @@ def failure_words(text: str, call: Call, drawn: Collection[str] = ()) -> str:
     text = _QUOTED.sub(lambda quoted: " " if _echoes(quoted, values) else quoted[0], _INPUT_ECHO.sub(" ", text))
     for value in values:
         text = text.replace(value, " ")
-    bare = _BARE_CODE.search(text.strip())
+    code = bare_code(text)
     text = _DIGITS.sub(lambda match: f"{match['code'] or ''}#", masked(text))
-    return cut(" ".join([*text.split(), *([bare["code"]] if bare else [])]), _MAX_LENGTH)
+    return cut(" ".join([*text.split(), *([code] if code else [])]), _MAX_LENGTH)
+
+
+def bare_code(text: str) -> str | None:
+    """The code that is all that an error says, as in `Error executing tool pay: E1042`; two of them are two causes."""
+    bare = _BARE_CODE.search(text.strip())
+    return bare["code"] if bare else None
 
 
 def drawn_values(trajectory: Trajectory, answers: Mapping[str, Answer], rebound: Iterable[Rebinding]) -> frozenset[str]:

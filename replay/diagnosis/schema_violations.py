@@ -380,6 +380,9 @@ def _step(root: Any, place: SchemaLocation, part: str) -> SchemaLocation:
         properties = holder.schema.get("properties")
         if isinstance(properties, dict) and isinstance(properties.get(part), dict):
             return SchemaLocation(join(join(holder.pointer, "properties"), part), properties[part])
+        others = holder.schema.get("additionalProperties")
+        if isinstance(others, dict):
+            return SchemaLocation(join(holder.pointer, "additionalProperties"), others)
         items = holder.schema.get("items")
         if (part.isdecimal() or part == "*") and isinstance(items, dict):
             return SchemaLocation(join(holder.pointer, "items"), items)

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 import yaml
 
-from replay.chat.model import ToolRequest
+from replay.chat.model import FunctionCall
 from replay.driving.session import MadeCall, Session, WrittenCall
 from replay.formats.openai_chat import is_unparsed_call
 from replay.json_values import json_value
@@ -89,7 +89,7 @@ async def native(session: Session, work: Work) -> Ending:
     return Ending(None, "turn-limit")
 
 
-def _written(request: ToolRequest) -> WrittenCall:
+def _written(request: FunctionCall) -> WrittenCall:
     """A function call; `""` means no arguments, as everywhere in this protocol."""
     try:
         return WrittenCall(request.name, json_value(request.arguments) if request.arguments.strip() else {})
@@ -97,7 +97,7 @@ def _written(request: ToolRequest) -> WrittenCall:
         return WrittenCall(request.name, None, request.arguments)
 
 
-def _sent(request: ToolRequest) -> dict[str, Any]:
+def _sent(request: FunctionCall) -> dict[str, Any]:
     return {
         "id": request.id,
         "type": "function",

@@ -22,6 +22,7 @@ from replay.formats.record_builders import (
     usage_in,
 )
 from replay.formats.record_builders import opened as opened_text
+from replay.formats.task_facts import reported_of
 from replay.records import Answer, JsonObject, ToolResult, Trajectory
 
 CALL_TYPES = frozenset({"function_call", "function_call_output", "mcp_call", "custom_tool_call", "mcp_list_tools"})
@@ -75,7 +76,16 @@ class OpenAIResponsesReader:
             else:
                 document.leave(element)
         if items:
-            yield _trajectory({"input": items}, document.task_name, "$", document)
+            yield _trajectory({"input": items, **_of_the_run(document)}, document.task_name, "$", document)
+
+
+def _of_the_run(document: Document) -> JsonObject:
+    """Model, tokens and result of a run whose bare items MCPMark keeps beside a `meta.json`."""
+    meta = as_object(document.beside("meta.json")) or {}
+    result = as_object(meta.get("execution_result"))
+    if result is None:
+        return {}
+    return {"model": meta.get("model_name"), "usage": meta.get("token_usage"), "result": result}
 
 
 def _final(value: Any) -> Any:
@@ -118,7 +128,9 @@ def _trajectory(body: JsonObject, identifier: str, place: str, document: Documen
         else:
             _read_call(item, log)
     log.model, usage = text_of(body.get("model")), usage_in(body.get("usage"))
-    return log.trajectory(document, OpenAIResponsesReader.name, place, identifier, usage=usage, tools=tools)
+    reported = reported_of(as_object(body.get("result")) or {})
+    more: Any = {"usage": usage, "tools": tools, "reported": reported}
+    return log.trajectory(document, OpenAIResponsesReader.name, place, identifier, **more)
 
 
 def _read_call(item: JsonObject, log: CallLog) -> None:

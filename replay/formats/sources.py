@@ -123,7 +123,7 @@ def _refusal(name: str, error: OSError) -> FormatError:
 RESULT_SUFFIXES = (".json", ".jsonl", ".ndjson", ".eval", ".traj", ".gz", ".tgz", ".zip", ".tar")
 """What is looked at in a folder or an archive; a file that is named is looked at whatever its name."""
 
-LOOKED_UP = ("api_conversation_history.json", "base_state.json", "results.json", "task_metadata.json")
+LOOKED_UP = ("api_conversation_history.json", "base_state.json", "meta.json", "results.json", "task_metadata.json")
 """Names of the files that readers look up beside theirs, in its folder or in the one above."""
 
 _ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".zip.gz")

@@ -33,7 +33,7 @@ class RatingRequest(NamedTuple):
 
 
 @dataclass
-class Progress:
+class AskingProgress:
     """How far the asking is."""
 
     total: int = 0
@@ -86,7 +86,7 @@ async def ask_all(
     requests: list[RatingRequest],
     judges: Mapping[str, ModelSettings],
     limits: Limits,
-    progress: Progress,
+    progress: AskingProgress,
     *,
     jobs: int,
     say: Callable[[str], None],
@@ -123,7 +123,9 @@ async def _ask_in_turn(judge: _Judge, request: RatingRequest, room: anyio.Capaci
 class _Judge:
     """One judge at work."""
 
-    def __init__(self, name: str, run: Run, limits: Limits, progress: Progress, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, name: str, run: Run, limits: Limits, progress: AskingProgress, say: Callable[[str], None]
+    ) -> None:
         self._name, self._run, self._limits, self._progress, self._say = name, run, limits, progress, say
         self._model: ChatModel | None = None
         self._out_of_service: str | None = None

@@ -40,6 +40,8 @@ class ArgumentIndex:
         self.traits: dict[Callable[[ArgumentIndex], bool], bool] = {}
         """What is known of the tool, by the functions below."""
         self.argument_names = tuple(arguments or {})
+        listed = (item for value in (arguments or {}).values() if isinstance(value, list) for item in value[:1])
+        self._inner_names = tuple(name for item in listed if isinstance(item, dict) for name in item)
         self._folded_names = frozenset(name.casefold() for name in self.argument_names)
         self.by_name = {name: value for name, value in (arguments or {}).items() if isinstance(value, str)}
         values = [value for _, value in islice(leaves(arguments, enter_texts=False, id_keys=False), MAX_VALUES)]
@@ -82,10 +84,11 @@ class ArgumentIndex:
         return len(word) >= MIN_WORD_LENGTH and any(word[:MIN_NAME_LENGTH] in part for part in asked)
 
     def arguments_named_in(self, text: str) -> bool:
-        """Whether the text names an argument in quotes, or two of them."""
-        if any(holds_quoted(text, name) for name in self.argument_names):
+        """Whether the text names an argument in quotes, or two of them; also those of the objects in a list."""
+        names = {*self.argument_names, *self._inner_names}
+        if any(holds_quoted(text, name) for name in names):
             return True
-        named = (re.search(rf"\b{re.escape(name)}\b", text) for name in self.argument_names if len(name) > 2)
+        named = (re.search(rf"\b{re.escape(name)}\b", text) for name in names if len(name) > 2)
         return sum(map(bool, named)) > 1
 
     def value_named_in(self, text: str) -> bool:

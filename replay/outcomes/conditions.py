@@ -17,7 +17,7 @@ from replay.outcomes.call_facts import (
     says_the_verb,
 )
 from replay.outcomes.codes import cause_of_exit, cause_of_rpc, cause_of_status, causes_in, causes_said, forms_in
-from replay.outcomes.error_report import decisive_part, misses_program, server_is_unknown, strip_wrappers
+from replay.outcomes.error_report import decisive_part, misses_a_file, misses_program, server_is_unknown, strip_wrappers
 from replay.outcomes.evidence import ParsedAnswer
 from replay.outcomes.input_schema import is_valid
 from replay.outcomes.sentences import FRAME_WORDS, no_such_thing, own_words
@@ -45,16 +45,6 @@ _EXCEPTION = re.compile(
 )
 _UNDEFINED_NAME = re.compile(
     r"\bname ['\"](\w{1,80})['\"] is not defined|(?:^|: )\W{0,3}([A-Za-z_$]\w{0,80}) is not defined\W*$", re.IGNORECASE
-)
-_FILE_MISSING = re.compile(
-    r"\bENOENT\b|no such file"
-    r"|(?:file|directory|path)\b[^\n]{0,120}\b(?:not found|do(?:es)?(?: not|n't) exist|is missing)"
-    r"|(?:cannot|could not|failed to|unable to) (?:open|find|load|read)\b[^\n]{0,60}\bfile\b",
-    re.IGNORECASE,
-)
-_FILE_NAME = re.compile(
-    r"(?:[A-Za-z]:\\|[/~.])?[\w./\\-]{0,200}[/\\][\w.-]+|\b[\w-]{1,80}\.[a-z]\w{1,5}\b"
-    r"|\b(?:open|mkdir|l?stat|scandir|access|unlink|rmdir|copyfile|rename) '[^'\n]{1,200}'"
 )
 _FILE_ARGUMENT = re.compile(
     r"path|file|dir|folder|name|ur[il]|source|target|cwd|root|repo|location|(?:in|out)put", re.I
@@ -179,7 +169,7 @@ def tool_is_unknown(parsed: ParsedAnswer) -> bool:
 
 def stored_json_is_broken(parsed: ParsedAnswer) -> bool:
     """A JSON parser failed on something that the call did not bring."""
-    if parsed.error is None or parsed.error.basis == "exit":
+    if parsed.error is None or parsed.error.basis == "exit" or runs_commands(parsed.arguments):
         return False
     starts_like_json = any(value[:1] in '{["' for value in parsed.arguments.texts)
     named = any("json" in name.casefold() for name in parsed.arguments.argument_names)
@@ -401,7 +391,7 @@ def own_file_missing(parsed: ParsedAnswer) -> bool:
     if error is None or error.basis in ("exit", "sentence"):
         return False
     said = error.text[:_MAX_TEXT]
-    if not _FILE_MISSING.search(said) or not _FILE_NAME.search(said):
+    if not misses_a_file(said):
         return False
     names = parsed.arguments.argument_names
     if any(_FILE_ARGUMENT.search(name) or name.casefold() in CODE_ARGUMENTS for name in names):

@@ -69,6 +69,24 @@ _SERVER_UNKNOWN = re.compile(
 """How a harness says that it has no server of that name."""
 
 
+_FILE_MISSING = re.compile(
+    r"\bENOENT\b|no such file"
+    r"|(?:file|directory|path)\b[^\n]{0,120}\b(?:not found|do(?:es)?(?: not|n't) exist|is missing)"
+    r"|(?:cannot|could not|failed to|unable to) (?:open|find|load|read)\b[^\n]{0,60}\bfile\b",
+    re.IGNORECASE,
+)
+_FILE_NAME = re.compile(
+    r"(?:[A-Za-z]:\\|[/~.])?[\w./\\-]{0,200}[/\\][\w.-]+|\b[\w-]{1,80}\.[a-z]\w{1,5}\b"
+    r"|\b(?:open|mkdir|l?stat|scandir|access|unlink|rmdir|copyfile|rename) '[^'\n]{1,200}'"
+)
+_STOPPED = re.compile(
+    r"\b(?:command|process|program|script|execution|tool|job)\b[^\n]{0,60}\b(?:timed out|(?:terminated|killed|aborted"
+    r"|stopped|cancell?ed|interrupted)\b[^\n]{0,40}\b(?:time-?out|time limit|\d+ ?(?:ms|milliseconds|s|sec|seconds"
+    r"|minutes)\b))",
+    re.IGNORECASE,
+)
+
+
 class ErrorReport(NamedTuple):
     """An answer that as a whole reports a failure."""
 
@@ -156,3 +174,17 @@ def misses_program(text: str, arguments: ArgumentIndex) -> bool:
     name = re.escape(next(filter(None, match.groups())))
     starts = r"(?:^|[|;&(`\n]\s*|\b(?:sudo|xargs|env|time|exec) )" if match["first"] else r"(?<![\w./\\-])"
     return any(re.search(rf"{starts}{name}(?![\w./\\-])", command[:MAX_LOOK]) for command in arguments.texts)
+
+
+def misses_a_file(text: str) -> bool:
+    """Whether a report says that a file is missing, and names one."""
+    return _FILE_MISSING.search(text) is not None and _FILE_NAME.search(text) is not None
+
+
+def stopped_in(tail: str, arguments: ArgumentIndex) -> ErrorReport | None:
+    """The failure of a program that was stopped for taking too long, where the harness says so below its output."""
+    if not runs_commands(arguments):
+        return None
+    lines = tail.rstrip()[-MAX_SENTENCE_LENGTH:].rsplit("\n", 4)[-4:]
+    line = next((line for line in lines if _STOPPED.search(line)), None)
+    return report_of(line, "sentence") if line is not None else None

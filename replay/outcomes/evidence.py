@@ -43,6 +43,7 @@ from replay.outcomes.error_report import (
     decisive_part,
     report_of,
     report_of_rpc,
+    stopped_in,
 )
 from replay.outcomes.literals import structure_in
 from replay.outcomes.residue import (
@@ -91,12 +92,6 @@ _EXIT_CODE = re.compile(
 _EXIT_WORDS = ("code", "status", "ed w", "rc=")
 """One of them is in every match of it, once case is folded."""
 _EXIT_KEYS = ("exit_code", "exitcode", "returncode", "return_code", "exitstatus", "exit_status", "rc")
-_STOPPED = re.compile(
-    r"\b(?:command|process|program|script|execution|tool|job)\b[^\n]{0,60}\b(?:timed out|(?:terminated|killed|aborted"
-    r"|stopped|cancell?ed|interrupted)\b[^\n]{0,40}\b(?:time-?out|time limit|\d+ ?(?:ms|milliseconds|s|sec|seconds"
-    r"|minutes)\b))",
-    re.IGNORECASE,
-)
 _STATUS_IS_THE_ANSWER = re.compile(
     r"\(?(?:\w+=\S+ |sudo |uv run |npx |python3? -m )*"
     r"(?:grep|egrep|fgrep|rg|diff|cmp|test|\[|pgrep|which|pytest|git diff|git grep|expr)(?!\S)"
@@ -133,6 +128,8 @@ _COMPLAINING_LINE = re.compile(
     r"|invalid)\b|[a-z](?:Error|Exception)\b",
     re.MULTILINE,
 )
+_QUOTES = re.compile(r"\n\s*(?:string|text|input|content|pattern|query|received|value): ", re.IGNORECASE)
+"""From here on a report quotes what the call brought, which may say anything."""
 _MAX_LEAVES, _MAX_ENDS, _MAX_LINE = 200, 3, 300
 _FEW_LINES, _MAX_BEFORE_TRACEBACK = 5, 200
 _MAX_NOTHING = 300
@@ -212,7 +209,9 @@ class ParsedAnswer:
         if error is None:
             return frozenset()
         text = decisive_part(error)  # of which a program is quoted that the call brought
-        return causes_said(self.arguments.without_values(text) if runs_commands(self.arguments) else text)
+        text = self.arguments.without_values(text) if runs_commands(self.arguments) else text
+        quoted = _QUOTES.search(text) if error.basis != "exit" else None
+        return causes_said(text[: quoted.start()] if quoted else text)
 
     @cached_property
     def coded(self) -> frozenset[str]:
@@ -294,10 +293,13 @@ class ParsedAnswer:
     def _bad_end(self, marked: bool) -> ErrorReport | None:
         """The failure of a command without an exit code: by its last lines, or as its output is marked as one."""
         shown = runs_commands(self.arguments) and "\n" in self.text.strip() and self.body is None
+        stopped = stopped_in(self.text.strip().split("\n", 1)[0], self.arguments) if marked and shown else None
+        if stopped is not None:
+            return stopped
         if marked and shown and _OF_THE_HOST.isdisjoint(causes_said(self.text[:300])):
             return ErrorReport(self.text, "exit")
         crashed = _traceback_in(self.text, self.tail, self.arguments, self.tool)
-        return crashed or _stopped_in(self.tail, self.arguments) or _complaint_in(self.text, self.arguments, self.tool)
+        return crashed or stopped_in(self.tail, self.arguments) or _complaint_in(self.text, self.arguments, self.tool)
 
     def _error_in_body(self, marked: bool) -> ErrorReport | None:
         """The failure that a JSON body is, once all that says nothing is taken out."""
@@ -441,15 +443,6 @@ def _complaint_in(text: str, arguments: ArgumentIndex, tool: Tool | None) -> Err
         for line in lines
     )
     return ErrorReport(text, "exit") if gave_up or complains else None
-
-
-def _stopped_in(tail: str, arguments: ArgumentIndex) -> ErrorReport | None:
-    """The failure of a program that was stopped for taking too long, where the harness says so below its output."""
-    if not runs_commands(arguments):
-        return None
-    lines = tail.rstrip()[-MAX_SENTENCE_LENGTH:].rsplit("\n", 4)[-4:]
-    line = next((line for line in lines if _STOPPED.search(line)), None)
-    return report_of(line, "sentence") if line is not None else None
 
 
 def _program_exit(text: str, tail: str, body: object, arguments: ArgumentIndex) -> ProgramExit | None:

@@ -108,7 +108,8 @@ class Registry(Record):
 
     def read(self, call: Call) -> ToolName:
         """The server and tool that a call names: as its reader knew, else as the fleet's names tell."""
-        if call.server is not None and call.tool is not None and call.server in self._all_servers:
+        known = self._all_servers
+        if call.server is not None and call.tool is not None and (call.server in known or not known):
             return ToolName(call.server, call.tool)
         joined = is_joined_name(call.name, call.server, call.tool)
         name = call.name or ""

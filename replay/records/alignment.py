@@ -13,6 +13,9 @@ from replay.records.verdict import Certainty, Outcome, SchemaViolation
 Definitions: TypeAlias = Literal["published", "equations"]
 """`published`: what the released evaluator computes and the paper's tables hold; `equations`: the paper's own 2-6."""
 
+TieChoice: TypeAlias = Literal["rule", "published"]
+"""Of equally good assignments that of our rule, or that which the released evaluator would take on this machine."""
+
 MatchTriple: TypeAlias = tuple[int, int, float]
 """Reference call, predicted call (both counted from 0 over the trajectory's steps in order), similarity."""
 
@@ -258,6 +261,7 @@ class AlignedModel(Record):
     tau_weak: float
     tool_args_match_mode: ToolArgsMatchMode = "exact"
     """Of the trajectory matches."""
+    tie_choice: TieChoice = "rule"
     encoder: str
     aggregate: Aggregate
     average_score: float

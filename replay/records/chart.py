@@ -12,6 +12,9 @@ from replay.records.verdict import Certainty
 CHART_FORMAT: Final = "replay.figure"
 CHART_VERSION: Final = 1
 
+FEW: Final = 5
+"""Calls or tasks below which a share or a mean is drawn as one that rests on few."""
+
 Cells: TypeAlias = tuple[tuple[float | None, ...], ...]
 """A value for each row and column; None where there is none."""
 
@@ -39,6 +42,8 @@ class Chart(Record):
     """How many calls stand behind each value."""
     totals: tuple[int, ...] | None = None
     """What the values of each row are shares of."""
+    cell_totals: tuple[tuple[int, ...], ...] | None = None
+    """What each value is a share of, or how many tasks its mean is over, where that differs within a row."""
     notes: tuple[str, ...] = ()
     """What a reader must know, a sentence each."""
     certainties: dict[Certainty, int] | None = None
@@ -49,9 +54,14 @@ class Chart(Record):
         low, high = ((None if cells is None else cells[row][column]) for cells in (self.low, self.high))
         return low, high
 
+    def rests_on_few(self, row: int, column: int) -> bool:
+        """Whether a value rests on so little that it must not look like one that rests on much."""
+        total = self.cell_totals[row][column] if self.cell_totals else self.totals[row] if self.totals else FEW
+        return 0 < total < FEW
+
     @model_validator(mode="after")
     def _is_rectangular(self) -> Chart:
-        for cells in (self.values, self.low, self.high, self.counts):
+        for cells in (self.values, self.low, self.high, self.counts, self.cell_totals):
             if cells is not None and (
                 len(cells) != len(self.rows) or any(len(row) != len(self.columns) for row in cells)
             ):

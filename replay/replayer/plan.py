@@ -41,6 +41,8 @@ class Options:
     offline: bool = False
     labels: tuple[RuleSpec, ...] = ()
     """What a person said that answers mean, as rules for every server."""
+    all_edges: bool = True
+    """Find the data edges of every trajectory; else of those with a failed call alone: who reads finds the others."""
     keep_inconclusive: bool = False
     """Leave what the environment kept from its verdict; by default such calls are tried again."""
     on_done: Callable[[int], None] | None = None

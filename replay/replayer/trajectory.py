@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 
-from replay.dag import Graph, infer_edges, rebind
+from replay.dag import Graph, rebind
 from replay.dag.documents import as_text
 from replay.dag.drift import AnswerComparison, compare_answers, volatile_pointers
 from replay.dag.history import failed_visibly
@@ -24,7 +24,6 @@ from replay.records import (
     Answer,
     Call,
     CallResult,
-    DataEdge,
     Judgement,
     Outcome,
     Reason,
@@ -84,8 +83,7 @@ class TrajectoryReplayer:
         self._rebinding, self._wanted = rebinding, wanted
         self._classifier = Classifier(registry, rules)
         self._registry = registry
-        self.edges: tuple[DataEdge, ...] = trajectory.edges if trajectory.edges is not None else infer_edges(trajectory)
-        self._graph = Graph(trajectory, self.edges)
+        self.graph = Graph(trajectory)
         self._gaps = Gaps(session.workspace_servers)
         self._state = session.state
         self._results: dict[str, CallResult] = {}
@@ -230,7 +228,7 @@ class TrajectoryReplayer:
             inputs,
             replayed=replayed,
             comparison=self._compared(call, answer, inputs.rebound),
-            gap=self._gaps.before(request.server, self._graph.ancestors(call.position)),
+            gap=self._gaps.before(request.server, self.graph.ancestors(call.position)),
             missing_dependency=missing_program(answer) if call.answer and not missing_program(call.answer) else None,
             absent_path=absent_path(request.arguments, answer) if failed else None,
         )
@@ -246,7 +244,7 @@ class TrajectoryReplayer:
             return None
         if self._rebinding:
             self._drawn.update((as_text(value.recorded), as_text(value.replayed)) for value in rebound)
-            self._drawn.update(new_values(call, self.edges, call.answer, answer))
+            self._drawn.update(new_values(call, self.graph.edges, call.answer, answer))
         return compare_answers(call.answer, answer, self._drawn)
 
     def _unsent(self, call: Call, target: CallTarget, recorded: Judgement | None, *findings: str) -> CallResult:
@@ -259,7 +257,7 @@ class TrajectoryReplayer:
     def _bound(self, call: Call) -> tuple[dict[str, Any], tuple[Rebinding, ...]]:
         if not self._rebinding:
             return call.arguments or {}, ()
-        arguments, rebound = rebind(call, self.edges, self._recorded, self._answers)
+        arguments, rebound = rebind(call, self.graph.edges, self._recorded, self._answers)
         return arguments, tuple(rebound)
 
     def _close_step(self, step: Step) -> None:
@@ -299,7 +297,7 @@ class TrajectoryReplayer:
             if other.verdict.outcome in FAILURES and other.verdict.rule not in HARMLESS
         }
         failed[result.call.position] = result.verdict.outcome
-        root = self._graph.root_cause(result.call.position, failed)
+        root = self.graph.root_cause(result.call.position, failed)
         if root is None or root == result.call.position:
             return result
         verdict = result.verdict.model_copy(update={"caused_by": root})
@@ -336,7 +334,7 @@ async def replay_trials(
     checkpoints: tuple[Checkpoint, Checkpoint],
     on_call: Callable[[], None],
 ) -> tuple[Trajectory, list[CallResult]]:
-    """Replay a trajectory; gives it with its data edges, and its verdicts.
+    """Replay a trajectory; gives it with its data edges, as far as they are wanted, and its verdicts.
 
     Args:
         trajectory: as `context.as_named_here` gives it.
@@ -359,7 +357,8 @@ async def replay_trials(
                 wanted=options.wanted,
             )
             trials.append(await (replayer.run(on_call) if trial == 0 else replayer.run()))
-        trajectory = trajectory.model_copy(update={"edges": replayer.edges})
+        graph = replayer.graph
+        trajectory = trajectory.model_copy(update={"edges": graph.edges if options.all_edges else graph.known_edges})
     return trajectory, merge_trials(trials) if len(trials) > 1 else trials[0]
 
 

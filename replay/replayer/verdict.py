@@ -278,6 +278,7 @@ _TRACE: Final = re.compile(
 )
 """How the stack trace of Python, JavaScript, Go, Rust or Java begins, or one of its lines looks."""
 _ERROR: Final = re.compile(r"^(?:[\w.]+(?:Error|Exception|Interrupt|Exit)\b|panic: ).*", re.MULTILINE)
+CRASHED: Final = "The tool crashed, and its answer does not say why"
 _MAX_STDERR_LENGTH: Final = 16_384
 
 
@@ -290,14 +291,14 @@ def with_stderr(judgement: Judgement, stderr: str) -> Judgement:
     unexplained = judgement.reason is Reason.UNEXPLAINED or judgement.certainty == "fallback"
     if not unexplained or _TRACE.search(stderr) is None:
         return judgement
-    reason = f": {error}" if (error := _telling(stderr, judgement.message)) else ""
+    error = _telling(stderr, judgement.message)
     return judgement.model_copy(
         update={
             "outcome": Outcome.INCONCLUSIVE,
             "reason": Reason.SERVER_FAULT,
             "rule": "replay.server-traceback",
             "certainty": "likely",
-            "message": f"The answer gives no reason, and the server wrote a stack trace meanwhile{reason[:300]}",
+            "message": f"{CRASHED}: {error[:300]}" if error else CRASHED,
         }
     )
 

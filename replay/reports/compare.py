@@ -172,11 +172,11 @@ def _models_text(comparison: ModelComparison, width: int) -> list[str]:
     labels = {measure.id: measure.label for measure in comparison.measures}
     label = labels.get(comparison.sorted_by, comparison.sorted_by)
     says = f"sorted by {label}; outcomes are shares of judged calls; --json has every figure with its 95 % interval"
-    basis = (part for line in basis_lines(comparison) for part in wrap(line, width, subsequent_indent="      "))
+    basis = (part for line in foundation_lines(comparison) for part in wrap(line, width, subsequent_indent="      "))
     return [*table.text(width, _MAX_NAME), says, *basis]
 
 
-def basis_lines(comparison: ModelComparison) -> Iterator[str]:
+def foundation_lines(comparison: ModelComparison) -> Iterator[str]:
     """What was not read and could change, what verdicts rest on, whose fault failures are, and what they cost."""
     yield from unread_lines(comparison.unread)
     nothing = _calls_of(comparison, UNFOUNDED_MEASURE)
@@ -395,7 +395,7 @@ def _markdown(comparison: ModelComparison) -> str:
     parts = ["# Models compared"]
     for title, table in _tables(comparison):
         parts += [f"## {prose(title)}", table.markdown() if table.rows else "None."]
-        parts += map(prose, basis_lines(comparison)) if title == MODELS else ()
+        parts += map(prose, foundation_lines(comparison)) if title == MODELS else ()
     parts += [prose(f"Note: {note}") for note in comparison.notes]
     return "\n\n".join(parts) + "\n"
 
@@ -421,6 +421,6 @@ def _html(comparison: ModelComparison) -> str:
             if chart is not None
         ],
         tables=[(title, table.html()) for title, table in _tables(comparison)],
-        basis=(MODELS, list(basis_lines(comparison))),
+        basis=(MODELS, list(foundation_lines(comparison))),
         notes=comparison.notes,
     )

@@ -112,11 +112,15 @@ def attach(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def models_to_compare(connection: sqlite3.Connection) -> list[RunModel]:
-    """All there is to choose from: the models of the run, and of the one beside it."""
+    """All there is to choose from: the models of the run, and of the one beside it; what made no call is none."""
     schemas = [name for _, name, _ in connection.execute("PRAGMA database_list") if name in {"main", OTHER}]
     found: dict[tuple[str, str], list[int]] = {}
     for schema in schemas:
-        for file, model in connection.execute(f"SELECT id, model FROM {schema}.files ORDER BY id"):  # noqa: S608
+        files = (
+            f"SELECT id, model FROM {schema}.files "  # noqa: S608
+            f"WHERE id IN (SELECT file FROM {schema}.trajectories WHERE calls > 0) ORDER BY id"
+        )
+        for file, model in connection.execute(files):
             found.setdefault((schema, model), []).append(file)
     return [RunModel(schema, model, tuple(files)) for (schema, model), files in found.items()]
 

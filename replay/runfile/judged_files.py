@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+from collections.abc import Iterable
 from typing import Final
 
 from pydantic import ValidationError
@@ -77,3 +78,14 @@ def digest_of_knowledge(db: sqlite3.Connection) -> str:
     for row in db.execute("SELECT name, digest, record FROM servers ORDER BY name"):
         servers.update(digest(list(row)).encode())
     return digest([servers.hexdigest(), *db.execute("SELECT count(*), ifnull(max(rowid), 0) FROM answers").fetchone()])
+
+
+def keep_files(db: sqlite3.Connection, paths: Iterable[str]) -> None:
+    """Take out what the run holds of any other results file."""
+    kept = set(map(absolute_path, paths))
+    for row, path in db.execute("SELECT id, absolute_path FROM files").fetchall():
+        if path not in kept:
+            forget_judged_file(db, path)
+            db.execute("DELETE FROM calls WHERE file = ?", (row,))
+            db.execute("DELETE FROM trajectories WHERE file = ?", (row,))
+            db.execute("DELETE FROM files WHERE id = ?", (row,))

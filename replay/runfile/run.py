@@ -302,17 +302,6 @@ class Run:
         what = "1 trajectory that is" if len(gone) == 1 else f"{len(gone)} trajectories that are"
         return [f"{path}: {what} not in it any more, or named otherwise now, left the run"]
 
-    def keep_files(self, paths: Iterable[str]) -> None:
-        """Take out what the run holds of any other results file."""
-        kept = set(map(absolute_path, paths))
-        with self.transaction() as db:
-            for row, path in db.execute("SELECT id, absolute_path FROM files").fetchall():
-                if path not in kept:
-                    forget_judged_file(db, path)
-                    db.execute("DELETE FROM calls WHERE file = ?", (row,))
-                    db.execute("DELETE FROM trajectories WHERE file = ?", (row,))
-                    db.execute("DELETE FROM files WHERE id = ?", (row,))
-
     def _moved_to(self, absolute: str, names: set[str]) -> int | None:
         """The row of a file that was moved here: it has this name and one of these trajectories, and is gone from where
         it was; of several the one whose path ends most like this one.

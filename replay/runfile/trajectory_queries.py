@@ -206,7 +206,7 @@ def _has(run: Run, place: TrajectoryPlace, position: str) -> bool:
 def _examples(run: Run, ref: str, places: list[TrajectoryPlace]) -> list[str]:
     """Ids of calls in the trajectory that the text most resembles."""
     names = [place.trajectory for place in places]
-    nearest = nearest_name(ref, names)
+    nearest = nearest_name(ref, names, min_score=0)
     place = places[0] if nearest is None else places[names.index(nearest)]
     return [f"{place.trajectory}:{position}" for position in _positions(run, place)]
 

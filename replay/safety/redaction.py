@@ -23,7 +23,7 @@ from replay.safety.secret_patterns import (
     NamedSecret,
     may_hold_secret,
 )
-from replay.safety.spellings import literals_of, pattern_of
+from replay.safety.spellings import pattern_of
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -88,11 +88,11 @@ class Redactor:
         self._secrets = frozenset(secret for secret in stripped if len(secret) >= MIN_SECRET_LENGTH)
         self._patterns = tuple(map(_compiled, patterns))
         self._clean_names: set[str] = set()
-        self._learned: frozenset[str] = frozenset()
+        self._learned: set[str] = set()
 
     def learn(self, value: Any) -> None:
         """Take note of the keys that stand under their names in a JSON value: from then on they are out anywhere."""
-        found = frozenset(islice(_named_keys(value), _MOST_LEARNED - len(self._learned))) - self._secrets
+        found = set(islice(_named_keys(value), _MOST_LEARNED - len(self._learned)))
         if not found <= self._learned:
             self._learned |= found
             self._clean_names.clear()
@@ -118,17 +118,16 @@ class Redactor:
         return text if self._further is None else self._further(text)
 
     def _without_known(self, text: str) -> str:
-        for known in self._known():
-            try:
-                text = str(known.sub(REDACTED, text)) if known.search(text) else text
-            except UnicodeError:  # halves of surrogate pairs
-                whole = without_lone_surrogates(text)
-                text = str(known.sub(REDACTED, whole)) if known.search(whole) else text
-        return text
-
-    def _known(self) -> Iterator[Any]:
-        """What finds the secrets that were given, in any spelling, and the keys that were learned, as they stand."""
-        return filter(None, (pattern_of(self._secrets), literals_of(self._learned)))
+        for key in self._learned:  # as they are written: in every spelling so many would be more than RE2 can hold
+            text = text.replace(key, REDACTED)
+        known = pattern_of(self._secrets)
+        if known is None:
+            return text
+        try:
+            return str(known.sub(REDACTED, text)) if known.search(text) else text
+        except UnicodeError:  # halves of surrogate pairs
+            whole = without_lone_surrogates(text)
+            return str(known.sub(REDACTED, whole)) if known.search(whole) else text
 
     def json(self, value: Any) -> Any:
         """The value without its secrets, keys included; the very same object where it holds none."""
@@ -183,9 +182,11 @@ class Redactor:
         return not self._patterns and self._is_clean_text(encode(value))
 
     def _is_clean_text(self, text: bytes) -> bool:
-        if self._patterns or self._further is not None:
+        known = pattern_of(self._secrets)
+        if self._patterns or self._further is not None or may_hold_secret(text):
             return False
-        return not any(known.search(text) for known in self._known()) and not may_hold_secret(text)
+        known_in = known is not None and known.search(text) is not None
+        return not known_in and not any(key.encode() in text for key in self._learned)
 
     def _cleaned(self, value: Any) -> Any:
         if isinstance(value, str):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from replay.alignment import AlignmentSettings, Reference, Results, align, pair_ids, signatures_to_embed
+from replay.alignment import AlignmentSettings, Reference, Results, align_model, pair_ids, signatures_to_embed
 from replay.alignment.aligner import VALUES, sweep
 from replay.alignment.judges import Judges
 from replay.alignment.tables import by_type, calls_table, differing_ids, explain, leaderboard_text
@@ -31,7 +31,7 @@ def directions() -> dict[str, np.ndarray]:
 def aligned(outcomes: Mapping[str, Outcome] | None = None, predicted: SignedTask = PREDICTED):
     results = Results("f.json", "m", {"t1": predicted}, None if outcomes is None else {"t1": outcomes})
     reference = Reference("ref.json", {"t1": REFERENCE, "t2": task([[("t", {})]], "t2", "kind")}, ())
-    return align(reference, results, directions(), AlignmentSettings(), Judges())
+    return align_model(reference, results, directions(), AlignmentSettings(), Judges())
 
 
 def _calls(outcomes: Mapping[str, Outcome] | None = None) -> list[AlignedCall]:
@@ -139,7 +139,7 @@ def test_hostile_names_are_shown_harmless() -> None:
     nasty = task([[("t\x1b[31m\u202e", {"x": "\x1b]0;owned\x07"})]], "t1")
     reference = Reference("r.json", {"t1": nasty}, ())
     results = Results("f\x1b.json", "m\x1b[2J", {"t1": nasty, "\x1bx": nasty})
-    found = align(reference, results, vectors([]), AlignmentSettings(), Judges())
+    found = align_model(reference, results, vectors([]), AlignmentSettings(), Judges())
     shown = [
         leaderboard_text([found.model]),
         by_type(found.model),
@@ -154,10 +154,10 @@ def test_hostile_names_are_shown_harmless() -> None:
 def test_judge_scores_join_types_and_average() -> None:
     judges = Judges({("m", "t1"): JudgeScores(completion_rate=1.0, information_grounding_rate=0.5)})
     reference = Reference("ref.json", {"t1": REFERENCE}, ())
-    plain = align(
+    plain = align_model(
         reference, Results("f.json", "m", {"t1": PREDICTED}), directions(), AlignmentSettings(), Judges()
     ).model
-    judged = align(
+    judged = align_model(
         reference, Results("f.json", "m", {"t1": PREDICTED}), directions(), AlignmentSettings(), judges
     ).model
     assert judged.average_score == pytest.approx((6 * plain.average_score + 0.5) / 7)

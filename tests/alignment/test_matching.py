@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from replay.alignment.matching import Block, Side, blocks_by_tool, match, texts_to_embed
+from replay.alignment.matching import Block, Side, blocks_by_tool, match, match_blocks, matches_of, texts_to_embed
 from replay.alignment.tasks import SignedCall, sign, signature
 from replay.records import Call, Step
 
@@ -112,6 +112,16 @@ def test_where_no_step_is_the_same_equally_good_pairs_are_taken_in_order() -> No
 
 def test_where_the_steps_are_equally_near_the_earlier_one_is_taken() -> None:
     assert match([_block([[1.0, 1.0]], [1], [0, 2])], 0.6) == ((0, 0, 1.0),)
+
+
+def test_the_published_choice_goes_by_the_order_of_the_file_and_the_last_digit() -> None:
+    def published(block: Block) -> list[tuple[int, int]]:
+        return [pair[:2] for pair in matches_of(match_blocks([block], 0.6, "published"))]
+
+    assert published(_block([[1.0, 1.0]], [1], [0, 1])) == [(0, 0)], "and not the one in the same step"
+    assert published(_block([[0.900_000_0, 0.900_000_2]], [0], [0, 1])) == [(0, 1)]
+    assert published(_block([[1.0, 0.5], [1.0, 1.0]])) == [(0, 0), (1, 1)]
+    assert published(_block([[0.5, 1.0], [0.5, 1.0]])) == [(0, 1)], "what is not similar enough stays alone"
 
 
 def test_a_better_similarity_goes_before_the_same_step() -> None:

@@ -12,8 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from replay.alignment import AlignmentSettings, Reference, Results, sign, signatures_to_embed
-from replay.alignment import align as align_one
+from replay.alignment import AlignmentSettings, Reference, Results, align_model, sign, signatures_to_embed
 from replay.alignment.aligner import group_by_model
 from replay.alignment.judges import Judges
 from replay.alignment.output import RunStore
@@ -134,6 +133,16 @@ def test_several_runs_of_a_task_are_runs_with_mean_and_spread(place: Place) -> N
     assert ada.spread["task_success"].values == (1.0, 0.0, 1.0)
     assert ada.spread["task_success"].mean == pytest.approx(2 / 3)
     assert ada.figures["task_success"].value == pytest.approx(2 / 3)
+
+
+def test_tasks_of_one_id_in_several_families_are_no_runs_of_each_other(place: Place) -> None:
+    for model in ("ada", "bob"):
+        for domain, passed in (("banking", True), ("telecom", model == "ada")):
+            task = {"question": "?", "labels": {"domain": domain}}
+            place.add(model, "t1", [call("f/read")], folder=domain, task=task, reported=reported(passed=passed))
+    found = place.compare(metric="task_success")
+    assert [(one.tasks, one.trajectories, one.runs) for one in found.models] == [(2, 2, 1), (2, 2, 1)]
+    assert by_name(found)["bob"].figures["task_success"].value == 0.5
 
 
 def test_what_a_sub_agent_did_counts_with_the_task_that_started_it(place: Place) -> None:
@@ -296,7 +305,7 @@ def aligned(place: Path, judges: Judges) -> tuple[list[AlignedModel], ModelCompa
     ]
     found = vectors(signatures_to_embed(reference, results))
     alignments = [
-        align_one(reference, one, found, AlignmentSettings(), judges) for one in group_by_model(reference, results)
+        align_model(reference, one, found, AlignmentSettings(), judges) for one in group_by_model(reference, results)
     ]
     store.save(alignments, reference)
     with Run.read(place / "run.db") as run:

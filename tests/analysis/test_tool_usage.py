@@ -98,6 +98,7 @@ def test_a_schema_that_the_server_does_not_hold_to_is_too_strict_at_its_keyword(
         2,
     )
     assert (read.advice[0].pointer, read.advice[0].current) == ("/properties/lines/type", "integer")
+    assert read.advice[0].why.startswith("2 calls of 1 model broke it, and the server took it: ")
     assert read.values == ()
 
 
@@ -215,6 +216,8 @@ def test_a_place_in_a_schema_is_found_through_references_lists_and_variants() ->
     }
     assert field_location(document, "/items/3/a~1b").pointer == "/$defs/item/properties/a~1b"
     assert field_location(document, "/either/x").pointer == "/properties/either/anyOf/1/properties/x"
+    mapping = {"properties": {"tags": {"anyOf": [{"additionalProperties": {"type": "integer"}}, {"type": "null"}]}}}
+    assert field_location(mapping, "/tags/x").pointer == "/properties/tags/anyOf/0/additionalProperties"
     assert field_location(document, "/new") == ("/properties/new", {})
     assert field_location(document, "/loop/x").pointer.startswith("/properties/loop")
     assert field_location(document, "/lost").pointer == "/properties/lost"

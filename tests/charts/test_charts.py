@@ -110,6 +110,39 @@ def test_a_metric_by_type_has_an_interval_for_each_model(run_path: Path) -> None
     assert data.high[0][0] == pytest.approx(0.9544, abs=1e-4)
 
 
+def height_in_inches(svg: bytes) -> float:
+    return float(str(ET.fromstring(svg).get("height")).removesuffix("pt")) / 72
+
+
+@pytest.mark.parametrize("models", [1, 3, 8])
+def test_a_metric_by_thirty_types_fits_a_page(models: int) -> None:
+    rows, columns = tuple(f"type {n}" for n in range(30)), tuple(f"model {n}" for n in range(models))
+    cells = ((0.5,) * models,) * 30
+    about: dict[str, Any] = {
+        "figure": "metric-by-type",
+        "title": "t",
+        "measure": "recall",
+        "row_name": "type",
+        "column_name": "model",
+    }
+    svg = drawn(Chart(**about, rows=rows, columns=columns, values=cells), "svg")
+    assert height_in_inches(svg) < 10
+    words = "".join(ET.fromstring(svg).itertext())
+    assert all(name in words for name in rows)
+
+
+def test_what_rests_on_few_does_not_look_like_what_rests_on_many(run_path: Path) -> None:
+    few, many = (
+        data_of(run_path, "tool-outcome").model_copy(update={"totals": totals}) for totals in ((1, 4), (100, 400))
+    )
+    assert b"hatched: of fewer than 5" in drawn(few, "svg")
+    assert b"hatched" not in drawn(many, "svg")
+    dots = data_of(run_path, "metric-by-type", metric="success")
+    assert dots.cell_totals == ((4, 4, 0),)
+    assert b"hollow: of fewer than 5" in drawn(dots, "svg")
+    assert b"hollow" not in drawn(dots.model_copy(update={"cell_totals": ((40, 5, 0),)}), "svg")
+
+
 @pytest.mark.parametrize("name", CHARTS)
 def test_every_figure_is_an_svg_whose_words_are_text_and_whose_bytes_do_not_change(run_path: Path, name: str) -> None:
     data = data_of(run_path, name)
@@ -135,6 +168,18 @@ def test_a_slide_is_larger_than_a_column(run_path: Path) -> None:
     data = data_of(run_path, "leaderboard")
     sizes = [ET.fromstring(drawn(data, "svg", medium)).get("width") for medium in ("paper", "slide")]
     assert sizes == ["374.4pt", "636.48pt"]
+
+
+@pytest.mark.parametrize("medium", ["paper", "slide"])
+@pytest.mark.parametrize("name", ["model-finding", "model-server", "tool-outcome", "trajectory-finding", "leaderboard"])
+def test_what_a_figure_says_of_its_measure_fits_its_width(run_path: Path, name: str, medium: Any) -> None:
+    chart = data_of(run_path, name, models=("good",)).model_copy(update={"measure": "share of what is counted " * 4})
+    root = ET.fromstring(drawn(chart, "svg", medium))
+    lines = ["".join(text.itertext()) for text in root.iter(f"{SVG}text")]
+    told = [line for line in lines if "counted" in line or "of what" in line]
+    width, size = float(root.get("width", "0").removesuffix("pt")), 8.5 * (1.7 if medium == "slide" else 1)
+    assert len(told) > 1
+    assert max(map(len, told)) * 0.55 * size < width
 
 
 def test_numbers_from_elsewhere_are_drawn_by_the_same_modules() -> None:

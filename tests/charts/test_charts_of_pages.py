@@ -65,10 +65,17 @@ def test_what_is_not_known_is_said_and_a_scale_reaches_the_greatest_end() -> Non
 
 
 def test_a_cell_is_the_darker_the_greater_its_share() -> None:
-    shares = chart("trajectory-finding", ("kind",), ((0.25,), (1.0,)), counts=((1,), (4,)), totals=(4, 4))
+    shares = chart("trajectory-finding", ("kind",), ((0.25,), (1.0,)), counts=((2,), (8,)), totals=(8, 8))
     drawing = str(svg.heat_map(shares))
     assert re.findall(r'fill-opacity="([\d.]+)"', drawing) == ["0.150", "0.600"]
-    assert "b, kind: 4 of 4 trajectories" in drawing
+    assert "b, kind: 8 of 8 trajectories" in drawing
+
+
+def test_a_share_of_few_is_paler_than_that_of_many() -> None:
+    shares = chart("trajectory-finding", ("kind",), ((1.0,), (1.0,)), counts=((1,), (100,)), totals=(1, 100))
+    drawing = str(svg.heat_map(shares))
+    assert re.findall(r'fill-opacity="([\d.]+)"', drawing) == ["0.200", "0.600"]
+    assert drawing.count("stroke-dasharray") == 1
 
 
 @pytest.mark.parametrize("name", ["outcomes", "leaderboard", "trajectory-finding"])

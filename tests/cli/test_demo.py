@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from replay.cli.terminal import typed_command
 from replay.runfile import Run, call_rows
 from tests.in_process import replay_here
 from tests.scripts import script
@@ -29,6 +30,27 @@ def test_the_demo_needs_no_network_no_servers_and_no_environment(tmp_path: Path)
     assert "Next: replay browse --run replay-demo.db" in done.stdout
     assert [path.name for path in home.iterdir()] == ["replay-demo.db"]
     assert "could not be started" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("program", "prefix", "variables", "typed"),
+    [
+        ("/venv/bin/replay", "/venv", {}, "replay"),
+        ("/venv/bin/mcp-replay", "/venv", {}, "replay"),
+        ("/home/.cache/uv/x/bin/mcp-replay", "/home/.cache/uv/x", {"UV": "/usr/bin/uv"}, "uvx mcp-replay"),
+        ("/home/.cache/pipx/x/bin/mcp-replay", "/home/.cache/pipx/x", {"UV": "/usr/bin/uv"}, "pipx run mcp-replay"),
+        ("/home/pipx/venvs/mcp-replay/bin/mcp-replay", "/home/pipx/venvs/mcp-replay", {}, "replay"),
+    ],
+)
+def test_the_next_commands_are_those_that_work_where_the_demo_was_started(
+    program: str, prefix: str, variables: dict[str, str], typed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("UV", raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "argv", [program, "demo"])
+    monkeypatch.setattr(sys, "prefix", prefix)
+    assert " ".join(typed_command()) == typed
 
 
 def test_the_demo_asks_every_answer_of_its_cassette(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

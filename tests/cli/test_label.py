@@ -50,6 +50,20 @@ def test_what_a_person_said_of_a_template_every_run_knows(tmp_path, replay):
     assert rows[0].message == "no such colour"
 
 
+def test_a_label_of_a_bare_code_says_nothing_of_another_code(tmp_path, replay):
+    answers = [f"Error executing tool pick: {code}" for code in ("E1042", "E1007", "PAY-017", "PAY-018", "E1042")]
+    results = _results(tmp_path / "a.json", *answers)
+    rows = json.loads(replay("label", results, "--json").stdout)["templates"]
+    assert [row["answers"] for row in rows] == [2, 1, 1, 1]
+    mark = next(row["id"] for row in rows if "PAY-017" in row["example"])
+    for meant in (f"{rows[0]['id']}=not_found", f"{mark}=invalid_arguments"):
+        assert replay("label", results, "--mean", meant).returncode == 0
+    assert replay("classify", results, "--offline").returncode == 0
+    with Run.read(tmp_path / "replay-run.db") as run:
+        said = [str(row.outcome) for row in call_rows(run)]
+    assert said == ["not_found", "inconclusive", "invalid_arguments", "inconclusive", "not_found"]
+
+
 def test_a_survey_looks_through_a_folder_and_passes_over_what_it_cannot_read(tmp_path, replay):
     folder = tmp_path / "many"
     folder.mkdir()

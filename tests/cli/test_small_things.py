@@ -19,7 +19,7 @@ from replay.formats import open_file
 from replay.records import Call, CallResult, Outcome, TextAnswer, Verdict
 from replay.replayer import merge_trials
 from replay.safety.text import printable
-from tests.runs import call, failed, write_trajectory
+from tests.runs import call, failed, make_run, write_trajectory
 
 Replay = Callable[..., subprocess.CompletedProcess[str]]
 COUNTS = {Outcome.SUCCESS: 94, Outcome.NOT_FOUND: 6, Outcome.INCONCLUSIVE: 100}
@@ -57,6 +57,20 @@ def test_fail_on_failed_ends_with_one(tmp_path: Path, replay: Replay) -> None:
     done = replay("classify", "t.trajectory.json", "--offline", "--fail-on", "failed")
     assert done.returncode == 1
     assert "--fail-on: found 1 failed" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [("classify", "x.json", "--fail-on", "bogus"), ("figure", "bogus", "--run", "x.db"), ("xyzzy",)]
+)
+def test_a_name_that_is_like_none_is_told_those_that_there_are_and_no_nearest(
+    tmp_path: Path, replay: Replay, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "x.json").write_text("{}")
+    make_run(tmp_path / "x.db", [write_trajectory(tmp_path / "t.trajectory.json", [])])
+    done = replay(*words)
+    assert done.returncode == 2
+    assert "did you mean" not in done.stderr
+    assert ("it takes failed" in done.stderr) or "there are " in done.stderr
 
 
 def test_a_misspelt_verb_is_told_the_nearest(replay: Replay) -> None:

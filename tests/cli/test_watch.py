@@ -106,5 +106,5 @@ def test_an_interrupt_ends_it_cleanly(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 0
-    assert "stopped; 2 calls of 1 files" in err
+    assert "stopped; 2 calls of 1 file are" in err
     assert judged_calls(tmp_path / "run.db") == 2

@@ -28,6 +28,16 @@ def test_a_value_that_the_server_is_known_to_have_drawn_anew_is_volatile() -> No
     assert compare_answers(recorded, result("customer zxcvbnm has nothing"), drawn).drift == "different"
 
 
+def test_where_one_item_of_a_list_has_a_drawn_id_the_others_have() -> None:
+    then = json.dumps({"shows": [{"show": "SHQWERTY", "price": 42}, {"show": "SHASDFGH", "price": 38}]})
+    now = then.replace("QWERTY", "POIUYT").replace("ASDFGH", "LKJHGF")
+    drawn = {"SHQWERTY": "SHPOIUYT"}
+    for recorded in (result(then), TextAnswer(text=then)):
+        assert compare_answers(recorded, result(now), drawn).drift == "volatile"
+        assert compare_answers(recorded, result(now)).drift == "different"
+        assert compare_answers(recorded, result(now.replace("38", "39")), drawn).drift == "different"
+
+
 def test_the_same_answer_is_the_same_and_has_no_difference() -> None:
     comparison = compare_answers(result("a\nb"), result("a\nb"))
     assert (comparison.drift, comparison.difference) == ("same", None)

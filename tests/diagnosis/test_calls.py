@@ -306,3 +306,33 @@ def test_the_same_call_as_it_later_succeeded_is_shown_with_what_changed(tmp_path
 
 def test_a_call_without_a_verdict_has_no_finding(tmp_path: Path) -> None:
     assert findings_of_call(case_of(tmp_path, [call("files/list", {"path": "/w"})], FILES), "s9c9") == ()
+
+
+def test_a_program_that_stands_in_a_file_is_not_mended_in_the_call(tmp_path: Path) -> None:
+    trace = 'Traceback (most recent call last):\n  File "/t/app.py", line 8, in <module>\n    go()\n'
+    answer = f"{trace}NameError: name 'rows' is not defined\nCommand completed with return code: 1"
+    found = told(tmp_path, failed("code/run_command", {"command": "python app.py"}, answer), offline=True)
+    assert "raised NameError in line 8" in found["program-failed"][0]
+    assert found["program-failed"][1] is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (None, "no-answer"),
+        ("Cannot read properties of undefined (reading 'map')", "server-fault"),
+        ("HTTP Error 401: Unauthorized, invalid API key", "unauthorized"),
+    ],
+)
+def test_no_fleet_and_no_maintainer_is_named_for_a_tool_of_the_agent_s_own(
+    tmp_path: Path, answer: str | None, kind: str
+) -> None:
+    own = call("WebFetch", {"about": "boats"}, answer, error=True, local=True)
+    found = told(tmp_path, own, offline=True)
+    assert found[kind][1] is None
+
+
+def test_a_program_that_is_not_there_is_named_wherever_the_command_starts_it(tmp_path: Path) -> None:
+    command = "cd /w && timeout 5 uvicorn main:app"
+    found = told(tmp_path, failed("sh/run", {"command": command}, "(eval):1: command not found: timeout"), offline=True)
+    assert found["missing-program"][1] == 'Do without "timeout", or install it where the server runs.'

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from replay.alignment import AlignmentSettings, Reference, Results, sign, signatures_to_embed
-from replay.alignment import align as align_one
+from replay.alignment import AlignmentSettings, Reference, Results, align_model, sign, signatures_to_embed
 from replay.alignment.judges import Judges
 from replay.alignment.output import RunStore
 from replay.diagnosis import findings_of_call, findings_of_trajectory
@@ -194,7 +193,9 @@ def test_a_tool_of_the_reference_that_was_never_called_and_the_one_called_instea
     opened, results = open_file(wanted), open_file(done)
     reference = Reference(opened.path, {one.id: sign(one) for one in opened.trajectories()}, ())
     ours = Results(results.path, results.model, {one.id: sign(one) for one in results.trajectories()})
-    aligned = align_one(reference, ours, vectors(signatures_to_embed(reference, [ours])), AlignmentSettings(), Judges())
+    aligned = align_model(
+        reference, ours, vectors(signatures_to_embed(reference, [ours])), AlignmentSettings(), Judges()
+    )
     RunStore(path).save([aligned], reference)
     with Run.open(path) as run:
         assert FindingStore(run).keep_missing() == 1

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from shutil import make_archive
 from typing import Any
 
 import pytest
 
+from replay.formats import open_files
 from replay.records import ToolResult, texts_of
+from replay.records.trajectory import ReportedResult, Usage
 from tests.formats.samples import opened, read
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "read", "arguments": '{"p": 1}'}}
@@ -195,3 +198,25 @@ def test_what_a_program_printed_beside_an_empty_list_of_files_is_its_answer(tmp_
         (False, json.dumps(ran)),
         (True, json.dumps(failed)),
     ]
+
+
+def test_what_mcpmark_says_of_a_run_beside_its_items_is_read(tmp_path: Path) -> None:
+    items = [ASKED, FUNCTION_CALL, {"type": "function_call_output", "call_id": "c1", "output": "ok"}]
+    run = tmp_path / "run-1" / "find_it"
+    run.mkdir(parents=True)
+    (run / "messages.json").write_text(json.dumps(items))
+    meta = {"model_name": "m", "execution_result": {"success": False}, "token_usage": {"input_tokens": 7}}
+    (run / "meta.json").write_text(json.dumps(meta))
+    make_archive(str(tmp_path / "all"), "zip", tmp_path, "run-1")
+    for path in (run / "messages.json", tmp_path / "run-1", tmp_path / "all.zip"):
+        (trajectory,) = [trajectory for file in open_files([path]) for trajectory in file.trajectories()]
+        assert (trajectory.id, trajectory.model) == ("find_it", "m")
+        assert trajectory.reported == ReportedResult(passed=False)
+        assert trajectory.usage == Usage(input_tokens=7)
+
+
+def test_another_file_of_that_name_says_nothing_of_items(tmp_path: Path) -> None:
+    (tmp_path / "messages.json").write_text(json.dumps([ASKED, FUNCTION_CALL]))
+    (tmp_path / "meta.json").write_text(json.dumps({"model_name": "other", "success": True}))
+    (trajectory,) = next(open_files([tmp_path / "messages.json"])).trajectories()
+    assert (trajectory.model, trajectory.reported) == ("(model not recorded)", None)

@@ -6,6 +6,7 @@ import pytest
 
 from replay.records import Outcome, Reason
 from replay.records.summary import Disagreements, FailureGroup, ModelSummary, RootCause, RunSummary
+from replay.replayer.verdict import CRASHED
 from replay.reports.summary import summary_text
 
 
@@ -118,3 +119,9 @@ def test_what_a_check_of_arguments_says_before_it_says_anything_is_left_out() ->
     group = GROUP.model_copy(update={"example_message": said})
     text = summary_text(summary(FEW).model_copy(update={"failures": (group,)}), 200)
     assert "The server's check of the arguments failed: q Field required" in text
+
+
+def test_what_a_crash_said_stands_in_the_table() -> None:
+    group = GROUP.model_copy(update={"example_message": f"{CRASHED}: FileNotFoundError: sample-12"})
+    text = summary_text(summary(FEW).model_copy(update={"inconclusive": (group,)}), 160)
+    assert "FileNotFoundError: sample-12" in text

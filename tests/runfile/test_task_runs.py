@@ -12,6 +12,7 @@ import pytest
 from replay.formats import open_file
 from replay.formats.file_names import FileNames
 from replay.runfile import Run
+from replay.runfile.compare_queries import models_to_compare
 from replay.runfile.salvage import salvage_run
 from tests.runs import call, make_run, write_trajectory
 
@@ -91,3 +92,10 @@ def test_a_call_that_is_judged_anew_takes_the_findings_of_its_trajectory_with_it
         run.connection.execute("DELETE FROM calls")
         assert run.connection.execute("SELECT count(*) FROM findings").fetchone() == (0,)
         assert run.connection.execute("SELECT diagnosed FROM task_runs").fetchone() == (0,)
+
+
+def test_what_made_no_call_is_no_model_to_compare(tmp_path: Path) -> None:
+    calls: dict[str, list[Any]] = {"ada": [], "bob": [call("f/read")], "eve": [call("f/read")]}
+    files = [write_trajectory(tmp_path / f"{name}.trajectory.json", calls[name], model=name) for name in calls]
+    with Run.read(make_run(tmp_path / "run.db", files)) as run:
+        assert [side.model for side in models_to_compare(run.connection)] == ["bob", "eve"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from replay.alignment import AlignmentSettings, Results, align, read_reference, sign, signatures_to_embed
+from replay.alignment import AlignmentSettings, Results, align_model, read_reference, sign, signatures_to_embed
 from replay.alignment.judges import Judges
 from replay.alignment.output import RunStore
 from replay.formats import open_file
@@ -42,7 +42,7 @@ def aligned_run(directory: Path) -> Path:
         ]
         vectors = {text: _letters(text) for text in signatures_to_embed(reference, results)}
         store.save(
-            [align(reference, one, vectors, AlignmentSettings(encoder="letters"), Judges()) for one in results],
+            [align_model(reference, one, vectors, AlignmentSettings(encoder="letters"), Judges()) for one in results],
             reference,
         )
     return directory / "sample.db"
