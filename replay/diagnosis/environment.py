@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 from replay.diagnosis.error_answers import absent_program, no_program
 from replay.diagnosis.phrasing import plain, quoted
 from replay.diagnosis.trajectory_context import TrajectoryContext
+from replay.outcomes.error_report import CRASHED
 from replay.records import Outcome, Reason
 from replay.records.finding import Finding
-from replay.replayer.verdict import CRASHED
 
 _HOST: Final = re.compile(
     r"(?:https?://|resolve(?: host)? ['\"]?|ENOTFOUND |host=['\"])(?P<host>[A-Za-z0-9.-]+\.[A-Za-z]{2,})"

@@ -12,6 +12,7 @@ from replay.records import RpcError
 
 MAX_REPORT_LENGTH = 20_000
 MAX_SENTENCE_LENGTH, MAX_LOOK = 600, 2_000
+CRASHED = "The tool crashed, and its answer does not say why"
 Basis = Literal["protocol", "flag", "exit", "body", "prefix", "sentence"]
 
 _WRAPPER = re.compile(

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from replay.dag.drift import AnswerComparison
 from replay.json_values import without_lone_surrogates
+from replay.outcomes.error_report import CRASHED
 from replay.records import (
     FAILURES,
     Answer,
@@ -278,7 +279,6 @@ _TRACE: Final = re.compile(
 )
 """How the stack trace of Python, JavaScript, Go, Rust or Java begins, or one of its lines looks."""
 _ERROR: Final = re.compile(r"^(?:[\w.]+(?:Error|Exception|Interrupt|Exit)\b|panic: ).*", re.MULTILINE)
-CRASHED: Final = "The tool crashed, and its answer does not say why"
 _MAX_STDERR_LENGTH: Final = 16_384
 
 

@@ -67,6 +67,7 @@ def test_tools_lists_what_each_tool_requires_and_which_are_read_only(run):
         "chain: chain 1.2.3",
         "  create  name: string",
         "  get     id: string  read-only",
+        "  remove  id: string",
         "  update  id: string, name: string",
     ]
     assert result.exit_code == 0
