@@ -154,7 +154,7 @@ OBJECTS = st.dictionaries(st.text(max_size=8), JSON, max_size=4)
 
 
 def holds_no_secret(value: Any) -> bool:
-    return Redactor().json({"value": value}) == {"value": value}
+    return bool(Redactor().json({"value": value}) == {"value": value})
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)

@@ -67,8 +67,8 @@ def test_tools_lists_what_each_tool_requires_and_which_are_read_only(run):
         "chain: chain 1.2.3",
         "  create  name: string",
         "  get     id: string  read-only",
-        "  remove  id: string",
         "  update  id: string, name: string",
+        "  remove  id: string",
     ]
     assert result.exit_code == 0
 

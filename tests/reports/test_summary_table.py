@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from replay.outcomes.error_report import CRASHED
 from replay.records import Outcome, Reason
 from replay.records.summary import Disagreements, FailureGroup, ModelSummary, RootCause, RunSummary
-from replay.replayer.verdict import CRASHED
 from replay.reports.summary import summary_text
 
 
