@@ -22,7 +22,8 @@ MIN_WORD_LENGTH: Final = 3
 MAX_BOUNDED_LENGTH: Final = 7
 """A longer word of an argument counts also as a part of another word."""
 MIN_NAME_LENGTH: Final = 4
-_MAX_TOLD: Final = 40
+_MAX_TOLD, _MAX_COMMON = 40, 9
+"""Characters of a value that a sentence tells of, and a number that may stand in it by chance."""
 _WORD_IN_VALUE: Final = re.compile(r"[^\s\"'`=,;()<>|{}\[\]]{3,200}")
 
 
@@ -106,10 +107,14 @@ class ArgumentIndex:
     def value_told_of_in(self, text: str) -> bool:
         """Whether a sentence tells of a value: holds one of one short word, and not as the label before a colon."""
         values = (value for value in self.texts if MIN_WORD_LENGTH <= len(value) <= _MAX_TOLD)
-        return self.value_quoted_in(text) or any(
-            re.search(rf"(?<![\w/]){re.escape(value)}(?![\w/]|\s?:)", text, re.IGNORECASE)
-            for value in values
-            if not re.search(r"[\s/\\]", value)
+        return (
+            self.value_quoted_in(text)
+            or any(
+                re.search(rf"(?<![\w/]){re.escape(value)}(?![\w/]|\s?:)", text, re.IGNORECASE)
+                for value in values
+                if not re.search(r"[\s/\\]", value)
+            )
+            or any(holds_number(text, number) for number in self._numbers if abs(number) > _MAX_COMMON)
         )
 
     def value_quoted_in(self, text: str) -> bool:

@@ -60,7 +60,7 @@ _SERVER_UNKNOWN = re.compile(
     r":? ['\"`]?(?P<first>[\w./:-]{1,100})"
     r"|\bserver(?: named| with name)?:? "
     r"(?:['\"`](?P<quoted>[^'\"`\n]{1,100})['\"`]|(?P<second>[\w./:-]{1,100})) (?:is |was )?"
-    r"(?:not (?:found|available|known|registered|configured|connected|defined|enabled|listed|exposed)"
+    r"(?:not (?:found|available|known|registered|configured|defined|enabled|listed|exposed)"
     r"|does(?: not|n't) exist|unknown|unavailable|undefined)"
     r"|\bno (?:(?:active |open )?(?:connection|client|session) (?:was )?(?:found |available |registered )?"
     r"(?:for|to|with) )?(?:the )?(?:mcp )?server(?: (?:named|called|with (?:the )?name|for(?: tool)?))?:? "

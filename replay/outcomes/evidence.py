@@ -45,14 +45,13 @@ from replay.outcomes.error_report import (
     report_of_rpc,
     stopped_in,
 )
-from replay.outcomes.literals import structure_in
+from replay.outcomes.literals import json_at_end, structure_in
 from replay.outcomes.residue import (
     JsonReading,
     error_in_tail,
     found_nothing,
     is_empty,
     is_nothing,
-    json_at_end,
     only_words,
     read_json,
     scalars,

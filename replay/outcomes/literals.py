@@ -48,6 +48,12 @@ def structure_in(text: str, max_length: int = MAX_JSON_LENGTH) -> Any:
         return None
 
 
+def json_at_end(text: str) -> Any:
+    """The JSON object at the end of a text; None where there is none."""
+    start = text.find("{", 0, 600)
+    return structure_in(text[start:]) if start >= 0 and text.rstrip().endswith("}") else None
+
+
 def load_json(text: str) -> Any:
     """The JSON value that a text is.
 

@@ -12,8 +12,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from replay.outcomes.call_facts import ArgumentIndex, asks_about_errors, changes_something, name_words
-from replay.outcomes.literals import structure_in
+from replay.outcomes.call_facts import (
+    ArgumentIndex,
+    asks_about_errors,
+    changes_something,
+    name_words,
+    names_a_web_address,
+)
+from replay.outcomes.literals import json_at_end, structure_in
 from replay.records import JsonObject
 from replay.safety.text import cut
 
@@ -239,10 +245,11 @@ def _without_counts(body: JsonObject, left: list[str]) -> list[str]:
 
 def _read_batch(body: JsonObject, arguments: ArgumentIndex) -> JsonReading | None:
     """An object that counts or lists what was done and what failed; None where it does not."""
-    done = {key: part for key, part in body.items() if _DONE_KEY.fullmatch(key)}
+    failed = [key for key, part in body.items() if _FAILED_KEY.fullmatch(key) and not is_nothing(part)]
+    beside = {key for key in body if failed and key.endswith("ed") and not _FAILED_KEY.fullmatch(key)}  # `booked`
+    done = {key: part for key, part in body.items() if _DONE_KEY.fullmatch(key) or key in beside}
     if not done:
         return None
-    failed = [key for key, part in body.items() if _FAILED_KEY.fullmatch(key) and not is_nothing(part)]
     anything_done = not all(map(is_nothing, done.values()))
     said = tuple(cut(text, 200) for key in failed for text in _strings(body[key])) or tuple(
         f"{key}: {body[key]}" for key in failed if not isinstance(body[key], dict | list)
@@ -275,7 +282,9 @@ def _error_in(body: JsonObject, arguments: ArgumentIndex) -> JsonError | None:
     status = next(filter(None, (_status_of(part) for part in (body, *map(_folded, inner_parts)))), None)
     if _denies_success(body):
         return JsonError(_message_of(body, error), status)
-    if not _has_payload(body, arguments) and (_says_failed(body) or _reports(body, error, status)):
+    bare = _is_bare_envelope(body) and not names_a_web_address(arguments)  # whose status may be the answer
+    said = _says_failed(body) or _reports(body, error, status) or (bare and (status or 0) >= 400)
+    if said and not _has_payload(body, arguments):
         return JsonError(_message_of(body, error), status)
     return None
 
@@ -364,19 +373,8 @@ def is_nothing(part: Any, depth: int = 0) -> bool:
 
 def error_in_tail(text: str) -> JsonError | None:
     """The error that the JSON body at the end of a text is: `Request failed: {"status": 503, ...}`."""
-    body = _tail(text)[1]
+    body = json_at_end(text)
     return error_in_json(body) if isinstance(body, dict) else None
-
-
-def json_at_end(text: str) -> Any:
-    """The JSON object at the end of a text; None where there is none."""
-    return _tail(text)[1]
-
-
-def _tail(text: str) -> tuple[int, Any]:
-    start = text.find("{", 0, 600)
-    body = structure_in(text[start:]) if start >= 0 and text.rstrip().endswith("}") else None
-    return start, body
 
 
 def _folded(body: JsonObject) -> JsonObject:
@@ -421,15 +419,13 @@ def _reports(body: JsonObject, error: Any, status: int | None) -> bool:
         return True
     if status is not None and status >= 400 and _ERROR_NAME.search(str(body.get("name", ""))):
         return True
-    if status is not None and status >= 400 and "code" in body and _is_bare_envelope(body):
-        return True
     return explained and (set(body) == {"detail"} or (len(body) == 2 and _code_of(body) not in _SUCCESS_CODES))
 
 
 def _is_bare_envelope(body: JsonObject) -> bool:
     """Whether all that a body has beside its status is an envelope with nothing in it."""
     beside = {key for key in body if key not in _STATUS_KEYS}
-    return bool(beside) and beside <= _ENVELOPE_KEYS and all(is_nothing(body[key]) for key in beside)
+    return beside <= _ENVELOPE_KEYS and all(is_nothing(body[key]) for key in beside)
 
 
 def _has_payload(body: JsonObject, arguments: ArgumentIndex) -> bool:

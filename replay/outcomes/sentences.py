@@ -126,7 +126,7 @@ _SHORT_REFUSAL = re.compile(
     r"\W{0,4}(?:search |input |the )?(?:[\w'\"-]{1,30} ){1,4}(?:cannot be (?:empty|blank|null|negative)"
     r"|(?:must|should) (?:only |not )?(?:be|have|contain)|is required|are required|(?:is|are) (?:invalid|missing)"
     r"|contains? (?:NaN|null|invalid|illegal|unsupported))\b"
-    r"|\W{0,4}nothing (?:was|has been) (?:removed|deleted|changed|updated|written|saved|created|added|sent|moved"
+    r"|\W{0,4}nothing (?:was |has been )?(?:removed|deleted|changed|updated|written|saved|created|added|sent|moved"
     r"|applied|done)\b"
     r"|\W{0,4}please (?:input|enter|provide|specify|use|give|supply|pass|choose|select) (?:an? |the )?"
     r"(?:valid|correct|proper|existing)\b",
