@@ -79,8 +79,11 @@ class ToolProfile:
             self._shapes[shape_of(text)] += 1
 
     def judge(self, text: str) -> tuple[str, Outcome, Reason | None, str] | None:
-        """The rule, outcome, reason and evidence that the other answers give; None where they say nothing."""
-        alike = self._templates.get(template_of(text))
+        """The rule, outcome, reason and evidence that the other answers give; None where they say nothing.
+
+        Of data all that tells is masked in a template: `{"booked": 0}` reads like `{"booked": 2}`.
+        """
+        alike = self._templates.get(template_of(text)) if shape_of(text) != "data" else None
         if alike is not None and len(alike) == 1:
             ((outcome, reason), count) = next(iter(alike.items()))
             rule = "profile.success" if outcome is Outcome.SUCCESS else "profile.failure"

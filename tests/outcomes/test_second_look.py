@@ -89,6 +89,16 @@ def test_an_answer_that_reads_like_the_tools_failures_is_one():
     assert (judged.outcome, judged.rule) == ("not_found", "profile.failure")
 
 
+def test_data_that_differs_in_numbers_alone_is_no_other_answer_of_its_kind():
+    _, looked = _looked(
+        _trajectory(
+            ("book", {"n": 2}, '{"booked": 0, "rejected": ["Error: no ship a found"]}', None),
+            ("book", {"n": 3}, '{"booked": 2, "rejected": ["Error: no ship b found"]}', None),
+        )
+    )
+    assert looked == {}
+
+
 def test_a_bare_sentence_of_a_tool_whose_successes_are_data_is_no_success():
     data = [("pick", {"a": n}, f'{{"lamp": {n}}}', None) for n in range(4)]
     _, looked = _looked(_trajectory(*data, ("pick", {"a": 9}, SILENT, None)))
