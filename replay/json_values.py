@@ -29,7 +29,7 @@ _Text = TypeVar("_Text", str, bytes, str | bytes)
 _CONTAINERS: Final = (dict, list, tuple)
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 _MAX_REMEMBERED_TEXT: Final = 64_000
-_TOO_DEEP_AT = re.compile(r"recursion limit exceeded at line (\d+) column (\d+)")
+_TOO_DEEP_AT: Final = re.compile(r"recursion limit exceeded at line (\d+) column (\d+)")
 _LONE_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 _ESCAPED_SURROGATES: Final = re.compile(
     r"(?<!\\)((?:\\\\)*)(?:(\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2})|\\u[dD][89a-fA-F][\da-fA-F]{2})"

@@ -32,17 +32,6 @@ def pattern_of(secrets: frozenset[str]) -> Any:
     return re2.compile("|".join(spelling for secret in longest_first for spelling in _spellings(secret)), options)
 
 
-@lru_cache(maxsize=16)
-def literals_of(texts: frozenset[str]) -> Any:
-    """A compiled pattern that matches each of these as it stands, the longest first; None without any."""
-    import re2
-
-    options = re2.Options()
-    options.never_capture = True
-    longest_first = sorted(map(without_lone_surrogates, texts), key=lambda text: (-len(text), text))
-    return re2.compile("|".join(map(re.escape, longest_first)), options) if texts else None
-
-
 def _spellings(secret: str) -> list[str]:
     forms = dict.fromkeys((secret, normalize("NFC", secret), normalize("NFD", secret)))
     data = secret.encode()
