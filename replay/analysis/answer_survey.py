@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Final
 
 from replay.analysis.answer_labels import label_id
-from replay.diagnosis.failure_words import bare_code
 from replay.errors import ReplayError
 from replay.formats import FileNames, open_file
 from replay.outcomes import Classifier, Registry
@@ -114,14 +113,6 @@ def _add(found: Survey, trajectory: Trajectory, classifier: Classifier) -> None:
                 _count(found, kind, call, judgement, text)
 
 
-def _template(text: str) -> str:
-    """The template of an answer; of a bare code its digits stay, since another code means another thing."""
-    words, code = template_of(text).split(), bare_code(text)
-    if code and words[-1:] == ["*"]:
-        words[-1] = re.split(r"[-_]", code.casefold())[-1]
-    return " ".join(words)
-
-
 def _kinds(call: Call, judgement: Judgement, text: str, disagreed: bool) -> Iterator[str]:
     success = judgement.outcome is Outcome.SUCCESS
     if judgement.certainty == "fallback":
@@ -145,7 +136,7 @@ def _disagreeing(trajectory: Trajectory, judgements: Mapping[str, Judgement]) ->
 
 def _count(found: Survey, kind: str, call: Call, judgement: Judgement, text: str) -> None:
     found.counts[kind] += 1
-    key = (kind, call.name or "", _template(text))
+    key = (kind, call.name or "", template_of(text))
     if key in found.clusters or len(found.clusters) < _MAX_CLUSTERS:
         cluster = found.clusters.setdefault(key, Cluster(*key, example=text[:_MAX_EXAMPLE], rule=judgement.rule))
         cluster.answers += 1

@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Final
 
 from replay.dag.drift import changed_texts, masked
+from replay.outcomes.second_look import bare_code
 from replay.records import Answer, Call, Rebinding, Trajectory
 from replay.safety.text import cut
 
@@ -21,8 +22,6 @@ _QUOTED: Final = re.compile(r"\"([^\"\n]+)\"|'([^'\n]+)'|`([^`\n]+)`")
 _CUT: Final = re.compile(r"(?:\.\.\.|…)")
 _DIGITS: Final = re.compile(r"<(?:random|epoch|float)>|(?<![A-Za-z\d])(?P<code>[A-Z]*)[A-Za-z\d]*\d[A-Za-z\d]*")
 """A number, or a word with a digit in it; of a code such as E1042 the capitals stay."""
-_BARE_CODE: Final = re.compile(r"(?:^|: )(?P<code>[A-Z]{1,8}[-_]?\d{2,6})\.?$")
-"""A code that is all that an error says."""
 _MIN_VALUE_LENGTH: Final = 3
 _MIN_DRAWN_LENGTH: Final = 5
 """Of a value that is not known to have been rebound."""
@@ -46,12 +45,6 @@ def failure_words(text: str, call: Call, drawn: Collection[str] = ()) -> str:
     code = bare_code(text)
     text = _DIGITS.sub(lambda match: f"{match['code'] or ''}#", masked(text))
     return cut(" ".join([*text.split(), *([code] if code else [])]), _MAX_LENGTH)
-
-
-def bare_code(text: str) -> str | None:
-    """The code that is all that an error says, as in `Error executing tool pay: E1042`; two of them are two causes."""
-    bare = _BARE_CODE.search(text.strip())
-    return bare["code"] if bare else None
 
 
 def drawn_values(trajectory: Trajectory, answers: Mapping[str, Answer], rebound: Iterable[Rebinding]) -> frozenset[str]:

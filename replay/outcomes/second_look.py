@@ -34,6 +34,8 @@ _MASKED: Final = re.compile(
     r"https?://\S+|['\"`“”][^'\"`“”\n]{1,80}['\"`“”]|[\w.+-]+@[\w.-]+|(?:[A-Za-z]:)?[\w.~-]*[/\\][\w./\\~-]+"
     r"|\b\w*\d[\w.:-]*\b"
 )
+_BARE_CODE: Final = re.compile(r"(?:^|: )(?P<code>[A-Z]{1,8}[-_]?\d{2,6})\.?$")
+"""A code that is all that an error says."""
 _WORD: Final = re.compile(r"[^\W\d_]+|\*")
 _FAILED: Final = re.compile(
     r"\b(?:fail(?:ed|s|ing)?|errors?|errored|did(?: not|n't) work|does(?: not|n't) (?:work|exist|support)"
@@ -96,9 +98,21 @@ class ToolProfile:
 
 
 def template_of(text: str) -> str:
-    """The words of an answer with numbers, ids, paths, addresses and quoted names masked out."""
+    """The words of an answer with numbers, ids, paths, addresses and quoted names masked out.
+
+    Of a bare code the digits stay: another code means another thing.
+    """
     masked = _MASKED.sub(" * ", text[: 2 * _MAX_TEXT])
-    return " ".join(word.casefold() for word in _WORD.findall(masked))[:_MAX_TEXT]
+    words, code = [word.casefold() for word in _WORD.findall(masked)], bare_code(text)
+    if code and words[-1:] == ["*"]:
+        words[-1] = re.split(r"[-_]", code.casefold())[-1]
+    return " ".join(words)[:_MAX_TEXT]
+
+
+def bare_code(text: str) -> str | None:
+    """The code that is all that an error says, as in `Error executing tool pay: E1042`; two of them are two causes."""
+    bare = _BARE_CODE.search(text.strip())
+    return bare["code"] if bare else None
 
 
 def shape_of(text: str) -> str:

@@ -99,6 +99,15 @@ def test_data_that_differs_in_numbers_alone_is_no_other_answer_of_its_kind():
     assert looked == {}
 
 
+def test_a_bare_code_is_not_judged_by_another_code():
+    trajectory = _trajectory(("pay", {"a": "x"}, "E1042", None), ("pay", {"a": "y"}, "E2000", None))
+    judgements = {
+        call.position: judge_answer(call, call.answer, evidence="recorded", listed=False) for call in trajectory.calls()
+    }
+    failed = judgements["s1c1"].model_copy(update={"outcome": "not_found", "certainty": "likely"})
+    assert second_look(trajectory, {**judgements, "s1c1": failed}) == {}
+
+
 def test_a_bare_sentence_of_a_tool_whose_successes_are_data_is_no_success():
     data = [("pick", {"a": n}, f'{{"lamp": {n}}}', None) for n in range(4)]
     _, looked = _looked(_trajectory(*data, ("pick", {"a": 9}, SILENT, None)))
