@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar
 
-from textual import events, on, work
+from textual import events, getters, on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
@@ -42,6 +42,10 @@ class AuditScreen(RunScreen):
         Binding("m", "mends", "What to mend", tooltip="Go to what to mend in the benchmark"),
     ]
 
+    table = getters.query_one(AuditTable)
+    runs = getters.query_one(AuditedRuns)
+    mends = getters.query_one(MendsTable)
+
     def __init__(self) -> None:
         super().__init__()
         self._audit: Audit | None = None
@@ -54,16 +58,6 @@ class AuditScreen(RunScreen):
             yield MendsTable(id="mends")
             yield AuditedRuns(id="runs")
             yield TextPage(id="page")
-
-    @property
-    def table(self) -> AuditTable:
-        """The models."""
-        return self.query_one(AuditTable)
-
-    @property
-    def runs(self) -> AuditedRuns:
-        """The tasks behind a number."""
-        return self.query_one(AuditedRuns)
 
     def reload(self) -> None:
         """Audit the run again."""
@@ -94,10 +88,12 @@ class AuditScreen(RunScreen):
         cost = self.query_one("#spending", Static)
         cost.update(spent)
         cost.display = bool(spent)
-        self.query_one(MendsTable).show(read.mends if read else ())
+        self.mends.show(read.mends if read else ())
         self._show_number()
 
+    @on(RowList.Moved, "#scores")
     def _show_number(self) -> None:
+        """The tasks behind a number."""
         model = self.table.selected
         if self._audit is not None and model is not None:
             name = None if model is self._audit.benchmark else model.model
@@ -119,15 +115,10 @@ class AuditScreen(RunScreen):
         page.border_title = plain(one_line(run.trajectory, 60))
         page.show(partial(run_page, run, self._audit.faults_of(run)))
 
-    @on(RowList.Moved, "#scores")
-    def number_moved(self) -> None:
-        """Another number."""
-        self._show_number()
-
     @on(RowList.Moved, "#mends")
     def mend_moved(self) -> None:
         """Something else to mend: the tasks that it leaves undecided."""
-        mend = self.query_one(MendsTable).selected
+        mend = self.mends.selected
         if self._audit is not None and mend is not None:
             self._show_runs(f"{mend.name}, {mend.reason}", self._audit.behind_mend(mend))
 
@@ -160,4 +151,4 @@ class AuditScreen(RunScreen):
 
     def action_mends(self) -> None:
         """Go to what to mend."""
-        self.set_focus(self.query_one(MendsTable))
+        self.set_focus(self.mends)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import ClassVar
 
-from textual import on, work
+from textual import getters, on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
@@ -35,6 +35,8 @@ class CompareScreen(RunScreen):
         Binding("x", "swap", "Swap", tooltip="Left becomes right"),
     ]
 
+    table = getters.query_one(TaskPairs)
+
     def __init__(self) -> None:
         super().__init__()
         self._sides: list[RunModel] = []
@@ -45,11 +47,6 @@ class CompareScreen(RunScreen):
         with Container(id="body"):
             yield TaskPairs(id="tasks")
             yield TextPage(id="page")
-
-    @property
-    def table(self) -> TaskPairs:
-        """The tasks."""
-        return self.query_one(TaskPairs)
 
     @property
     def pair(self) -> tuple[RunModel, RunModel] | None:
@@ -112,7 +109,9 @@ class CompareScreen(RunScreen):
         self.table.show(pairs)
         self._show_calls()
 
+    @on(RowList.Moved, "#tasks")
     def _show_calls(self) -> None:
+        """The calls of another task."""
         pair, task = self.pair, self.table.selected
         page = self.query_one(TextPage)
         if pair is None or task is None:
@@ -121,11 +120,6 @@ class CompareScreen(RunScreen):
         calls = compare_queries.call_pairs(self.open_run.connection, *pair, task)
         page.border_title = plain(one_line(task.name, 60))
         page.show(partial(calls_page, (self._side_name(pair[0]), self._side_name(pair[1])), calls))
-
-    @on(RowList.Moved, "#tasks")
-    def moved(self) -> None:
-        """Another task."""
-        self._show_calls()
 
     @on(RowList.Chosen, "#tasks")
     def chosen(self) -> None:

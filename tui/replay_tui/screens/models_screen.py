@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import ClassVar
 
-from textual import on, work
+from textual import getters, on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
@@ -39,6 +39,8 @@ class ModelsScreen(RunScreen):
         Binding("I", "strata(-1)", "Strata before", show=False, tooltip="The strata before these"),
     ]
 
+    table = getters.query_one(ModelsTable)
+
     def __init__(self) -> None:
         super().__init__()
         self._comparison: ModelComparison | None = None
@@ -51,11 +53,6 @@ class ModelsScreen(RunScreen):
         with Container(id="body"):
             yield ModelsTable(id="models")
             yield TextPage(id="page")
-
-    @property
-    def table(self) -> ModelsTable:
-        """The models."""
-        return self.query_one(ModelsTable)
 
     def reload(self) -> None:
         """Compare the models again."""
@@ -102,18 +99,15 @@ class ModelsScreen(RunScreen):
         self.table.border_subtitle = plain(f"{count}, {comparison.common_tasks:,} tasks in common · by {by}")
         self._show_model()
 
+    @on(RowList.Moved, "#models")
     def _show_model(self) -> None:
+        """All about another model."""
         model, page = self.table.selected, self.query_one(TextPage)
         if self._comparison is None or model is None:
             page.show(lambda _width, _styles: [])
             return
         page.border_title = plain(one_line(model.model, 60))
         page.show(partial(model_page, self._comparison, model))
-
-    @on(RowList.Moved, "#models")
-    def moved(self) -> None:
-        """Another model."""
-        self._show_model()
 
     @on(RowList.Chosen, "#models")
     def chosen(self) -> None:
