@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from typing import ClassVar, TypeVar
 
-from textual import getters
+from textual import getters, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Footer, Static
+from textual.worker import get_current_worker
 
+from replay.runfile import Run
 from replay.safety.text import one_line
 from replay_tui.browser import Browser
 from replay_tui.open_run import OpenRun
 from replay_tui.widgets.tabs import TopBar
 
+_Answer = TypeVar("_Answer")
 MIN_SIZE = (60, 16)
 """Columns and lines that the screens need."""
 
@@ -64,6 +68,17 @@ class RunScreen(Screen[None]):
 
     def reload(self) -> None:
         """The run changed, or is another one: read again what is shown."""
+
+    @work(thread=True, exclusive=True)
+    def ask(self, question: Callable[[Run], _Answer], take: Callable[[_Answer], None]) -> None:
+        """Ask the run in a thread of its own; only what the screen asked last is answered."""
+        worker = get_current_worker()
+        with self.open_run.thread_connection() as run:
+            if run is None:
+                return
+            answer = question(run)
+        if not worker.is_cancelled:
+            self.app.call_from_thread(take, answer)
 
     def selected_call(self) -> tuple[int, str] | None:
         """Trajectory row and position of the selected call; None where the screen selects none."""

@@ -5,18 +5,17 @@ from __future__ import annotations
 from functools import partial
 from typing import ClassVar
 
-from textual import getters, on, work
+from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Horizontal, Vertical
 from textual.widgets import Tabs
-from textual.worker import get_current_worker
 
 from replay.dag import Graph
 from replay.diagnosis import TrajectoryContext, findings_of_call
 from replay.records import FAILURES, Answer, Call
 from replay.records.finding import Finding
-from replay.runfile import alignment_queries, call_queries, trajectory_queries
+from replay.runfile import Run, alignment_queries, call_queries, trajectory_queries
 from replay.runfile.alignment_queries import AlignedTrajectory
 from replay.runfile.trajectory_queries import StoredCall, StoredTrajectory, TrajectoryPlace
 from replay.safety.text import cut, one_line
@@ -207,28 +206,22 @@ class TrajectoryScreen(RunScreen):
         stored = self._verdicts.get(position)
         return self.open_run.run.stored_answer(stored.answer_key) if stored and stored.answer_key else None
 
-    @work(thread=True, exclusive=True, group="findings")
     def _look_for_findings(self, stored: StoredTrajectory, position: str) -> None:
-        worker = get_current_worker()
-        with self.open_run.thread_connection() as run:
-            if run is None:
-                return
-            context = self._trajectory_context or TrajectoryContext.load(
-                run, TrajectoryPlace(stored.row, stored.path, stored.model, stored.record.id)
-            )
-            findings = findings_of_call(context, position)
-        if not worker.is_cancelled:
-            self.app.call_from_thread(self._findings_arrived, stored, context, position, findings)
+        known = self._trajectory_context
 
-    def _findings_arrived(
-        self, stored: StoredTrajectory, context: TrajectoryContext, position: str, findings: tuple[Finding, ...]
-    ) -> None:
-        if stored is not self.stored:
-            return
-        self._trajectory_context = context
-        self._findings[position] = findings
-        if position == self.dag.selected and self._panels.current == "call":
-            self.page.show(partial(call_page, self._facts(position)), stay=True)
+        def look(run: Run) -> tuple[TrajectoryContext, tuple[Finding, ...]]:
+            place = TrajectoryPlace(stored.row, stored.path, stored.model, stored.record.id)
+            context = known or TrajectoryContext.load(run, place)
+            return context, findings_of_call(context, position)
+
+        def take(found: tuple[TrajectoryContext, tuple[Finding, ...]]) -> None:
+            if stored is not self.stored:
+                return
+            self._trajectory_context, self._findings[position] = found
+            if position == self.dag.selected and self._panels.current == "call":
+                self.page.show(partial(call_page, self._facts(position)), stay=True)
+
+        self.ask(look, take)
 
     # --- keys
 
