@@ -204,7 +204,11 @@ def is_too_deep(value: Any) -> bool:
 
 def without_lone_surrogates(text: str) -> str:
     """The text with each half of a surrogate pair as U+FFFD."""
-    return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return _LONE_SURROGATE.sub("\ufffd", text)
+    return text
 
 
 def with_whole_pairs(text: str) -> str:
