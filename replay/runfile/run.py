@@ -353,7 +353,7 @@ class Run:
         trajectory: Trajectory,
         results: Iterable[CallResult],
         saved: Mapping[str, CallResult] | None = None,
-    ) -> None:
+    ) -> Trajectory | None:
         """Keep the verdicts of a trajectory, all or none, and with them its data edges.
 
         Args:
@@ -361,6 +361,9 @@ class Run:
             trajectory: as it was replayed.
             results: its calls, each with its verdict, in the order of the steps.
             saved: what `save_call` kept already, by position; it is not written again where nothing changed.
+
+        Returns:
+            The trajectory, where the run holds it as it is; None where secrets were taken out.
         """
         ordinals = {call.position: ordinal for ordinal, call in enumerate(trajectory.calls())}
         record, is_clean = self._trajectory_text(trajectory)
@@ -369,6 +372,7 @@ class Run:
                 if saved is None or saved.get(result.call.position) is not result:
                     self.save_call(row, ordinals[result.call.position], result, is_clean=is_clean)
             db.execute("UPDATE trajectories SET done = 1, record = ? WHERE id = ?", (pack_text(record), row))
+        return trajectory if is_clean else None
 
     def file_ids(self, paths: Iterable[str]) -> tuple[int, ...]:
         """The run's own numbers of results files, by their paths; those that it does not hold are left out."""

@@ -88,13 +88,14 @@ class Redactor:
         self._secrets = frozenset(secret for secret in stripped if len(secret) >= MIN_SECRET_LENGTH)
         self._patterns = tuple(map(_compiled, patterns))
         self._clean_names: set[str] = set()
-        self._learned: set[str] = set()
+        self._learned: dict[str, bytes] = {}
+        """Keys, each as it stands in UTF-8."""
 
     def learn(self, value: Any) -> None:
         """Take note of the keys that stand under their names in a JSON value: from then on they are out anywhere."""
         found = set(islice(_named_keys(value), _MOST_LEARNED - len(self._learned)))
-        if not found <= self._learned:
-            self._learned |= found
+        if not found <= self._learned.keys():
+            self._learned |= {key: key.encode() for key in found}
             self._clean_names.clear()
 
     def text(self, text: str) -> str:
@@ -186,7 +187,7 @@ class Redactor:
         if self._patterns or self._further is not None or may_hold_secret(text):
             return False
         known_in = known is not None and known.search(text) is not None
-        return not known_in and not any(key.encode() in text for key in self._learned)
+        return not known_in and not any(key in text for key in self._learned.values())
 
     def _cleaned(self, value: Any) -> Any:
         if isinstance(value, str):
