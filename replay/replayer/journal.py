@@ -9,9 +9,8 @@ from typing import Protocol
 from replay.formats.results_file import ResultsFile
 from replay.outcomes import Registry
 from replay.records import Answer, Call, CallResult, Trajectory
-from replay.records.digests import EffectKey, effect_keys
 from replay.replayer.recorded_servers import with_fleet_names
-from replay.runfile.effects_journal import Origin, SentCall, is_there
+from replay.runfile.effects_journal import EffectKey, Origin, SentCall, effect_keys, is_there
 from replay.runfile.run import Run
 from replay.runfile.trajectory_state import TrajectoryState
 
