@@ -155,7 +155,7 @@ class RunCheckpoint:
     def keep(self, result: CallResult) -> None:
         """Keep the verdict of a call to a shared server."""
         self.saved[result.call.position] = result
-        self._run.save_call(self._row, self._ordinals[result.call.position], result)
+        self._run.save_calls(self._row, {self._ordinals[result.call.position]: result})
 
 
 class TrialCheckpoint:

@@ -141,15 +141,18 @@ class Redactor:
         position) or a number stays as it is, also where a secret is spelled alike.
         """
         dumped = record.model_dump(mode="json", exclude_none=True)
-        if self._is_clean(dumped):
-            return dumped
+        return dumped if self._is_clean(dumped) else self.searched_record(record)
+
+    def searched_record(self, record: Record) -> Any:
+        """The same, of a record that may hold secrets: all of it is searched."""
+        dumped = record.model_dump(mode="json", exclude_none=True)
         self.learn(dumped)
         return self._record(record, dumped)
 
     def record_text(self, record: Record) -> bytes:
         """A record as JSON text without its secrets; the same as that of `record`."""
         text = self.clean_record_text(record)
-        return text if text is not None else encode(self.record(record))
+        return text if text is not None else encode(self.searched_record(record))
 
     def clean_record_text(self, record: Record) -> bytes | None:
         """A record as JSON text; None where something in it may be a secret, or cannot be written so."""
