@@ -42,6 +42,10 @@ class ArgumentIndex:
         """What is known of the tool, by the functions below."""
         self.argument_names = tuple(arguments or {})
         listed = (item for value in (arguments or {}).values() if isinstance(value, list) for item in value[:1])
+        self.listed_items = max(
+            (len(value) for value in (arguments or {}).values() if isinstance(value, list)), default=0
+        )
+        """Items of the longest list among the arguments."""
         self._inner_names = tuple(name for item in listed if isinstance(item, dict) for name in item)
         self._folded_names = frozenset(name.casefold() for name in self.argument_names)
         self.by_name = {name: value for name, value in (arguments or {}).items() if isinstance(value, str)}
@@ -104,6 +108,11 @@ class ArgumentIndex:
             return True
         return any(holds_number(text, number) for number in self._numbers)
 
+    def number_named_in(self, text: str) -> bool:
+        """Whether the text holds a number among the argument values, be it written as a string."""
+        written = (value for value in self.texts if re.fullmatch(r"-?\d+(?:\.\d+)?", value))
+        return any(holds_number(text, number) for number in (*self._numbers, *written))
+
     def value_told_of_in(self, text: str) -> bool:
         """Whether a sentence tells of a value: holds one of one short word, and not as the label before a colon."""
         values = (value for value in self.texts if MIN_WORD_LENGTH <= len(value) <= _MAX_TOLD)
@@ -112,7 +121,7 @@ class ArgumentIndex:
             or any(
                 re.search(rf"(?<![\w/]){re.escape(value)}(?![\w/]|\s?:)", text, re.IGNORECASE)
                 for value in values
-                if not re.search(r"[\s/\\]", value)
+                if not re.search(r"[/\\]", value)
             )
             or any(holds_number(text, number) for number in self._numbers if abs(number) > _MAX_COMMON)
         )
@@ -185,7 +194,7 @@ _PROSE_VERBS = _set_of("""
     search find query list ask chat summarize summarise answer explain translate analyze analyse
     generate think transcribe classify
 """)
-_RUNNERS = _set_of("shell command terminal bash python cmd powershell repl interpreter ipython jupyter zsh pwsh")
+_RUNNERS = _set_of("shell terminal bash python powershell repl interpreter ipython jupyter zsh pwsh")
 _RUNNING_VERBS = _set_of("run exec execute eval evaluate")
 """Of a tool that is given one text, or a program: what `run_report` runs is no program that the call brought."""
 _QUERY_WORDS = _set_of("sql query queries statement cypher graphql")
@@ -351,8 +360,16 @@ def runs_commands(arguments: ArgumentIndex) -> bool:
     given = not names.isdisjoint(_PROGRAM_ARGUMENTS)
     holds = given or not names.isdisjoint(CODE_ARGUMENTS) or len(arguments.by_name) < 2
     runs = holds and not _RUNNING_VERBS.isdisjoint(words)
-    named = (runs or not _RUNNERS.isdisjoint(words)) and _QUERY_WORDS.isdisjoint(words)
-    return (named and words[0] not in _LOOKUP_VERBS) or (given and _PROSE_VERBS.isdisjoint(words))
+    named = runs or not _RUNNERS.isdisjoint(words) or words in (("command",), ("cmd",))
+    named = named and _QUERY_WORDS.isdisjoint(words)
+    told = given and not _is_told_a_verb(arguments)
+    return (named and words[0] not in _LOOKUP_VERBS) or (told and _PROSE_VERBS.isdisjoint(words))
+
+
+def _is_told_a_verb(arguments: ArgumentIndex) -> bool:
+    """Whether the command is a bare word beside what it is for, `{"device": "a7", "command": "stop"}`: no program."""
+    commands = [value for name, value in arguments.by_name.items() if name.casefold() in _PROGRAM_ARGUMENTS]
+    return len(arguments.by_name) > len(commands) and all(map(str.isalpha, commands))
 
 
 def last_commands(arguments: ArgumentIndex, *, redirected: bool = False) -> list[str]:

@@ -51,7 +51,7 @@ _STATUS: Final = re.compile(
     r"|payment required|forbidden|not found|method not|not acceptable|conflict|gone\b|unprocessable"
     r"|too many|internal|bad gateway|service unav|gateway|validation failed)"
     r"|https?://\S{1,400}: (?P<after>[45]\d\d)\b|^\W{0,3}(?P<start>[45]\d\d)[ :]+[A-Z{]"
-    r"|\b(?P<asked>[45]\d\d) (?:GET|POST|PUT|PATCH|DELETE|HEAD) https?:|\((?P<last>[45]\d\d)\)\W{0,3}$"
+    r"|\b(?P<asked>[45]\d\d) (?:GET|POST|PUT|PATCH|DELETE|HEAD) https?:|(?:\(|[-=]> ?|→ ?)(?P<last>[45]\d\d)\)?\W{0,3}$"
     r"|^\W{0,3}(?P<bare>[45]\d\d)\W{0,3}$",
     re.IGNORECASE,
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import islice
+from typing import Any
 
 from replay.outcomes.call_facts import (
     CODE_ARGUMENTS,
@@ -20,7 +22,8 @@ from replay.outcomes.codes import cause_of_exit, cause_of_rpc, cause_of_status, 
 from replay.outcomes.error_report import decisive_part, misses_a_file, misses_program, server_is_unknown, strip_wrappers
 from replay.outcomes.evidence import ParsedAnswer
 from replay.outcomes.input_schema import is_valid
-from replay.outcomes.sentences import FRAME_WORDS, no_such_thing, own_words
+from replay.outcomes.residue import is_sentence_alone, scalars
+from replay.outcomes.sentences import FRAME_WORDS, denies_a_value, no_such_thing, own_words
 
 Condition = Callable[[ParsedAnswer], bool]
 
@@ -50,7 +53,9 @@ _FILE_ARGUMENT = re.compile(
     r"path|file|dir|folder|name|ur[il]|source|target|cwd|root|repo|location|(?:in|out)put", re.I
 )
 _LIMIT = re.compile(r"\b(?:limit|maximum|minimum|max|min|at (?:least|most)|more than|less than|only|left|full)\b", re.I)
+_RANGE = re.compile(r"(?<![\w.-])-?\d+(?:\.\d+)? ?(?:to|through|and|[-–—]|\.{2,3}) ?-?\d+(?![\w-])")
 _STEM = 5
+_MANY_VALUES, _FEW_WORDS = 12, 3
 _MIN_PAYLOAD, _MIN_ASKED = 200, 4
 """Characters of a text that is more than a sentence, and of a value that a sentence does not hold by chance."""
 _VALUE = re.compile(
@@ -256,6 +261,16 @@ _NO_VALUE = re.compile(
 """What is left of `no item sofa` and `unknown item: sofa` without the arguments' values: a kind of thing."""
 
 
+def breaks_a_stated_range(parsed: ParsedAnswer) -> bool:
+    """The report names a number of the call, and the range in which such things are: `no room 12, only 0 to 9`."""
+    error = parsed.error
+    if error is None or error.basis == "exit" or parsed.coded:
+        return False
+    text = error.text[:_MAX_LINE_LENGTH]
+    range_ = _RANGE.search(text)
+    return range_ is not None and parsed.arguments.number_named_in(text[: range_.start()] + text[range_.end() :])
+
+
 def thing_is_missing(parsed: ParsedAnswer) -> bool:
     """The report says that the thing asked for is not there."""
     if says("not-found", "missing", program=False)(parsed):
@@ -263,6 +278,8 @@ def thing_is_missing(parsed: ParsedAnswer) -> bool:
     error = parsed.error
     if error is None or error.basis == "exit":
         return False
+    if denies_a_value(error.text[:_MAX_TEXT], parsed.arguments):
+        return True
     if _NO_VALUE.fullmatch(parsed.arguments.without_values(error.text[:_MAX_TEXT], 3)) is not None:
         return parsed.arguments.value_named_in(error.text[:_MAX_TEXT])
     if not no_such_thing(error.text):
@@ -445,6 +462,23 @@ def nothing_complains(parsed: ParsedAnswer) -> bool:
     return not parsed.complains
 
 
+def brings_records(parsed: ParsedAnswer) -> bool:
+    """Data that complains of nothing, and is of many values, has a number in it, or nothing that a refusal is made of.
+
+    A few words with a false, a zero, an empty list or a sentence among them may be how a server says no.
+    """
+    body = parsed.body if parsed.body is not None else parsed.structured
+    if parsed.complains or parsed.has_media or parsed.reading.affirmed or not isinstance(body, dict):
+        return not parsed.complains
+    values = list(islice(scalars(body), _MANY_VALUES))
+    numbers = any(isinstance(value, int | float) and value and value is not True for value in values)
+    return numbers or len(values) == _MANY_VALUES or not any(map(_may_refuse, (*values, *body.values())))
+
+
+def _may_refuse(part: Any) -> bool:
+    return len(part.split()) > _FEW_WORDS if isinstance(part, str) else part in (False, [], {})
+
+
 def hands_out_text(parsed: ParsedAnswer) -> bool:
     """The tool hands out stored text, in which a complaint is content."""
     return returns_content(parsed.arguments, parsed.tool)
@@ -472,8 +506,8 @@ def brings_data(parsed: ParsedAnswer) -> bool:
     """The answer is data of some structure that reports no error."""
     if parsed.has_media or parsed.reading.affirmed:
         return True
-    data = parsed.structured is not None or isinstance(parsed.body, dict | list)
-    return data and parsed.reading.words is None
+    body = parsed.body if isinstance(parsed.body, dict | list) else parsed.structured
+    return body is not None and parsed.reading.words is None and not is_sentence_alone(body)
 
 
 def holds_what_was_asked(parsed: ParsedAnswer) -> bool:

@@ -37,6 +37,8 @@ _ERROR_KEYS = tuple(
     errormessages error_details
     """.split()  # noqa: SIM905 a list would take a line a word
 )
+_PROBLEM_KEYS = ("problem", "problems")
+"""Fields of an error that may as well hold the question to an answer beside it."""
 _MESSAGE_KEYS = tuple(
     """
     message msg detail details reason description title hint result text explanation cause statustext status_text
@@ -48,8 +50,8 @@ _STATUS_KEYS = tuple(
     "status statuscode status_code code cod http_status httpstatus error_code errorcode errcode".split()  # noqa: SIM905
 )
 _STATE_KEYS = ("status", "object", "type", "state", "result", "outcome")
-_SUCCESS_KEYS = ("success", "ok", "succeeded", "successful", "is_success", "issuccess")
-_BOOKKEEPING = frozenset((*_ERROR_KEYS, *_MESSAGE_KEYS, *_STATUS_KEYS, *_SUCCESS_KEYS)) | _words_in(
+_SUCCESS_KEYS = ("success", "ok", "succeeded", "successful", "is_success", "issuccess", "ack", "acknowledged")
+_BOOKKEEPING = frozenset((*_ERROR_KEYS, *_PROBLEM_KEYS, *_MESSAGE_KEYS, *_STATUS_KEYS, *_SUCCESS_KEYS)) | _words_in(
     """
     object type kind name iserror is_error request_id requestid trace_id timestamp time date path url uri
     documentation_url docs help suggestion resolution suggestions stack stacktrace traceback trace tool
@@ -104,6 +106,8 @@ _FAILED_KEY = re.compile(
     r"(?:_?count|_?rows|_?items|_?ids)?"
 )
 _STATUS_TEXT = re.compile(r"-?[0-9]{3,5}")
+_CODE_WORD = re.compile(r"[A-Z][A-Z_]{3,40}")
+"""A code that is a word: `TAKEN`, `NO_SUCH_SLOT`."""
 _ERROR_NAME = re.compile(r"(?:Error|Exception)\Z")
 _ENVELOPE_KEYS = _words_in("data result message msg")
 _NOT_FOUND = re.compile(
@@ -248,8 +252,9 @@ def _read_batch(body: JsonObject, arguments: ArgumentIndex) -> JsonReading | Non
     failed = [key for key, part in body.items() if _FAILED_KEY.fullmatch(key) and not is_nothing(part)]
     beside = {key for key in body if failed and key.endswith("ed") and not _FAILED_KEY.fullmatch(key)}  # `booked`
     done = {key: part for key, part in body.items() if _DONE_KEY.fullmatch(key) or key in beside}
-    if not done:
-        return None
+    left_out = _items_refused(body, arguments)
+    if left_out is not None or not done:
+        return left_out
     anything_done = not all(map(is_nothing, done.values()))
     said = tuple(cut(text, 200) for key in failed for text in _strings(body[key])) or tuple(
         f"{key}: {body[key]}" for key in failed if not isinstance(body[key], dict | list)
@@ -269,9 +274,41 @@ def _read_batch(body: JsonObject, arguments: ArgumentIndex) -> JsonReading | Non
     return None
 
 
+def _items_refused(body: JsonObject, arguments: ArgumentIndex) -> JsonReading | None:
+    """An object of which one part is empty and a later one holds each item of the call, with the reason why not.
+
+    `{"moved": 0, "left": {"a7": "it is on loan"}}`, `{"taken": [], "turned_away": [{"title": "A", "reason": "full"}]}`.
+    """
+    parts = list(body.items())
+    nothing_done = [
+        at for at, (key, part) in enumerate(parts) if part in (0, [], {}) and not _FAILED_KEY.fullmatch(key)
+    ]
+    for _, part in parts[nothing_done[0] + 1 :] if nothing_done else ():
+        reasons = _reasons_by_item(part, arguments)
+        if reasons and len(reasons) == arguments.listed_items:
+            return JsonReading(JsonError("; ".join(dict.fromkeys(reasons))[:4000], None))
+    return None
+
+
+def _reasons_by_item(part: Any, arguments: ArgumentIndex) -> list[str]:
+    """Why each item of the call was left out; empty where a part of an answer does not list them."""
+    if isinstance(part, dict):
+        known = all(key in arguments.texts and isinstance(text, str) for key, text in part.items())
+        return [f"{text}: {key}" for key, text in part.items()] if known else []
+    if not isinstance(part, list) or not all(isinstance(item, dict) for item in part):
+        return []
+    told = [
+        next((item[key] for key in ("reason", "why", *_ERROR_KEYS) if isinstance(item.get(key), str)), None)
+        for item in part
+    ]
+    named = all(any(value in arguments.texts for value in item.values() if isinstance(value, str)) for item in part)
+    return [reason for reason in told if reason] if named else []
+
+
 def _error_in(body: JsonObject, arguments: ArgumentIndex) -> JsonError | None:
     """The error that an object is, if it has no payload beside it."""
-    error = next((body[key] for key in _ERROR_KEYS if not is_nothing(body.get(key))), None)
+    keys = (*_ERROR_KEYS, *_PROBLEM_KEYS)
+    error = next((body[key] for key in keys if not is_nothing(body.get(key))), None)
     if error is None:
         error = next(
             (part for key, part in body.items() if key.endswith(("_error", "_errors")) and not is_nothing(part)), None
@@ -320,6 +357,12 @@ def _sole_message(body: JsonObject, arguments: ArgumentIndex) -> str | None:
     """What an object says whose only substance is a message to the reader (`{"message": "...", "url": "..."}`)."""
     said = any(isinstance(body.get(key), str) for key in _TO_READER)
     return _message_of(body, None) if said and not _has_payload(body, arguments) else None
+
+
+def is_sentence_alone(value: Any) -> bool:
+    """Whether all that an object or a list has is one text of some words: `{"note": "we have none of these"}`."""
+    parts = list(value.values()) if isinstance(value, dict) else value
+    return len(parts) == 1 and isinstance(parts[0], str) and len(parts[0].split()) > 2
 
 
 def only_words(value: Any) -> str | None:
@@ -417,9 +460,20 @@ def _reports(body: JsonObject, error: Any, status: int | None) -> bool:
     explained = any(isinstance(body.get(key), str | list) and body[key] for key in MESSAGE_FIELDS)
     if explained and (status is not None and (400 <= status < 600 or -32800 < status <= -32000)):
         return True
-    if status is not None and status >= 400 and _ERROR_NAME.search(str(body.get("name", ""))):
+    if _is_refused_by_code(body) or (
+        status is not None and status >= 400 and _ERROR_NAME.search(str(body.get("name", "")))
+    ):
         return True
     return explained and (set(body) == {"detail"} or (len(body) == 2 and _code_of(body) not in _SUCCESS_CODES))
+
+
+def _is_refused_by_code(body: JsonObject) -> bool:
+    """Whether a body has a word as its code, and a sentence: `{"code": "FULL", "detail": "it takes four"}`."""
+    code = body.get("code", body.get("error_code"))
+    if not isinstance(code, str) or not _CODE_WORD.fullmatch(code):
+        return False
+    said = any(isinstance(text := body.get(key), str) and len(text.split()) > 2 for key in _TO_READER)
+    return said and _FINE_STATES.isdisjoint(code.casefold().split("_"))
 
 
 def _is_bare_envelope(body: JsonObject) -> bool:
@@ -432,7 +486,7 @@ def _has_payload(body: JsonObject, arguments: ArgumentIndex) -> bool:
     """Whether a body holds data beside what belongs to an error; scalars after a leading error belong to it."""
     if not body:
         return False
-    leads = next(iter(body)) in _ERROR_KEYS
+    leads = next(iter(body)) in _ERROR_KEYS or _is_refused_by_code(body)
     checks = not _CHECKING_VERBS.isdisjoint(name_words(arguments.tool_name)) or not leads
     if checks and any(isinstance(body.get(key), bool) for key in ("valid", "is_valid", "passed")):
         return True

@@ -73,6 +73,7 @@ CAUSES = frozenset(
 _STATUS_OR_ERROR_LINE = re.compile(
     r"[\W_]{0,4}(?:HTTP(?:/\d(?:\.\d)?)?|error|failed|request|server|api)(?: (?:http|status|code|error|failed|with"
     r"|response|returned)){0,4}[ \t:=#(]{1,3}(?P<status>[45]\d\d)[\W_]{0,4}\Z"
+    r"|\S{1,100} (?:[-=]>|→) [45]\d\d\W?\Z"
     r"|[\W_]{0,4}(?:error|failed|failure|exception)[:!. \t]{0,4}\n\s{0,4}(?P<said>\w[^\n]{0,300})\s{0,4}\Z",
     re.IGNORECASE,
 )
@@ -112,6 +113,11 @@ _NO_SUCH_THING = re.compile(
     r"\W*(?:error: |[\w.]{1,60}(?:Error|Exception): )?"
     r"no (?!active |current )(?:[\w'\"-]{1,40} ){1,8}?(?:in|for|on|of|with|at|under|named|found|exists?"
     r"|match\w{0,3})\b",
+    re.IGNORECASE,
+)
+_DENIES_A_VALUE = re.compile(
+    r"\W*(?:error[^:\n]{0,80}: )?(?:nobody|no one|(?:nothing|none)(?! (?:(?:was|were|is|has|had|to|else)\b|\w+ed\b)))\b"
+    r"|[^\n]{0,200}\bnot (?:in|on|among) (?:the|this|your|our|any)\b(?! \w*(?:allow|valid|range|right|correct|permit))",
     re.IGNORECASE,
 )
 _EXITED = re.compile(
@@ -189,6 +195,11 @@ def counts_of(match: re.Match[str]) -> tuple[int, int]:
 def no_such_thing(text: str) -> bool:
     """Whether a sentence begins by saying that there is no such thing."""
     return _NO_SUCH_THING.match(text) is not None
+
+
+def denies_a_value(text: str, arguments: ArgumentIndex) -> bool:
+    """Whether a sentence names a value of the call and has nobody of that name, or not in the place it speaks of."""
+    return _DENIES_A_VALUE.match(text) is not None and arguments.value_named_in(text[:_MAX_CLAUSE_LENGTH])
 
 
 def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, message: bool = False) -> Basis | None:
@@ -318,7 +329,7 @@ def _is_report(
     lines = stripped.count("\n") + 1
     paragraphs = stores and "\n\n" in text.strip() and not _READ_FAILED.match(stripped)
     doubts = _doubts_itself(stripped, said)
-    a_state = " " not in stripped and stripped.isascii()
+    a_state = " " not in stripped and stripped.isascii() and "opens-short" not in said
     if doubts or a_state or len(stripped) > MAX_SENTENCE_LENGTH or lines > 8 or paragraphs:
         return doubts
     if "opens-short" in said:
@@ -332,7 +343,7 @@ def _is_report(
     if refused or runs_commands(arguments):
         named = lines == 1 and "clause" in clauses and arguments.value_named_in(text)
         return refused or named or (not stores and _program_complains(stripped, arguments))
-    if no_such_thing(stripped) and changes_something(arguments):
+    if (no_such_thing(stripped) and changes_something(arguments)) or denies_a_value(text, arguments):
         return True
     if "nothing" in said and not _REQUEST.search(stripped) and causes_said(stripped).isdisjoint(CAUSES):
         silent = answers_in_prose(arguments) or searches(arguments)

@@ -183,3 +183,63 @@ def test_a_failure_is_told_by_the_line_that_ends_a_traceback():
     assert judged.rule == "program.failed"
     assert "KeyError: 'id'" in judged.message
     assert "NaN" not in judged.message
+
+
+@pytest.mark.parametrize(
+    ("value", "outcome"),
+    [
+        ({"lent": 0, "kept_back": {"bk-a7": "no book with this number", "bk-b9": "no such book"}}, "not_found"),
+        (
+            {
+                "lent": [],
+                "kept_back": [{"book": "bk-a7", "reason": "no such book"}, {"book": "bk-b9", "why": "no such book"}],
+            },
+            "not_found",
+        ),
+        (
+            {"lent": 0, "kept_back": {"bk-a7": "stands at the binder's, from there to the shelf", "bk-b9": "as bk-a7"}},
+            "invalid_arguments",
+        ),
+        ({"lent": 1, "kept_back": {"bk-b9": "no book with this number"}}, "success"),
+        (
+            {"books": [{"book": "bk-a7", "reason": "asked for by Ada"}, {"book": "bk-b9", "reason": "a gift"}]},
+            "success",
+        ),
+        ({"warnings_seen": 0, "titles": {"bk-a7": "On the shelf by the door"}}, "success"),
+    ],
+)
+def test_a_batch_of_which_each_item_of_the_call_was_left_out_for_a_reason_failed(value, outcome):
+    judged = _judge(value, "lend_books", books=["bk-a7", "bk-b9"])
+    assert judged.outcome == outcome, judged.rule
+
+
+@pytest.mark.parametrize(
+    ("value", "outcome"),
+    [
+        ({"answer": "no", "code": "TAKEN", "detail": "b2 already exists"}, "invalid_arguments"),
+        ({"answer": "no", "code": "STRANGER", "detail": "there is no member 7"}, "not_found"),
+        ({"problem": "id must be below 5"}, "invalid_arguments"),
+        ({"ack": False, "line": "device is busy"}, "inconclusive"),
+        ({"code": "EURO", "name": "Euro", "description": "the money of many countries"}, "success"),
+        ({"code": "DONE", "detail": "all five were written"}, "success"),
+        ({"problem": "two trains meet", "answer": 4}, "success"),
+    ],
+)
+def test_a_word_as_code_a_problem_and_a_refused_acknowledgement_are_errors(value, outcome):
+    assert _judge(value, "book_slot").outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("value", "certainty"),
+    [
+        ({"mood": "sour", "note": "come again on some other day"}, "fallback"),
+        ({"shelf": "c", "open": False}, "fallback"),
+        ({"shelf": "c", "boxes": 4}, "certain"),
+        ({"shelf": "c", "colour": "red"}, "certain"),
+        ({"success": True, "note": "come again on some other day"}, "certain"),
+        ([{"note": "come again on some other day"}, {"note": "the second of two"}], "certain"),
+    ],
+)
+def test_a_few_words_that_may_be_a_refusal_are_no_certain_success(value, certainty):
+    judged = _judge(value, "book_slot")
+    assert (judged.outcome, judged.certainty) == ("success", certainty)
