@@ -22,6 +22,7 @@ MIN_WORD_LENGTH: Final = 3
 MAX_BOUNDED_LENGTH: Final = 7
 """A longer word of an argument counts also as a part of another word."""
 MIN_NAME_LENGTH: Final = 4
+_MAX_LEVELS: Final = 4
 _MAX_TOLD, _MAX_COMMON = 40, 9
 """Characters of a value that a sentence tells of, and a number that may stand in it by chance."""
 _WORD_IN_VALUE: Final = re.compile(r"[^\s\"'`=,;()<>|{}\[\]]{3,200}")
@@ -157,6 +158,14 @@ class ArgumentIndex:
                     yield re.split(r"[/\\]", word.rstrip("/\\"))[-1]
 
 
+def _longest_list(value: Any, depth: int = 0) -> int:
+    parts = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    inner = (
+        max((_longest_list(part, depth + 1) for part in parts[:MAX_VALUES]), default=0) if depth < _MAX_LEVELS else 0
+    )
+    return max(inner, len(parts) if isinstance(value, list) else 0)
+
+
 def _stands_alone(text: str, value: str) -> bool:
     """Whether a short value with a digit in it is a word of a text."""
     return len(value) > 1 and any(map(str.isdigit, value)) and holds_word(text, value)
@@ -184,7 +193,7 @@ _CONTENT_NOUNS = _set_of("""
     markdown html json blob message messages snippet log logs lines line paragraph memory raw body
     transcript comment comments readme source article section email mail thread history variable env
     secret clipboard screen policy policies faq guide instructions rules terms knowledge manual abstract
-    lyrics quote joke poem definition story
+    lyrics quote joke poem definition story notebook diary journal book chapter letter letters
 """)
 _READING_NAMES = _set_of("""
     fetch read cat echo view open recall scrape
@@ -354,9 +363,9 @@ def changes_something(arguments: ArgumentIndex) -> bool:
 def runs_commands(arguments: ArgumentIndex) -> bool:
     """Whether the tool, by its name or its arguments, runs a program."""
     words = name_words(arguments.tool_name)
-    if queries_a_database(arguments):
-        return False
     names = {name.casefold() for name in arguments.argument_names}
+    if queries_a_database(arguments) or (names and all(name.endswith("id") for name in names)):
+        return False
     given = not names.isdisjoint(_PROGRAM_ARGUMENTS)
     holds = given or not names.isdisjoint(CODE_ARGUMENTS) or len(arguments.by_name) < 2
     runs = holds and not _RUNNING_VERBS.isdisjoint(words)
@@ -386,6 +395,11 @@ def last_commands(arguments: ArgumentIndex, *, redirected: bool = False) -> list
     return [command.split("|")[-1].strip() for command in chain]
 
 
+def says_its_own_alternative(text: str, arguments: ArgumentIndex) -> bool:
+    """Whether an output holds what a command was to print where a part of it fails: `which uv || echo "no uv"`."""
+    return any(match["words"].strip() in text for value in arguments.texts for match in _ALTERNATIVE.finditer(value))
+
+
 def last_program(arguments: ArgumentIndex) -> str:
     """The program of a script's last command."""
     return (last_commands(arguments)[-1].split() or [""])[0]
@@ -393,12 +407,9 @@ def last_program(arguments: ArgumentIndex) -> str:
 
 _WEB_CLIENT = re.compile(r"(?:^|[\s;&|(\"'`])(?:curl|wget|https?|xh|Invoke-(?:WebRequest|RestMethod))\s+\S", re.I)
 _MAX_PROGRAM = 20_000
+_ALTERNATIVE = re.compile(r"\|\|\s*[({]?\s*(?:echo|printf)(?: -\w+)? [\"']?(?P<words>[^\"'\n)|;&$\\]{3,80})")
 _QUOTED = re.compile(r"'[^']*+'|\"(?:[^\"\\]|\\.)*+\"", re.DOTALL)
 _REDIRECTION = re.compile(r"\d?>&\d|&>")
-_DONE = re.compile(
-    r"[^.!?\n]{0,120}\b(?:has|have|was|were|is|are)(?: now)?(?: been)?(?: \w{1,20}ly)? "
-    r"(?P<participles>\w{2,30}ed(?: and \w{2,30}ed)?)\b"
-)
 _DENIES = re.compile(
     r"\b(?:nothing|none|not|n't|never|no|cannot|fail\w*|error\w*|already|unexpectedly)\b", re.IGNORECASE
 )
@@ -408,25 +419,14 @@ _ACTIONS = ("action", "operation", "command", "method", "op")
 _STEM = 4
 
 
-def says_it_was_done(text: str, arguments: ArgumentIndex) -> bool:
-    """Whether a text begins by saying that what the call asked for was done: `The page has been closed` to `close`."""
-    found = _DONE.match(text.lstrip())
-    if found is None or _DENIES.search(found[0]):
-        return False
-    asked = [value for name, value in arguments.by_name.items() if name.casefold() in _ACTIONS and len(value) < 40]
-    verbs = [word for said in (arguments.tool_name, *asked) for word in name_words(said)]
-    participles = found["participles"].casefold().split(" and ")
-    return any(
-        len(verb) >= _STEM and participle.startswith(verb.rstrip("e")) for verb in verbs for participle in participles
-    )
-
-
 def says_the_verb(text: str, arguments: ArgumentIndex) -> bool:
-    """Whether a text begins with what the tool's name does, as done: `Paragraph added to a.docx` to `add_paragraph`."""
+    """Whether a text begins with what the tool's name, or the action asked for, does, as done: `Paragraph added`."""
     first = text.lstrip()[:_MAX_OPENING]
     if _DENIES.search(first):
         return False
-    verbs = [word[:_STEM].rstrip("e") for word in name_words(arguments.tool_name) if len(word) >= MIN_WORD_LENGTH]
+    asked = [value for name, value in arguments.by_name.items() if name.casefold() in _ACTIONS and len(value) < 40]
+    words = (word for said in (arguments.tool_name, *asked) for word in name_words(said))
+    verbs = [word[:_STEM].rstrip("e") for word in words if len(word) >= MIN_WORD_LENGTH]
     return any(word.casefold().startswith(verb) for word in _PARTICIPLE.findall(first) for verb in verbs)
 
 

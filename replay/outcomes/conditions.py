@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from itertools import islice
 from typing import Any
 
@@ -11,6 +11,7 @@ from replay.outcomes.call_facts import (
     CODE_ARGUMENTS,
     brings_a_program,
     last_program,
+    looks_up,
     name_words,
     queries_a_database,
     returns_content,
@@ -23,7 +24,8 @@ from replay.outcomes.error_report import decisive_part, misses_a_file, misses_pr
 from replay.outcomes.evidence import ParsedAnswer
 from replay.outcomes.input_schema import is_valid
 from replay.outcomes.residue import is_sentence_alone, scalars
-from replay.outcomes.sentences import FRAME_WORDS, denies_a_value, no_such_thing, own_words
+from replay.outcomes.sentences import FRAME_WORDS, NOT_A_LACK, denies_a_value, no_such_thing, own_words
+from replay.records import Tool
 
 Condition = Callable[[ParsedAnswer], bool]
 
@@ -56,6 +58,7 @@ _LIMIT = re.compile(r"\b(?:limit|maximum|minimum|max|min|at (?:least|most)|more 
 _RANGE = re.compile(r"(?<![\w.-])-?\d+(?:\.\d+)? ?(?:to|through|and|[-–—]|\.{2,3}) ?-?\d+(?![\w-])")
 _STEM = 5
 _MANY_VALUES, _FEW_WORDS = 12, 3
+_ID = re.compile(r"(?=\S*\d)[\w.:/+-]{4,}")
 _MIN_PAYLOAD, _MIN_ASKED = 200, 4
 """Characters of a text that is more than a sentence, and of a value that a sentence does not hold by chance."""
 _VALUE = re.compile(
@@ -254,8 +257,7 @@ def error_is_only_a_value(parsed: ParsedAnswer) -> bool:
 _NO_VALUE = re.compile(
     r"\W*(?:unknown (?!(?:\w+ )?(?:arg|command|curr|enc|err|field|format|func|kind|lang|level|method|mode|op|param|prop"
     r"|stat|type|unit|val))"
-    r"|no (?!(?:\w+ )?(?:access|permissions?|rights?|space|memory|connection|network|response|changes?|route)\b)"
-    r")(?:[a-z][\w-]{0,30}\W+){1,3}\W*",
+    rf"|no {NOT_A_LACK})(?:[a-z][\w-]{0, 30}\W+){1, 3}\W*",
     re.IGNORECASE,
 )
 """What is left of `no item sofa` and `unknown item: sofa` without the arguments' values: a kind of thing."""
@@ -278,13 +280,12 @@ def thing_is_missing(parsed: ParsedAnswer) -> bool:
     error = parsed.error
     if error is None or error.basis == "exit":
         return False
-    if denies_a_value(error.text[:_MAX_TEXT], parsed.arguments):
+    text = strip_wrappers(error.text[:_MAX_TEXT])
+    if denies_a_value(text, parsed.arguments):
         return True
-    if _NO_VALUE.fullmatch(parsed.arguments.without_values(error.text[:_MAX_TEXT], 3)) is not None:
-        return parsed.arguments.value_named_in(error.text[:_MAX_TEXT])
-    if not no_such_thing(error.text):
-        return False
-    return error.basis == "sentence" or parsed.arguments.value_named_in(error.text[:_MAX_TEXT])
+    if _NO_VALUE.fullmatch(parsed.arguments.without_values(text, 3)) is not None:
+        return parsed.arguments.value_named_in(text)
+    return no_such_thing(text) and (error.basis == "sentence" or parsed.arguments.value_named_in(text))
 
 
 def os_denies_own_path(parsed: ParsedAnswer) -> bool:
@@ -326,7 +327,7 @@ def unauthorized(parsed: ParsedAnswer) -> bool:
     """Credentials are missing or not enough."""
     if "unauthorized" in parsed.coded:
         return True
-    return says("unauthorized")(parsed) and "hidden-or-missing" not in parsed.said
+    return says("unauthorized")(parsed) and "hidden-or-missing" not in parsed.said and "missing" not in parsed.coded
 
 
 def network_is_down(parsed: ParsedAnswer) -> bool:
@@ -424,12 +425,18 @@ def says_a_cause(parsed: ParsedAnswer) -> bool:
         return error is not None
     text = strip_wrappers(error.text[:_MAX_TEXT])
     words = own_words(text, parsed.arguments)
-    names = {name.casefold() for name in parsed.arguments.argument_names}
+    names = {name.casefold() for name in (*parsed.arguments.argument_names, *_parameters(parsed.tool))}
     if words & names - FRAME_WORDS or parsed.arguments.arguments_named_in(text):
         return True
     stems = {word[:_STEM] for word in name_words(parsed.arguments.tool_name)}
     of_its_own = {word for word in words - FRAME_WORDS if word[:_STEM] not in stems and len(word) > 1}
     return bool(of_its_own) and (_LIMIT.search(text) is not None or parsed.arguments.value_told_of_in(text))
+
+
+def _parameters(tool: Tool | None) -> Collection[str]:
+    schema = tool.input_schema if tool is not None else None
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    return properties if isinstance(properties, dict) else ()
 
 
 def is_an_error(parsed: ParsedAnswer) -> bool:
@@ -471,8 +478,16 @@ def brings_records(parsed: ParsedAnswer) -> bool:
     if parsed.complains or parsed.has_media or parsed.reading.affirmed or not isinstance(body, dict):
         return not parsed.complains
     values = list(islice(scalars(body), _MANY_VALUES))
-    numbers = any(isinstance(value, int | float) and value and value is not True for value in values)
-    return numbers or len(values) == _MANY_VALUES or not any(map(_may_refuse, (*values, *body.values())))
+    if len(values) == _MANY_VALUES or any(_is_number_or_id(value, parsed) for value in values):
+        return True
+    return looks_up(parsed.arguments) and not any(map(_may_refuse, (*values, *body.values())))
+
+
+def _is_number_or_id(value: Any, parsed: ParsedAnswer) -> bool:
+    """Whether a value is a number, or a word with a digit in it, that the call did not bring."""
+    if isinstance(value, str):
+        return _ID.fullmatch(value) is not None and value not in parsed.arguments.texts
+    return isinstance(value, int | float) and bool(value) and value is not True
 
 
 def _may_refuse(part: Any) -> bool:
@@ -511,7 +526,12 @@ def brings_data(parsed: ParsedAnswer) -> bool:
 
 
 def holds_what_was_asked(parsed: ParsedAnswer) -> bool:
-    """The answer is more than a sentence, and holds a value of some length that the call asked for."""
+    """A tool that looks up or hands out gives more than a sentence, with a value of some length of the call in it.
+
+    Who is told to do something with a thing may name it in a refusal.
+    """
+    if not (looks_up(parsed.arguments) or returns_content(parsed.arguments, parsed.tool)):
+        return False
     if len(parsed.text) < _MIN_PAYLOAD and parsed.text.strip().count("\n") < 2:
         return False
     return any(len(value) >= _MIN_ASKED and value in parsed.text for value in parsed.arguments.texts[:20])

@@ -23,6 +23,7 @@ from replay.outcomes.call_facts import (
     queries_a_database,
     returns_content,
     runs_commands,
+    says_its_own_alternative,
     searches,
 )
 from replay.outcomes.codes import (
@@ -38,9 +39,11 @@ from replay.outcomes.error_report import (
     MAX_LOOK,
     MAX_REPORT_LENGTH,
     MAX_SENTENCE_LENGTH,
+    PROGRAM_HEAD,
     TRACEBACK_LAST_LINE,
     ErrorReport,
     decisive_part,
+    program_words,
     report_of,
     report_of_rpc,
     stopped_in,
@@ -127,6 +130,7 @@ _COMPLAINING_LINE = re.compile(
     r"|invalid)\b|[a-z](?:Error|Exception)\b",
     re.MULTILINE,
 )
+_TAG_LINE = re.compile(r"\s*</?[a-z_]{1,30}>\s*")
 _QUOTES = re.compile(r"\n\s*(?:string|text|input|content|pattern|query|received|value): ", re.IGNORECASE)
 """From here on a report quotes what the call brought, which may say anything."""
 _MAX_LEAVES, _MAX_ENDS, _MAX_LINE = 200, 3, 300
@@ -283,7 +287,12 @@ class ParsedAnswer:
         program = self.program_exit
         if program is not None and program.code != 0:
             return None if self._status_is_the_answer(program) else ErrorReport(program.output, "exit")
-        if (program is not None and not self.flagged) or (self.has_media and not marked):
+        if not marked and runs_commands(self.arguments) and says_its_own_alternative(self.text, self.arguments):
+            return None
+        if program is not None and not self.flagged:  # a status of zero is that of the last program alone
+            complains = _all_lines_complain(program_words(program.output), self.arguments)
+            return ErrorReport(program.output, "exit") if complains else None
+        if self.has_media and not marked:
             return None
         if program is None and (ended := self._bad_end(marked)) is not None:
             return ended
@@ -436,12 +445,17 @@ def _complaint_in(text: str, arguments: ArgumentIndex, tool: Tool | None) -> Err
         or any(map(_LAST_WORDS.match, ends))
         or (len(lines) < 2 * _FEW_LINES and _SHELL_COMPLAINS.match(lines[0]))
     )
+    return ErrorReport(text, "exit") if gave_up or _all_lines_complain(text, arguments) else None
+
+
+def _all_lines_complain(text: str, arguments: ArgumentIndex) -> bool:
+    """Whether an output is a few lines, in each of which a shell or a program of the command complains."""
+    lines = [line for line in text.splitlines() if line.strip() and not _TAG_LINE.fullmatch(line)]
     commands = " ".join(arguments.texts)[:MAX_LOOK]
-    complains = few and all(
+    return 0 < len(lines) < _FEW_LINES and all(
         _SHELL_COMPLAINS.match(line) or ((said := _SAID_BY.match(line)) and holds_word(commands, said[1]))
         for line in lines
     )
-    return ErrorReport(text, "exit") if gave_up or complains else None
 
 
 def _program_exit(text: str, tail: str, body: object, arguments: ArgumentIndex) -> ProgramExit | None:
@@ -466,7 +480,14 @@ def _program_exit(text: str, tail: str, body: object, arguments: ArgumentIndex) 
         start = max(0, len(tail) - 400) + matches[-1].start()
         return ProgramExit(int(matches[-1][1]), _without_line(tail, start))
     first = _exit_codes("\n".join(text[:300].split("\n", 5)[:5]))
-    return ProgramExit(int(first[0][1]), text) if first else None
+    return ProgramExit(int(first[0][1]), text) if first else _end_in_words(text)
+
+
+def _end_in_words(text: str) -> ProgramExit | None:
+    """How a program ended of which the runner says in words above its output that it has completed, or failed."""
+    head = PROGRAM_HEAD.match(text)
+    said = head is not None and (head["well"] or head["badly"])
+    return ProgramExit(0 if head["well"] else 1, text[head.end() :]) if head is not None and said else None
 
 
 def _exit_codes(text: str) -> list[re.Match[str]]:

@@ -16,6 +16,7 @@ from replay.outcomes.call_facts import (
     ArgumentIndex,
     asks_about_errors,
     changes_something,
+    looks_up,
     name_words,
     names_a_web_address,
 )
@@ -39,6 +40,8 @@ _ERROR_KEYS = tuple(
 )
 _PROBLEM_KEYS = ("problem", "problems")
 """Fields of an error that may as well hold the question to an answer beside it."""
+_REASON_KEYS = ("because", "why")
+"""Fields that say why something was not done, where nothing but words stands beside them."""
 _MESSAGE_KEYS = tuple(
     """
     message msg detail details reason description title hint result text explanation cause statustext status_text
@@ -56,7 +59,7 @@ _BOOKKEEPING = frozenset((*_ERROR_KEYS, *_PROBLEM_KEYS, *_MESSAGE_KEYS, *_STATUS
     object type kind name iserror is_error request_id requestid trace_id timestamp time date path url uri
     documentation_url docs help suggestion resolution suggestions stack stacktrace traceback trace tool
     tool_name toolname server server_name servername retryable retry_after instance level domain metadata meta
-    _meta context category id jsonrpc data error_type errortype action operation query input available
+    _meta context category id jsonrpc data state error_type errortype action operation query input available
     recoverable severity headers body issue issues resourcetype duration elapsed took latency session session_id
     sessionid version usage next_steps nextsteps tip tips recommendation warning params arguments args
     parameters annotations call_id model
@@ -76,6 +79,7 @@ WRAPPING = _words_in(
     tool_use_id duration duration_ms durationms elapsed elapsed_ms took latency latency_ms timestamp time ts start end
     started_at ended_at created_at finished_at success ok iserror is_error status arguments args params input session_id
     model usage cached annotations __class__ error index step message_id latencyms execution_time executiontime
+    request_id requestid trace_id traceid correlation_id correlationid http_status httpstatus status_code statuscode
     """
 )
 """What stands beside the one field of substance of a wrapper."""
@@ -275,34 +279,52 @@ def _read_batch(body: JsonObject, arguments: ArgumentIndex) -> JsonReading | Non
 
 
 def _items_refused(body: JsonObject, arguments: ArgumentIndex) -> JsonReading | None:
-    """An object of which one part is empty and a later one holds each item of the call, with the reason why not.
+    """An object of which one part is empty and a later one holds each item of the call, or each item has its reason.
 
-    `{"moved": 0, "left": {"a7": "it is on loan"}}`, `{"taken": [], "turned_away": [{"title": "A", "reason": "full"}]}`.
+    `{"moved": 0, "left": {"a7": "it is on loan"}}`, `{"taken": [], "turned_away": [{"title": "A", "why": "is full"}]}`,
+    `{"gone": [], "never_heard_of": ["a7"]}`. A tool that looks things up has other empty parts.
     """
     parts = list(body.items())
     nothing_done = [
         at for at, (key, part) in enumerate(parts) if part in (0, [], {}) and not _FAILED_KEY.fullmatch(key)
     ]
-    for _, part in parts[nothing_done[0] + 1 :] if nothing_done else ():
-        reasons = _reasons_by_item(part, arguments)
-        if reasons and len(reasons) == arguments.listed_items:
+    if not nothing_done or looks_up(arguments):
+        return None
+    verbs = tuple(word[:4] for word in name_words(arguments.tool_name)[:2] if len(word) > 3)
+    by_verb = bool(verbs) and any(parts[at][0].startswith(verbs) for at in nothing_done)
+    for key, part in parts[nothing_done[0] + 1 :]:
+        reasons = _reasons_by_item(key, part, arguments)
+        if not (reasons and len(part) == arguments.listed_items):
+            reasons = _reasons_alone(part) if by_verb else []
+        if reasons:
             return JsonReading(JsonError("; ".join(dict.fromkeys(reasons))[:4000], None))
     return None
 
 
-def _reasons_by_item(part: Any, arguments: ArgumentIndex) -> list[str]:
-    """Why each item of the call was left out; empty where a part of an answer does not list them."""
-    if isinstance(part, dict):
-        known = all(key in arguments.texts and isinstance(text, str) for key, text in part.items())
-        return [f"{text}: {key}" for key, text in part.items()] if known else []
+def _reasons_alone(part: Any) -> list[str]:
+    """The reasons that a list has, of which each item has one: `[{"id": "p-7", "reason": "LOCKED"}]`."""
     if not isinstance(part, list) or not all(isinstance(item, dict) for item in part):
         return []
+    told = [next((text for key in ("reason", *_REASON_KEYS) if (text := item.get(key))), None) for item in part]
+    return [text for text in told if isinstance(text, str)] if all(told) else []
+
+
+def _reasons_by_item(key: str, part: Any, arguments: ArgumentIndex) -> list[str]:
+    """Why each item of the call was left out; empty where a part of an answer does not list them."""
+    if isinstance(part, dict):
+        known = all(item in arguments.texts and isinstance(text, str) for item, text in part.items())
+        return [f"{text}: {item}" for item, text in part.items()] if known else []
+    if not isinstance(part, list):
+        return []
+    if all(isinstance(item, str) and item in arguments.texts for item in part):
+        return [f"{key.replace('_', ' ')}: {item}" for item in part]
+    texts = [[text for text in item.values() if isinstance(text, str)] for item in part if isinstance(item, dict)]
+    named = [next((text for text in own if text in arguments.texts), None) for own in texts]
     told = [
-        next((item[key] for key in ("reason", "why", *_ERROR_KEYS) if isinstance(item.get(key), str)), None)
-        for item in part
+        next((text for text in own if len(text.split()) > 1 and text not in arguments.texts), None) for own in texts
     ]
-    named = all(any(value in arguments.texts for value in item.values() if isinstance(value, str)) for item in part)
-    return [reason for reason in told if reason] if named else []
+    reasons = [f"{text}: {item}" for text, item in zip(told, named, strict=True) if text and item]
+    return reasons if len(reasons) == len(part) else []
 
 
 def _error_in(body: JsonObject, arguments: ArgumentIndex) -> JsonError | None:
@@ -313,6 +335,8 @@ def _error_in(body: JsonObject, arguments: ArgumentIndex) -> JsonError | None:
         error = next(
             (part for key, part in body.items() if key.endswith(("_error", "_errors")) and not is_nothing(part)), None
         )
+    if error is None and not any(isinstance(part, int | float | list | dict) for part in body.values()):
+        error = next((body[key] for key in _REASON_KEYS if isinstance(body.get(key), str) and body[key]), None)
     if error is None and _are_issues(body.get("issue", body.get("issues"))):
         error = body.get("issue", body.get("issues"))
     inner_parts = (part for part in (error, body.get("data")) if isinstance(part, dict))
@@ -486,13 +510,13 @@ def _has_payload(body: JsonObject, arguments: ArgumentIndex) -> bool:
     """Whether a body holds data beside what belongs to an error; scalars after a leading error belong to it."""
     if not body:
         return False
-    leads = next(iter(body)) in _ERROR_KEYS or _is_refused_by_code(body)
+    leads = next(iter(body)) in _ERROR_KEYS or _is_refused_by_code(body) or any(key in body for key in _REASON_KEYS)
     checks = not _CHECKING_VERBS.isdisjoint(name_words(arguments.tool_name)) or not leads
     if checks and any(isinstance(body.get(key), bool) for key in ("valid", "is_valid", "passed")):
         return True
     own_state = next(iter(body)) == "status" and body["status"] == "error"
     for key, part in body.items():
-        if is_nothing(part) or key in _BOOKKEEPING or arguments.repeats_argument(key, part):
+        if is_nothing(part) or part is True or key in _BOOKKEEPING or arguments.repeats_argument(key, part):
             continue
         if not isinstance(part, list | dict) and (own_state or key.endswith("id") or _is_address(part)):
             continue

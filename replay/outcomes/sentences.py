@@ -10,6 +10,7 @@ import re
 
 from replay.outcomes.call_facts import (
     MAX_NAMING_LENGTH,
+    MIN_WORD_LENGTH,
     ArgumentIndex,
     answers_in_prose,
     asks_about_errors,
@@ -23,7 +24,7 @@ from replay.outcomes.call_facts import (
     queries_a_database,
     returns_content,
     runs_commands,
-    says_it_was_done,
+    says_the_verb,
     searches,
 )
 from replay.outcomes.codes import causes_in, causes_said, forms_in
@@ -163,6 +164,14 @@ _COMPLAINTS = frozenset({*_OPENINGS, "opens-loose", "clause", "missing-clause", 
 _GOOD_NEWS = frozenset({"done", "done-somewhere"})
 _OF_THE_HOST = frozenset({"not-permitted", "cancelled", "hidden", "session-lost", "needs-client", "own-output"})
 _MAX_HEAD = 400
+_MAX_NAME = 60
+NOT_A_LACK = (
+    r"(?!(?:\w+ )?(?:access|permissions?|rights?|space|memory|connection|network|response|changes?|route|need"
+    r"|longer)\b)"
+)
+"""What there may be none of though the thing itself is there."""
+_NAME_FIRST = re.compile(r"\A\s*(['\"`])(?P<name>[^'\"`\n]{1,80})\1(?=[ ,(])")
+"""A name in quotes with which a sentence begins: its words are none of the sentence's."""
 _WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])")
 FRAME_WORDS = frozenset(
     """
@@ -199,7 +208,14 @@ def no_such_thing(text: str) -> bool:
 
 def denies_a_value(text: str, arguments: ArgumentIndex) -> bool:
     """Whether a sentence names a value of the call and has nobody of that name, or not in the place it speaks of."""
-    return _DENIES_A_VALUE.match(text) is not None and arguments.value_named_in(text[:_MAX_CLAUSE_LENGTH])
+    head = text[:_MAX_CLAUSE_LENGTH]
+    if _DENIES_A_VALUE.match(head) is not None and arguments.value_named_in(head):
+        return True
+    values = (value for value in arguments.texts if MIN_WORD_LENGTH <= len(value) <= _MAX_NAME)
+    return any(
+        re.search(rf"\bno {NOT_A_LACK}(?:[\w-]+[ :]{{1,2}}){{1,6}}?['\"`]?{re.escape(value)}(?!\w)", head)
+        for value in values
+    )
 
 
 def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, message: bool = False) -> Basis | None:
@@ -211,7 +227,7 @@ def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, mes
         tool: its description, where it is known.
         message: the text stood in a field for messages to the reader: then it is neither content nor prose.
     """
-    bare = _without_heading(text)
+    bare = _NAME_FIRST.sub("", _without_heading(text))
     stripped = arguments.without_values(bare).strip()
     said = forms_in(stripped if len(stripped) <= MAX_SENTENCE_LENGTH else stripped[:_MAX_OPENING])
     beginning = text[:300]
@@ -253,7 +269,7 @@ def _complains_of_the_call(text: str, arguments: ArgumentIndex) -> bool:
     if not _OF_THE_HOST.isdisjoint(causes_said(own)) and not changes_something(arguments):
         return True
     said = forms_in(own)
-    if said.isdisjoint(_COMPLAINTS) or not said.isdisjoint(_GOOD_NEWS):
+    if said.isdisjoint(_COMPLAINTS) or not said.isdisjoint(_GOOD_NEWS) or says_the_verb(own, arguments):
         return _leaves_only_a_complaint(own, arguments)
     named = arguments.tool_spoken_of_in(own) or any(holds_quoted(own, name) for name in arguments.argument_names)
     failed = _READ_FAILED.match(own) is not None and any(map(arguments.is_word_of_its_names, own_words(own, arguments)))
@@ -263,7 +279,11 @@ def _complains_of_the_call(text: str, arguments: ArgumentIndex) -> bool:
 def _leaves_only_a_complaint(line: str, arguments: ArgumentIndex) -> bool:
     """Whether a line's first sentence denies what the call's own names stand for, and says nothing else."""
     sentence = _FIRST_SENTENCE.split(line, maxsplit=1)[0].replace("_", " ")
-    if any(map(str.isdigit, sentence)) or forms_in(sentence).isdisjoint({"clause", "missing-clause", "opens-loose"}):
+    if (
+        any(map(str.isdigit, sentence))
+        or says_the_verb(sentence, arguments)
+        or forms_in(sentence).isdisjoint({"clause", "missing-clause", "opens-loose"})
+    ):
         return False
     if runs_commands(arguments) or asks_yes_or_no(arguments) or asks_about_errors(arguments):
         return False
@@ -310,7 +330,7 @@ def _is_content(stripped: str, text: str, said: frozenset[str], arguments: Argum
     done = _DONE.match(stripped)
     if done is not None and not _NOT_DONE.search(done[0]) and "opens" not in said:
         return done["participle"].casefold()[:6] != "cancel" or "cancel" in arguments.tool_name.casefold()
-    if _DATA_START.match(_without_heading(text)) or says_it_was_done(text, arguments):
+    if _DATA_START.match(_without_heading(text)) or says_the_verb(text, arguments):
         return True
     counts = COUNTS.match(stripped.lstrip("#*- ")[:MAX_SENTENCE_LENGTH])
     if counts is not None and counts_of(counts)[0]:
