@@ -218,7 +218,7 @@ _ABOUT_ERRORS = frozenset(
 _QUESTION_VERBS = _set_of("check is has can verify validate test exists are does")
 _PROSE_ARGUMENTS = frozenset(["prompt", "question", "thought", "messages"])
 _RECORD_NOUNS = _set_of("log logs transcript transcripts stdout stderr requests messages")
-_PROGRAM_ARGUMENTS = frozenset(["command", "cmd", "commands", "code", "script", "shell_command"])
+PROGRAM_ARGUMENTS = frozenset(["command", "cmd", "commands", "code", "script", "shell_command"])
 _SEARCH_VERBS = _set_of("""
     search find grep ask chat summarize summarise answer explain translate generate think classify retrieve retriever
 """)
@@ -366,7 +366,7 @@ def runs_commands(arguments: ArgumentIndex) -> bool:
     names = {name.casefold() for name in arguments.argument_names}
     if queries_a_database(arguments) or (names and all(name.endswith("id") for name in names)):
         return False
-    given = not names.isdisjoint(_PROGRAM_ARGUMENTS)
+    given = not names.isdisjoint(PROGRAM_ARGUMENTS)
     holds = given or not names.isdisjoint(CODE_ARGUMENTS) or len(arguments.by_name) < 2
     runs = holds and not _RUNNING_VERBS.isdisjoint(words)
     named = runs or not _RUNNERS.isdisjoint(words) or words in (("command",), ("cmd",))
@@ -377,39 +377,12 @@ def runs_commands(arguments: ArgumentIndex) -> bool:
 
 def _is_told_a_verb(arguments: ArgumentIndex) -> bool:
     """Whether the command is a bare word beside what it is for, `{"device": "a7", "command": "stop"}`: no program."""
-    commands = [value for name, value in arguments.by_name.items() if name.casefold() in _PROGRAM_ARGUMENTS]
+    commands = [value for name, value in arguments.by_name.items() if name.casefold() in PROGRAM_ARGUMENTS]
     return len(arguments.by_name) > len(commands) and all(map(str.isalpha, commands))
 
 
-def last_commands(arguments: ArgumentIndex, *, redirected: bool = False) -> list[str]:
-    """The commands whose exit code may be that of a script: its last one, and those that lead to it by `&&`.
-
-    Args:
-        arguments: of the call.
-        redirected: with where their output goes.
-    """
-    script = next((value for name, value in arguments.by_name.items() if name.casefold() in _PROGRAM_ARGUMENTS), "")
-    script = _QUOTED.sub("''", script[-_MAX_PROGRAM:])
-    script = _REDIRECTION.sub("2>" if redirected else " ", script).rstrip("; \n")
-    chain = re.split(r"[;\n]|(?<!&)&(?!&)", script)[-1].split("&&")
-    return [command.split("|")[-1].strip() for command in chain]
-
-
-def says_its_own_alternative(text: str, arguments: ArgumentIndex) -> bool:
-    """Whether an output holds what a command was to print where a part of it fails: `which uv || echo "no uv"`."""
-    return any(match["words"].strip() in text for value in arguments.texts for match in _ALTERNATIVE.finditer(value))
-
-
-def last_program(arguments: ArgumentIndex) -> str:
-    """The program of a script's last command."""
-    return (last_commands(arguments)[-1].split() or [""])[0]
-
-
 _WEB_CLIENT = re.compile(r"(?:^|[\s;&|(\"'`])(?:curl|wget|https?|xh|Invoke-(?:WebRequest|RestMethod))\s+\S", re.I)
-_MAX_PROGRAM = 20_000
-_ALTERNATIVE = re.compile(r"\|\|\s*[({]?\s*(?:echo|printf)(?: -\w+)? [\"']?(?P<words>[^\"'\n)|;&$\\]{3,80})")
-_QUOTED = re.compile(r"'[^']*+'|\"(?:[^\"\\]|\\.)*+\"", re.DOTALL)
-_REDIRECTION = re.compile(r"\d?>&\d|&>")
+MAX_PROGRAM_LENGTH = 20_000
 _DENIES = re.compile(
     r"\b(?:nothing|none|not|n't|never|no|cannot|fail\w*|error\w*|already|unexpectedly)\b", re.IGNORECASE
 )
@@ -439,7 +412,7 @@ def is_own_value(body: Any, arguments: ArgumentIndex) -> bool:
     """
     if not isinstance(body, dict | list) or not runs_commands(arguments):
         return False
-    programs = [value[:_MAX_PROGRAM] for value in arguments.texts]
+    programs = [value[:MAX_PROGRAM_LENGTH] for value in arguments.texts]
     return any(map(_WEB_CLIENT.search, programs)) or any(_built_by(program, body) for program in programs)
 
 

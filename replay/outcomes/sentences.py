@@ -37,7 +37,8 @@ from replay.outcomes.error_report import (
     misses_program,
     server_is_unknown,
 )
-from replay.outcomes.residue import error_in_tail, is_nothing
+from replay.outcomes.json_fields import is_nothing
+from replay.outcomes.residue import error_in_tail
 from replay.records import Tool
 
 COUNTS = re.compile(
