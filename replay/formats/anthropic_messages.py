@@ -8,17 +8,9 @@ from typing import Any
 from replay.formats.api_envelopes import opened
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
+from replay.formats.fields import MISSING, identifier_of, objects, text_of
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import (
-    MISSING,
-    build_call,
-    identifier_of,
-    objects,
-    result_with_flag,
-    text_of,
-    tool_definitions,
-    usage_in,
-)
+from replay.formats.record_builders import build_call, result_with_flag, tool_definitions, usage_in
 from replay.records import JsonObject, Trajectory
 
 CALL_BLOCKS = frozenset({"tool_use", "mcp_tool_use", "server_tool_use"})

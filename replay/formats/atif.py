@@ -12,24 +12,11 @@ from typing import Any
 
 from replay.formats.document import Document, Head
 from replay.formats.exported_details import details_in, with_details
+from replay.formats.fields import as_number, first_of, identifier_of, object_in, objects, text_of, to_json
 from replay.formats.harness_tools import is_own_tool
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import (
-    answer_of,
-    as_number,
-    as_object,
-    first_of,
-    identifier_of,
-    iso_time,
-    number_calls,
-    objects,
-    seconds_of,
-    text_of,
-    to_json,
-    tool_definitions,
-    usage_of,
-    written_call,
-)
+from replay.formats.record_builders import answer_of, number_calls, tool_definitions, usage_of, written_call
+from replay.formats.times import iso_time, seconds_of
 from replay.records import Answer, Call, JsonObject, ParentCall, ReportedResult, Source, Step, Task, Trajectory
 
 _VERSION = re.compile(r"ATIF-v(\d+)\.(\d+)")
@@ -94,7 +81,7 @@ def _starters(record: JsonObject, trajectory: Trajectory) -> dict[str, str]:
 
 
 def _trajectory(record: JsonObject, document: Document, place: str, parent: ParentCall | None) -> Trajectory:
-    agent = as_object(record.get("agent")) or {}
+    agent = object_in(record, "agent")
     written = objects(record.get("steps"))
     own = [step for step in written if step.get("source") == "agent"]
     models = [name for step in own if (name := text_of(step.get("model_name")))]
@@ -103,8 +90,8 @@ def _trajectory(record: JsonObject, document: Document, place: str, parent: Pare
     start = min(times, default=None)
     name = text_of(agent.get("name")) or ""
     steps = [step for item in own if (step := _step(item, model, start, name)).calls]
-    metrics = as_object(record.get("final_metrics")) or {}
-    extra = as_object(record.get("extra")) or {}
+    metrics = object_in(record, "final_metrics")
+    extra = object_in(record, "extra")
     return Trajectory(
         id=_identifier(record, parent, document, place),
         model=model or document.model_name,
@@ -136,7 +123,7 @@ def _reported(extra: JsonObject) -> ReportedResult | None:
 
 def _step(step: JsonObject, model: str | None, start: float | None, agent: str) -> Step:
     own_model = text_of(step.get("model_name"))
-    metrics = as_object(step.get("metrics")) or {}
+    metrics = object_in(step, "metrics")
     calls = objects(step.get("tool_calls"))
     answers = _answers(calls, _results(step))
     moment = seconds_of(step.get("timestamp"))
@@ -170,7 +157,7 @@ def _call(written: JsonObject, answer: Answer | None, started: float | None, age
 
 
 def _results(step: JsonObject) -> list[JsonObject]:
-    return objects((as_object(step.get("observation")) or {}).get("results"))
+    return objects(object_in(step, "observation").get("results"))
 
 
 def _answers(calls: list[JsonObject], results: list[JsonObject]) -> list[Answer | None]:
@@ -193,7 +180,7 @@ def _answers_call(result: JsonObject, call: JsonObject) -> bool:
 
 def _answer(result: JsonObject) -> Answer | None:
     content = result.get("content")
-    flag = first_of(as_object(result.get("extra")) or {}, "is_error", "isError", "tool_result_is_error")
+    flag = first_of(object_in(result, "extra"), "is_error", "isError", "tool_result_is_error")
     is_error = flag if isinstance(flag, bool) else None
     return answer_of(_message(content) if isinstance(content, list) else content, is_error)
 

@@ -11,22 +11,17 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
+from replay.formats.fields import as_number, as_object, joined_text, nested_lines, object_in, objects, text_of
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
-    as_number,
-    as_object,
     build_call,
-    joined_text,
     json_text_call,
-    nested_lines,
-    objects,
     result_with_flag,
-    seconds_between,
     text_call,
-    text_of,
     tool_definitions,
     usage_of,
 )
+from replay.formats.times import seconds_between
 from replay.records import Answer, Call, JsonObject, ParentCall, Tool, ToolResult, Trajectory, Usage
 
 EXEC_EVENT = "exec_event"
@@ -208,9 +203,7 @@ class _Session:
     def _read_event(self, payload: JsonObject) -> None:
         if payload.get("type") == "token_count":
             info = payload.get("info")
-            total, last = (
-                as_object((as_object(info) or {}).get(f"{which}_token_usage")) for which in ("total", "last")
-            )
+            total, last = (as_object(object_in(info).get(f"{which}_token_usage")) for which in ("total", "last"))
             if last is not None:
                 self._log.count_tokens(last.get("input_tokens"), last.get("output_tokens"), behind=True)
             if total is not None:

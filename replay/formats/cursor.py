@@ -11,21 +11,10 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
+from replay.formats.fields import as_object, first_of, joined_text, object_in, objects, text_of
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import (
-    as_object,
-    build_call,
-    error_answer,
-    first_of,
-    iso_time,
-    joined_text,
-    json_text_call,
-    objects,
-    result_with_flag,
-    seconds_of,
-    text_of,
-    usage_of,
-)
+from replay.formats.record_builders import build_call, error_answer, json_text_call, result_with_flag, usage_of
+from replay.formats.times import iso_time, seconds_of
 from replay.records import Answer, Call, JsonObject, Trajectory, Usage
 
 _SUFFIX = "ToolCall"
@@ -99,11 +88,11 @@ class _Session:
         if _is_call(line):
             self._read_call(line)
         elif kind in ("user", "assistant"):
-            self._read_message(str(kind), as_object(line.get("message")) or {}, partial="timestamp_ms" in line)
+            self._read_message(str(kind), object_in(line, "message"), partial="timestamp_ms" in line)
         elif kind == "system":
             self.log.model = text_of(line.get("model")) or self.log.model
         elif kind == "result":
-            counts = as_object(line.get("usage")) or {}
+            counts = object_in(line, "usage")
             self.usage = usage_of(counts.get("inputTokens"), counts.get("outputTokens"))
             self.log.final_reply = text_of(line.get("result")) or self.log.final_reply
 
@@ -131,7 +120,7 @@ class _Session:
             self.log.add(call, text_of(line.get("model_call_id")), model=self.log.model)
             self._begun[identifier] = moment
         if line.get("subtype") == "completed":
-            result = as_object(body.get("result")) or {}
+            result = object_in(body, "result")
             begun = self._begun[identifier]
             seconds = moment - begun if moment and begun else None
             interrupted = any(key in result for key in _REFUSED)
@@ -140,7 +129,7 @@ class _Session:
 
 def _call(name: str, body: JsonObject, identifier: str) -> Call:
     """A call of a tool of Cursor's own, which is named by its key, or of an MCP server."""
-    args = as_object(body.get("args")) or {}
+    args = object_in(body, "args")
     if name == "function":
         return json_text_call(body.get("name"), body.get("arguments"), id=identifier, local=True)
     if name != "mcp" + _SUFFIX:
@@ -155,9 +144,9 @@ def _answer(result: JsonObject) -> Answer | None:
     """The answer under `success`, `error` or another word for how it went."""
     for outcome, value in result.items():
         if outcome != "success":
-            body = as_object(value) or {}
+            body = object_in(value)
             return error_answer(first_of(body, "error", "errorMessage", "message", "reason") or value or outcome)
-        body = as_object(value) or {}
+        body = object_in(value)
         blocks = objects(body.get("content"))
         texts = [as_object(block.get("text")) for block in blocks]
         flat = [{"type": "text", **text} if text else block for text, block in zip(texts, blocks, strict=True)]

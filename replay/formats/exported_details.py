@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from replay.formats.record_builders import as_object, text_of
+from replay.formats.fields import as_object, object_in, text_of
 from replay.records import Call, JsonObject, ToolResult
 from replay.records.answer import texts_of
 
@@ -13,7 +13,7 @@ _PREFIX = "replay."
 
 def details_in(extra: Any) -> JsonObject | None:
     """The details in an `extra` of ATIF; None where another tool wrote it."""
-    return as_object((as_object(extra) or {}).get("replay"))
+    return as_object(object_in(extra).get("replay"))
 
 
 def details_in_attributes(attributes: JsonObject) -> JsonObject | None:

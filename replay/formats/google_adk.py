@@ -12,20 +12,11 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
+from replay.formats.fields import as_object, first_of, identifier_of, object_in, objects, text_of
 from replay.formats.harness_tools import ADK
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import (
-    answer_of,
-    as_object,
-    error_answer,
-    first_of,
-    identifier_of,
-    iso_time,
-    objects,
-    seconds_of,
-    text_of,
-    written_call,
-)
+from replay.formats.record_builders import answer_of, error_answer, written_call
+from replay.formats.times import iso_time, seconds_of
 from replay.records import Answer, JsonObject, Trajectory
 
 _OLD_TURN = frozenset({"query", "expected_tool_use"})
@@ -94,12 +85,12 @@ def _is_event(value: JsonObject) -> bool:
 
 def _read(event: JsonObject, number: int, start: float | None, log: CallLog) -> None:
     """Take in one event: its calls are one step."""
-    usage = as_object(first_of(event, "usage_metadata", "usageMetadata")) or {}
+    usage = object_in(first_of(event, "usage_metadata", "usageMetadata"))
     log.count_tokens(
         first_of(usage, "prompt_token_count", "promptTokenCount"),
         first_of(usage, "candidates_token_count", "candidatesTokenCount"),
     )
-    parts = objects((as_object(event.get("content")) or {}).get("parts"))
+    parts = objects(object_in(event, "content").get("parts"))
     for response in filter(
         None, (as_object(first_of(part, "function_response", "functionResponse")) for part in parts)
     ):
@@ -110,7 +101,7 @@ def _read(event: JsonObject, number: int, start: float | None, log: CallLog) -> 
         return
     texts = (part["text"] for part in parts if text_of(part.get("text")) and not part.get("thought"))
     text = "\n".join(texts) or None
-    written = [item for part in parts if (item := as_object(first_of(part, "function_call", "functionCall")))]
+    written = [item for part in parts if (item := object_in(first_of(part, "function_call", "functionCall")))]
     if not written:
         if event.get("author") == "user":
             log.ask(text)
@@ -168,7 +159,7 @@ def _events(turn: JsonObject) -> Iterator[JsonObject]:
     """The events of one turn; the tools of `tool_uses` are in order, and nothing says which were asked together."""
     moment = first_of(turn, "creation_timestamp", "creationTimestamp")
     yield {"author": "user", "content": first_of(turn, "user_content", "userContent"), "timestamp": moment}
-    between = as_object(first_of(turn, "intermediate_data", "intermediateData")) or {}
+    between = object_in(first_of(turn, "intermediate_data", "intermediateData"))
     events = objects(first_of(between, "invocation_events", "invocationEvents"))
     yield from events
     if not events:

@@ -13,23 +13,19 @@ from typing import Any
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
 from replay.formats.eval_archive import looks_like_eval_archive, read_eval_archive
+from replay.formats.fields import as_number, as_object, identifier_of, object_in, objects, text_of
 from replay.formats.harness_tools import INSPECT
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
     answer_of,
-    as_number,
-    as_object,
     build_call,
-    identifier_of,
-    objects,
-    seconds_of,
     summed_usage,
-    text_of,
     tool_definitions,
     with_mcp_server,
     written_call,
 )
 from replay.formats.task_facts import labels_of
+from replay.formats.times import seconds_of
 from replay.json_values import MAX_DEPTH
 from replay.records import (
     Answer,
@@ -67,7 +63,7 @@ class InspectReader:
         if looks_like_eval_archive(head):
             return Match(1.0, "a zip with header.json and samples/")
         first = head.first
-        specification = as_object(first.get("eval")) or {}
+        specification = object_in(first, "eval")
         if "task" in specification and ("model" in specification or "run_id" in specification):
             return Match(0.98, '"eval" with "task" and "model"')
         if specification and {"version", "status"} <= set(first):
@@ -101,8 +97,8 @@ def _note_version(document: Document, header: JsonObject) -> None:
 
 
 def _trajectory(sample: JsonObject, header: JsonObject, place: str, document: Document) -> Trajectory:
-    specification = as_object(header.get("eval")) or {}
-    attachments = as_object(sample.get("attachments")) or {}
+    specification = object_in(header, "eval")
+    attachments = object_in(sample, "attachments")
     events = objects(sample.get("events"))
     messages = objects(resolved(sample.get("messages"), attachments))
     start = next((moment for event in events if (moment := seconds_of(event.get("timestamp"))) is not None), None)
@@ -121,7 +117,7 @@ def _trajectory(sample: JsonObject, header: JsonObject, place: str, document: Do
             question=_question(messages) or _input(sample, attachments),
             type=text_of(specification.get("task")),
             id=identifier,
-            labels=labels_of(as_object(sample.get("metadata")) or {}),
+            labels=labels_of(object_in(sample, "metadata")),
         ),
         usage=_usage(sample),
         tools=_tools(events, attachments),
@@ -169,13 +165,13 @@ def _tools(events: list[JsonObject], attachments: JsonObject) -> tuple[Tool, ...
 
 
 def _usage(sample: JsonObject) -> Usage | None:
-    by_model = as_object(sample.get("model_usage")) or {}
+    by_model = object_in(sample, "model_usage")
     counts = [usage for usage in by_model.values() if isinstance(usage, dict)]
     return summed_usage((usage.get("input_tokens"), usage.get("output_tokens")) for usage in counts)
 
 
 def _reported(sample: JsonObject) -> ReportedResult | None:
-    scores = {name: score for name, score in (as_object(sample.get("scores")) or {}).items() if isinstance(score, dict)}
+    scores = {name: score for name, score in object_in(sample, "scores").items() if isinstance(score, dict)}
     if not scores and isinstance(sample.get("score"), dict):
         scores = {"score": sample["score"]}
     error = as_object(sample.get("error"))

@@ -7,6 +7,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.document import Document, Head
+from replay.formats.fields import (
+    as_number,
+    as_object,
+    first_of,
+    identifier_of,
+    object_in,
+    objects,
+    opened,
+    opened_repr,
+    text_of,
+    to_json,
+)
 from replay.formats.genai import (
     call_arguments,
     call_id,
@@ -19,19 +31,8 @@ from replay.formats.genai import (
 from replay.formats.harness_tools import ADK
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
-    as_number,
-    as_object,
-    first_of,
-    identifier_of,
-    iso_time,
     number_calls,
-    objects,
-    opened,
-    opened_repr,
-    seconds_of,
     summed_usage,
-    text_of,
-    to_json,
     tool_definitions,
     tool_message,
     usage_of,
@@ -39,6 +40,7 @@ from replay.formats.record_builders import (
     written_call,
 )
 from replay.formats.spans import Span, attributes_of
+from replay.formats.times import iso_time, seconds_of
 from replay.formats.trace_steps import Timed, calls_without_spans, is_final_answer, recorded, steps_of
 from replay.records import Call, JsonObject, ReportedResult, Source, Step, Task, Tool, Trajectory
 
@@ -80,7 +82,7 @@ class LangfuseReader:
 
 
 def _opened_record(value: Any) -> tuple[JsonObject, list[JsonObject]]:
-    record = as_object(value) or {}
+    record = object_in(value)
     trace = as_object(record.get("trace"))
     if trace is None:
         trace = record if isinstance(record.get("observations"), list) else {}
@@ -101,12 +103,12 @@ def _trajectory(
     ordered = sorted(observations, key=lambda item: seconds_of(item.get("startTime")) or 0.0)
     generations = [item for item in ordered if item.get("type") == "GENERATION"]
     inner = _without_outer(generations)
-    metadata = as_object(opened(trace.get("metadata"))) or {}
+    metadata = object_in(opened(trace.get("metadata")))
     model = next((name for item in generations if (name := text_of(item.get("model")))), None)
     start = next((moment for item in ordered if (moment := seconds_of(item.get("startTime"))) is not None), None)
     return Trajectory(
         id=identifier,
-        model=model or text_of((as_object(metadata.get("attributes")) or {}).get("model_name")) or document.model_name,
+        model=model or text_of(object_in(metadata, "attributes").get("model_name")) or document.model_name,
         task=Task(question=_as_text(trace.get("input")), type=text_of(trace.get("name"))),
         source=Source(file=document.path, format=LangfuseReader.name, position=place),
         steps=number_calls(list(_without_final_answer(_steps(ordered, generations), generations, trace.get("output")))),
@@ -139,7 +141,7 @@ def _without_outer(generations: list[JsonObject]) -> list[JsonObject]:
 
 
 def _tokens(generation: JsonObject) -> tuple[Any, Any]:
-    usage = as_object(opened(first_of(generation, "usageDetails", "usage"))) or {}
+    usage = object_in(opened(first_of(generation, "usageDetails", "usage")))
     return usage.get("input"), usage.get("output")
 
 
@@ -223,7 +225,7 @@ def tool_messages(side: Any) -> Iterator[JsonObject]:
 
 def _span(observation: JsonObject) -> Span:
     """An observation as the span that it was made from: names and values as its attributes have them."""
-    metadata = as_object(opened(observation.get("metadata"))) or {}
+    metadata = object_in(opened(observation.get("metadata")))
     attributes = attributes_of(opened(metadata.get("attributes")))
     failed = observation.get("level") == "ERROR"
     return Span(
@@ -268,7 +270,7 @@ def _written_calls(generation: JsonObject) -> list[JsonObject]:
     names = generation.get("toolCallNames")
     names = names if isinstance(names, list) else []
     calls = generation.get("toolCalls")
-    written = [as_object(opened(call)) or {} for call in calls] if isinstance(calls, list) else []
+    written = [object_in(opened(call)) for call in calls] if isinstance(calls, list) else []
     written = [{**call, "name": name} for call, name in zip(written, names, strict=False)]
     return written or [call for message in _messages(generation.get("output")) for call in calls_in(message)]
 
@@ -282,20 +284,18 @@ def calls_in(message: JsonObject) -> Iterator[JsonObject]:
     """The calls of a reply: OpenAI's `tool_calls`, which LangChain keeps as they are among `additional_kwargs`, or its
     own `{name, args, id}`.
     """
-    inner = as_object(first_of(message, "kwargs", "message")) or message
-    written = objects(inner.get("tool_calls")) or objects(
-        (as_object(inner.get("additional_kwargs")) or {}).get("tool_calls")
-    )
+    inner = object_in(first_of(message, "kwargs", "message")) or message
+    written = objects(inner.get("tool_calls")) or objects(object_in(inner, "additional_kwargs").get("tool_calls"))
     for call in written:
-        function = as_object(call.get("function")) or call
+        function = object_in(call, "function") or call
         yield {"id": call.get("id"), "name": function.get("name"), "arguments": first_of(function, "arguments", "args")}
 
 
 def _tools(generations: list[JsonObject]) -> tuple[Tool, ...]:
     offered: dict[str, Tool] = {}
     for item in generations:
-        metadata = as_object(opened(item.get("metadata"))) or {}
-        attributes = as_object(metadata.get("attributes")) or {}
+        metadata = object_in(opened(item.get("metadata")))
+        attributes = object_in(metadata, "attributes")
         source = first_of(metadata, "tools") or first_of(attributes, "gen_ai.tool.definitions", "ai.prompt.tools")
         for tool in tool_definitions(source):
             offered.setdefault(tool.name, tool)

@@ -12,9 +12,10 @@ from typing import Any
 
 from replay.errors import FormatError
 from replay.formats.document import Document, Element, Head
+from replay.formats.fields import MISSING, to_json
 from replay.formats.openai_chat import is_unparsed_call
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import MISSING, build_call, number_calls, recorded_answer, to_json, usage_in
+from replay.formats.record_builders import build_call, number_calls, recorded_answer, usage_in
 from replay.formats.task_facts import labels_of, reported_of
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory
 

@@ -11,24 +11,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.document import Document, Head
+from replay.formats.fields import MISSING, as_object, first_of, identifier_of, object_in, objects, text_of
 from replay.formats.harness_tools import ADK
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import (
-    MISSING,
-    answer_of,
-    as_object,
-    error_answer,
-    first_of,
-    identifier_of,
-    iso_time,
-    number_calls,
-    objects,
-    seconds_of,
-    text_of,
-    usage_of,
-    written_call,
-)
+from replay.formats.record_builders import answer_of, error_answer, number_calls, usage_of, written_call
 from replay.formats.task_facts import labels_of
+from replay.formats.times import iso_time, seconds_of
 from replay.records import Answer, Call, JsonObject, ParentCall, ReportedResult, Source, Step, Task, Trajectory
 
 _AGENT_SERVER = "adk_agent_tool"
@@ -87,7 +75,7 @@ def _task_trajectories(
 ) -> Iterator[Trajectory]:
     results = objects(task.get("execution_results"))
     steps = number_calls(_steps(results, "round"))
-    usage = as_object(task.get("token_usage")) or {}
+    usage = object_in(task, "token_usage")
     start = _start(results)
     yield Trajectory(
         id=identifier,
@@ -112,7 +100,7 @@ def _task_trajectories(
             yield Trajectory(
                 id=f"{identifier}/{identifier_of(result.get('call_id')) or position}",
                 model=model,
-                task=Task(question=text_of((as_object(result.get("parameters")) or {}).get("request"))),
+                task=Task(question=text_of(object_in(result, "parameters").get("request"))),
                 source=Source(file=document.path, format=McpBenchReader.name, position=f"{place} {position}"),
                 steps=number_calls(_steps(inner, "sub_round")),
                 parent=ParentCall(trajectory=identifier, call=position),

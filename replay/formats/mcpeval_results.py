@@ -10,17 +10,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from replay.formats.document import Document, Head
+from replay.formats.fields import first_of, identifier_of, object_in, objects, text_of
 from replay.formats.openai_chat import conversation_steps
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import (
-    as_object,
-    first_of,
-    identifier_of,
-    number_calls,
-    objects,
-    text_of,
-    written_call,
-)
+from replay.formats.record_builders import number_calls, written_call
 from replay.records import JsonObject, ReportedResult, Source, Step, Task, Trajectory
 
 _JUDGED: Final = ("trajectory_score", "trajectory_scores", "completion_score", "completion_scores")
@@ -82,5 +75,5 @@ def _steps_without_conversation(record: JsonObject) -> list[Step]:
 
 
 def _question(record: JsonObject) -> str | None:
-    task = as_object(record.get("task")) or {}
+    task = object_in(record, "task")
     return text_of(task.get("description")) or text_of(task.get("goal")) or text_of(task.get("name"))

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
-from replay.formats.record_builders import opened
+from replay.formats.fields import opened
 
 _PRODUCTS: Final = (
     ("a LangGraph checkpoint", ("channel_values", "channel_versions")),

@@ -13,21 +13,10 @@ from typing import Any
 from replay.errors import FormatError
 from replay.formats.api_envelopes import opened as opened_envelope
 from replay.formats.document import Document, Element, Head
+from replay.formats.fields import MISSING, first_of, joined_text, objects, text_of, to_json
+from replay.formats.fields import opened as opened_text
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import (
-    MISSING,
-    first_of,
-    joined_text,
-    json_text_call,
-    number_calls,
-    objects,
-    recorded_answer,
-    text_of,
-    to_json,
-    total_usage,
-    usage_in,
-)
-from replay.formats.record_builders import opened as opened_text
+from replay.formats.record_builders import json_text_call, number_calls, recorded_answer, total_usage, usage_in
 from replay.formats.task_facts import labels_of, reported_of
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory, Usage
 

@@ -8,20 +8,17 @@ from typing import Any
 from replay.formats.api_envelopes import opened
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
+from replay.formats.fields import as_object, joined_text, object_in, objects, text_of
+from replay.formats.fields import opened as opened_text
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
-    as_object,
-    joined_text,
     json_text_call,
-    objects,
     recorded_answer,
     result_with_flag,
     text_call,
-    text_of,
     tool_definitions,
     usage_in,
 )
-from replay.formats.record_builders import opened as opened_text
 from replay.formats.task_facts import reported_of
 from replay.records import Answer, JsonObject, ToolResult, Trajectory
 
@@ -81,7 +78,7 @@ class OpenAIResponsesReader:
 
 def _of_the_run(document: Document) -> JsonObject:
     """Model, tokens and result of a run whose bare items MCPMark keeps beside a `meta.json`."""
-    meta = as_object(document.beside("meta.json")) or {}
+    meta = object_in(document.beside("meta.json"))
     result = as_object(meta.get("execution_result"))
     if result is None:
         return {}
@@ -128,7 +125,7 @@ def _trajectory(body: JsonObject, identifier: str, place: str, document: Documen
         else:
             _read_call(item, log)
     log.model, usage = text_of(body.get("model")), usage_in(body.get("usage"))
-    reported = reported_of(as_object(body.get("result")) or {})
+    reported = reported_of(object_in(body, "result"))
     more: Any = {"usage": usage, "tools": tools, "reported": reported}
     return log.trajectory(document, OpenAIResponsesReader.name, place, identifier, **more)
 

@@ -9,6 +9,7 @@ from typing import Any
 from replay.errors import FormatError
 from replay.formats.document import Document, Head
 from replay.formats.exported_details import details_in_attributes, with_details
+from replay.formats.fields import identifier_of, opened, to_json
 from replay.formats.genai import (
     answers_in_request,
     call_arguments,
@@ -29,18 +30,9 @@ from replay.formats.genai import (
 )
 from replay.formats.harness_tools import ADK
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import (
-    answer_of,
-    identifier_of,
-    iso_time,
-    number_calls,
-    opened,
-    to_json,
-    total_usage,
-    with_mcp_server,
-    written_call,
-)
+from replay.formats.record_builders import answer_of, number_calls, total_usage, with_mcp_server, written_call
 from replay.formats.spans import RESOURCE_KEYS, Span, log_events_of, spans_of
+from replay.formats.times import iso_time
 from replay.formats.trace_steps import Timed, Written, calls_without_spans, pair_with_spans, recorded, steps_of
 from replay.records import Call, JsonObject, Source, Step, Task, Tool, Trajectory, Usage
 

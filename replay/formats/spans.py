@@ -7,16 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from replay.formats.record_builders import (
-    as_object,
-    first_of,
-    identifier_of,
-    objects,
-    opened,
-    seconds_of,
-    text_of,
-    whole_number,
-)
+from replay.formats.fields import first_of, identifier_of, object_in, objects, opened, text_of, whole_number
+from replay.formats.times import seconds_of
 from replay.records import JsonObject
 
 RESOURCE_KEYS = ("resourceSpans", "resource_spans", "batches")
@@ -82,7 +74,7 @@ def _single_span(value: JsonObject) -> Iterator[Span]:
 
 
 def _is_plain_span(value: JsonObject) -> bool:
-    context = as_object(value.get("context")) or {}
+    context = object_in(value, "context")
     named = any(key in source for source in (value, context) for key in ("trace_id", "traceId", "span_id", "spanId"))
     return named and isinstance(opened(value.get("attributes")), dict | list)
 
@@ -111,7 +103,7 @@ def _otlp(resources: list[Any]) -> Iterator[Span]:
 
 def plain_span(value: JsonObject) -> Span:
     """A span of OTLP, or of one of the SDKs' own dumps."""
-    context = as_object(first_of(value, "context", "spanContext", "span_context")) or {}
+    context = object_in(first_of(value, "context", "spanContext", "span_context"))
     both = {**context, **value}
     status = value.get("status")
     code = (
@@ -197,7 +189,7 @@ def _otlp_value(value: Any) -> Any:
     if kind in {"intValue", "int_value"}:
         number = whole_number(inner)
         return inner if number is None else number
-    values = (as_object(inner) or {}).get("values") or []
+    values = object_in(inner).get("values") or []
     if kind in {"arrayValue", "array_value"}:
         return [_otlp_value(item) for item in values]
     return attributes_of(values) if kind in {"kvlistValue", "kvlist_value"} else value

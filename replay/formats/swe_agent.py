@@ -12,17 +12,9 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
+from replay.formats.fields import joined_text, object_in, objects, opened, text_of
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import (
-    answer_of,
-    as_object,
-    build_call,
-    joined_text,
-    json_text_call,
-    objects,
-    opened,
-    text_of,
-)
+from replay.formats.record_builders import answer_of, build_call, json_text_call
 from replay.records import Call, JsonObject, Trajectory
 
 _FENCED = re.compile(r"```(?:mswea_bash_command|bash)\s*\n(.*?)\n```", re.DOTALL)
@@ -79,7 +71,7 @@ def _is_bare(value: Any) -> bool:
 def _is_mini(value: Any) -> bool:
     if not isinstance(value, dict) or not isinstance(value.get("messages"), list):
         return False
-    info = as_object(value.get("info")) or {}
+    info = object_in(value, "info")
     return str(value.get("trajectory_format")).startswith("mini-swe-agent") or "mini_version" in info
 
 
@@ -94,13 +86,13 @@ def _is_trajectory(value: Any) -> bool:
 
 def _model(record: JsonObject) -> str | None:
     """The model of the run's configuration, which newer files keep."""
-    agent = as_object((as_object(opened(record.get("replay_config"))) or {}).get("agent")) or {}
-    return text_of((as_object(agent.get("model")) or {}).get("name"))
+    agent = object_in(opened(record.get("replay_config")), "agent")
+    return text_of(object_in(agent, "model").get("name"))
 
 
 def _mini_model(record: JsonObject) -> str | None:
-    config = as_object((as_object(record.get("info")) or {}).get("config")) or {}
-    return text_of((as_object(config.get("model")) or {}).get("model_name"))
+    config = object_in(record, "info", "config")
+    return text_of(object_in(config, "model").get("model_name"))
 
 
 def _read_steps(record: JsonObject, log: CallLog) -> None:
@@ -127,7 +119,7 @@ def _seconds(step: JsonObject) -> float | None:
 
 
 def _written(call: JsonObject) -> Call:
-    function = as_object(call.get("function")) or {}
+    function = object_in(call, "function")
     return json_text_call(function.get("name"), function.get("arguments"), id=text_of(call.get("id")), local=True)
 
 
@@ -135,7 +127,7 @@ def _read_messages(messages: list[JsonObject], log: CallLog) -> None:
     """The messages of mini-SWE-agent: an answer is the next message, or one with the id of its call."""
     waiting: list[str] = []
     for number, message in enumerate(messages):
-        extra, role = as_object(message.get("extra")) or {}, message.get("role")
+        extra, role = object_in(message, "extra"), message.get("role")
         if role == "assistant" or message.get("object") == "response":
             log.say(joined_text(message.get("content")))
             calls = _mini_calls(message, extra)

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from replay.formats.record_builders import answer_of, error_answer, identifier_of, opened, to_json, written_call
+from replay.formats.fields import identifier_of, opened, to_json
+from replay.formats.record_builders import answer_of, error_answer, written_call
 from replay.records import Answer, Call, JsonObject, Step, Usage, texts_of
 
 

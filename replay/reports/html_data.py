@@ -14,13 +14,7 @@ from replay.records.finding import Finding, KnownFailure
 from replay.records.time_span import utc
 from replay.reports.call_text import EVIDENCE, answer_text, call_text
 from replay.reports.scope import ReportScope
-from replay.runfile.alignment_queries import (
-    ReferenceCall,
-    aligned_tasks,
-    alignment_of,
-    reference_calls,
-    trajectory_of,
-)
+from replay.runfile.alignment_queries import ReferenceCall, aligned_tasks, alignment_of, reference_calls, trajectory_of
 from replay.runfile.rows import preview
 from replay.safety.text import cut
 
