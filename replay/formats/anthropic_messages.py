@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from replay.formats.api_envelopes import opened
+from replay.formats.api_envelopes import without_envelope
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
 from replay.formats.fields import MISSING, identifier_of, objects, text_of
@@ -26,7 +26,7 @@ class AnthropicMessagesReader:
 
     def sniff(self, head: Head) -> Match:
         """Content blocks of the API's own types."""
-        first = opened(head.first)
+        first = without_envelope(head.first)
         if _is_response(first):
             return Match(0.95, '"type": "message" or "stop_reason" with content blocks')
         messages = _messages(first) or [record for record in head.records if isinstance(record, dict)]
@@ -47,7 +47,7 @@ class AnthropicMessagesReader:
         """One for a list of messages, else one a request or response."""
         bare: list[JsonObject] = []
         for element in document.records():
-            value, lines = opened(element.value), element.place.startswith("line ")
+            value, lines = without_envelope(element.value), element.place.startswith("line ")
             if _is_response(value) and not bare:
                 identifier = value.get("id")
                 name = identifier if isinstance(identifier, str) else document.task_name

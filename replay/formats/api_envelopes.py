@@ -2,15 +2,15 @@
 
 The messages of LangChain and fast-agent are brought to OpenAI's.
 
-`opened` brings them to the shape that the readers of API messages know: `{messages, model, ...}`, `{input, output}`.
+`without_envelope` brings them to the shape that the readers of API messages know: `{messages, model, ...}`, or
+`{input, output}`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from replay.formats.fields import as_object, first_of, identifier_of, object_in, objects
-from replay.formats.fields import opened as opened_text
+from replay.formats.fields import as_object, first_of, identifier_of, object_in, objects, opened
 from replay.records import JsonObject
 
 CONVERSATION_KEYS = ("conversation", "conversations", "history", "trajectory", "transcript", "chat", "messages")
@@ -20,7 +20,7 @@ _BODY_KEYS = ("body", "parsed_body", "json", "message")
 _LANGCHAIN_ROLES = {"human": "user", "ai": "assistant", "tool": "tool", "system": "system"}
 
 
-def opened(value: Any) -> Any:
+def without_envelope(value: Any) -> Any:
     """A record without its envelope; one that has none, or one that nobody knows, as it is."""
     if isinstance(value, list):
         return _as_messages({}, value) or value
@@ -34,7 +34,7 @@ def opened(value: Any) -> Any:
     response = next((body for key in _RESPONSE_KEYS if (body := _body(value.get(key)))), {})
     if request or response:
         return _exchange(value, request, response) or value
-    found = (_as_messages(value, opened_text(value.get(key))) for key in CONVERSATION_KEYS)
+    found = (_as_messages(value, opened(value.get(key))) for key in CONVERSATION_KEYS)
     return next(filter(None, found), _from_langchain(value) or value)
 
 
@@ -50,10 +50,10 @@ def _is_own_shape(value: JsonObject) -> bool:
 
 def _body(value: Any) -> JsonObject:
     """An API's request or response, also one level down."""
-    outer = as_object(opened_text(value))
+    outer = as_object(opened(value))
     if not outer:
         return {}
-    for body in (outer, *(object_in(opened_text(outer.get(key))) for key in _BODY_KEYS)):
+    for body in (outer, *(object_in(opened(outer.get(key))) for key in _BODY_KEYS)):
         if _is_own_shape(body) or isinstance(body.get("choices"), list) or _as_messages({}, body.get("messages")):
             return body
     return {}

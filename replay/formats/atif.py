@@ -12,7 +12,7 @@ from typing import Any
 
 from replay.formats.document import Document, Head
 from replay.formats.exported_details import details_in, with_details
-from replay.formats.fields import as_number, first_of, identifier_of, object_in, objects, text_of, to_json
+from replay.formats.fields import as_number, first_of, identifier_of, object_in, objects, paragraphs, text_of, to_json
 from replay.formats.harness_tools import is_own_tool
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import answer_of, number_calls, tool_definitions, usage_of, written_call
@@ -91,18 +91,22 @@ def _trajectory(record: JsonObject, document: Document, place: str, parent: Pare
     name = text_of(agent.get("name")) or ""
     steps = [step for item in own if (step := _step(item, model, start, name)).calls]
     metrics = object_in(record, "final_metrics")
-    extra = object_in(record, "extra")
+    reward = as_number(object_in(record, "extra").get("reward"))
     return Trajectory(
         id=_identifier(record, parent, document, place),
         model=model or document.model_name,
-        task=Task(question=_question(written)),
+        task=Task(
+            question=paragraphs(_message(step.get("message")) for step in written if step.get("source") == "user")
+        ),
         source=Source(file=document.path, format=AtifReader.name, position=place),
         steps=number_calls(steps),
-        final_reply=_final_reply(own),
+        final_reply=text_of(_message(own[-1].get("message")))
+        if own and not objects(own[-1].get("tool_calls"))
+        else None,
         usage=usage_of(metrics.get("total_prompt_tokens"), metrics.get("total_completion_tokens")),
         parent=parent,
         tools=tool_definitions(agent.get("tool_definitions")),
-        reported=_reported(extra),
+        reported=None if reward is None else ReportedResult(score=reward),
         started_at=iso_time(start),
     )
 
@@ -114,11 +118,6 @@ def _identifier(record: JsonObject, parent: ParentCall | None, document: Documen
     if parent and found in {None, parent.trajectory}:
         return f"{parent.trajectory}/{found or place}"
     return found or (document.task_name if place == "$" else place)
-
-
-def _reported(extra: JsonObject) -> ReportedResult | None:
-    reward = as_number(extra.get("reward"))
-    return None if reward is None else ReportedResult(score=reward)
 
 
 def _step(step: JsonObject, model: str | None, start: float | None, agent: str) -> Step:
@@ -167,15 +166,14 @@ def _answers(calls: list[JsonObject], results: list[JsonObject]) -> list[Answer 
     waiting = list(results)
     answers: list[Answer | None] = []
     for call in calls:
-        found = next((item for item in waiting if _answers_call(item, call)), None)
-        if found is not None:
-            waiting.remove(found)
-        answers.append(None if found is None else _answer(found))
+        identifier = call.get("tool_call_id")
+        result = next(
+            (item for item in waiting if identifier is not None and item.get("source_call_id") == identifier), None
+        )
+        if result is not None:
+            waiting.remove(result)
+        answers.append(None if result is None else _answer(result))
     return answers
-
-
-def _answers_call(result: JsonObject, call: JsonObject) -> bool:
-    return result.get("source_call_id") is not None and result["source_call_id"] == call.get("tool_call_id")
 
 
 def _answer(result: JsonObject) -> Answer | None:
@@ -195,13 +193,3 @@ def _message(content: Any) -> str | None:
         ]
         return "\n".join(part for part in parts if isinstance(part, str))
     return to_json(content)
-
-
-def _question(steps: list[JsonObject]) -> str | None:
-    texts = [_message(step.get("message")) for step in steps if step.get("source") == "user"]
-    return "\n\n".join(text for text in texts if text) or None
-
-
-def _final_reply(own: list[JsonObject]) -> str | None:
-    last = own[-1] if own else {}
-    return None if objects(last.get("tool_calls")) else text_of(_message(last.get("message")))

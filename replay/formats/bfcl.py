@@ -34,7 +34,8 @@ class BfclReader:
 
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a test."""
-        model = _model_of(document.path)
+        parts = Path(document.path).parts
+        model = parts[parts.index("result") + 1] if "result" in parts[:-2] else None  # the folder under `result/`
         for element in document.records():
             if not _is_result(element.value):
                 document.leave(element)
@@ -51,12 +52,6 @@ class BfclReader:
 
 def _is_result(value: Any) -> bool:
     return isinstance(value, dict) and {"id", "result"} <= value.keys() and bool(_BESIDE & value.keys())
-
-
-def _model_of(path: str) -> str | None:
-    """The folder under `result/`."""
-    parts = Path(path).parts
-    return parts[parts.index("result") + 1] if "result" in parts[:-2] else None
 
 
 def _total(counts: Any) -> int | None:

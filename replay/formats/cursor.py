@@ -30,7 +30,7 @@ class CursorReader:
 
     def sniff(self, head: Head) -> Match:
         """Calls and thoughts as only Cursor prints them, or messages in its transcripts' shape."""
-        if any(_is_call(record) or _is_thought(record) for record in head.records):
+        if any(_is_call(record) or object_in(record).get("type") == "thinking" for record in head.records):
             return Match(0.97, 'lines of the type "tool_call" or "thinking"')
         messages = [record for record in head.records if _is_transcript_line(record)]
         others = [record for record in head.records if not _is_transcript_line(record)]
@@ -57,10 +57,6 @@ class CursorReader:
 
 def _is_call(line: Any) -> bool:
     return isinstance(line, dict) and line.get("type") == "tool_call" and isinstance(line.get("tool_call"), dict)
-
-
-def _is_thought(line: Any) -> bool:
-    return isinstance(line, dict) and line.get("type") == "thinking" and line.get("subtype") in ("delta", "completed")
 
 
 def _is_transcript_line(line: Any) -> bool:

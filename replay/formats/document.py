@@ -53,7 +53,8 @@ def opened_value(value: Any, place: str = "$") -> Iterator[Element]:
     if isinstance(value, list):
         yield from (Element(f"{place}[{index}]", None, item) for index, item in enumerate(value))
         return
-    if _is_record(next(iter(value.values()), None)) and next(iter(value)) not in (*CONTAINER_KEYS, *RECORD_KEYS):
+    key, inner = next(iter(value.items()), ("", None))
+    if isinstance(inner, dict) and isinstance(inner.get("steps"), list) and key not in (*CONTAINER_KEYS, *RECORD_KEYS):
         yield from (Element(f"{place}.{key}", key, item) for key, item in value.items())
         return
     contains = False
@@ -68,10 +69,6 @@ def opened_value(value: Any, place: str = "$") -> Iterator[Element]:
             break
     if not contains:
         yield Element(place, None, value)
-
-
-def _is_record(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("steps"), list)
 
 
 @dataclass(frozen=True)
@@ -298,7 +295,8 @@ class Document:
                 try:
                     value = json_value(line)
                 except ValueError as error:
-                    broken = (number, _reason(error))
+                    not_text = isinstance(error, UnicodeDecodeError)
+                    broken = (number, "not UTF-8 text" if not_text else str(error).replace(" at line 1 ", " at "))
                     continue
                 yield Element(f"line {number}", None, value)
         if broken:
@@ -371,7 +369,7 @@ class Document:
             return UnknownFormatError(self.path, message, _line_and_column(text, error.pos))
         rest = text[error.pos :].strip()
         found = repr(text[error.pos : error.pos + 20]) if rest else "the file ends here"
-        message = f"broken JSON: {_lower_first(error.msg)}; found {found}"
+        message = f"broken JSON: {error.msg[:1].lower()}{error.msg[1:]}; found {found}"
         return FormatError(self.path, message, _line_and_column(text, error.pos))
 
 
@@ -425,17 +423,9 @@ def _is_whole(line: bytes) -> bool:
         return False
 
 
-def _reason(error: ValueError) -> str:
-    return "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error).replace(" at line 1 ", " at ")
-
-
 def _line(text: str, position: int) -> int:
     return text.count("\n", 0, position) + 1
 
 
 def _line_and_column(text: str, position: int) -> str:
     return f"line {_line(text, position)}, column {position - text.rfind(chr(10), 0, position)}"
-
-
-def _lower_first(text: str) -> str:
-    return text[:1].lower() + text[1:]

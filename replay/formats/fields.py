@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from replay.json_values import json_value
@@ -73,6 +73,11 @@ def joined_text(content: Any) -> str | None:
     if isinstance(content, str):
         return content
     return "\n".join(part["text"] for part in objects(content) if isinstance(part.get("text"), str)) or None
+
+
+def paragraphs(texts: Iterable[str | None]) -> str | None:
+    """Texts with an empty line between them; None where there are none."""
+    return "\n\n".join(text for text in texts if text) or None
 
 
 def to_json(value: Any) -> str:

@@ -164,7 +164,8 @@ def _unwrapped(value: Any, parameters: Any) -> Any:
     if set(inner) == {"input"} and isinstance(opened_repr(inner["input"]), dict):
         return opened_repr(inner["input"])
     if {"args", "kwargs"} <= set(inner) and isinstance(inner["kwargs"], dict) and isinstance(inner["args"], list):
-        names = _parameter_names(parameters)
+        schema = object_in(opened(parameters))
+        names = list(object_in(schema, "properties") or schema)
         if len(names) >= len(inner["args"]):
             return {**dict(zip(names, inner["args"], strict=False)), **inner["kwargs"]}
     if "input_str" in inner and isinstance(inner.get("inputs"), dict):
@@ -172,12 +173,6 @@ def _unwrapped(value: Any, parameters: Any) -> Any:
     if set(inner) == {"tool_name", "arguments"} and isinstance(inner["arguments"], dict):
         return inner["arguments"]
     return inner
-
-
-def _parameter_names(parameters: Any) -> list[str]:
-    """The names of a tool's parameters, in order: of a JSON Schema, or of an object of them."""
-    schema = object_in(opened(parameters))
-    return list(object_in(schema, "properties") or schema)
 
 
 def tool_failure(span: Span) -> str | None:

@@ -13,7 +13,7 @@ from typing import Any
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
 from replay.formats.eval_archive import looks_like_eval_archive, read_eval_archive
-from replay.formats.fields import as_number, as_object, identifier_of, object_in, objects, text_of
+from replay.formats.fields import as_number, as_object, identifier_of, object_in, objects, paragraphs, text_of
 from replay.formats.harness_tools import INSPECT
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
@@ -146,8 +146,7 @@ def _input(sample: JsonObject, attachments: JsonObject) -> str | None:
 
 
 def _question(messages: list[JsonObject]) -> str | None:
-    texts = (_text(message.get("content")) for message in messages if message.get("role") == "user")
-    return "\n\n".join(filter(None, texts)) or None
+    return paragraphs(_text(message.get("content")) for message in messages if message.get("role") == "user")
 
 
 def _tool_times(events: list[JsonObject]) -> dict[str, tuple[float | None, float | None]]:

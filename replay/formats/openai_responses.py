@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from replay.formats.api_envelopes import opened
+from replay.formats.api_envelopes import without_envelope
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
-from replay.formats.fields import as_object, joined_text, object_in, objects, text_of
-from replay.formats.fields import opened as opened_text
+from replay.formats.fields import as_object, joined_text, object_in, objects, opened, text_of
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
     json_text_call,
@@ -44,7 +43,7 @@ class OpenAIResponsesReader:
 
     def sniff(self, head: Head) -> Match:
         """Items of the API's own types, in a list, a request or a response."""
-        first = _final(opened(head.first))
+        first = _final(without_envelope(head.first))
         if _is_body(first):
             return Match(0.95, '"object": "response"' if first.get("object") == "response" else '"input" of items')
         items = [record for record in head.records if isinstance(record, dict) and "payload" not in record]
@@ -60,7 +59,7 @@ class OpenAIResponsesReader:
         """One for a list of items, else one a body."""
         items: list[JsonObject] = []
         for element in document.records():
-            value = _final(opened(element.value))
+            value = _final(without_envelope(element.value))
             if _is_body(value):
                 identifier = value.get("id")
                 name = identifier if isinstance(identifier, str) else document.task_name
@@ -174,8 +173,8 @@ def unwrapped(output: Any) -> Answer | None:
     if isinstance(output, list):
         texts = [part["text"] for part in output if isinstance(part, dict) and isinstance(part.get("text"), str)]
         return recorded_answer("\n".join(texts) if len(texts) == len(output) else output)
-    outer = as_object(opened_text(output))
-    inner = as_object(opened_text(outer.get("text"))) if outer and outer.get("type") == "text" else outer
+    outer = as_object(opened(output))
+    inner = as_object(opened(outer.get("text"))) if outer and outer.get("type") == "text" else outer
     if inner and isinstance(inner.get("content"), list) and {"isError", "is_error"} & inner.keys():
         answer = recorded_answer(inner)
         if isinstance(answer, ToolResult):

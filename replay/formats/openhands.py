@@ -12,7 +12,7 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
-from replay.formats.fields import as_object, first_of, identifier_of, joined_text, object_in, objects, text_of
+from replay.formats.fields import first_of, identifier_of, joined_text, object_in, objects, text_of
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
     answer_of,
@@ -67,28 +67,13 @@ class OpenHandsReader:
                 document.leave(element)
         if first is not None:
             folder = Path(document.path)
-            state = as_object(document.beside("base_state.json")) if folder.name == "events" else None
-            bare.log.model = bare.log.model or _model_of_state(state or {})
-            identifier = folder.parent.name if folder.name == "events" else None
-            yield bare.log.trajectory(
-                document,
-                self.name,
-                first,
-                identifier,
-                usage=bare.usage or _usage_of_state(state or {}),
-                tools=bare.tools,
-            )
-
-
-def _model_of_state(state: JsonObject) -> str | None:
-    """The model of a conversation whose events stand in files of their own."""
-    return text_of(object_in(state, "agent", "llm").get("model"))
-
-
-def _usage_of_state(state: JsonObject) -> Usage | None:
-    counts = object_in(state, "stats", "usage_to_metrics")
-    used = (usage_in(object_in(each).get("accumulated_token_usage")) for each in counts.values())
-    return total_usage(used)
+            usage, identifier = bare.usage, None
+            if folder.name == "events":  # in files of their own, beside the state of the conversation
+                state, identifier = document.beside("base_state.json"), folder.parent.name
+                bare.log.model = bare.log.model or text_of(object_in(state, "agent", "llm").get("model"))
+                counts = object_in(state, "stats", "usage_to_metrics").values()
+                usage = usage or total_usage(usage_in(object_in(each, "accumulated_token_usage")) for each in counts)
+            yield bare.log.trajectory(document, self.name, first, identifier, usage=usage, tools=bare.tools)
 
 
 def _history(record: Any) -> list[JsonObject]:

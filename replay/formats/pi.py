@@ -31,7 +31,10 @@ class PiReader:
         """The header, or a message with a call or an answer in its words."""
         if any(map(_is_header, head.records)):
             return Match(0.96, '"type": "session" with "id"')
-        if any(_is_message(record) and _has_call_or_answer(record["message"]) for record in head.records):
+        messages = [record["message"] for record in head.records if _is_message(record)]
+        if any("toolCalls" in message or message.get("role") == "toolResult" for message in messages) or any(
+            block.get("type") == "toolCall" for message in messages for block in objects(message.get("content"))
+        ):
             return Match(0.95, "messages with toolCall blocks or toolResult messages")
         return NO_MATCH
 
@@ -63,11 +66,6 @@ def _is_header(value: Any) -> bool:
 
 def _is_message(value: Any) -> bool:
     return isinstance(value, dict) and value.get("type") == "message" and isinstance(value.get("message"), dict)
-
-
-def _has_call_or_answer(message: JsonObject) -> bool:
-    blocks = {block.get("type") for block in objects(message.get("content"))}
-    return "toolCall" in blocks or message.get("role") == "toolResult" or "toolCalls" in message
 
 
 class _Session:

@@ -12,7 +12,7 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
-from replay.formats.fields import joined_text, object_in, objects, opened, text_of
+from replay.formats.fields import as_number, joined_text, object_in, objects, opened, text_of
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import answer_of, build_call, json_text_call
 from replay.records import Call, JsonObject, Trajectory
@@ -48,10 +48,10 @@ class SweAgentReader:
                 continue
             log = CallLog()
             if _is_mini(record):
-                log.model = _mini_model(record)
+                log.model = text_of(object_in(record, "info", "config", "model").get("model_name"))
                 _read_messages(objects(record["messages"]), log)
             elif _is_trajectory(record):
-                log.model = _model(record)
+                log.model = text_of(object_in(opened(record.get("replay_config")), "agent", "model").get("name"))
                 _read_steps(record, log)
             else:
                 document.leave(element)
@@ -84,17 +84,6 @@ def _is_trajectory(value: Any) -> bool:
     )
 
 
-def _model(record: JsonObject) -> str | None:
-    """The model of the run's configuration, which newer files keep."""
-    agent = object_in(opened(record.get("replay_config")), "agent")
-    return text_of(object_in(agent, "model").get("name"))
-
-
-def _mini_model(record: JsonObject) -> str | None:
-    config = object_in(record, "info", "config")
-    return text_of(object_in(config, "model").get("model_name"))
-
-
 def _read_steps(record: JsonObject, log: CallLog) -> None:
     """The steps; what the model called in each of them stands in its message in the history."""
     history = [message for message in objects(record.get("history")) if not message.get("is_demo")]
@@ -108,14 +97,11 @@ def _read_steps(record: JsonObject, log: CallLog) -> None:
         calls = [_written(call) for call in called.get(action, [])] or [
             build_call(_SHELL, {"command": action}, local=True)
         ]
+        seconds = as_number(step.get("execution_time"))
+        seconds = None if seconds is None or seconds < 0 else seconds
         for call in calls:
             log.add(call, number, model=log.model)
-            log.answer(call.id, answer_of(step["observation"]), name=call.name, seconds=_seconds(step))
-
-
-def _seconds(step: JsonObject) -> float | None:
-    seconds = step.get("execution_time")
-    return float(seconds) if isinstance(seconds, int | float) and seconds >= 0 else None
+            log.answer(call.id, answer_of(step["observation"]), name=call.name, seconds=seconds)
 
 
 def _written(call: JsonObject) -> Call:
