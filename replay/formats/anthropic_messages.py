@@ -10,7 +10,7 @@ from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
 from replay.formats.fields import MISSING, identifier_of, objects, text_of
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import build_call, result_with_flag, tool_definitions, usage_in
+from replay.formats.record_builders import build_call, of_server, result_with_flag, tool_definitions, usage_in
 from replay.records import JsonObject, Trajectory
 
 CALL_BLOCKS = frozenset({"tool_use", "mcp_tool_use", "server_tool_use"})
@@ -109,8 +109,7 @@ def _read_block(block: JsonObject, log: CallLog) -> None:
     if not isinstance(kind, str):
         return
     if kind in CALL_BLOCKS:
-        name, server = block.get("name", MISSING), block.get("server_name")
-        fields = {"server": server, "tool": name} if isinstance(server, str) and isinstance(name, str) else {}
+        name, fields = block.get("name", MISSING), of_server(block.get("server_name"), block.get("name"))
         identifier, local = text_of(block.get("id")), kind == "server_tool_use"
         log.add(build_call(name, block.get("input", MISSING), id=identifier, local=local, **fields))
     elif kind in RESULT_BLOCKS or kind.endswith("_tool_result"):

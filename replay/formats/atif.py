@@ -16,7 +16,7 @@ from replay.formats.fields import as_number, first_of, identifier_of, object_in,
 from replay.formats.harness_tools import is_own_tool
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import answer_of, number_calls, tool_definitions, usage_of, written_call
-from replay.formats.times import iso_time, seconds_of
+from replay.formats.times import earliest, iso_time, seconds_after, seconds_of
 from replay.records import Answer, Call, JsonObject, ParentCall, ReportedResult, Source, Step, Task, Trajectory
 
 _VERSION = re.compile(r"ATIF-v(\d+)\.(\d+)")
@@ -86,8 +86,7 @@ def _trajectory(record: JsonObject, document: Document, place: str, parent: Pare
     own = [step for step in written if step.get("source") == "agent"]
     models = [name for step in own if (name := text_of(step.get("model_name")))]
     model = text_of(agent.get("model_name")) or (models[0] if models else None)
-    times = [moment for step in written if (moment := seconds_of(step.get("timestamp"))) is not None]
-    start = min(times, default=None)
+    start = earliest(written)
     name = text_of(agent.get("name")) or ""
     steps = [step for item in own if (step := _step(item, model, start, name)).calls]
     metrics = object_in(record, "final_metrics")
@@ -125,8 +124,7 @@ def _step(step: JsonObject, model: str | None, start: float | None, agent: str) 
     metrics = object_in(step, "metrics")
     calls = objects(step.get("tool_calls"))
     answers = _answers(calls, _results(step))
-    moment = seconds_of(step.get("timestamp"))
-    started = None if moment is None or start is None else max(0.0, moment - start)
+    started = seconds_after(start, seconds_of(step.get("timestamp")))
     return Step(
         calls=tuple(_call(call, answer, started, agent) for call, answer in zip(calls, answers, strict=True)),
         text=text_of(_message(step.get("message"))),

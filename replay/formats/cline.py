@@ -16,7 +16,7 @@ from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
 from replay.formats.fields import joined_text, object_in, objects, opened, text_of
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import build_call, error_answer, json_text_call
+from replay.formats.record_builders import build_call, error_answer, json_text_call, of_server
 from replay.formats.times import iso_time, seconds_of
 from replay.records import Answer, Call, JsonObject, TextAnswer, Trajectory
 
@@ -213,8 +213,8 @@ def _native_call(block: JsonObject) -> Call:
         return _mcp_call(given.get("server_name"), given.get("tool_name"), given.get("arguments"), id=identifier)
     if isinstance(name, str):
         server, _, tool = name.partition("0mcp0") if "0mcp0" in name else name.removeprefix("mcp--").partition("--")
-        if tool:
-            return build_call(name, given, id=identifier, server=server, tool=tool)
+        if known := of_server(server, tool):
+            return build_call(name, given, id=identifier, **known)
     return build_call(name, given, id=identifier, local=True)
 
 
@@ -227,5 +227,4 @@ def _xml_call(name: str, body: str) -> Call:
 
 def _mcp_call(server: Any, tool: Any, arguments: Any, **fields: Any) -> Call:
     """The call of an MCP server's tool, as the harness's own tool for it has it in its arguments."""
-    known = {"server": server, "tool": tool} if isinstance(server, str) and isinstance(tool, str) else {}
-    return json_text_call(tool, {} if arguments is None else arguments, **known, **fields)
+    return json_text_call(tool, {} if arguments is None else arguments, **of_server(server, tool), **fields)

@@ -13,7 +13,14 @@ from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
 from replay.formats.fields import as_object, first_of, joined_text, object_in, objects, text_of
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import build_call, error_answer, json_text_call, result_with_flag, usage_of
+from replay.formats.record_builders import (
+    build_call,
+    error_answer,
+    json_text_call,
+    of_server,
+    result_with_flag,
+    usage_of,
+)
 from replay.formats.times import iso_time, seconds_of
 from replay.records import Answer, Call, JsonObject, Trajectory, Usage
 
@@ -130,8 +137,7 @@ def _call(name: str, body: JsonObject, identifier: str) -> Call:
         return json_text_call(body.get("name"), body.get("arguments"), id=identifier, local=True)
     if name != "mcp" + _SUFFIX:
         return build_call(name.removesuffix(_SUFFIX), args, id=identifier, local=True)
-    tool, server = text_of(args.get("toolName")), text_of(first_of(args, "providerIdentifier", "serverIdentifier"))
-    fields = {"server": server, "tool": tool} if server and tool else {}
+    fields = of_server(first_of(args, "providerIdentifier", "serverIdentifier"), args.get("toolName"))
     given = first_of(args, "args", "arguments")
     return build_call(first_of(args, "name", "toolName"), {} if given is None else given, id=identifier, **fields)
 

@@ -139,7 +139,7 @@ def _trajectory(chat: JsonObject, place: str, document: Document) -> Trajectory:
 def _call(written: JsonObject, started_at: str | None) -> Call:
     name, status = written.get("name", MISSING), written.get("status")
     shown = _SHOWN_SERVER.match(str(written.get("displayName")))
-    fields = {"server": shown["server"], "tool": shown["tool"]} if shown else {}
+    fields = shown.groupdict() if shown else {}
     answer = None
     for part in objects(written.get("result")):
         response = part.get("functionResponse")

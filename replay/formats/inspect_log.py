@@ -19,13 +19,14 @@ from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
     answer_of,
     build_call,
+    of_server,
     summed_usage,
     tool_definitions,
     with_mcp_server,
     written_call,
 )
 from replay.formats.task_facts import labels_of
-from replay.formats.times import seconds_of
+from replay.formats.times import seconds_after, seconds_of
 from replay.json_values import MAX_DEPTH
 from replay.records import (
     Answer,
@@ -208,8 +209,8 @@ def _call(written: JsonObject, times: Times, start: float | None) -> Call:
     name = written.get("function")
     fields: JsonObject = {
         "id": identifier_of(written.get("id")),
-        "started": max(0.0, began - start) if began is not None and start is not None else None,
-        "seconds": max(0.0, ended - began) if ended is not None and began is not None else None,
+        "started": seconds_after(start, began),
+        "seconds": seconds_after(began, ended),
     }
     if text_of(written.get("parse_error")):
         return _unparsed(written, fields)
@@ -262,12 +263,6 @@ def _provider_call(part: JsonObject) -> Call:
     remote = part.get("tool_type") == "mcp_call"
     server, name = text_of(part.get("context")), text_of(part.get("name"))
     failed = part.get("error") is not None
-    call = written_call(
-        name,
-        part.get("arguments"),
-        id=identifier_of(part.get("id")),
-        answer=answer_of(part.get("error") if failed else part.get("result"), is_error=failed),
-    )
-    return call.model_copy(
-        update={"local": not remote, **({"server": server, "tool": name} if remote and server and name else {})}
-    )
+    answer = answer_of(part.get("error") if failed else part.get("result"), is_error=failed)
+    call = written_call(name, part.get("arguments"), id=identifier_of(part.get("id")), answer=answer)
+    return call.model_copy(update={"local": not remote, **(of_server(server, name) if remote else {})})

@@ -12,6 +12,7 @@ from replay.formats.fields import as_object, joined_text, object_in, objects, op
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
     json_text_call,
+    of_server,
     recorded_answer,
     result_with_flag,
     text_call,
@@ -142,8 +143,8 @@ def _read_call(item: JsonObject, log: CallLog) -> None:
         _read_own_tool(item, kind, log)
     elif kind in {"mcp_call", "mcp_approval_request"}:
         identifier = text_of(item.get("id"))
-        server, name = item.get("server_label"), item.get("name")
-        fields = {"server": server, "tool": name} if isinstance(server, str) and isinstance(name, str) else {}
+        name = item.get("name")
+        fields = of_server(item.get("server_label"), name)
         log.add(json_text_call(name, item.get("arguments"), id=identifier, **fields))
         error = item.get("error")
         content = item.get("output") if error is None else error

@@ -9,7 +9,7 @@ from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
 from replay.formats.fields import MISSING, as_number, object_in, objects, text_of
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import build_call, result_with_flag
+from replay.formats.record_builders import build_call, of_server, result_with_flag
 from replay.formats.times import iso_time
 from replay.records import Call, JsonObject, ParentCall, Trajectory
 
@@ -139,7 +139,7 @@ def _call(part: JsonObject, session_start: float | None) -> Call:
     fields = {}
     if isinstance(name, str) and name not in BUILT_IN:
         server, _, tool = name.partition("_")
-        fields = {"server": server, "tool": tool} if server and tool else {}
+        fields = of_server(server, tool)
     aborted = status == "error" and str(state.get("error")).startswith(("Tool execution aborted", "The user rejected"))
     return build_call(
         name,

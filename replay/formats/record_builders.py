@@ -122,6 +122,11 @@ _PRINTED_MESSAGE = re.compile(
 _PRINTED_FIELD = re.compile(r"(?<= )(name|tool_call_id|status)='([^']*)'")
 
 
+def of_server(server: Any, tool: Any) -> dict[str, str]:
+    """The fields of a call of an MCP server's tool; none where server or tool has no name."""
+    return {"server": server, "tool": tool} if text_of(server) and text_of(tool) else {}
+
+
 def written_call(name: Any, arguments: Any, **fields: Any) -> Call:
     """A call whose arguments are an object, or the JSON of one; none at all stand for `{}`.
 
@@ -134,8 +139,7 @@ def with_mcp_server(call: Call) -> Call:
     """The call with the server that `mcp__SERVER__TOOL` names."""
     if call.server is None and call.name and call.name.startswith(_MCP_PREFIX):
         server, _, tool = call.name.removeprefix(_MCP_PREFIX).partition("__")
-        if server and tool:
-            return call.model_copy(update={"server": server, "tool": tool})
+        return call.model_copy(update=of_server(server, tool))
     return call
 
 

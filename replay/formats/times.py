@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
 from replay.formats.fields import as_number, whole_number
+from replay.records import JsonObject
 
 
 def seconds_of(value: Any) -> float | None:
@@ -33,6 +35,16 @@ def seconds_between(start: Any, moment: Any) -> float | None:
     except (TypeError, ValueError):
         return None
     return seconds if seconds >= 0 else None
+
+
+def seconds_after(start: float | None, moment: float | None) -> float | None:
+    """From one time in seconds to another, 0 where the clock went back; None where one of them is not known."""
+    return None if start is None or moment is None else max(0.0, moment - start)
+
+
+def earliest(records: Iterable[JsonObject], key: str = "timestamp") -> float | None:
+    """The earliest time that stands in records under a key."""
+    return min((moment for record in records if (moment := seconds_of(record.get(key))) is not None), default=None)
 
 
 def iso_time(seconds: float | None) -> str | None:
