@@ -45,7 +45,8 @@ class ClaudeCodeReader:
     def sniff(self, head: Head) -> Match:
         """A conversation line among the first lines."""
         lines = [line for record in head.records for line in nested_lines(record, _is_message_line)]
-        if any(_is_conversation(line) for line in lines):
+        own_keys = {"sessionId", "parentUuid", "session_id"}
+        if any(_is_message_line(line) and own_keys & line.keys() for line in lines):
             return Match(0.95, 'lines with "sessionId", "parentUuid" and "message"')
         if any(_is_message_line(line) for line in lines):
             return Match(0.88, 'lines of "type" user or assistant, with a "message"')
@@ -212,10 +213,6 @@ class _Threads:
             elif call.name in SUB_AGENT_TOOLS and prompt and (call.arguments or {}).get("prompt") == prompt:
                 return ParentCall(trajectory=thread.parent_session, call=position)
         return ParentCall(trajectory=thread.parent_session)
-
-
-def _is_conversation(line: JsonObject) -> bool:
-    return _is_message_line(line) and bool({"sessionId", "parentUuid", "session_id"} & line.keys())
 
 
 def _is_message_line(line: JsonObject) -> bool:

@@ -28,18 +28,7 @@ from replay.formats.record_builders import (
 from replay.formats.task_facts import labels_of
 from replay.formats.times import seconds_after, seconds_of
 from replay.json_values import MAX_DEPTH
-from replay.records import (
-    Answer,
-    Call,
-    JsonObject,
-    ReportedResult,
-    Task,
-    TextAnswer,
-    Tool,
-    ToolResult,
-    Trajectory,
-    Usage,
-)
+from replay.records import Answer, Call, JsonObject, ReportedResult, Task, TextAnswer, ToolResult, Trajectory, Usage
 
 _PARSE_ERROR = re.compile(r"Error parsing the following tool call arguments:\n\n(.*)\n\nError details:", re.DOTALL)
 _INTERRUPTIONS = frozenset({"approval", "limit"})
@@ -104,6 +93,7 @@ def _trajectory(sample: JsonObject, header: JsonObject, place: str, document: Do
     messages = objects(resolved(sample.get("messages"), attachments))
     start = next((moment for event in events if (moment := seconds_of(event.get("timestamp"))) is not None), None)
     began = text_of(sample.get("started_at")) or next((text_of(item.get("timestamp")) for item in events), None)
+    offered = [tool for event in events if event.get("event") == "model" for tool in objects(event.get("tools"))]
     log, times = CallLog(), _tool_times(events)
     for number, message in enumerate(messages):
         _read(message, number, log, times, start)
@@ -121,7 +111,7 @@ def _trajectory(sample: JsonObject, header: JsonObject, place: str, document: Do
             labels=labels_of(object_in(sample, "metadata")),
         ),
         usage=_usage(sample),
-        tools=_tools(events, attachments),
+        tools=tool_definitions(resolved(offered, attachments)),
         reported=_reported(sample),
     )
 
@@ -157,11 +147,6 @@ def _tool_times(events: list[JsonObject]) -> dict[str, tuple[float | None, float
         for event in events
         if event.get("event") == "tool" and event.get("id")
     }
-
-
-def _tools(events: list[JsonObject], attachments: JsonObject) -> tuple[Tool, ...]:
-    offered = [tool for event in events if event.get("event") == "model" for tool in objects(event.get("tools"))]
-    return tool_definitions(resolved(offered, attachments))
 
 
 def _usage(sample: JsonObject) -> Usage | None:

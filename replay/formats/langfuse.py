@@ -102,7 +102,8 @@ def _trajectory(
 ) -> Trajectory:
     ordered = sorted(observations, key=lambda item: seconds_of(item.get("startTime")) or 0.0)
     generations = [item for item in ordered if item.get("type") == "GENERATION"]
-    inner = _without_outer(generations)
+    around = {identifier_of(item.get("parentObservationId")) for item in generations}
+    inner = [item for item in generations if identifier_of(item.get("id")) not in around]  # no tokens twice
     metadata = object_in(opened(trace.get("metadata")))
     model = next((name for item in generations if (name := text_of(item.get("model")))), None)
     start = next((moment for item in ordered if (moment := seconds_of(item.get("startTime"))) is not None), None)
@@ -125,19 +126,9 @@ def _as_text(value: Any) -> str | None:
     for _ in range(2):
         value = opened(value)
         if isinstance(value, str) and value[:1] == value[-1:] == '"' and len(value) > 1:
-            value = _unquoted(value)
+            inner = opened(f"[{value}]")
+            value = inner[0] if isinstance(inner, list) and inner else value
     return value or None if isinstance(value, str) or value is None else to_json(value)
-
-
-def _unquoted(text: str) -> Any:
-    inner = opened(f"[{text}]")
-    return inner[0] if isinstance(inner, list) and inner else text
-
-
-def _without_outer(generations: list[JsonObject]) -> list[JsonObject]:
-    """Without the generations that stand around others and repeat their tokens."""
-    parents = {identifier_of(item.get("parentObservationId")) for item in generations}
-    return [item for item in generations if identifier_of(item.get("id")) not in parents]
 
 
 def _tokens(generation: JsonObject) -> tuple[Any, Any]:
@@ -147,7 +138,10 @@ def _tokens(generation: JsonObject) -> tuple[Any, Any]:
 
 def _steps(ordered: list[JsonObject], generations: list[JsonObject]) -> list[Step]:
     answers: dict[str, object] = {
-        str(message["tool_call_id"]): message for item in ordered for message in _answers_in(item)
+        str(message["tool_call_id"]): message
+        for item in ordered
+        for side in ("input", "output")
+        for message in tool_messages(item.get(side))
     }
     tools = [item for item in ordered if item.get("type") == "TOOL"]
     tools = tools or [item for item in ordered if item.get("type") != "GENERATION" and _is_tool(item)]
@@ -205,12 +199,6 @@ def _joined_events(tools: list[JsonObject]) -> Iterator[JsonObject]:
     yield from begun.values()
 
 
-def _answers_in(observation: JsonObject) -> Iterator[JsonObject]:
-    """The answers among the messages that went into an observation or came out of it."""
-    yield from tool_messages(observation.get("input"))
-    yield from tool_messages(observation.get("output"))
-
-
 def tool_messages(side: Any) -> Iterator[JsonObject]:
     """LangChain's ToolMessages in what went in or came out: one by itself, a list (of lists), or under `messages`."""
     value = opened(side)
@@ -248,7 +236,8 @@ def _call(observation: JsonObject) -> Call:
     arguments = _arguments(given) if given is not None else call_arguments(span)
     result = call_result(span) if came_back is None else came_back
     failure = (span.message or "the observation has the level ERROR") if span.failed else None
-    call = written_call(name, arguments, id=call_id(span) or _id_in(came_back), answer=recorded(result, failure))
+    identifier = call_id(span) or identifier_of((tool_message(came_back) or {}).get("tool_call_id"))
+    call = written_call(name, arguments, id=identifier, answer=recorded(result, failure))
     return with_mcp_server(call.model_copy(update={"local": name in ADK}))
 
 
@@ -261,23 +250,15 @@ def _arguments(given: Any) -> Any:
     return given
 
 
-def _id_in(output: Any) -> str | None:
-    """The call's id, where the framework's own tool message is the output."""
-    return identifier_of((tool_message(output) or {}).get("tool_call_id"))
-
-
 def _written_calls(generation: JsonObject) -> list[JsonObject]:
     names = generation.get("toolCallNames")
     names = names if isinstance(names, list) else []
     calls = generation.get("toolCalls")
     written = [object_in(opened(call)) for call in calls] if isinstance(calls, list) else []
     written = [{**call, "name": name} for call, name in zip(written, names, strict=False)]
-    return written or [call for message in _messages(generation.get("output")) for call in calls_in(message)]
-
-
-def _messages(output: Any) -> list[JsonObject]:
-    value = opened(output)
-    return objects(value) if isinstance(value, list) else [value] if isinstance(value, dict) else []
+    output = opened(generation.get("output"))
+    messages = objects(output if isinstance(output, list) else [output])
+    return written or [call for message in messages for call in calls_in(message)]
 
 
 def calls_in(message: JsonObject) -> Iterator[JsonObject]:

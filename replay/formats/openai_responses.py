@@ -95,18 +95,13 @@ def _final(value: Any) -> Any:
 def _is_body(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
-    output = value.get("output")
-    if isinstance(output, list) and (value.get("object") == "response" or _has_items(output)):
-        return True
-    items = value.get("input")
-    return isinstance(items, list) and any(isinstance(i, dict) and ("type" in i or "role" in i) for i in items)
-
-
-def _has_items(output: list[Any]) -> bool:
-    """Whether a list holds the items of a response, of which another format's `output` has not even one."""
-    return any(
-        item.get("type") in CALL_TYPES and ("call_id" in item or "server_label" in item) for item in objects(output)
+    own = any(  # another format's `output` has not even one such item
+        item.get("type") in CALL_TYPES and ("call_id" in item or "server_label" in item)
+        for item in objects(value.get("output"))
     )
+    if own or (isinstance(value.get("output"), list) and value.get("object") == "response"):
+        return True
+    return any("type" in item or "role" in item for item in objects(value.get("input")))
 
 
 def _trajectory(body: JsonObject, identifier: str, place: str, document: Document) -> Trajectory:

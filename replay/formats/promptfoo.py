@@ -61,7 +61,8 @@ def _trajectory(test: JsonObject, place: str, document: Document) -> Trajectory:
             log.answer(text_of(written.get("id")), result_with_flag(written["output"], written.get("is_error") is True))
     if run or not log.last_step():
         log.say(output if isinstance(output, str) else joined_text(output))
-    counts = object_in(response, "tokenUsage")
+    counts, prompt = object_in(response, "tokenUsage"), opened(object_in(test, "prompt").get("raw"))
+    question = text_of(prompt) or (None if prompt in (None, "") else to_json(prompt))
     passed, case = test.get("success"), object_in(test, "testCase")
     name = f"{test.get('testIdx', place)}_{test.get('promptIdx', 0)}"
     return log.trajectory(
@@ -69,17 +70,12 @@ def _trajectory(test: JsonObject, place: str, document: Document) -> Trajectory:
         PromptfooReader.name,
         place,
         text_of(test.get("id")) or name,
-        task=Task(question=_question(test), id=text_of(case.get("description"))),
+        task=Task(question=question, id=text_of(case.get("description"))),
         usage=usage_of(counts.get("prompt"), counts.get("completion")),
         reported=ReportedResult(passed=passed, score=as_number(test.get("score")))
         if isinstance(passed, bool)
         else None,
     )
-
-
-def _question(test: JsonObject) -> str | None:
-    prompt = opened(object_in(test, "prompt").get("raw"))
-    return text_of(prompt) or (None if prompt in (None, "") else to_json(prompt))
 
 
 def _calls_in(output: Any) -> list[JsonObject]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 from replay.formats.call_log import CallLog
@@ -134,14 +136,9 @@ def _read_answer(text: str, said: str, log: CallLog, number: int) -> None:
 
 def _arguments(text: str) -> Any:
     """The arguments at the beginning of a text, as Python prints them; None where they are not whole."""
-    end = text.find("}: ")
-    for _ in range(20):
-        if end < 0:
-            break
-        try:
-            return ast.literal_eval(text[: end + 1])
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            end = text.find("}: ", end + 1)
+    for end in islice(re.finditer("}: ", text), 20):
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            return ast.literal_eval(text[: end.start() + 1])
     return None
 
 
