@@ -32,7 +32,6 @@ from replay.records.alignment import (
 if TYPE_CHECKING:
     from replay.alignment.matching import Vectors
 
-
 Outcomes = Mapping[str, Mapping[str, Outcome]]
 """By task id, then by the call's position."""
 

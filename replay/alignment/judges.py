@@ -62,7 +62,6 @@ class Judges:
 
 _MAX_BYTES: Final = 64_000_000
 
-
 TRIMMED_FROM: Final = 4
 """So many raw scores of a task there must be for the smallest and the largest to be dropped."""
 
