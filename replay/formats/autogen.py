@@ -15,8 +15,7 @@ from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
 from replay.formats.fields import as_object, first_of, joined_text, object_in, objects, opened, text_of
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import build_call, json_text_call, result_with_flag
-from replay.formats.task_facts import labels_of
+from replay.formats.record_builders import build_call, json_text_call, labels_of, result_with_flag
 from replay.formats.times import seconds_between
 from replay.records import JsonObject, Task, Trajectory
 

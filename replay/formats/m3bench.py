@@ -15,8 +15,7 @@ from replay.formats.document import Document, Element, Head
 from replay.formats.fields import MISSING, to_json
 from replay.formats.openai_chat import is_unparsed_call
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import build_call, number_calls, recorded_answer, usage_in
-from replay.formats.task_facts import labels_of, reported_of
+from replay.formats.record_builders import build_call, labels_of, number_calls, recorded_answer, reported_of, usage_in
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory
 
 _RAN = frozenset({"steps", "dialogue", "final_reply"})

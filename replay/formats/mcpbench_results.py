@@ -14,8 +14,7 @@ from replay.formats.document import Document, Head
 from replay.formats.fields import MISSING, as_object, first_of, identifier_of, object_in, objects, text_of
 from replay.formats.harness_tools import ADK
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import answer_of, error_answer, number_calls, usage_of, written_call
-from replay.formats.task_facts import labels_of
+from replay.formats.record_builders import answer_of, error_answer, labels_of, number_calls, usage_of, written_call
 from replay.formats.times import earliest, iso_time, seconds_after, seconds_of
 from replay.records import Answer, Call, JsonObject, ParentCall, ReportedResult, Source, Step, Task, Trajectory
 

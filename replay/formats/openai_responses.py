@@ -14,12 +14,12 @@ from replay.formats.record_builders import (
     json_text_call,
     of_server,
     recorded_answer,
+    reported_of,
     result_with_flag,
     text_call,
     tool_definitions,
     usage_in,
 )
-from replay.formats.task_facts import reported_of
 from replay.records import Answer, JsonObject, ToolResult, Trajectory
 
 CALL_TYPES = frozenset({"function_call", "function_call_output", "mcp_call", "custom_tool_call", "mcp_list_tools"})

@@ -1,11 +1,12 @@
-"""From the fields of recordings to calls, answers, steps and counts of tokens; used by every reader."""
+"""From the fields of recordings to calls, answers, steps, tokens, and what is said of a task; used by every reader."""
 
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from replay.formats.fields import (
     MISSING,
@@ -20,6 +21,7 @@ from replay.formats.fields import (
 )
 from replay.json_values import bounded, is_too_deep, json_text, json_value
 from replay.records import Answer, Call, JsonObject, Record, Step, TextAnswer, Tool, ToolResult, Usage
+from replay.records.trajectory import ReportedResult
 
 _R = TypeVar("_R", bound=Record)
 
@@ -261,3 +263,35 @@ def _kept(value: Any) -> Any:
         kept = tuple(map(within_limits, value))
         return kept if any(new is not old for new, old in zip(kept, value, strict=True)) else value
     return bounded(value) if isinstance(value, dict | list | tuple) else value
+
+
+_PASSED: Final = ("pass", "passed", "success", "resolved")
+_SCORE: Final = ("reward", "score")
+_WHY: Final = ("failure", "failure_reason")
+LABELS: Final = ("difficulty", "family", "category", "domain", "level")
+"""Fields of a record that sort tasks, beside `type`."""
+
+
+def reported_of(record: JsonObject) -> ReportedResult | None:
+    """The verdict that a results file itself gives on a task; None where it gives none.
+
+    Args:
+        record: the object that holds the trajectory.
+    """
+    passed = next((record[name] for name in _PASSED if isinstance(record.get(name), bool)), None)
+    score = next((number for name in _SCORE if (number := _number(record.get(name))) is not None), None)
+    if passed is None and score is None:
+        return None
+    details = {name: record[name] for name in _WHY if isinstance(record.get(name), str)}
+    return ReportedResult(passed=passed, score=score, details=details or None)
+
+
+def labels_of(record: JsonObject) -> dict[str, str] | None:
+    """The labels of a task; None where it has none."""
+    found = {name: (identifier_of(record.get(name)) or "").strip() for name in LABELS}
+    return {name: text for name, text in found.items() if text} or None
+
+
+def _number(value: Any) -> float | None:
+    given = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return float(value) if given else None
