@@ -39,8 +39,8 @@ _T = TypeVar("_T")
 class Room:
     """How many bytes of files may still be held from looking them through to reading them: those are read once."""
 
-    def __init__(self, size: int = MAX_HELD_BYTES) -> None:
-        self.left = size
+    def __init__(self) -> None:
+        self.left = MAX_HELD_BYTES
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,9 +42,10 @@ def seconds_after(start: float | None, moment: float | None) -> float | None:
     return None if start is None or moment is None else max(0.0, moment - start)
 
 
-def earliest(records: Iterable[JsonObject], key: str = "timestamp") -> float | None:
-    """The earliest time that stands in records under a key."""
-    return min((moment for record in records if (moment := seconds_of(record.get(key))) is not None), default=None)
+def earliest(records: Iterable[JsonObject]) -> float | None:
+    """The earliest `timestamp` of records; None where none has one."""
+    times = (seconds_of(record.get("timestamp")) for record in records)
+    return min((moment for moment in times if moment is not None), default=None)
 
 
 def iso_time(seconds: float | None) -> str | None:

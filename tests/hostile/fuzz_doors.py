@@ -24,7 +24,6 @@ from replay.interpreter.session.stdio import _message_of
 from replay.json_values import bounded
 from replay.outcomes import judge_answer
 from replay.outcomes.input_schema import check_schema
-
 from replay.recorder.recording_store import write_recovered
 from replay.records import Call, DataEdge, Server, Tool, Trajectory, canonical
 from replay.records.files import TrajectoryFile, dump
