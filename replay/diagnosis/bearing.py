@@ -11,7 +11,6 @@ from replay.diagnosis.own_doing import own_doing
 from replay.diagnosis.phrasing import counted, listed, plain, quoted
 from replay.diagnosis.requests import (
     MIN_NAMED,
-    Effect,
     Requests,
     did_its_work,
     full_text,
@@ -29,14 +28,6 @@ _MAX_ENTRY: Final = 300
 """Characters of an entry of a listing."""
 _FIGURE: Final = re.compile(r"\d[\d.,:-]*\d\d?|\b[\w.-]+@[\w.-]+\b|\b[\w-]{2,}\.[a-z]{2,5}\b")
 """What a reply says that it must have from somewhere: numbers of two digits and more, addresses, files."""
-
-
-_AFTER: Final[dict[Effect, str]] = {
-    "reads": "Nothing was read after it.",
-    "writes": "Nothing was written after it.",
-    "program": "No later call of its kind succeeded.",
-    "unknown": "No later call of its kind succeeded.",
-}
 
 
 class _Bearing(NamedTuple):
@@ -152,7 +143,7 @@ def _bearing(requests: Requests, position: str, dependents: Sequence[str], passe
     on_path = next(_ways_to_a_loss(requests, position, dependents), None)
     if on_path is not None:
         return _Bearing("on-path", on_path)
-    named = any(holds(requests.question, value) for value in requests[position].values)
+    named = any(holds(requests.question, value) for value in _names_of(requests, position))
     task = "other calls dealt with what the task names of it" if named else "the task does not name what it asked for"
     return _Bearing("beside", f"Nothing depends on it, and {task}.")
 
@@ -165,8 +156,12 @@ def _ways_to_a_loss(requests: Requests, position: str, dependents: Sequence[str]
     later = [at for at in context.rows if context.step_of[at] > context.step_of[position]]
     if (again := _never_answered(requests, position, later)) is not None:
         yield again
-    if _matters(requests, position) and not any(at in later for at in requests.successes_alike(position)):
-        yield _AFTER[own.effect] if later else "The model stopped there."
+    if _matters(requests, position) and not any(map(later.__contains__, _of_its_kind(requests, position))):
+        yield (
+            ("Nothing was written after it." if own.effect == "writes" else "No later call succeeded.")
+            if later
+            else ("The model stopped there.")
+        )
     if (named := _named_by_task(requests, position)) is not None:
         yield f"The task asks for {quoted(named, 60)}, and no other call got it."
     if (word := _picked_by_task(requests, position)) is not None:
@@ -204,15 +199,25 @@ def _named_by_task(requests: Requests, position: str) -> str | None:
     """What the task speaks of and no other call had: a value, or words of a text of which it has half."""
     own, words = requests[position], requests.question_words
     got = "\n".join(requests[other].text for other in requests.successes_alike(position))
-    tables = {name for statement in own.statements for name in (*statement.tables, statement.target)}
-    for value in sorted((own.values | tables) - {""}, key=lambda value: (-len(value), value)):
+    for value in sorted(_names_of(requests, position), key=lambda value: (-len(value), value)):
         if holds(requests.question, value) and not holds(got, value):
             return value
     missing = (own.words & words) - words_in(got)
     for text in map(str, () if own.statements else own.arguments.values()):
-        if words_in(text) & missing and len(words_in(text) & words) >= MIN_NAMED * len(words_in(text)) > 0:
+        if (
+            words_in(text) & missing
+            and words_in(text) <= own.words
+            and len(words_in(text) & words) >= MIN_NAMED * len(words_in(text)) > 0
+        ):
             return text
     return None
+
+
+def _names_of(requests: Requests, position: str) -> set[str]:
+    """What a call names that a task may speak of: values, tables."""
+    own = requests[position]
+    tables = {name for statement in own.statements for name in (*statement.tables, statement.target)}
+    return {*own.values, *tables} - {""}
 
 
 def _picked_by_task(requests: Requests, position: str) -> str | None:
@@ -235,6 +240,13 @@ def _matters(requests: Requests, position: str) -> bool:
         or bool(context.graph.into(position))
         or not any(map(did_its_work, context.rows.values()))
     )
+
+
+def _of_its_kind(requests: Requests, position: str) -> list[str]:
+    """The calls that succeeded; where a failed one writes, those that may have written."""
+    if requests[position].effect == "writes":
+        return requests.successes_alike(position)
+    return [at for at, row in requests.context.rows.items() if did_its_work(row)]
 
 
 def _then(context: TrajectoryContext, position: str) -> str:

@@ -36,7 +36,9 @@ _NO_NOUNS: Final = _READING.union(
     a all and by execute for from in info many multiple of on or query run sql statement the to with
     """.split(),  # noqa: SIM905 a list would take a line a word
 )
-_ACTION: Final = re.compile(r"(?:action|function|method|operation|tool)(?:_?name)?", re.IGNORECASE)
+_MAKING: Final = frozenset(["create", "push", "put", "save", "upload", "write"])
+"""Of a tool that writes the whole of a thing."""
+_ACTION: Final = re.compile(r"/(?:action|function|method|operation|tool)(?:_?name)?$", re.IGNORECASE)
 """An argument by which a tool that does many things is told which."""
 _IDENTIFIER: Final = re.compile(r"[A-Za-z][\w.-]{1,60}")
 _AMOUNT: Final = re.compile(r"count|cursor|limit|max|offset|page|range|rows|size|timeout", re.IGNORECASE)
@@ -51,6 +53,8 @@ _WITH_DIGIT: Final = re.compile(r"(?<![\w.@:/-])[\w.@:-]*\d[\w.@:-]*\w(?![\w@/-]
 _WORDS_ALONE: Final = re.compile(r"[a-z_]+")
 """A name that the model may have made up for what it makes: another call that makes the same gives it another."""
 _CELLS: Final = re.compile(r"(?:.*!)?\$?[A-Z]{1,3}\$?(?:\d+|\d*:\$?[A-Z]{1,3}\$?\d*)")
+_FILE: Final = re.compile(r"[^/]\.[A-Za-z]\w{0,5}$")
+"""Of a call that names a file and where to look for it, such as a branch, the file is what it wants."""
 _MIN_ALIAS: Final = 5
 """Characters of a name that stands for one thing wherever it stands."""
 
@@ -138,16 +142,32 @@ class Requests:
             return Got(True, f"{listed(about, most=3)} asked about the same and {were} answered.")
         if self._ask_together(position, later):
             return Got(True, "Later calls asked for all of it and got it.")
-        if self[position].effect == "reads":
-            for other in alike:
-                if self._asks_the_same(position, other):
-                    return Got(False, f"{other} had got the same before.")
+        return self._had_before(position) if self[position].effect == "reads" else None
+
+    def _had_before(self, position: str) -> Got | None:
+        """That the model had made what it wants to read, or had read it and changed nothing since."""
+        changed = False
+        earlier = [call.position for call in self.context.earlier(position) if call.position in self.context.rows]
+        for other in reversed([at for at in earlier if did_its_work(self.context.rows[at])]):
+            if self[other].effect == "reads" and not changed and self._asks_the_same(position, other):
+                return Got(False, f"{other} had got the same before.")
+            if self[other].effect == "writes" and self._made(position, other):
+                return Got(False, f"It looks at what {other} had written.")
+            changed |= self[other].effect != "reads"
         return None
+
+    def _made(self, position: str, other: str) -> bool:
+        own, its = self[position], self[other]
+        if own.statements or its.statements:
+            read = {table for statement in own.statements for table in statement.tables}
+            filled = {statement.target for statement in its.statements if statement.verb == "insert"}
+            return bool(read) and read <= filled
+        return not _MAKING.isdisjoint(name_words(its.tool)) and bool(own.whole) and self._few(position) <= its.whole
 
     def asks_no_more(self, position: str, other: str) -> bool:
         """Whether one call wants nothing that another one of the same kind does not want as well."""
         own, its = self[position], self[other]
-        if own.effect != its.effect:
+        if own.effect != its.effect or bool(own.statements) != bool(its.statements):
             return False
         if own.statements:
             return _all_covered(own, its.statements)
@@ -158,9 +178,11 @@ class Requests:
         own, its = self[position], self[other]
         if own.statements:
             executed = own.effect == "writes" or own.nouns == its.nouns
-            return executed and _all_covered(own, its.statements) and not self._differs(position, other)
+            return executed and _all_covered(own, self._lasting(other)) and not self._differs(position, other)
         if own.tool != its.tool:
-            return not self._few(position).isdisjoint(self._aliases(other) - set(its.arguments.values()))
+            few = self._few(position)
+            named = {value for value in few if _FILE.search(value)} or few
+            return not named.isdisjoint(self._aliases(other) - set(its.arguments.values()))
         if its.arguments.items() <= own.arguments.items() and bool(its.arguments) == bool(own.arguments):
             return True
         text = "\n".join([its.text, *self._aliases(other)])
@@ -172,6 +194,17 @@ class Requests:
             return False
         return self._is_another_way(position, other) and self._covers(position, its.text)
 
+    def _lasting(self, position: str) -> tuple[Statement, ...]:
+        """A call's statements, without those whose work a later one dropped."""
+        dropped = {
+            statement.target
+            for other, row in self.context.rows.items()
+            if did_its_work(row) and self.context.step_of[other] > self.context.step_of[position]
+            for statement in self[other].statements
+            if statement.verb == "drop"
+        }
+        return tuple(statement for statement in self[position].statements if statement.target not in dropped)
+
     def _is_another_way(self, position: str, other: str) -> bool:
         """Whether a tool may lead to the same thing: another one of the same server is there for other things."""
         own, its = self[position], self[other]
@@ -181,7 +214,7 @@ class Requests:
     def _ask_together(self, position: str, later: Sequence[str]) -> bool:
         own = self[position]
         if own.statements:
-            statements = tuple(statement for other in later for statement in self[other].statements)
+            statements = tuple(statement for other in later for statement in self._lasting(other))
             return own.effect == "writes" and _all_covered(own, statements)
         ways = [at for at in later if self._is_another_way(position, at) and not self._differs(position, at)]
         return self._covers(position, "\n".join(self[at].text for at in ways))
@@ -285,14 +318,18 @@ def full_text(context: TrajectoryContext, position: str) -> str:
 
 
 def _request(context: TrajectoryContext, position: str) -> Request:
-    arguments = dict(leaves(context.arguments(position)))
+    given = dict(leaves(context.arguments(position)))
+    actions = [at for at, value in given.items() if _ACTION.search(at) and _IDENTIFIER.fullmatch(str(value))]
+    action = str(given[actions[0]]) if actions else ""
+    arguments = {at: value for at, value in given.items() if at not in actions[:1]}
     texts = [str(value) for value in arguments.values()]
+    spoken = {at: text for at, text in zip(arguments, texts, strict=True) if " " in text or _is_word(text)}
+    said = [text for at, text in spoken.items() if " " in text or not _LIST_ITEM.search(at)]
     inside = {word for text in texts for word in _WITH_DIGIT.findall(text) if len(word) > _FEW}
-    values = {*context.mentions[position], *inside, *(text for text in texts if text.isalpha() and text.isupper())}
+    capitals = (text for text in texts if text.isalpha() and text.isupper())
+    values = {*context.mentions[position] - {action}, *inside, *capitals}
     values = {value for value in values if not (_is_word(value) or " " in value or _CELLS.fullmatch(value))}
     names = {value.rpartition("/")[2] for value in values} - {""}
-    actions = (str(value) for pointer, value in arguments.items() if _ACTION.fullmatch(pointer.rpartition("/")[2]))
-    action = next(filter(_IDENTIFIER.fullmatch, actions), "")
     tool = context.rows[position].tool or context.calls[position].name or ""
     statements = tuple(statement for text in texts for statement in statements_of(text))
     return Request(
@@ -303,7 +340,7 @@ def _request(context: TrajectoryContext, position: str) -> Request:
         statements=statements,
         whole=frozenset(_document(value) for value in values if value in texts or f"{value}/" in texts),
         values=frozenset(values | names | {text for text in texts if " " in text and len(text) <= _MAX_PHRASE}),
-        words=frozenset(word for text in texts if " " in text or _is_word(text) for word in words_in(text)),
+        words=frozenset(word for text in said for word in words_in(text)),
         text="\n".join(texts),
     )
 

@@ -35,10 +35,11 @@ _KEYWORDS: Final = frozenset(
     values varchar view when where with
     """.split()  # noqa: SIM905 a list would take a line a word
 )
-_ROWS: Final = frozenset(["insert", "update", "delete", "merge"])
-"""What changes rows, whose numbers count: those of a table that is made are sizes."""
+_AGGREGATES: Final = frozenset(["avg", "count", "max", "min", "sum"])
 _MOST: Final = 0.75
 """Share of a row's numbers, or of the literals of a computed change, that the same change in other words has."""
+_MANY: Final = 0.5
+"""Share of the names in a definition."""
 
 
 class Statement(NamedTuple):
@@ -48,10 +49,12 @@ class Statement(NamedTuple):
     target: str
     """What a changing statement changes: the first name behind its keywords; empty of one that reads."""
     tables: frozenset[str]
+    """What it reads."""
     names: frozenset[str]
-    """Of tables, columns and functions, without those that the statement gives itself."""
+    """Of columns and functions too, without those that the statement gives itself."""
     literals: frozenset[str]
     numbers: tuple[str, ...]
+    """Without how many rows are wanted."""
     all_columns: bool
 
     @property
@@ -70,28 +73,30 @@ def statements_of(text: str) -> tuple[Statement, ...]:
 def covered(wanted: Statement, others: Sequence[Statement]) -> bool:
     """Whether other statements ask for what one asks for: one that reads by itself, those that change together."""
     if not wanted.changes:
-        return any(_reads_as_much(other, wanted) for other in others if not other.changes)
-    same = [other for other in others if (other.verb, other.target) == (wanted.verb, wanted.target)]
-    computed = bool(wanted.tables - {wanted.target})
+        return any(_reads_as_much(other, wanted) for other in others)
+    verbs = {wanted.verb, "alter"} if wanted.verb == "create" else {wanted.verb}
+    same = [other for other in others if other.verb in verbs and other.target == wanted.target]
+    if all(other.verb != wanted.verb for other in same):
+        return False
+    if wanted.verb == "create":
+        return _share(wanted.names, [other.names for other in same]) >= _MANY
     literals = _share(wanted.literals, [other.literals for other in same])
-    numbers = _share(frozenset(wanted.numbers), [frozenset(other.numbers) for other in same])
-    rows = computed or wanted.verb not in _ROWS or numbers >= _MOST
-    return bool(same) and rows and literals >= (_MOST if computed else 1)
+    if wanted.tables - {wanted.target}:
+        return literals >= _MOST
+    return literals == 1 and _share(wanted.numbers, [other.numbers for other in same]) >= _MOST
 
 
-def _share(wanted: frozenset[str], others: Sequence[frozenset[str]]) -> float:
-    """How much of what one has others have as well."""
+def _share(wanted: Sequence[str] | frozenset[str], others: Sequence[Sequence[str] | frozenset[str]]) -> float:
+    """How much of what one statement has others have as well."""
     return sum(any(value in other for other in others) for value in wanted) / len(wanted) if wanted else 1.0
 
 
 def _reads_as_much(other: Statement, wanted: Statement) -> bool:
-    if other.verb != wanted.verb or not wanted.literals <= other.literals:
-        return False
-    if not wanted.names:
-        return (other.names, other.literals, other.numbers) == (wanted.names, wanted.literals, wanted.numbers)
-    if not wanted.tables <= other.tables or (wanted.all_columns and not other.all_columns):
-        return False
-    return other.all_columns or wanted.names <= other.names
+    return (
+        other._replace(names=wanted.names, all_columns=wanted.all_columns) == wanted
+        and wanted.names & _AGGREGATES == other.names & _AGGREGATES
+        and (other.all_columns or (wanted.names <= other.names and not wanted.all_columns))
+    )
 
 
 def _split(text: str) -> Iterator[list[re.Match[str]]]:
@@ -106,29 +111,27 @@ def _split(text: str) -> Iterator[list[re.Match[str]]]:
 
 
 def _statement(tokens: list[re.Match[str]]) -> Statement | None:
-    words = [(token["name"] or token["mark"] or "").lower() for token in tokens]
-    start = next((at for at, word in enumerate(words) if word.isidentifier()), len(words))
-    if start < len(words) and words[start] in _WRAPPERS:
-        inner = (at for at, word in enumerate(words) if word in _CHANGES | {"select"})
-        changing = (at for at, word in enumerate(words) if word in _CHANGES and words[at + 1 : at + 2] != ["("])
-        start = next(changing, next(inner, len(words)))
-    if start >= len(words) or words[start] not in _CHANGES | _READS:
+    words = ["", *((token["name"] or token["mark"] or "").lower().rpartition(".")[2] for token in tokens), ""]
+    start = next((at for at, word in enumerate(words) if word.isidentifier()), 0)
+    if words[start] in _WRAPPERS:
+        inner = [at for at, word in enumerate(words) if word in _CHANGES | {"select"} and words[at + 1] != "("]
+        start = next((at for at in inner if words[at] in _CHANGES), next(iter(inner), 0))
+    verb = words[start]
+    if verb not in _CHANGES | _READS:
         return None
-    own = {
-        words[at - 1] if words[at + 1] == "(" else words[at + 1] for at, word in enumerate(words[:-1]) if word == "as"
+    read = [at for at, word in enumerate(words) if word.isidentifier() and words[at - 1] in ("from", "join", "table")]
+    own = {words[at + 1] for at in read} | {
+        words[at - 1] if words[at + 1] == "(" else words[at + 1] for at, word in enumerate(words) if word == "as"
     }
-    names = [(at, word.rpartition(".")[2]) for at, word in enumerate(words) if at != start and word[:1].isidentifier()]
-    kept = [(at, name) for at, name in names if name not in _KEYWORDS | _CHANGES | _READS and name not in own]
+    ignored = _KEYWORDS | _CHANGES | _READS | own
+    names = {at: word for at, word in enumerate(words) if word.isidentifier() and word not in ignored}
+    numbers = ((words[at - 1], token["number"], words[at + 1]) for at, token in enumerate(tokens, 1) if token["number"])
     return Statement(
-        verb=words[start],
-        target=next((name for at, name in kept if at > start and words[start] in _CHANGES), ""),
-        tables=frozenset(name for at, name in kept if words[at - 1] in ("from", "join", "table", "describe")),
-        names=frozenset(name for _, name in kept if len(name) > 2),
+        verb=verb,
+        target=next((name for at, name in names.items() if at > start and verb in _CHANGES), ""),
+        tables=frozenset(names[at] for at in read if at in names),
+        names=frozenset(names.values()),
         literals=frozenset(token["text"].lower() for token in tokens if token["text"]),
-        numbers=tuple(
-            token["number"]
-            for at, token in enumerate(tokens)
-            if token["number"] and (words[at - 1], *words[at + 1 : at + 2]) != ("select", "from")
-        ),
+        numbers=tuple(n for before, n, after in numbers if before != "limit" and (before, after) != ("select", "from")),
         all_columns=any(words[at - 1] in ("select", "distinct") for at, word in enumerate(words) if word == "*"),
     )

@@ -87,14 +87,18 @@ def test_a_file_that_was_never_read_is_not_got_by_writing_it(tmp_path: Path) -> 
 def test_a_file_is_got_by_the_id_that_a_listing_gives_for_it_and_not_by_a_list_of_its_commits(tmp_path: Path) -> None:
     listing = '[{"path": "src/lib.rs", "sha": "acd572ad0e8f"}, {"path": "src/encoding.rs", "sha": "afe1fce7b016"}]'
     calls = [
-        failed("act", {"action_name": "get_content", "params": '{"path": "src/encoding.rs"}'}, CRASHED),
+        call("act", {"action_name": "get_pull"}, '{"ref": "pr/36-main", "head": "c0f2f407e0f1"}'),
+        failed(
+            "act", {"action_name": "get_content", "params": '{"path": "src/encoding.rs", "ref": "pr/36-main"}'}, CRASHED
+        ),
+        call("act", {"action_name": "get_commit", "params": '{"sha": "c0f2f407e0f1"}'}, '{"message": "Fix"}'),
         call("act", {"action_name": "list_commits", "params": '{"path": "src/encoding.rs"}'}, '[{"message": "Fix"}]'),
         call("act", {"action_name": "get_content", "params": '{"path": "src"}'}, listing),
         call("act", {"action_name": "get_blob", "params": '{"sha": "acd572ad0e8f"}'}, "mod encoding;"),
         call("act", {"action_name": "get_blob", "params": '{"sha": "afe1fce7b016"}'}, "use std;"),
     ]
     question = "What does src/encoding.rs use?"
-    assert bearings(tmp_path, calls, question) == {"s1c1": ("recovered", "s5c1 asked for the same and got it.")}
+    assert bearings(tmp_path, calls, question) == {"s2c1": ("recovered", "s7c1 asked for the same and got it.")}
 
 
 def test_another_sheet_is_not_the_same_though_its_name_is_a_plain_word(tmp_path: Path) -> None:
@@ -144,6 +148,36 @@ def test_what_the_model_had_before_was_not_lost(tmp_path: Path) -> None:
     ]
     why = "s1c1 had got the same before."
     assert bearings(tmp_path, calls, "How many documents are there?") == {"s2c1": ("beside", why)}
+
+
+def test_a_read_of_what_the_model_had_written_itself_is_a_mere_look(tmp_path: Path) -> None:
+    path = {"path": "out/CHANGELOG.md"}
+    calls = [
+        call("create_or_update_file", {**path, "content": "# Changelog"}, "created"),
+        call("create_pull_request", {"body": "Adds out/CHANGELOG.md"}, "opened"),
+        failed("get_file_contents", path, CRASHED),
+        call("list_commits", {}, "one"),
+    ]
+    why = "It looks at what s1c1 had written."
+    assert bearings(tmp_path, calls, "Write out/CHANGELOG.md.") == {"s3c1": ("beside", why)}
+
+
+def test_what_was_dropped_later_did_not_make_the_table(tmp_path: Path) -> None:
+    made = "CREATE TABLE a (x int, y int)"
+    calls = [failed("execute_sql", sql(made), TIMED_OUT)]
+    calls += [call("execute_sql", sql(statement), "[]") for statement in (made, "DROP TABLE a", made)]
+    assert bearings(tmp_path, calls, "Make the table a.") == {
+        "s1c1": ("recovered", "s4c1 asked for the same and got it.")
+    }
+
+
+def test_the_fields_that_an_answer_is_to_have_are_not_what_the_task_asks_for(tmp_path: Path) -> None:
+    calls = [
+        failed("get_file", {"path": "package.json", "fields": ["content"]}, CRASHED),
+        call("list_files", {"path": "src"}, "a.js"),
+    ]
+    [(bearing, _)] = bearings(tmp_path, calls, "Add the file lint.yml with this content: on push.").values()
+    assert bearing == "beside"
 
 
 def test_an_answer_that_later_calls_took_values_from_is_no_fault(tmp_path: Path) -> None:
