@@ -192,7 +192,9 @@ class Requests:
         own, its = self[position], self[other]
         if own.statements or (own.tool == its.tool and own.effect != "program"):
             return False
-        return self._is_another_way(position, other) and self._covers(position, its.text)
+        few = self._few(position)
+        held = bool(few) and own.effect == "reads" and all(holds(its.text, value) for value in few)
+        return self._is_another_way(position, other) and (held or self._covers(position, its.text))
 
     def _lasting(self, position: str) -> tuple[Statement, ...]:
         """A call's statements, without those whose work a later one dropped."""
