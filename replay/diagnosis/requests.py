@@ -162,7 +162,8 @@ class Requests:
             read = {table for statement in own.statements for table in statement.tables}
             filled = {statement.target for statement in its.statements if statement.verb == "insert"}
             return bool(read) and read <= filled
-        return not _MAKING.isdisjoint(name_words(its.tool)) and bool(own.whole) and self._few(position) <= its.whole
+        few = self._few(position)
+        return bool(few) and few <= its.whole and not _MAKING.isdisjoint(name_words(its.tool))
 
     def asks_no_more(self, position: str, other: str) -> bool:
         """Whether one call wants nothing that another one of the same kind does not want as well."""
