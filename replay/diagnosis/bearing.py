@@ -149,6 +149,7 @@ def _bearing(requests: Requests, position: str, dependents: Sequence[str], passe
 
 
 def _ways_to_a_loss(requests: Requests, position: str, dependents: Sequence[str]) -> Iterator[str]:
+    """Why a failed call is thought to lie on the way to a loss, the strongest first."""
     context, own = requests.context, requests[position]
     failed = [at for at in dependents if _failed_and_mattered(requests, at)]
     if failed:
@@ -156,12 +157,11 @@ def _ways_to_a_loss(requests: Requests, position: str, dependents: Sequence[str]
     later = [at for at in context.rows if context.step_of[at] > context.step_of[position]]
     if (again := _never_answered(requests, position, later)) is not None:
         yield again
-    if _matters(requests, position) and not any(map(later.__contains__, _of_its_kind(requests, position))):
-        yield (
-            ("Nothing was written after it." if own.effect == "writes" else "No later call succeeded.")
-            if later
-            else ("The model stopped there.")
-        )
+    writes, rows = own.effect == "writes", context.rows.items()
+    good = set(requests.successes_alike(position) if writes else (at for at, row in rows if did_its_work(row)))
+    if good.isdisjoint(later) and (writes or not good or context.graph.into(position)):
+        after = "Nothing was written after it." if writes else "No later call succeeded."
+        yield after if later else "The model stopped there."
     if (named := _named_by_task(requests, position)) is not None:
         yield f"The task asks for {quoted(named, 60)}, and no other call got it."
     if (word := _picked_by_task(requests, position)) is not None:
@@ -204,11 +204,8 @@ def _named_by_task(requests: Requests, position: str) -> str | None:
             return value
     missing = (own.words & words) - words_in(got)
     for text in map(str, () if own.statements else own.arguments.values()):
-        if (
-            words_in(text) & missing
-            and words_in(text) <= own.words
-            and len(words_in(text) & words) >= MIN_NAMED * len(words_in(text)) > 0
-        ):
+        said = words_in(text) & own.words
+        if said & missing and len(said & words) >= MIN_NAMED * len(words_in(text)):
             return text
     return None
 
@@ -230,23 +227,6 @@ def _picked_by_task(requests: Requests, position: str) -> str | None:
         if picked and others and max(map(len, records)) <= _MAX_ENTRY:
             return min(picked)
     return None
-
-
-def _matters(requests: Requests, position: str) -> bool:
-    """Whether a failed call had to do with the rest: it writes, took a value from an answer, or nothing succeeded."""
-    context = requests.context
-    return (
-        requests[position].effect == "writes"
-        or bool(context.graph.into(position))
-        or not any(map(did_its_work, context.rows.values()))
-    )
-
-
-def _of_its_kind(requests: Requests, position: str) -> list[str]:
-    """The calls that succeeded; where a failed one writes, those that may have written."""
-    if requests[position].effect == "writes":
-        return requests.successes_alike(position)
-    return [at for at, row in requests.context.rows.items() if did_its_work(row)]
 
 
 def _then(context: TrajectoryContext, position: str) -> str:

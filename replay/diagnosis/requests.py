@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
@@ -14,7 +15,7 @@ from replay.diagnosis.phrasing import listed
 from replay.diagnosis.sql import Statement, covered, statements_of
 from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.outcomes.call_facts import ArgumentIndex, name_words, runs_commands
-from replay.records import DataEdge, Outcome, texts_of
+from replay.records import Outcome, texts_of
 from replay.records.files import CallRow
 
 Effect: TypeAlias = Literal["reads", "writes", "program", "unknown"]
@@ -41,7 +42,7 @@ _MAKING: Final = frozenset(["create", "push", "put", "save", "upload", "write"])
 _ACTION: Final = re.compile(r"/(?:action|function|method|operation|tool)(?:_?name)?$", re.IGNORECASE)
 """An argument by which a tool that does many things is told which."""
 _IDENTIFIER: Final = re.compile(r"[A-Za-z][\w.-]{1,60}")
-_AMOUNT: Final = re.compile(r"count|cursor|limit|max|offset|page|range|rows|size|timeout", re.IGNORECASE)
+_AMOUNT: Final = re.compile(r"(?:count|cursor|limit|max|offset|page|range|rows|size|timeout)[^/]*$", re.IGNORECASE)
 """In the name of an argument that says how much is wanted, and not of what."""
 _LIST_ITEM: Final = re.compile(r"/\d+(?:/|$)")
 _WORD: Final = re.compile(r"[^\W\d_]{4,}")
@@ -120,13 +121,13 @@ class Requests:
         round, and none that reads and was shown nothing.
         """
         own = self[position]
-        return [
-            other
-            for other, row in self.context.rows.items()
-            if did_its_work(row)
-            and (self[other].tool == own.tool or self[other].effect in _COMPATIBLE[own.effect])
-            and (own.effect != "reads" or not self._shows_nothing(other))
-        ]
+
+        def may(its: Request) -> bool:
+            writes = its.effect in ("writes", "program") if own.effect == "writes" else its.effect != "writes"
+            return writes or its.tool == own.tool
+
+        good = [other for other, row in self.context.rows.items() if did_its_work(row) and may(self[other])]
+        return [other for other in good if own.effect != "reads" or not self._shows_nothing(other)]
 
     def got(self, position: str) -> Got | None:
         """Which calls that succeeded had asked for what a failed one wants; None where none clearly did."""
@@ -238,43 +239,28 @@ class Requests:
         return {value for value in self[position].whole if self._uses[value] <= most}
 
     def _differs(self, position: str, other: str) -> bool:
-        """Whether an argument that both have names another thing in the other."""
-        own, its = self[position], self[other]
-        if own.tool != its.tool and not own.statements:
-            return False
-        aliases = self._aliases(other)
-        for pointer, value in own.arguments.items():
-            if pointer not in its.arguments or _LIST_ITEM.search(pointer) or _AMOUNT.search(pointer.rpartition("/")[2]):
-                continue
-            mine, theirs = str(value), str(its.arguments[pointer])
-            free = (
-                " " in mine
-                or _CELLS.fullmatch(mine)
-                or (own.effect == "writes" and (_is_word(mine) or _WORDS_ALONE.fullmatch(mine)))
-            )
-            if not free and _document(mine).rstrip("/") != _document(theirs).rstrip("/") and mine not in aliases:
+        """Whether an argument that both have names another thing in the other: no longer text, range or amount."""
+        own, its, aliases = self[position], self[other], self._aliases(other)
+        for pointer in (own.arguments.keys() & its.arguments.keys()) if own.tool == its.tool or own.statements else ():
+            mine, theirs = (_document(str(request.arguments[pointer])).rstrip("/") for request in (own, its))
+            made_up = own.effect == "writes" and (_is_word(mine) or _WORDS_ALONE.fullmatch(mine))
+            free = " " in mine or _CELLS.fullmatch(mine) or _LIST_ITEM.search(pointer) or _AMOUNT.search(pointer)
+            if mine != theirs and not (free or made_up) and mine not in aliases:
                 return True
         return False
 
     def _aliases(self, position: str) -> frozenset[str]:
         """Other names of what a call asks for: what stands beside an id of its in the answer that gave the id."""
-        return frozenset(
-            value
-            for edge in self.context.graph.into(position)
-            if edge.producer_place == "answer" and len(str(edge.value)) >= _MIN_ALIAS
-            for value in self._beside(edge)
-        )
-
-    def _beside(self, edge: DataEdge) -> Iterator[str]:
-        record, _, key = edge.producer_pointer.rpartition("/")
-        try:
-            siblings = resolve(answer_tree(self.context.calls[edge.producer].answer), record)
-        except LookupError:
-            return
-        siblings = as_json(siblings) if isinstance(siblings, str) else siblings
-        if isinstance(siblings, dict) and str(siblings.get(key)) == str(edge.value):
-            others = (value for name, value in siblings.items() if name != key and isinstance(value, str))
-            yield from (value for value in others if len(value) >= _MIN_ALIAS)
+        aliases = set()
+        for edge in self.context.graph.into(position):
+            record, _, key = edge.producer_pointer.rpartition("/")
+            answer = self.context.calls[edge.producer].answer if edge.producer_place == "answer" else None
+            with suppress(LookupError):
+                siblings = resolve(answer_tree(answer), record)
+                siblings = as_json(siblings) if isinstance(siblings, str) else siblings
+                if isinstance(siblings, dict) and siblings.get(key) == edge.value:
+                    aliases |= {value for name, value in siblings.items() if name != key and isinstance(value, str)}
+        return frozenset(value for value in aliases if len(value) >= _MIN_ALIAS)
 
     def _shows_nothing(self, position: str) -> bool:
         """Whether an answer says that nothing was there."""
@@ -282,15 +268,6 @@ class Requests:
             return True
         answer = self.context.answer(position)
         return answer is not None and all(value in ("", 0) for _, value in leaves(answer_tree(answer)))
-
-
-_COMPATIBLE: Final[dict[Effect, frozenset[Effect]]] = {
-    "reads": frozenset({"reads", "program", "unknown"}),
-    "writes": frozenset({"writes", "program"}),
-    "program": frozenset({"reads", "program", "unknown"}),
-    "unknown": frozenset({"reads", "program", "unknown"}),
-}
-"""What may get what a call wants, by what it does."""
 
 
 def did_its_work(row: CallRow) -> bool:
