@@ -220,7 +220,8 @@ def _print(
     output: Path | None,
 ) -> None:
     from replay.judging.report import rated, report_of, score_file
-    from replay.reports.judges import judges_json, judges_text
+    from replay.reports import document_text
+    from replay.reports.judges import judges_text
     from replay.runfile.ratings import is_rated
 
     unanswered = Counter(
@@ -232,5 +233,5 @@ def _print(
     if output is not None:
         scores = score_file(rated(run, protocol, task_runs(), judges), protocol)
         write_output([json.dumps(scores, indent=1) + "\n"], output)
-    text = judges_json(report) if as_json else judges_text(report, stdout_width())
+    text = document_text(report) if as_json else judges_text(report, stdout_width())
     write_output([text], None)
