@@ -182,7 +182,7 @@ class ValueHistory:
         return steps
 
     def _entries_with_words(self, value: str) -> list[int]:
-        """The numbers of the entries that have all words of a value; where even the rarest is in few, of those with it."""
+        """The entries with all words of a value, by number; where its rarest word is in few, all with that."""
         postings = sorted((self._with_word.get(word, []) for word in words_of(value)), key=len)
         if not postings or len(postings[0]) <= _MAX_ENTRIES:
             return next(iter(postings), [])
