@@ -125,9 +125,7 @@ _known_mentions: Final = lru_cache(maxsize=4096, typed=True)(_find_mentions)
 
 def is_path(text: str) -> bool:
     """Whether a whole text is a path or a URL."""
-    if len(text) > _MAX_PATH_LENGTH:
-        return False
-    return _is_path(text)
+    return len(text) <= _MAX_PATH_LENGTH and _is_path(text)
 
 
 @lru_cache(maxsize=1024)
