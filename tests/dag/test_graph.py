@@ -200,15 +200,16 @@ HOSTILE = '"]; evil [label="\x1b[31m\n</script>`|{}'
 
 def test_drawings_let_no_hostile_text_through(build: Build) -> None:
     trajectory = build((HOSTILE, {"k": HOSTILE}, f"id zk81qv {HOSTILE}"), ("x/b", {"id": "zk81qv"}, HOSTILE))
-    for drawn in (render_text(trajectory), to_dot(trajectory), to_mermaid(trajectory)):
+    graph = Graph(trajectory)
+    for drawn in (render_text(graph), to_dot(graph), to_mermaid(graph)):
         assert "\x1b" not in drawn
         assert "zk81qv" in drawn
-    assert '"]; evil' not in to_mermaid(trajectory)
-    assert "</script>" not in to_mermaid(trajectory)
-    assert '\\"]; evil [label=\\"' in to_dot(trajectory)
+    assert '"]; evil' not in to_mermaid(graph)
+    assert "</script>" not in to_mermaid(graph)
+    assert '\\"]; evil [label=\\"' in to_dot(graph)
 
 
 def test_text_shows_steps_calls_and_the_evidence_of_edges(build: Build) -> None:
-    text = render_text(build(("x/a", {}, "id zk81qv"), ("x/b", {"id": "zk81qv"}, "fine")))
+    text = render_text(Graph(build(("x/a", {}, "id zk81qv"), ("x/b", {"id": "zk81qv"}, "fine"))))
     assert "2 calls in 2 steps, 1 data edge; multi-hop, single-threaded; depth 2, width 1" in text
     assert '<- s1c1 answer /content/0/text -> /id: "zk81qv"' in text
