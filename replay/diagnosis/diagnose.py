@@ -62,12 +62,6 @@ def diagnoses(run: Run, places: list[TrajectoryPlace] | None = None) -> Iterator
         yield diagnose(TrajectoryContext.load(run, place, servers))
 
 
-def diagnosed_calls(run: Run) -> Iterator[Diagnosed]:
-    """Every call with its findings."""
-    for diagnosis in diagnoses(run):
-        yield from diagnosis.compact()
-
-
 _FLUSH_EVERY: Final = 100
 """Trajectories whose findings are committed together."""
 WHOLE: Final = -1
