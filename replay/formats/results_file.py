@@ -315,8 +315,9 @@ def _whole_head(document: Document) -> Head:
 
 def _slot(trajectory: Trajectory) -> _Slot:
     calls = list(trajectory.calls())
-    last = utc(trajectory.started_at, max((call.started or 0 for call in calls), default=0))
-    return _Slot(trajectory.id, trajectory.model, len(calls), sum(call.answer is None for call in calls), last)
+    unanswered = [call for call in calls if call.answer is None]
+    last = utc(trajectory.started_at, max([call.started or 0 for call in calls], default=0))
+    return _Slot(trajectory.id, trajectory.model, len(calls), len(unanswered), last)
 
 
 def _check_age(file: InputFile, since: str, last: str | None) -> None:
