@@ -93,22 +93,20 @@ def _asks_for_the_same(context: TrajectoryContext, position: str, later: str) ->
         return False
     shared = failed.keys() & new.keys()
     changed = [name for name in shared if failed[name] != new[name]]
-    against_schema, faulty = _faults(context, position)
+    against_schema = {_outermost(violation.pointer) for violation in context.rows[position].violations} - {""}
     if context.rows[position].outcome is Outcome.UNKNOWN_TOOL:
         same = sorted(map(_text, failed.values())) == sorted(map(_text, new.values()))
         return same or (bool(shared) and all(_is_near(failed[name], new[name]) for name in changed))
     if not shared:
         return bool(against_schema) and sorted(map(_text, failed.values())) == sorted(map(_text, new.values()))
-    if len(changed) > 1 and not set(changed) <= {*against_schema, *faulty}:
+    if len(changed) > 1 and not set(changed) <= against_schema | _blamed(context, position):
         return False
     return all(name in against_schema or _is_near(failed[name], new[name]) for name in changed)
 
 
-def _faults(context: TrajectoryContext, position: str) -> tuple[set[str], set[str]]:
-    """The arguments that broke the schema, and those of which the error speaks."""
-    violations = {_outermost(violation.pointer) for violation in context.rows[position].violations}
-    of_error = (finding.pointer for finding in error_findings(context, position) if finding.pointer)
-    return violations - {""}, set(map(_outermost, of_error))
+def _blamed(context: TrajectoryContext, position: str) -> set[str]:
+    """The arguments of which the error speaks."""
+    return {_outermost(finding.pointer) for finding in error_findings(context, position) if finding.pointer}
 
 
 def _outermost(pointer: str) -> str:

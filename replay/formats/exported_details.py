@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from replay.formats.record_builders import as_object, text_of
+from replay.formats.fields import as_object, object_in, text_of
+from replay.formats.record_builders import of_server
 from replay.records import Call, JsonObject, ToolResult
 from replay.records.answer import texts_of
 
@@ -13,7 +14,7 @@ _PREFIX = "replay."
 
 def details_in(extra: Any) -> JsonObject | None:
     """The details in an `extra` of ATIF; None where another tool wrote it."""
-    return as_object((as_object(extra) or {}).get("replay"))
+    return as_object(object_in(extra).get("replay"))
 
 
 def details_in_attributes(attributes: JsonObject) -> JsonObject | None:
@@ -24,12 +25,11 @@ def details_in_attributes(attributes: JsonObject) -> JsonObject | None:
 
 def with_details(call: Call, details: JsonObject) -> Call:
     """The call as it was before it was exported."""
-    server, tool, raw = (text_of(details.get(key)) for key in ("server", "tool", "raw"))
-    unreadable = details.get("unreadable")
+    raw, unreadable = text_of(details.get("raw")), details.get("unreadable")
     changes: JsonObject = {
         "local": details.get("local") is True,
         "interrupted": details.get("interrupted") is True,
-        **({"server": server, "tool": tool} if server and tool else {}),
+        **of_server(details.get("server"), details.get("tool")),
     }
     if unreadable in {"call", "name", "arguments"} if isinstance(unreadable, str) else raw is not None:
         changes |= {"unreadable": text_of(unreadable), "raw": raw}

@@ -9,6 +9,7 @@ from typing import Any
 from replay.errors import FormatError
 from replay.formats.document import Document, Head
 from replay.formats.exported_details import details_in_attributes, with_details
+from replay.formats.fields import identifier_of, opened, to_json
 from replay.formats.genai import (
     answers_in_request,
     call_arguments,
@@ -29,20 +30,11 @@ from replay.formats.genai import (
 )
 from replay.formats.harness_tools import ADK
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import (
-    answer_of,
-    identifier_of,
-    iso_time,
-    number_calls,
-    opened,
-    to_json,
-    total_usage,
-    with_mcp_server,
-    written_call,
-)
+from replay.formats.record_builders import answer_of, number_calls, total_usage, with_mcp_server, written_call
 from replay.formats.spans import RESOURCE_KEYS, Span, log_events_of, spans_of
+from replay.formats.times import iso_time
 from replay.formats.trace_steps import Timed, Written, calls_without_spans, pair_with_spans, recorded, steps_of
-from replay.records import Call, JsonObject, Source, Step, Task, Tool, Trajectory, Usage
+from replay.records import Call, JsonObject, Source, Step, Task, Trajectory
 
 _EMPTY: tuple[Any, ...] = (None, "", {})
 """What stands where a producer was told not to repeat the content of messages."""
@@ -123,6 +115,7 @@ class _Trace:
         """What the spans say, in the order of their start."""
         model = next((name for span in (*self._models, *self._ordered) if (name := span_model(span))), None)
         question = next((text for span in self._models if (text := question_in(span))), None)
+        outermost = [span for span in self._models if not any(map(is_model_span, self._ancestors(span)))]
         return Trajectory(
             id=identifier,
             model=model or document.model_name,
@@ -130,8 +123,8 @@ class _Trace:
             source=Source(file=document.path, format=OtelReader.name, position=f"trace {identifier}"),
             steps=number_calls(self._steps()),
             final_reply=self._final_reply(),
-            usage=self._usage(),
-            tools=self._offered(),
+            usage=total_usage(span_usage(span) for span in outermost),
+            tools=tuple({tool.name: tool for span in self._models for tool in offered_tools(span)}.values()),
             started_at=iso_time(self._start),
         )
 
@@ -196,16 +189,6 @@ class _Trace:
             span = self._by_id[span.parent]
             seen.add(span.id)
             yield span
-
-    def _outermost_models(self) -> list[Span]:
-        return [span for span in self._models if not any(map(is_model_span, self._ancestors(span)))]
-
-    def _usage(self) -> Usage | None:
-        return total_usage(map(span_usage, self._outermost_models()))
-
-    def _offered(self) -> tuple[Tool, ...]:
-        tools = {tool.name: tool for span in self._models for tool in offered_tools(span)}
-        return tuple(tools.values())
 
     def _final_reply(self) -> str | None:
         last = self._models[-1] if self._models else None
