@@ -77,7 +77,7 @@ KINDS: dict[str, tuple[Scope, str]] = {
     "schema-violation": ("call", "Any other violation of the schema, or of the server's own check."),
     "missing-thing": ("call", "What an argument names is not there; with a near name that an earlier answer held."),
     "missing-address": ("call", "The backend has nothing at an address; nobody can say which part of it is wrong."),
-    "missing-program": ("call", "The program that a command starts is not there where the server runs."),
+    "missing-program": ("call", "The program that a command starts is not there where the command runs."),
     "refused-by-policy": ("call", "The server does not allow it: a path, a command, a statement, a size."),
     "permission-denied": ("call", "The operating system denies access to what an argument names."),
     "exists-already": ("call", "What the call would make is there already."),

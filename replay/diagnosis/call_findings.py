@@ -69,7 +69,7 @@ def _finding(
 
 def _caused(context: TrajectoryContext, position: str) -> Iterator[Finding]:
     cause = context.rows[position].caused_by
-    if cause is None or not explains(context, cause):
+    if cause is None or not explains(context, cause, position):
         return
     root = context.rows[cause]
     yield context.finding(

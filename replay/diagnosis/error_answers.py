@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import Final, NamedTuple
 
 from rapidfuzz import fuzz
 
 from replay.dag.documents import join
-from replay.diagnosis.named_arguments import Argument, argument_by_name, argument_by_value, arguments_of
+from replay.diagnosis.named_arguments import Argument, argument_by_name, argument_by_value, arguments_of, is_same_name
 from replay.diagnosis.phrasing import place, plain, quoted
 from replay.diagnosis.trajectory_context import KnownName, TrajectoryContext, last_segment
 from replay.records import Outcome, texts_of
 from replay.records.finding import Finding
+from replay.safety.text import one_line
 
 _THINGS: Final = (
     "sheet|worksheet|table|column|document|file|workbook|entity|user|page|database|collection|resource|key|branch|repository"
@@ -34,12 +36,16 @@ _MISSING: Final = re.compile(
 )
 _HINTS: Final = re.compile(
     r"\b(?:must|should) (?:be|have|start|contain|match)\b[^\n;]{1,160}"
-    r"|\b(?:available|valid|supported|existing|possible|known|accepted) [\w ]{1,30}: ?[^\n]{1,200}"
-    r"|\b(?:available|choices|options|did you mean)\b:? [^\n]{1,160}"
-    r"|\bexpected [A-Z0-9\[\"'][^\n.;]{1,120}|\buse \w[^\n.;]{1,120} instead|\bpass \w+=\w+[^\n.;]{0,80}"
+    r"|\b(?<!not )(?:available|valid|supported|existing|possible|known|accepted) [\w ]{1,30}: ?[^\n]{1,200}"
+    r"|\b(?<!not )(?:available|choices|options)(?: are| is)?: ?[^\n]{1,160}|\bdid you mean\b:? [^\n<]{1,160}"
+    r"|(?-i:\bexpected [A-Z0-9\[\"'])[^\n.;]{1,120}|\buse \w[^\n.;]{1,120} instead|\bpass \w+=\w+[^\n.;]{0,80}"
     r"|\bonly [^\n.;]{1,80} (?:are|is) allowed|\bmaximum [^\n.;]{1,80}",
     re.IGNORECASE,
 )
+_ADVICE: Final = re.compile(
+    r"(?:^|[.!:;>] |\n)((?:Please )?(?i:use(?! of)|provide|specify|pass|call|read|set|add) (?!--?h)[^\n.;<\"]{4,160})"
+)
+"""A sentence that says what is to be done."""
 _ALLOWED: Final = re.compile(
     r"(?:outside[^\n]{0,40} allowed director(?:y|ies): (?:\S+ not in )?|\bnot in )(?P<place>/[^\s,]*)", re.IGNORECASE
 )
@@ -51,6 +57,10 @@ _REFUSALS: Final = {
 }
 _ADDRESS: Final = re.compile(r"https?://[^\s\"'<>]+")
 _SELF_EXPLAINING: Final = frozenset({"refused-by-policy", "malformed-value", "permission-denied"})
+
+
+_MIN_KNOWN: Final = 4
+_NEAR: Final = 60.0
 
 
 class _Missing(NamedTuple):
@@ -122,7 +132,7 @@ def _no_address(context: TrajectoryContext, position: str, address: str) -> Find
         position,
         "missing-address",
         f"Nothing is at {quoted(address.rstrip('.,:;)'), 200)}, or nothing that these credentials may see.",
-        "Look up what there is first, from the outside in: the owner, what it has, then the path.",
+        "Look it up first, from the outside in: what is there, and then the path.",
     )
 
 
@@ -150,8 +160,8 @@ def no_program(context: TrajectoryContext, position: str, name: str) -> Finding:
     return context.finding(
         position,
         "missing-program",
-        f"The command starts the program {quoted(name)}, which is not there where the server runs.",
-        f"Do without {quoted(name)}, or install it where the server runs.",
+        f"The command starts the program {quoted(name)}, which is not there where the command runs.",
+        f"Do without {quoted(name)}, or install it where the command runs." if "/" not in name else None,
         details={"missing": name},
     )
 
@@ -178,9 +188,8 @@ def _missing_sentence(what: str, name: str, holder: Argument | None, text: str) 
 
 
 def _missing_suggestion(context: TrajectoryContext, position: str, name: str, text: str) -> str | None:
-    hint = _hint(text)
-    if hint:
-        return f"{_who(context, position)} says: {hint}."
+    if advice := _advised(context, position, text):
+        return advice
     near = nearest_known(context, position, name)
     if near is not None:
         return f"{near.call} named {quoted(near.value)}: that may be the one that was meant."
@@ -193,7 +202,6 @@ def _refused(context: TrajectoryContext, position: str) -> Finding:
     named = _topic(context, position, text, alone=kind in _SELF_EXPLAINING)
     if named is None and kind is None:
         return _generic(context, position, "refused")
-    hint = _hint(text)
     about = "" if kind == "exists-already" else "the call"
     about = f"{place(named.pointer)}, {quoted(named.value)}" if named else about
     about = f"What {about} gives could not be parsed or computed" if kind == "malformed-value" else about
@@ -207,7 +215,7 @@ def _refused(context: TrajectoryContext, position: str) -> Finding:
         position,
         kind or "refused-value",
         f"{f'{verb} {about}'.strip()}: {plain(text, 240)}.",
-        f"{_who(context, position)} says: {hint}." if hint else None,
+        _advised(context, position, text),
         pointer=named.pointer if named else None,
     )
 
@@ -222,13 +230,20 @@ def _topic(context: TrajectoryContext, position: str, text: str, *, alone: bool)
     return named
 
 
-def _hint(text: str) -> str | None:
-    """What the error itself says would be right."""
-    allowed = _ALLOWED.search(text)
-    if allowed:
-        return f"allowed is what lies in {plain(allowed['place'])}"
-    found = _HINTS.search(text)
-    return plain(found[0], 200) if found else None
+def _advised(context: TrajectoryContext, position: str, text: str) -> str | None:
+    """What the error itself says would be right; of a program's output the line that tells why it failed."""
+    if context.rows[position].rule.startswith("program."):
+        line = _telling_line(text)
+        text = line[0] if line else ""
+    if allowed := _ALLOWED.search(text):
+        advice = f"allowed is what lies in {plain(allowed['place'])}"
+    elif hint := _ADVICE.search(text) or _HINTS.search(text):
+        advice = plain(hint[hint.lastindex or 0], 200)
+    else:
+        return None
+    if any(advice in one_line(str(own)) for own in (*context.sent(position).values(), context.calls[position].raw)):
+        return None  # the error repeats what the call says
+    return f"{_who(context, position)} says: {advice}."
 
 
 def _generic(context: TrajectoryContext, position: str, kind: str) -> Finding:
@@ -236,7 +251,7 @@ def _generic(context: TrajectoryContext, position: str, kind: str) -> Finding:
     row = context.rows[position]
     answer = context.answer_text(position)
     words = f"{_who(context, position)}'s words: {plain(answer, 240)}" if answer.strip() else plain(row.message, 240)
-    return context.finding(position, kind, f"{words}.", specific=False)
+    return context.finding(position, kind, f"{words}.", _advised(context, position, answer), specific=False)
 
 
 def _who(context: TrajectoryContext, position: str) -> str:
@@ -271,16 +286,28 @@ def program_findings(context: TrajectoryContext, position: str) -> Iterator[Find
     ended = _ENDED.search(whole[:_MAX_HEAD])
     if not (row.rule.startswith("program.") or ended or _ENDED.search(text)):
         return
-    exceptions = list(_EXCEPTION.finditer(text))
-    if exceptions:
-        yield _raised(context, position, whole, exceptions[-1])
+    line = _telling_line(text)
+    if line is not None and line.re is _EXCEPTION:
+        yield _raised(context, position, whole, line)
         return
-    line = _NO_COMMAND.search(text) or _LAST_ERROR.search(text)
     printed = line[0].strip() if line else text.strip() if row.rule.startswith("program.") else ""
     if printed:
         yield context.finding(
             position, "program-failed", f"The program that the call ran failed: {plain(printed, 240)}."
         )
+
+
+def _telling_line(text: str) -> re.Match[str] | None:
+    """The line of a program's output that says why it failed."""
+    exceptions = list(_EXCEPTION.finditer(text))
+    return exceptions[-1] if exceptions else _NO_COMMAND.search(text) or _LAST_ERROR.search(text)
+
+
+def error_text(context: TrajectoryContext, position: str) -> str:
+    """What an error says: of a long one the line that tells why."""
+    text = context.answer_text(position)
+    line = _telling_line(text) if len(text) > _MAX_HEAD else None
+    return line[0] if line else text[:_MAX_HEAD]
 
 
 def _raised(context: TrajectoryContext, position: str, whole: str, exception: re.Match[str]) -> Finding:
@@ -315,19 +342,19 @@ def _sets(context: TrajectoryContext, position: str, name: str) -> bool:
     return bool(same_tool) and any(pattern.search(text) for text in code)
 
 
-_NEAR: Final = 80.0
-
-
 def nearest_known(context: TrajectoryContext, position: str, name: str) -> KnownName | None:
-    """The nearest name in the answers of earlier successful calls, where one is near enough."""
-    wanted = last_segment(name).lower()
-    if len(wanted) < 4:
+    """The nearest name in the answers of earlier successful calls: the same one, written otherwise or elsewhere."""
+    wanted, step = last_segment(name).lower(), context.step_of[position]
+    if len(wanted) < _MIN_KNOWN or any(map(str.isspace, name)):
         return None
-    best, score, step = None, _NEAR, context.step_of[position]
-    for known in context.names_in_answers:
-        if context.step_of[known.call] >= step:
-            break
-        ratio = fuzz.ratio(known.folded, wanted, score_cutoff=score)
-        if ratio > score and known.value != name:
-            best, score = known, ratio
-    return best
+    earlier = takewhile(lambda known: context.step_of[known.call] < step, context.names_in_answers)
+    near = (known for known in earlier if fuzz.ratio(known.folded, wanted, score_cutoff=_NEAR))
+    alike = (known for known in near if is_same_name(known.folded, wanted) and _may_be_meant(known.value, name))
+    return max(alike, key=lambda known: fuzz.ratio(known.value, name), default=None)
+
+
+def _may_be_meant(known: str, name: str) -> bool:
+    """Whether one name can stand for another: neither is it the other, or its end, nor has only the other an ending."""
+    return not name.endswith(known.lstrip("~.") or known) and ("." in last_segment(known)) >= (
+        "." in last_segment(name)
+    )

@@ -23,6 +23,8 @@ _LIKELY_PLACEHOLDER: Final = re.compile(
     r"|x{3,}(?:-x+)*|X{3,}(?:-X+)*|to[_ ]be[_ ](?:filled|determined).*|TODO|TBD"
     r"|(?:example|sample|dummy|fake|placeholder)[_-]?(?:id|key|token|path|file|value)\w*",
 )
+_PATH_TO: Final = re.compile("/?path/to/")
+"""Where one such path was named, others may be meant as they stand."""
 _IDENTIFIER_KEY: Final = re.compile(
     r"(?:^|[/_-])(?:id|ids|uid|uuid|guid|asin|sha|hash|token)(?:/\d+)?$|[a-z]I[dD]s?(?:/\d+)?$"
 )
@@ -30,6 +32,7 @@ _OPAQUE: Final = re.compile(r"[A-Za-z0-9_-]{8,64}")
 _DATED: Final = re.compile(r"(?:19|20)\d\d")
 _WORD: Final = re.compile(r"[a-z]{5,}|[A-Z][a-z]{3,}|[A-Z]{6,}")
 """Runs of letters that make a word, as in `sheet1_summary`."""
+_PATTERN: Final = re.compile(r"[*?\[]")
 _MIN_CHARACTERS: Final = 3
 
 
@@ -76,7 +79,9 @@ def _is_placeholder(context: TrajectoryContext, position: str, scalar: Argument)
     if not isinstance(scalar.value, str):
         return False
     failed = context.outcome(position) in FAILURES
-    return is_placeholder(scalar.value, failed=failed) and known_before(context, position, scalar.value) is not True
+    telling = _PATH_TO.search(scalar.value)
+    known = telling[0] if telling else scalar.value
+    return is_placeholder(scalar.value, failed=failed) and known_before(context, position, known) is not True
 
 
 def _placeholder(context: TrajectoryContext, position: str, scalar: Argument) -> Finding:
@@ -99,6 +104,7 @@ def _invented(context: TrajectoryContext, position: str) -> Iterator[Finding]:
         not name
         or names_program(context, position, name)
         or len(last) < _MIN_CHARACTERS
+        or _PATTERN.search(last)
         or not any(last in str(scalar.value) for scalar in context.scalars(position))
     ):
         return
@@ -107,7 +113,9 @@ def _invented(context: TrajectoryContext, position: str) -> Iterator[Finding]:
             position,
             "invented-value",
             f"Neither the question nor any earlier call or answer holds {quoted(last)}.",
-            "List what there is first, and take the name from the answer.",
+            "Read what there is first, and copy it from the answer."
+            if any(map(str.isspace, last))
+            else "List what there is first, and take the name from the answer.",
             certainty="likely",
         )
 

@@ -171,7 +171,7 @@ def _rule(context: TrajectoryContext, row: CallRow) -> str:
     ]
     if row.layers:
         lines.append(f"- The answer came in {', in it '.join(map(_layer, row.layers))}")
-    if row.caused_by and explains(context, row.caused_by):
+    if row.caused_by and explains(context, row.caused_by, row.call):
         lines.append(f"- Caused by: {code(row.caused_by)}")
     if row.gap:
         lines.append(f"- State gap: {code(row.gap)} did not happen again as recorded")

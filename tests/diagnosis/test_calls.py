@@ -294,13 +294,13 @@ def test_the_exception_of_a_program_and_its_line_are_named(tmp_path: Path) -> No
 
 
 def test_the_same_call_as_it_later_succeeded_is_shown_with_what_changed(tmp_path: Path) -> None:
-    missing = failed("files/read", {"path": "/w/a.txt"}, "ENOENT: no such file or directory, open '/w/a.txt'")
+    missing = failed("files/read", {"path": "/w/a_file.txt"}, "ENOENT: no such file or directory, open '/w/a_file.txt'")
     found = told(
-        tmp_path, missing, call("files/list", {"path": "/w"}), call("files/read", {"path": "/w/b.txt"}, "text")
+        tmp_path, missing, call("files/list", {"path": "/w"}), call("files/read", {"path": "/w/a-file.txt"}, "text")
     )
     assert found["later-succeeded"] == (
         "2 calls later, s3c1 called the same tool and succeeded.",
-        'As in s3c1: "path" is "/w/b.txt".',
+        'As in s3c1: "path" is "/w/a-file.txt".',
     )
 
 
@@ -335,4 +335,4 @@ def test_no_fleet_and_no_maintainer_is_named_for_a_tool_of_the_agent_s_own(
 def test_a_program_that_is_not_there_is_named_wherever_the_command_starts_it(tmp_path: Path) -> None:
     command = "cd /w && timeout 5 uvicorn main:app"
     found = told(tmp_path, failed("sh/run", {"command": command}, "(eval):1: command not found: timeout"), offline=True)
-    assert found["missing-program"][1] == 'Do without "timeout", or install it where the server runs.'
+    assert found["missing-program"][1] == 'Do without "timeout", or install it where the command runs.'
