@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.document import Document, Head
-from replay.formats.exported_details import details_in, with_details
+from replay.formats.exported_details import details_in, reported_in, with_details
 from replay.formats.harness_tools import is_own_tool
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
@@ -116,7 +116,7 @@ def _trajectory(record: JsonObject, document: Document, place: str, parent: Pare
         parent=parent,
         tools=tool_definitions(agent.get("tool_definitions")),
         reported=_reported(extra),
-        started_at=iso_time(start),
+        started_at=iso_time(start) or text_of((details_in(extra) or {}).get("started_at")),
     )
 
 
@@ -131,7 +131,7 @@ def _identifier(record: JsonObject, parent: ParentCall | None, document: Documen
 
 def _reported(extra: JsonObject) -> ReportedResult | None:
     reward = as_number(extra.get("reward"))
-    return None if reward is None else ReportedResult(score=reward)
+    return reported_in(details_in(extra)) if reward is None else ReportedResult(score=reward)
 
 
 def _step(step: JsonObject, model: str | None, start: float | None, agent: str) -> Step:

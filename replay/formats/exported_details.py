@@ -4,15 +4,42 @@ from __future__ import annotations
 
 from typing import Any
 
-from replay.formats.record_builders import as_object, text_of
-from replay.records import Call, JsonObject, ToolResult
+from replay.formats.record_builders import as_number, as_object, opened, text_of
+from replay.records import Call, JsonObject, ToolResult, Trajectory
 from replay.records.answer import texts_of
+from replay.records.trajectory import ReportedResult
 
 _PREFIX = "replay."
 
 
+TASK = f"{_PREFIX}task"
+"""The attribute of a span that holds what is known of the task."""
+
+
+def task_details(record: Trajectory) -> JsonObject:
+    """What is written of a task: whether it passed, its score, and when it began."""
+    reported = record.reported and record.reported.model_dump(mode="json", exclude_none=True)
+    fields = {"reported": reported, "started_at": record.started_at}
+    return {name: value for name, value in fields.items() if value}
+
+
+def reported_in(details: JsonObject | None) -> ReportedResult | None:
+    """The result of a task in what `task_details` wrote."""
+    given = as_object((details or {}).get("reported"))
+    if given is None:
+        return None
+    passed, score = given.get("passed"), as_number(given.get("score"))
+    passed = passed if isinstance(passed, bool) else None
+    return ReportedResult(passed=passed, score=score, details=as_object(given.get("details")))
+
+
+def task_details_in_attributes(attributes: JsonObject) -> JsonObject | None:
+    """The same in the attributes of a span; None where it has none."""
+    return as_object(opened(attributes.get(TASK)))
+
+
 def details_in(extra: Any) -> JsonObject | None:
-    """The details in an `extra` of ATIF; None where another tool wrote it."""
+    """The details of a call or a task in an `extra` of ATIF, or beside it; None where another tool wrote it."""
     return as_object((as_object(extra) or {}).get("replay"))
 
 
@@ -29,6 +56,8 @@ def with_details(call: Call, details: JsonObject) -> Call:
     changes: JsonObject = {
         "local": details.get("local") is True,
         "interrupted": details.get("interrupted") is True,
+        "started": as_number(details.get("started")),
+        "seconds": as_number(details.get("seconds")),
         **({"server": server, "tool": tool} if server and tool else {}),
     }
     if unreadable in {"call", "name", "arguments"} if isinstance(unreadable, str) else raw is not None:

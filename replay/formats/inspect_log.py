@@ -13,6 +13,7 @@ from typing import Any
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
 from replay.formats.eval_archive import looks_like_eval_archive, read_eval_archive
+from replay.formats.exported_details import reported_in
 from replay.formats.harness_tools import INSPECT
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
@@ -176,6 +177,9 @@ def _usage(sample: JsonObject) -> Usage | None:
 
 def _reported(sample: JsonObject) -> ReportedResult | None:
     scores = {name: score for name, score in (as_object(sample.get("scores")) or {}).items() if isinstance(score, dict)}
+    own = as_object((scores.pop("replay", None) or {}).get("metadata"))
+    if own is not None:
+        return reported_in(own)
     if not scores and isinstance(sample.get("score"), dict):
         scores = {"score": sample["score"]}
     error = as_object(sample.get("error"))

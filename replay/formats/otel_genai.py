@@ -8,7 +8,12 @@ from typing import Any
 
 from replay.errors import FormatError
 from replay.formats.document import Document, Head
-from replay.formats.exported_details import details_in_attributes, with_details
+from replay.formats.exported_details import (
+    details_in_attributes,
+    reported_in,
+    task_details_in_attributes,
+    with_details,
+)
 from replay.formats.genai import (
     answers_in_request,
     call_arguments,
@@ -35,6 +40,7 @@ from replay.formats.record_builders import (
     iso_time,
     number_calls,
     opened,
+    text_of,
     to_json,
     total_usage,
     with_mcp_server,
@@ -123,8 +129,9 @@ class _Trace:
         """What the spans say, in the order of their start."""
         model = next((name for span in (*self._models, *self._ordered) if (name := span_model(span))), None)
         question = next((text for span in self._models if (text := question_in(span))), None)
+        own = next((own for span in self._ordered if (own := task_details_in_attributes(span.attributes))), None)
         return Trajectory(
-            id=identifier,
+            id=text_of((own or {}).get("id")) or identifier,
             model=model or document.model_name,
             task=Task(question=question),
             source=Source(file=document.path, format=OtelReader.name, position=f"trace {identifier}"),
@@ -132,7 +139,8 @@ class _Trace:
             final_reply=self._final_reply(),
             usage=self._usage(),
             tools=self._offered(),
-            started_at=iso_time(self._start),
+            reported=reported_in(own),
+            started_at=iso_time(self._start) if own is None else text_of(own.get("started_at")),
         )
 
     def _steps(self) -> list[Step]:
@@ -142,7 +150,13 @@ class _Trace:
         tools = [(call_id(span), tool_name(span), call_arguments(span)) for span in self._tools]
         pairs, left = pair_with_spans(tools, self._written())
         ran = [
-            Timed(span.start, span.end, self._call(span, pair)) for span, pair in zip(self._tools, pairs, strict=True)
+            Timed(
+                span.start,
+                span.end,
+                self._call(span, pair),
+                own_times=details_in_attributes(span.attributes) is not None,
+            )
+            for span, pair in zip(self._tools, pairs, strict=True)
         ]
         not_run = [Timed(item.moment, None, self._call_without_span(item)) for item in left]
         replied = (Timed(span.start, span.end, None, span_usage(span)) for span in self._models)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
+from replay.formats.exported_details import reported_in
+from replay.formats.record_builders import as_object
 from replay.records import JsonObject
 from replay.records.trajectory import ReportedResult
 
@@ -21,6 +23,8 @@ def reported_of(record: JsonObject) -> ReportedResult | None:
     Args:
         record: the object that holds the trajectory.
     """
+    if (own := reported_in(as_object(record.get("replay")))) is not None:
+        return own
     passed = next((record[name] for name in _PASSED if isinstance(record.get(name), bool)), None)
     score = next((number for name in _SCORE if (number := _number(record.get(name))) is not None), None)
     if passed is None and score is None:

@@ -18,6 +18,8 @@ class Timed:
     end: float | None
     call: Call | None
     usage: Usage | None = None
+    own_times: bool = False
+    """The call has its times, or none were kept: those of the span only give the order."""
 
 
 def in_order(events: Iterable[Timed]) -> list[Timed]:
@@ -51,7 +53,7 @@ def steps_of(events: Sequence[Timed]) -> list[Step]:
 
 
 def _with_times(call: Call, event: Timed, origin: float | None) -> Call:
-    if event.start is None or origin is None:
+    if event.start is None or origin is None or event.own_times:
         return call
     seconds = None if event.end is None else max(0.0, event.end - event.start)
     return call.model_copy(update={"started": max(0.0, event.start - origin), "seconds": seconds})
