@@ -63,7 +63,7 @@ def data_of(path: Path, name: str, **options: Any) -> Chart:
 
 
 def test_the_distribution_draws_what_is_undecided_and_the_best_model_stands_first(run_path: Path) -> None:
-    data = data_of(run_path, "error-distribution")
+    data = data_of(run_path, "outcomes")
     assert (data.rows[0], data.totals) == ("good", (4, 4, 2))
     assert data.columns == (*map(str, ORDER), "inconclusive")
     assert data.values[0] == (0.75, 0.25, 0, 0, 0, 0)
@@ -71,7 +71,7 @@ def test_the_distribution_draws_what_is_undecided_and_the_best_model_stands_firs
 
 
 def test_the_distribution_refuses_shares_where_less_than_a_tenth_is_decided(run_path: Path) -> None:
-    data = data_of(run_path, "error-distribution")
+    data = data_of(run_path, "outcomes")
     assert data.values[2] == (*(None,) * 5, 1.0)
     assert data.notes == ("Fewer than a tenth of the calls are decided, no shares: open.",)
 
@@ -159,7 +159,7 @@ def test_every_figure_is_an_svg_whose_words_are_text_and_whose_bytes_do_not_chan
 
 @pytest.mark.parametrize(("form", "start"), [("png", b"\x89PNG"), ("pdf", b"%PDF")])
 def test_pictures_and_pages_are_the_same_bytes_each_time(run_path: Path, form: Any, start: bytes) -> None:
-    data = data_of(run_path, "error-distribution")
+    data = data_of(run_path, "outcomes")
     assert drawn(data, form) == drawn(data, form)
     assert drawn(data, form).startswith(start)
 
