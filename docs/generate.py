@@ -85,12 +85,15 @@ KINDS: dict[str, tuple[Scope, str]] = {
     "refused-value": ("call", "The server refuses the call, and its error speaks of one argument."),
     "program-failed": ("call", "A program that the call ran failed; the exception or the line that says why."),
     "placeholder-argument": ("call", "An argument is a placeholder, such as REPLACE_WITH_ACTUAL_ID."),
-    "invented-value": ("call", "What was looked for stands in neither the question nor any earlier call or answer."),
+    "invented-value": (
+        "call",
+        "What was looked for stands in neither the question nor an earlier answer or call that succeeded.",
+    ),
     "invented-identifier": (
         "call",
-        "An opaque identifier stands in neither the question, the tool's schema, nor any earlier call or answer.",
+        "An opaque identifier that the question, the tool's schema, and earlier answers and successful calls lack.",
     ),
-    "later-succeeded": ("call", "The same call as it later succeeded in the same trajectory, and what was different."),
+    "later-succeeded": ("call", "The call that later did the same; what it changed, where the error speaks of that."),
     "dependent-succeeded": (
         "call",
         "It failed, and a later call that took a value from it succeeded nevertheless.",
@@ -115,6 +118,7 @@ KINDS: dict[str, tuple[Scope, str]] = {
     "interrupted": ("call", "Inconclusive: the replay was cut off after the call had been sent."),
     "beyond-limits": ("call", "Inconclusive: the call is nested deeper than replay reads."),
     "replay-fault": ("call", "Inconclusive: replay itself failed at this call; the others go on."),
+    "partial": ("call", "The call succeeded in part: its answer reports errors beside what was done."),
     "empty-answer": ("call", "A call that only reads succeeded, and brought nothing."),
     "refused-though-valid": ("call", "The server refuses arguments that keep to its own inputSchema."),
     "schema-not-checked": ("call", "The tool's inputSchema, or a part of it, asks for more than is checked."),

@@ -203,7 +203,7 @@ def _refused(context: TrajectoryContext, position: str) -> Finding:
     if named is None and kind is None:
         return _generic(context, position, "refused")
     about = "" if kind == "exists-already" else "the call"
-    about = f"{place(named.pointer)}, {quoted(named.value)}" if named else about
+    about = f"{place(named.pointer)} ({quoted(named.value)})" if named else about
     about = f"What {about} gives could not be parsed or computed" if kind == "malformed-value" else about
     verb = {
         "refused-by-policy": f"{_who(context, position)} does not allow",

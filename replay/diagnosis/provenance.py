@@ -59,7 +59,8 @@ def is_placeholder(value: str, *, failed: bool) -> bool:
 def known_before(context: TrajectoryContext, position: str, value: str) -> bool | None:
     """Whether the question or an earlier step holds a value in letters of either case; None where that cannot be known.
 
-    It cannot where the question is unknown or has images, or where an earlier call has no answer to look at.
+    It cannot where the question is unknown or has images, or where an earlier call has no answer to look at. A call
+    that failed does not make known what it asked for.
     """
     task = context.trajectory.task
     wanted = value.strip().casefold()
@@ -68,11 +69,17 @@ def known_before(context: TrajectoryContext, position: str, value: str) -> bool 
     unknown = not task.question or bool(task.images)
     for call in context.earlier(position):
         text = context.searched_text(call.position)
-        if wanted in text:
+        if wanted in text and not _only_asked_for(context, call.position, wanted):
             return True
         unanswered = call.answer is None and call.position not in context.answers
         unknown = unknown or unanswered or len(text) >= MAX_SEARCHED
     return None if unknown else False
+
+
+def _only_asked_for(context: TrajectoryContext, position: str, wanted: str) -> bool:
+    """Whether a call failed that named a value itself."""
+    failed = context.outcome(position) in FAILURES
+    return failed and any(wanted in str(scalar.value).casefold() for scalar in context.scalars(position))
 
 
 def _is_placeholder(context: TrajectoryContext, position: str, scalar: Argument) -> bool:
@@ -112,7 +119,7 @@ def _invented(context: TrajectoryContext, position: str) -> Iterator[Finding]:
         yield context.finding(
             position,
             "invented-value",
-            f"Neither the question nor any earlier call or answer holds {quoted(last)}.",
+            f"Neither the question nor an earlier answer or call that succeeded holds {quoted(last)}.",
             "Read what there is first, and copy it from the answer."
             if any(map(str.isspace, last))
             else "List what there is first, and take the name from the answer.",
@@ -141,7 +148,7 @@ def _invented_identifiers(context: TrajectoryContext, position: str) -> Iterator
             position,
             "invented-identifier",
             f"{place(scalar.pointer)} is {quoted(value)}, which stands in neither the question, the tool's "
-            "schema, nor any earlier call or answer.",
+            "schema, nor an earlier answer or call that succeeded.",
             "Take the identifier from the answer of a call that lists what there is.",
             certainty="likely",
             pointer=scalar.pointer,

@@ -213,7 +213,8 @@ def _violations(row: CallRow) -> Iterator[str]:
 
 def _fix(findings: tuple[Finding, ...]) -> Iterator[str]:
     if findings:
-        yield f"## Likely fix\n\n{finding_lines(findings)}"
+        title = "Likely fix" if any(finding.suggestion for finding in findings) else "What the call shows"
+        yield f"## {title}\n\n{finding_lines(findings)}"
 
 
 def _before(context: TrajectoryContext, position: str) -> Iterator[str]:

@@ -304,6 +304,19 @@ def test_the_same_call_as_it_later_succeeded_is_shown_with_what_changed(tmp_path
     )
 
 
+def test_what_succeeded_in_part_is_told_with_its_answer(tmp_path: Path) -> None:
+    answer = '{"moved": ["one.txt"], "failed": [{"id": "two.txt", "reason": "not in the folder"}]}'
+    found = told(tmp_path, call("files/move", {"names": ["one.txt", "two.txt"]}, answer), position="s1c1", offline=True)
+    assert "succeeded in part" in found["partial"][0]
+    assert "not in the folder" in found["partial"][0]
+
+
+def test_a_failed_call_does_not_make_known_the_id_that_it_named(tmp_path: Path) -> None:
+    calls = [failed("art/lend", {"work_id": name}, f"Error: {name} is not ours") for name in ("x7f3q9z1", "x7f3q9z1")]
+    found = told(tmp_path, *calls, position="s2c1", offline=True, question="Lend them.")
+    assert "x7f3q9z1" in found["invented-identifier"][0]
+
+
 def test_a_call_without_a_verdict_has_no_finding(tmp_path: Path) -> None:
     assert findings_of_call(case_of(tmp_path, [call("files/list", {"path": "/w"})], FILES), "s9c9") == ()
 
