@@ -18,6 +18,8 @@ _FOR_READERS: Final = frozenset({"description", "explanation", "reason", "ration
 _MAX_WORDS: Final = 400
 """Of a text that is compared word by word."""
 _MAX_NAMED: Final = 3
+_MAX_SHOWN: Final = 120
+"""Characters of a value: paths differ at their ends."""
 
 
 class Hunk(NamedTuple):
@@ -81,7 +83,7 @@ class Change:
             return f"{where} {listed([hunk.words() for hunk in hunks], most=_MAX_NAMED)}"
         if not self.new:
             return f"{where} is left out"
-        return f"{where} is {'' if self.old else 'given: '}{quoted(self.new[0], 60)}"
+        return f"{where} is {'' if self.old else 'given: '}{quoted(self.new[0], _MAX_SHOWN)}"
 
 
 def changes_of(old: Any, new: Any, pointer: str = "") -> Iterator[Change]:

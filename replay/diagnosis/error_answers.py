@@ -11,9 +11,17 @@ from typing import Final, NamedTuple
 from rapidfuzz import fuzz
 
 from replay.dag.documents import join
-from replay.diagnosis.named_arguments import Argument, argument_by_name, argument_by_value, arguments_of, is_same_name
+from replay.diagnosis.named_arguments import (
+    Argument,
+    argument_by_name,
+    argument_by_value,
+    arguments_of,
+    folded,
+    is_same_name,
+)
 from replay.diagnosis.phrasing import place, plain, quoted
 from replay.diagnosis.trajectory_context import KnownName, TrajectoryContext, last_segment
+from replay.outcomes.call_facts import ArgumentIndex, runs_commands
 from replay.records import Outcome, texts_of
 from replay.records.finding import Finding
 from replay.safety.text import one_line
@@ -37,13 +45,15 @@ _MISSING: Final = re.compile(
 _HINTS: Final = re.compile(
     r"\b(?:must|should) (?:be|have|start|contain|match)\b[^\n;]{1,160}"
     r"|\b(?<!not )(?:available|valid|supported|existing|possible|known|accepted) [\w ]{1,30}: ?[^\n]{1,200}"
-    r"|\b(?<!not )(?:available|choices|options)(?: are| is)?: ?[^\n]{1,160}|\bdid you mean\b:? [^\n<]{1,160}"
+    r"|\b(?<!not )(?:available|choices|options)(?: are| is)?: ?[^\n]{1,160}"
+    r"|\bdid you mean\b[^\n<]{1,160}(?:(?<=[:?])\n[^\n<]{1,160})?"
     r"|(?-i:\bexpected [A-Z0-9\[\"'])[^\n.;]{1,120}|\buse \w[^\n.;]{1,120} instead|\bpass \w+=\w+[^\n.;]{0,80}"
     r"|\bonly [^\n.;]{1,80} (?:are|is) allowed|\bmaximum [^\n.;]{1,80}",
     re.IGNORECASE,
 )
 _ADVICE: Final = re.compile(
-    r"(?:^|[.!:;>] |\n)((?:Please )?(?i:use(?! of)|provide|specify|pass|call|read|set|add) (?!--?h)[^\n.;<\"]{4,160})"
+    r"(?:^|[.!:;>] |\n)((?:Please )?(?i:use(?! of\b)|provide|specify|pass|call|set|add|read(?= it| the))"
+    r" (?!--?h)(?:[^\n.;<\"]|\"(?=\w)|(?<=\w)\"(?= )){4,160})"
 )
 """A sentence that says what is to be done."""
 _ALLOWED: Final = re.compile(
@@ -55,6 +65,7 @@ _REFUSALS: Final = {
     "answer.exists-already": "exists-already",
     "answer.malformed-value": "malformed-value",
 }
+_NOTHING_THERE: Final = re.compile(r"\b(?:404|410)\b|\bnot found\b|\bno longer exists\b", re.IGNORECASE)
 _ADDRESS: Final = re.compile(r"https?://[^\s\"'<>]+")
 _SELF_EXPLAINING: Final = frozenset({"refused-by-policy", "malformed-value", "permission-denied"})
 
@@ -85,7 +96,7 @@ def _not_found(context: TrajectoryContext, position: str) -> Finding:
     text = context.answer_text(position)
     missing, named = _missing_in(text), argument_by_value(context.sent(position), _without_addresses(text))
     if missing is None and named is None:
-        address = _ADDRESS.search(text)
+        address = _ADDRESS.search(text) if _NOTHING_THERE.search(text) else None
         return _no_address(context, position, address[0]) if address else _generic(context, position, "not-found")
     name = missing.name if missing else str(named.value if named else "")
     holder = _holder(context, position, name) or named
@@ -101,10 +112,15 @@ def _not_found(context: TrajectoryContext, position: str) -> Finding:
         f"{plain(text, 240)}."
         if holder
         else f"{_who(context, position)} did not find {quoted(name)}: {plain(text, 240)}.",
-        _missing_suggestion(context, position, name, text),
+        _missing_suggestion(context, position, name if holder and _is_a_name(name, holder) else "", text),
         pointer=holder.pointer if holder else None,
         details={"missing": name},
     )
+
+
+def _is_a_name(name: str, holder: Argument) -> bool:
+    """Whether what is missing is no mere word of a longer argument."""
+    return not name.isalpha() or str(holder.value).strip() == name
 
 
 def missing_name(context: TrajectoryContext, position: str) -> str | None:
@@ -232,7 +248,7 @@ def _topic(context: TrajectoryContext, position: str, text: str, *, alone: bool)
 
 def _advised(context: TrajectoryContext, position: str, text: str) -> str | None:
     """What the error itself says would be right; of a program's output the line that tells why it failed."""
-    if context.rows[position].rule.startswith("program."):
+    if _is_printed(context, position):
         line = _telling_line(text)
         text = line[0] if line else ""
     if allowed := _ALLOWED.search(text):
@@ -241,8 +257,11 @@ def _advised(context: TrajectoryContext, position: str, text: str) -> str | None
         advice = plain(hint[hint.lastindex or 0], 200)
     else:
         return None
-    if any(advice in one_line(str(own)) for own in (*context.sent(position).values(), context.calls[position].raw)):
-        return None  # the error repeats what the call says
+    repeated = any(
+        advice in one_line(str(own)) for own in (*context.sent(position).values(), context.calls[position].raw)
+    )
+    if repeated or advice.endswith(":"):
+        return None  # the call says so itself, or what is advised stands elsewhere
     return f"{_who(context, position)} says: {advice}."
 
 
@@ -303,10 +322,18 @@ def _telling_line(text: str) -> re.Match[str] | None:
     return exceptions[-1] if exceptions else _NO_COMMAND.search(text) or _LAST_ERROR.search(text)
 
 
+def _is_printed(context: TrajectoryContext, position: str) -> bool:
+    """Whether an answer is what a program printed, which says much beside why it failed."""
+    call = context.calls[position]
+    arguments = ArgumentIndex(call.arguments, tool_name=call.name or "")
+    return context.rows[position].rule.startswith("program.") or runs_commands(arguments)
+
+
 def error_text(context: TrajectoryContext, position: str) -> str:
-    """What an error says: of a long one the line that tells why."""
+    """What an error says: of a long one, and of what a program printed, the line that tells why."""
     text = context.answer_text(position)
-    line = _telling_line(text) if len(text) > _MAX_HEAD else None
+    long = len(text) > _MAX_HEAD or _is_printed(context, position)
+    line = _telling_line(text) if long else None
     return line[0] if line else text[:_MAX_HEAD]
 
 
@@ -354,7 +381,16 @@ def nearest_known(context: TrajectoryContext, position: str, name: str) -> Known
 
 
 def _may_be_meant(known: str, name: str) -> bool:
-    """Whether one name can stand for another: neither is it the other, or its end, nor has only the other an ending."""
-    return not name.endswith(known.lstrip("~.") or known) and ("." in last_segment(known)) >= (
-        "." in last_segment(name)
-    )
+    """Whether one path can stand for another: a folder of it is too many or lacking, or its last name spelt otherwise.
+
+    The same path below another folder is another thing. Of what has no ending only letter cases and separators differ.
+    """
+    here, there = (path.lstrip("~").removeprefix("./").strip("/").split("/") for path in (name, known))
+    (first, dot, ending), (last, _, other) = here[-1].rpartition("."), there[-1].rpartition(".")
+    if here[-1] != there[-1]:
+        spelt = is_same_name(first, last) if dot else folded(ending) == folded(other)
+        below = there[:-1] == here[:-1] or (bool(dot) and len(there) == 1)
+        return spelt and below and (not dot or ending == other)
+    shorter, longer = sorted((here, there), key=len)
+    rest = iter(longer)
+    return bool(dot) and longer[-len(shorter) :] != shorter and all(folder in rest for folder in shorter)

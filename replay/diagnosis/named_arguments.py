@@ -62,7 +62,7 @@ def is_named_in(text: str, name: str) -> bool:
     return (
         len(name) >= _MIN_NAME_LENGTH
         and name.lower() not in _UNSPECIFIC_WORDS
-        and (holds_word(text, name) or ("_" in name and _folded(name) in _folded(text)))
+        and (holds_word(text, name) or ("_" in name and _unseparated(name) in _unseparated(text)))
     )
 
 
@@ -111,5 +111,10 @@ def _fields(value: Any, base: str = "") -> Iterator[Argument]:
         yield from _fields(member, pointer)
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
+    """The letters and digits of a text, in lower case."""
+    return "".join(_WORDS.findall(text.casefold()))
+
+
+def _unseparated(text: str) -> str:
     return re.sub(r"[_\s-]", "", text).lower()

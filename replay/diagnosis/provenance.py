@@ -32,7 +32,8 @@ _OPAQUE: Final = re.compile(r"[A-Za-z0-9_-]{8,64}")
 _DATED: Final = re.compile(r"(?:19|20)\d\d")
 _WORD: Final = re.compile(r"[a-z]{5,}|[A-Z][a-z]{3,}|[A-Z]{6,}")
 """Runs of letters that make a word, as in `sheet1_summary`."""
-_PATTERN: Final = re.compile(r"[*?\[]")
+_NO_NAME: Final = re.compile(r".*[*?\[].*|[\d\s:T.,/-]*", re.DOTALL)
+"""A pattern, or a date or number, which the question may have in other words."""
 _MIN_CHARACTERS: Final = 3
 
 
@@ -111,7 +112,7 @@ def _invented(context: TrajectoryContext, position: str) -> Iterator[Finding]:
         not name
         or names_program(context, position, name)
         or len(last) < _MIN_CHARACTERS
-        or _PATTERN.search(last)
+        or _NO_NAME.fullmatch(last)
         or not any(last in str(scalar.value) for scalar in context.scalars(position))
     ):
         return

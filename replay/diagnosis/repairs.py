@@ -15,7 +15,7 @@ from rapidfuzz import fuzz
 
 from replay.diagnosis.argument_changes import Change, Hunk, changes_of, pieces_of
 from replay.diagnosis.error_answers import error_text, missing_name
-from replay.diagnosis.named_arguments import is_named_in, is_repeated_in, is_same_name
+from replay.diagnosis.named_arguments import folded, is_named_in, is_repeated_in, is_same_name
 from replay.diagnosis.phrasing import counted, listed, quoted
 from replay.diagnosis.tools_meant import tools_meant
 from replay.diagnosis.trajectory_context import TrajectoryContext, last_segment
@@ -114,7 +114,7 @@ class _Failure:
         self._unknown_tool = row.outcome is Outcome.UNKNOWN_TOOL
         self._schema = {violation.pointer for violation in row.violations} - {""}
         self._error = error_text(context, position)
-        self._pieces = {_folded(piece) for piece in pieces_of(self._error)}
+        self._pieces = {folded(piece) for piece in pieces_of(self._error)}
         self._missing = (missing_name(context, position) if row.outcome is Outcome.NOT_FOUND else None) or ""
 
     def asks_for_the_same(self, changes: list[Change], later: str) -> bool:
@@ -140,7 +140,7 @@ class _Failure:
             return change.words()
         if not self._speaks_of(change) or (change.for_readers and change.old):
             return ""
-        hunks = [hunk for hunk in change.hunks or () if self._repeats(hunk.old) or self._repeats(hunk.new)]
+        hunks = self._told_hunks(change)
         if hunks and not any(self._repeats(hunk.old) for hunk in hunks) and self._is_written_before(later):
             return ""  # what was written may have been the cure
         short = [hunk for hunk in hunks if max(map(len, hunk)) <= _MAX_SHOWN]
@@ -157,8 +157,13 @@ class _Failure:
         if self._breaks_schema(change):
             return True
         if change.hunks is not None:
-            return any(self._repeats(hunk.old) or self._repeats(hunk.new) for hunk in change.hunks)
+            return bool(self._told_hunks(change))
         return is_named_in(self._error, change.name) or any(map(self._holds, (*change.old, *change.new)))
+
+    def _told_hunks(self, change: Change) -> list[Hunk]:
+        """The words of a text that changed and that the error has; what only filters a program's output is none."""
+        hunks = (hunk for hunk in change.hunks or () if hunk.old or not hunk.new[0].startswith("|"))
+        return [hunk for hunk in hunks if self._repeats(hunk.old) or self._repeats(hunk.new)]
 
     def _holds(self, value: Any) -> bool:
         return is_repeated_in(self._error, value) if isinstance(value, str) else self._repeats([str(value)])
@@ -170,12 +175,19 @@ class _Failure:
 
     def _is_near(self, change: Change) -> bool:
         """Whether a value can be another one put right; of a text, what it names stays but for what the error names."""
-        lost = [hunk.old for hunk in change.hunks or () if not self._repeats(hunk.old)]
-        return _is_near(change) and not any(_SPECIFIC.search(piece) for words in lost for piece in _long_pieces(words))
+        return _is_near(change) and all(map(self._keeps_names, change.hunks or ()))
+
+    def _keeps_names(self, hunk: Hunk) -> bool:
+        """Whether a path that the error names is one of that name still, and nothing else that is named has gone."""
+        old, new = _long_pieces(hunk.old), _long_pieces(hunk.new)
+        if not self._repeats(hunk.old):
+            return not any(map(_SPECIFIC.search, old))
+        paths = [last_segment(piece) for piece in old if "/" in piece and folded(piece) in self._pieces]
+        return not (paths and new) or any(is_same_name(path, last_segment(piece)) for path in paths for piece in new)
 
     def _repeats(self, words: list[str]) -> bool:
         return any(
-            _folded(piece) in self._pieces if _SPECIFIC.search(piece) else holds_quoted(self._error, piece)
+            folded(piece) in self._pieces if _SPECIFIC.search(piece) else holds_quoted(self._error, piece)
             for piece in _long_pieces(words)
         )
 
@@ -231,11 +243,7 @@ def _programs(text: str) -> frozenset[str]:
 
 
 def _long_pieces(words: list[str]) -> list[str]:
-    return [piece for piece in pieces_of(" ".join(words)) if len(_folded(piece)) >= _MIN_REPEATED]
-
-
-def _folded(text: str) -> str:
-    return re.sub(r"[\W_]+", "", text).casefold()
+    return [piece for piece in pieces_of(" ".join(words)) if len(folded(piece)) >= _MIN_REPEATED]
 
 
 def _text(value: Any) -> str:

@@ -241,13 +241,24 @@ class TrajectoryContext:
 def explains(context: TrajectoryContext, cause: str, position: str) -> bool:
     """Whether a failure can be what another follows from.
 
-    It cannot where it failed because the thing was there already, where the other only took a value from its error, or
-    where both failed with nearly the same words.
+    It cannot where it failed because the thing was there already, where the other's error does not speak of what it was
+    to make, or where both failed with nearly the same words.
     """
     if cause not in context.rows or context.rows[cause].rule == "answer.exists-already":
         return False
-    edges = [edge for edge in context.graph.into(position) if edge.producer == cause]
-    if edges and all(edge.producer_place == "answer" for edge in edges):
-        return False
     first, later = (context.answer_text(call).strip()[:_MAX_COMPARED] for call in (cause, position))
+    made = _to_be_made(context, cause, position)
+    if made is not None and not any(value in later for value in made):
+        return False
     return not (first and later) or fuzz.ratio(first, later) < _ALIKE
+
+
+def _to_be_made(context: TrajectoryContext, cause: str, position: str) -> set[str] | None:
+    """What a failed call may have been to make, of that which another needs; None where nobody can tell."""
+    edges = [edge for edge in context.graph.into(position) if edge.producer == cause]
+    if edges:
+        return {str(edge.value) for edge in edges if edge.producer_place == "arguments"}
+    if context.rows[cause].server is not None:
+        return None
+    looked = context.outcome(cause) is Outcome.NOT_FOUND
+    return set() if looked else {value for value in context.mentions[cause] if "/" in value}

@@ -219,6 +219,43 @@ def test_a_name_that_an_earlier_answer_nearly_holds_is_offered(tmp_path: Path) -
     assert found["missing-thing"][1] == 's1c1 named "report.txt": that may be the one that was meant.'
 
 
+@pytest.mark.parametrize(
+    ("asked", "known", "meant"),
+    [
+        ("/w/pkg/pkg/README.md", "/w/pkg/README.md", True),
+        ("src/test/one.test.ts", "src/test/deep/one.test.ts", True),
+        ("/w/a_file.txt", "/w/a-file.txt", True),
+        ("/home/ann/.claude/run.sh", "~/.claude/run.sh", False),
+        ("src/ui/dialog.rs", "src/app/dialog.rs", False),
+        ("bench/README.md", "/other/bench/README.md", False),
+        ("/w/src/balance/", "balance", False),
+        ("commit", "commits", False),
+        ("Summary", "summary", True),
+        ("/w/seed.ts", "seed", False),
+    ],
+)
+def test_a_known_path_is_offered_where_a_folder_or_the_spelling_differs(
+    tmp_path: Path, asked: str, known: str, meant: bool
+) -> None:
+    missing = failed("files/read", {"path": asked}, f"ENOENT: no such file or directory, open '{asked}'")
+    found = told(tmp_path, call("files/list", {"path": "/w"}, f"{known}\nmore.log"), missing, position="s2c1")
+    assert (found["missing-thing"][1] is not None) is meant
+
+
+def test_a_word_of_a_command_is_not_taken_for_another_word(tmp_path: Path) -> None:
+    listed = call("own/shell", {"command": "ls"}, "Test of all.md\nok")
+    answer = "rg: test: No such file or directory (os error 2)\nCommand completed with return code: 2"
+    missing = failed("own/shell", {"command": "rg -n load src test"}, answer)
+    found = told(tmp_path, listed, missing, position="s2c1", offline=True)
+    assert found["missing-thing"][1] is None
+
+
+def test_an_address_that_an_error_only_mentions_is_not_what_is_missing(tmp_path: Path) -> None:
+    answer = "Failed to find expected lines in README.md: see https://example.org/docs"
+    found = told(tmp_path, failed("files/patch", {"text": "x"}, f"Error: {answer}"), offline=True)
+    assert "missing-address" not in found
+
+
 def test_an_address_is_not_taken_apart_into_a_guess(tmp_path: Path) -> None:
     answer = "failed: GET https://api.example.org/repos/ann/tool/contents/a.md: 404 Not Found []"
     found = told(

@@ -35,6 +35,7 @@ def repaired(tmp_path: Path, name: str, before: dict[str, Any], answer: str, aft
         ("python build.py", "python --version", False),
         ("cat notes.txt", "cat notes.txt", True),
         ("cat a.txt | wc -l", "ls | wc -l", False),
+        ("pytest -q tests/test_desktop_runtime.py", "pytest -q tests/test_desktop_auth.py", False),
     ],
 )
 def test_a_command_is_repaired_by_one_that_runs_the_same(
@@ -90,6 +91,13 @@ READ_FIRST = "File has not been read yet. Read it first before writing to it."
             {"command": "status --detailed"},
             '"command" is without "--json"',
         ),
+        (
+            {"file": "src/one_visible.md", "what": "all"},
+            "too long for one answer: give a limit",
+            {"file": "src/one_visible.md", "what": "all", "limit": 150},
+            '"limit" is given: 150',
+        ),
+        ({"command": "checks 18"}, "E2E Tests failed", {"command": "checks 18 | grep -E E2E"}, ""),
         ({"command": "sh tests.sh"}, "2 tests failed", {"command": "sleep 5 && sh tests.sh"}, ""),
         ({"command": "deploy", "description": "Do it"}, "no space", {"command": "deploy", "description": "Again"}, ""),
         ({"path": "a.md", "content": "one two three"}, READ_FIRST, {"path": "a.md", "content": "one two tree"}, ""),
@@ -112,7 +120,7 @@ def test_a_fix_is_offered_only_for_what_the_error_speaks_of(
 
 
 def test_what_was_written_in_between_may_be_the_cure(tmp_path: Path) -> None:
-    answer = "CONFLICT in README.md\nerror: could not apply\nCommand completed with return code: 1"
+    answer = "error: could not apply README.md\nCommand completed with return code: 1"
     rebase = failed("shell/run", {"command": "git rebase --continue"}, answer)
     again = call("shell/run", {"command": "git add README.md && git rebase --continue"}, "done")
     edit = call("files/edit_file", {"path": "README.md"}, "edited")
@@ -137,6 +145,10 @@ def test_the_errors_own_advice_is_the_fix_unless_the_call_said_it(tmp_path: Path
         return [finding.suggestion for finding in findings_of_call(case, "s1c1")]
 
     assert fixes(READ_FIRST, file="a.md") == ["The server says: Read it first before writing to it."]
+    first = 'No open pages. Use the "browser_navigate" tool to go to a page first'
+    assert fixes(first, time="9") == [f"The server says: {first.removeprefix('No open pages. ')}."]
+    printed = "FAIL: expected nothing. Use plain text and retry.\nCommand completed with return code: 1"
+    assert fixes(printed, command="bun test") == [None]
     assert fixes("Invalid text. Use the tool for fun", text="Use the tool for fun") == [None]
     assert fixes("Invalid day: not available on 2026-05-13", day="2026-05-13")[0] is None
 
